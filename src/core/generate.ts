@@ -1,0 +1,74 @@
+import type { Engine } from './engine.ts'
+import { AppError } from './errors.ts'
+import type { GenerationEvent } from './event.ts'
+import { createOutputParser } from './parse/output-parser.ts'
+import type { GenerationRequest } from './request.ts'
+import type { Admission } from './schedule/admission.ts'
+import { seal } from './seal.ts'
+
+/** A model that can answer: its id, the engine that runs it, and who may use its slots. */
+export type ServedModel = { readonly id: string; readonly engine: Engine; readonly admission: Admission }
+
+/** What `generate` needs from the layers around it. */
+export type GenerateDeps = {
+  /** Throws `model-not-found`, naming what there is. */
+  resolveModel(name: string): ServedModel
+  /** Milliseconds of a monotonic clock. */
+  now(): number
+}
+
+/** The one use case: a request in, a sealed stream of events out. `model` is the id of the model that serves it. */
+export type Generation = { readonly model: string; readonly events: AsyncIterable<GenerationEvent> }
+
+/**
+ * Resolves the model now (and throws `model-not-found`); everything else happens while the events are read. However the
+ * iteration ends, the slot is free again only after the engine has stopped working.
+ */
+export function generate(deps: GenerateDeps, request: GenerationRequest, signal: AbortSignal): Generation {
+  const model = deps.resolveModel(request.model)
+  return { model: model.id, events: seal(run(deps, model, request, signal)) }
+}
+
+async function* run(
+  { now }: GenerateDeps,
+  { engine, admission }: ServedModel,
+  request: GenerationRequest,
+  signal: AbortSignal,
+): AsyncGenerator<GenerationEvent, void, void> {
+  const startedMs = now()
+  await engine.ensureReady(signal)
+  const loadMs = elapsed(startedMs, now())
+  const prepared = await engine.prepare(request, signal)
+  const queuedMs = now()
+  const lease = await admission.acquire(signal)
+  const queueMs = elapsed(queuedMs, now())
+  let firstTokenMs: number | undefined
+  try {
+    const parser = createOutputParser()
+    for await (const event of prepared.run(signal)) {
+      // An engine that ignores its signal must not keep a reply going that nobody wants.
+      if (signal.aborted) throw AppError.from(signal.reason)
+      switch (event.type) {
+        case 'raw-text':
+          firstTokenMs ??= elapsed(startedMs, now())
+          yield* parser.push(event)
+          break
+        case 'finish':
+          yield* parser.end(event.choice)
+          yield event
+          break
+        case 'usage':
+          yield { ...event, timings: { queueMs, loadMs, ...event.timings, ...(firstTokenMs !== undefined && { firstTokenMs }) } }
+          break
+        default:
+          yield event
+      }
+    }
+  } finally {
+    lease.release()
+  }
+}
+
+function elapsed(fromMs: number, toMs: number): number {
+  return Math.round(toMs - fromMs)
+}
