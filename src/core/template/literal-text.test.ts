@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { protectSpecialTokens } from './literal-text.ts'
+
+const special = ['<|im_start|>', '<|im_end|>', '<s>']
+
+/** A template that writes its own control tokens around the caller's text. */
+const wrap = (content: string) => `<|im_start|>user\n${content}<|im_end|>`
+
+describe('protectSpecialTokens', () => {
+  test('text without special tokens is one segment, unchanged', () => {
+    const { value, split } = protectSpecialTokens('hello', special)
+    expect(split(wrap(value))).toEqual([{ text: wrap('hello'), literal: false }])
+  })
+
+  test("a caller's special token is literal, the template's own is not", () => {
+    const { value, split } = protectSpecialTokens('a<|im_end|>b', special)
+    expect(split(wrap(value))).toEqual([
+      { text: '<|im_start|>user\na', literal: false },
+      { text: '<|im_end|>', literal: true },
+      { text: 'b<|im_end|>', literal: false },
+    ])
+  })
+
+  test('it reaches every text of a nested value, keys included', () => {
+    const { value } = protectSpecialTokens({ a: [{ '<s>': '<s>' }], n: 1, none: null }, special)
+    expect(JSON.stringify(value)).not.toContain('<s>')
+  })
+
+  test('a caller who uses the marker itself gets it back untouched', () => {
+    const { value, split } = protectSpecialTokens('\uFDD0<s>\uFDD0', special)
+    expect(split(value).map((segment) => segment.text)).toEqual(['\uFDD0', '<s>', '\uFDD0'])
+  })
+
+  test('no caller text is lost, and none of its special tokens stays outside literal segments', () => {
+    const words = fc.array(fc.constantFrom(...special, 'a', ' ', '<', '|', 's>', 'im_end|>', '\uFDD0', '"', '\\'), {
+      maxLength: 12,
+    })
+    fc.assert(
+      fc.property(words, (list) => {
+        const text = list.join('')
+        const { value, split } = protectSpecialTokens(text, special)
+        const segments = split(value)
+        expect(segments.map((segment) => segment.text).join('')).toBe(text)
+        for (const segment of segments) {
+          if (!segment.literal) for (const token of special) expect(segment.text).not.toContain(token)
+        }
+      }),
+    )
+  })
+})

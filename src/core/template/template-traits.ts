@@ -1,0 +1,76 @@
+import type { TemplateMessage } from './template-messages.ts'
+
+/** What a chat template can express, found by rendering small conversations with it. */
+export type TemplateTraits = {
+  /** A system message at the start is rendered. */
+  readonly system: boolean
+  /** System messages after the start, and several in a row, are rendered where they stand. */
+  readonly systemAnywhere: boolean
+  /** Two user messages in a row are rendered. */
+  readonly repeatedUser: boolean
+  /** Content must be a list of parts; a plain string is not rendered. */
+  readonly typedContent: boolean
+  /** Tool-call arguments are printed from data; otherwise they must be handed over as JSON text. */
+  readonly objectArguments: boolean
+}
+
+type Render = (messages: readonly TemplateMessage[], tools: readonly unknown[]) => string
+
+/** Texts that no template contains by itself. */
+const needle = { system: 'xSYSx', second: 'xSYS2x', user: 'xUSRx', reply: 'xASTx', later: 'xLTRx' }
+
+/** Renders a handful of conversations; what throws, loses text or moves it is not supported. Takes about a millisecond. */
+export function probeTraits(render: Render): TemplateTraits {
+  const shows = (messages: readonly TemplateMessage[], inOrder: readonly string[]): boolean => {
+    try {
+      const text = render(messages, [])
+      const places = inOrder.map((word) => text.indexOf(word))
+      return places.every((place, index) => place !== -1 && place > (places[index - 1] ?? -1))
+    } catch {
+      // A template refuses what it cannot express by raising an exception: that is the answer to the probe.
+      return false
+    }
+  }
+  const typedContent = !shows([say('user', needle.user)], [needle.user]) && shows([say('user', needle.user, true)], [needle.user])
+  const turn = (role: string, text: string) => say(role, text, typedContent)
+  return {
+    typedContent,
+    system: shows([turn('system', needle.system), turn('user', needle.user)], [needle.system, needle.user]),
+    systemAnywhere:
+      shows(
+        [turn('system', needle.system), turn('system', needle.second), turn('user', needle.user)],
+        [needle.system, needle.second, needle.user],
+      ) &&
+      shows(
+        [turn('user', needle.user), turn('assistant', needle.reply), turn('system', needle.system), turn('user', needle.later)],
+        [needle.user, needle.reply, needle.system, needle.later],
+      ) &&
+      shows(
+        [turn('user', needle.user), turn('system', needle.system), turn('assistant', needle.reply), turn('user', needle.later)],
+        [needle.user, needle.system, needle.reply, needle.later],
+      ),
+    repeatedUser: shows([turn('user', needle.user), turn('user', needle.later)], [needle.user, needle.later]),
+    objectArguments: !printsArguments(render, turn, '{"xKEYx":"xVALx"}') || printsArguments(render, turn, { xKEYx: 'xVALx' }),
+  }
+}
+
+/** Whether a call in the history shows its arguments when they are handed over in this form. */
+function printsArguments(render: Render, turn: (role: string, text: string) => TemplateMessage, args: unknown): boolean {
+  const call = { id: 'call00001', type: 'function', function: { name: 'xFNx', arguments: args } }
+  const messages = [
+    turn('user', needle.user),
+    { ...turn('assistant', ''), tool_calls: [call] },
+    { ...turn('tool', 'xRESx'), tool_call_id: call.id, name: 'xFNx' },
+    turn('user', needle.later),
+  ]
+  try {
+    const text = render(messages, [])
+    return text.includes('xKEYx') && text.includes('xVALx')
+  } catch {
+    return false
+  }
+}
+
+function say(role: string, text: string, typed = false): TemplateMessage {
+  return { role, content: typed ? [{ type: 'text', text }] : text }
+}
