@@ -1,0 +1,243 @@
+import { randomInt } from 'node:crypto'
+import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
+import { AppError, isErrorCode } from '../../core/errors.ts'
+import type { EngineEvent } from '../../core/event.ts'
+import type { GenerationRequest, Sampling } from '../../core/request.ts'
+import { Inbox } from './inbox.ts'
+import type { Failure, LoadOptions, Report, ResolvedSampling } from './ipc.ts'
+import { type SpawnWorker, spawnWorker } from './process.ts'
+import { Supervisor, type SupervisorLog } from './supervisor.ts'
+
+export type LlamaEngineOptions = {
+  readonly id: string
+  /** Finds or fetches the model file; runs before each start of the worker. */
+  readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
+  /** The model's own sampling defaults. */
+  readonly sampling?: Sampling
+  readonly log: SupervisorLog
+  readonly spawn?: SpawnWorker
+  /** How long reading a prompt's template may take before the worker counts as hung. */
+  readonly prepareTimeoutMs?: number
+}
+
+/** llama.cpp's own defaults; what a request or the configuration leaves open. Documented in docs/protocols.md. */
+const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
+const maxSeed = 2 ** 32 - 1
+
+/** Runs a GGUF model with llama.cpp in a supervised child process. */
+export class LlamaEngine implements Engine {
+  readonly #id: string
+  readonly #sampling: Sampling
+  readonly #prepareTimeoutMs: number
+  readonly #supervisor: Supervisor
+  /** One per message exchange with the worker: a `prepare` or a `run`. */
+  readonly #inboxes = new Map<string, Inbox>()
+
+  constructor({ id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000 }: LlamaEngineOptions) {
+    this.#id = id
+    this.#sampling = sampling
+    this.#prepareTimeoutMs = prepareTimeoutMs
+    this.#supervisor = new Supervisor({
+      model: id,
+      locate,
+      spawn,
+      log,
+      onReport: (report) => this.#onReport(report),
+      onExit: (error) => {
+        for (const inbox of this.#inboxes.values()) inbox.fail(error)
+      },
+    })
+  }
+
+  get state(): EngineState {
+    return this.#supervisor.state
+  }
+
+  get facts(): EngineFacts {
+    const loaded = this.#supervisor.loaded
+    return loaded === undefined ? {} : { contextLength: loaded.contextLength }
+  }
+
+  ensureReady(signal: AbortSignal): Promise<void> {
+    return this.#supervisor.ensureReady(signal)
+  }
+
+  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+    refuseMedia(request, this.#id)
+    await this.ensureReady(signal)
+    refuseUnknownTokens(request, this.#supervisor.loaded?.vocabularySize ?? 0)
+    const { tokens, templateMs } = await this.#exchange(request.id, async (inbox) => {
+      const { id, prompt, maxOutputTokens } = request
+      this.#supervisor.send({ type: 'prepare', id, prompt, ...(maxOutputTokens !== undefined && { maxOutputTokens }) })
+      const hung = setTimeout(() => this.#supervisor.abandon('preparing a prompt took too long'), this.#prepareTimeoutMs)
+      const abort = () => inbox.fail(signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      try {
+        const report = await inbox.next()
+        if (report.type !== 'prepared') throw unexpected(report)
+        return report
+      } finally {
+        clearTimeout(hung)
+        signal.removeEventListener('abort', abort)
+      }
+    })
+    return { inputTokens: tokens.length, run: (runSignal) => this.#run(request, { tokens, templateMs }, runSignal) }
+  }
+
+  async close(): Promise<void> {
+    await this.#supervisor.stop()
+  }
+
+  async *#run(
+    request: GenerationRequest,
+    { tokens, templateMs }: { tokens: Uint32Array; templateMs: number },
+    signal: AbortSignal,
+  ): AsyncGenerator<EngineEvent, void, void> {
+    // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
+    await this.ensureReady(signal)
+    const { id } = request
+    const inbox = this.#open(id)
+    const cancel = () => this.#supervisor.send({ type: 'cancel', id })
+    signal.addEventListener('abort', cancel, { once: true })
+    const room = (this.facts.contextLength ?? 0) - tokens.length
+    this.#supervisor.send({
+      type: 'run',
+      id,
+      tokens,
+      maxOutputTokens: Math.min(request.maxOutputTokens ?? room, room),
+      stop: [...request.stop],
+      ignoreEos: request.ignoreEos,
+      sampling: resolveSampling(request.sampling, this.#sampling),
+    })
+    if (signal.aborted) cancel()
+    let working = true
+    let cachedInputTokens = 0
+    let prefillMs = 0
+    try {
+      while (working) {
+        const report = await inbox.next().catch((error: unknown) => {
+          working = false
+          throw error
+        })
+        switch (report.type) {
+          case 'prompt-read':
+            cachedInputTokens = report.cachedTokens
+            prefillMs = report.prefillMs
+            yield { type: 'prompt-read', inputTokens: tokens.length, cachedInputTokens }
+            break
+          case 'text':
+            yield { type: 'raw-text', choice: 0, text: report.text }
+            break
+          case 'done': {
+            working = false
+            const { reason, stopSequence, outputTokens, decodeMs } = report
+            if (reason === 'cancelled') throw AppError.from(signal.reason)
+            yield { type: 'finish', choice: 0, reason, ...(stopSequence !== undefined && { stopSequence }) }
+            const usage = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens: 0 }
+            yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
+            break
+          }
+          default:
+            throw unexpected(report)
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      if (working) await this.#stopWork(inbox, cancel)
+      this.#inboxes.delete(id)
+    }
+  }
+
+  /** The reader left early: the slot is free only when the worker says that it has stopped, or is gone. */
+  async #stopWork(inbox: Inbox, cancel: () => void): Promise<void> {
+    cancel()
+    try {
+      while ((await inbox.next()).type !== 'done');
+    } catch {
+      // The request failed or its worker ended: either way nothing works on it any more.
+    }
+  }
+
+  async #exchange<T>(id: string, talk: (inbox: Inbox) => Promise<T>): Promise<T> {
+    const inbox = this.#open(id)
+    try {
+      return await talk(inbox)
+    } finally {
+      this.#inboxes.delete(id)
+    }
+  }
+
+  #open(id: string): Inbox {
+    const inbox = new Inbox({
+      onFull: () => this.#supervisor.send({ type: 'pause', id }),
+      onDrained: () => this.#supervisor.send({ type: 'resume', id }),
+    })
+    this.#inboxes.set(id, inbox)
+    return inbox
+  }
+
+  #onReport(report: Report): void {
+    if (!('id' in report)) return
+    // A late answer to a request that has left concerns nobody.
+    const inbox = this.#inboxes.get(report.id)
+    if (report.type === 'failed') inbox?.fail(decodeFailure(report.failure))
+    else inbox?.push(report)
+  }
+}
+
+/** Fills every gap, so that the worker needs no defaults of its own. A missing seed is random, never the clock. */
+export function resolveSampling(request: Sampling, model: Sampling): ResolvedSampling {
+  const merged = { ...defaultSampling, ...model, ...request }
+  const { temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty, xtc, dry } = merged
+  return {
+    temperature,
+    topP,
+    topK,
+    minP,
+    seed: merged.seed ?? randomInt(maxSeed),
+    repetitionPenalty: repetitionPenalty ?? 1,
+    presencePenalty: presencePenalty ?? 0,
+    frequencyPenalty: frequencyPenalty ?? 0,
+    logitBias: [...(merged.logitBias ?? [])],
+    xtc,
+    dry: dry && { ...dry, sequenceBreakers: [...dry.sequenceBreakers] },
+  }
+}
+
+function refuseMedia({ prompt }: GenerationRequest, model: string): void {
+  if (prompt.type !== 'chat') return
+  for (const [index, { content }] of prompt.messages.entries()) {
+    const part = content.findIndex((candidate) => candidate.type !== 'text')
+    if (part === -1) continue
+    const message =
+      `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type ` +
+      `'${content[part]?.type}'. Serve a multimodal model with a llama-server engine instead`
+    throw new AppError('unsupported-field', message, { param: `messages[${index}].content[${part}]` })
+  }
+}
+
+function refuseUnknownTokens({ sampling }: GenerationRequest, vocabularySize: number): void {
+  for (const id of sampling.logitBias?.keys() ?? []) {
+    if (id < vocabularySize) continue
+    const message = `logit_bias names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
+    throw new AppError('invalid-request', message, { param: 'logit_bias' })
+  }
+}
+
+function decodeFailure({ code, message, param, overflow }: Failure): AppError {
+  const known = isErrorCode(code) ? code : 'engine-failed'
+  return new AppError(known, message, {
+    ...(param !== undefined && { param }),
+    ...(overflow !== undefined && {
+      overflow: {
+        inputTokens: overflow.inputTokens,
+        contextLength: overflow.contextLength,
+        ...(overflow.outputTokens !== undefined && { outputTokens: overflow.outputTokens }),
+      },
+    }),
+  })
+}
+
+function unexpected(report: Report): AppError {
+  return new AppError('internal', `the worker answered with an unexpected '${report.type}' message`)
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import type { Prompt } from '../../core/request.ts'
+
+/** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
+export const loadOptionsSchema = z.object({
+  modelPath: z.string(),
+  contextLength: z.int().positive().optional(),
+  slots: z.int().positive(),
+  threads: z.int().positive().optional(),
+  batchSize: z.int().positive().optional(),
+  gpuLayers: z.int().nonnegative().optional(),
+  flashAttention: z.boolean(),
+  /** Replaces the template in the model file. */
+  chatTemplate: z.string().optional(),
+})
+export type LoadOptions = z.infer<typeof loadOptionsSchema>
+
+/** Sampling with every default filled in: what the worker does is exactly what this says. */
+export const samplingSchema = z.object({
+  temperature: z.number().nonnegative(),
+  topP: z.number(),
+  topK: z.int().nonnegative(),
+  minP: z.number(),
+  seed: z.int().nonnegative(),
+  repetitionPenalty: z.number().positive(),
+  presencePenalty: z.number(),
+  frequencyPenalty: z.number(),
+  logitBias: z.array(z.tuple([z.int().nonnegative(), z.number()])),
+  xtc: z.object({ probability: z.number(), threshold: z.number() }).optional(),
+  dry: z
+    .object({
+      multiplier: z.number(),
+      base: z.number(),
+      allowedLength: z.int(),
+      range: z.int(),
+      sequenceBreakers: z.array(z.string()),
+    })
+    .optional(),
+})
+export type ResolvedSampling = z.infer<typeof samplingSchema>
+
+const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
+const isPrompt = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value
+
+/** Parent to worker. The prompt was validated by the dialect that made it; only its envelope is checked again. */
+export const commandSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('load'), options: loadOptionsSchema }),
+  z.object({
+    type: z.literal('prepare'),
+    id: z.string(),
+    prompt: z.custom<Prompt>(isPrompt),
+    maxOutputTokens: z.int().positive().optional(),
+  }),
+  z.object({
+    type: z.literal('run'),
+    id: z.string(),
+    tokens: tokensSchema,
+    maxOutputTokens: z.int().positive(),
+    stop: z.array(z.string()),
+    ignoreEos: z.boolean(),
+    sampling: samplingSchema,
+  }),
+  z.object({ type: z.literal('cancel'), id: z.string() }),
+  /** Generation of one request stands still while its reader is behind. */
+  z.object({ type: z.enum(['pause', 'resume']), id: z.string() }),
+])
+export type Command = z.infer<typeof commandSchema>
+
+const failureSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  param: z.string().optional(),
+  overflow: z.object({ inputTokens: z.number(), outputTokens: z.number().optional(), contextLength: z.number() }).optional(),
+})
+export type Failure = z.infer<typeof failureSchema>
+
+/** Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `run` ends with `done` or `failed`. */
+export const reportSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('log'), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string() }),
+  z.object({ type: z.literal('loading'), progress: z.number() }),
+  z.object({ type: z.literal('ready'), contextLength: z.int(), vocabularySize: z.int(), description: z.string() }),
+  z.object({ type: z.literal('load-failed'), message: z.string() }),
+  z.object({ type: z.literal('prepared'), id: z.string(), tokens: tokensSchema, templateMs: z.number() }),
+  z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
+  z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
+  z.object({ type: z.literal('text'), id: z.string(), text: z.string() }),
+  z.object({
+    type: z.literal('done'),
+    id: z.string(),
+    reason: z.enum(['stop', 'length', 'cancelled']),
+    stopSequence: z.string().optional(),
+    outputTokens: z.int(),
+    decodeMs: z.number(),
+  }),
+])
+export type Report = z.infer<typeof reportSchema>

@@ -1,0 +1,77 @@
+import { availableParallelism } from 'node:os'
+import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
+import type { LoadOptions } from './ipc.ts'
+import type { Slot } from './slots.ts'
+import { readVocabulary, type Vocabulary } from './vocabulary.ts'
+
+/** A loaded model with its context, as the worker uses it. */
+export type WorkerModel = {
+  readonly model: LlamaModel
+  readonly context: LlamaContext
+  readonly slots: readonly Slot[]
+  readonly vocabulary: Vocabulary
+  /** Absent when neither the file nor the configuration has one: such a model continues text only. */
+  readonly template: ChatTemplate | undefined
+}
+
+/** A longer context is a choice of the operator: its memory is paid for every slot. */
+const defaultContextLength = 8192
+const progressStep = 0.01
+
+type Observer = { onProgress(progress: number): void; onLog(level: LlamaLogLevel, message: string): void }
+
+/** Loads the model file and makes one context with a sequence for each slot. Throws with llama.cpp's own words. */
+export async function loadModel(options: LoadOptions, { onProgress, onLog }: Observer): Promise<WorkerModel> {
+  const llama = await getLlama({
+    gpu: 'auto',
+    build: 'never',
+    skipDownload: true,
+    progressLogs: false,
+    logLevel: LlamaLogLevel.info,
+    logger: onLog,
+    // No pool of threads shared between contexts: a worker has one context.
+    maxThreads: 0,
+  })
+  let reported = 0
+  const model = await llama.loadModel({
+    modelPath: options.modelPath,
+    ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
+    onLoadProgress(progress) {
+      if (progress - reported < progressStep && progress < 1) return
+      reported = progress
+      onProgress(progress)
+    },
+  })
+  const context = await model.createContext({
+    contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
+    sequences: options.slots,
+    flashAttention: options.flashAttention,
+    threads: options.threads ?? defaultThreads(llama.cpuMathCores),
+    ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
+    failedCreationRemedy: false,
+  })
+  const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))
+  const source = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
+  return {
+    model,
+    context,
+    slots,
+    vocabulary: readVocabulary(model),
+    template:
+      source === undefined
+        ? undefined
+        : compileChatTemplate(source, {
+            bos: model.tokens.bosString ?? undefined,
+            eos: model.tokens.eosString ?? undefined,
+          }),
+  }
+}
+
+/**
+ * One core less than there are: llama.cpp's threads spin between steps, and anything else that then runs on their cores,
+ * the server's own event loop included, costs a factor of 2 to 30 (measured; docs/decisions).
+ */
+function defaultThreads(mathCores: number): number {
+  return Math.max(1, Math.min(mathCores, availableParallelism()) - 1)
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { type Command, type Report, reportSchema } from './ipc.ts'
+
+/** How a worker ended, in words for an error message, such as `killed by SIGKILL`. */
+export type WorkerExit = { readonly description: string; readonly lastLines: readonly string[] }
+
+/** A running worker. It dies with its parent: a closed channel ends it. */
+export type WorkerProcess = {
+  readonly pid: number
+  send(command: Command): void
+  /** Resolves when the process is gone, however it went. Never rejects. */
+  readonly exited: Promise<WorkerExit>
+  /** Asks the process to end, and ends it by force after `forceKillAfterMs`. Resolves when it is gone. */
+  kill(): Promise<void>
+}
+
+export type WorkerHandlers = {
+  onReport(report: Report): void
+  /** A line that the worker or a native library wrote; not for callers' eyes. */
+  onLine(line: string): void
+}
+
+export type SpawnWorker = (handlers: WorkerHandlers) => WorkerProcess
+
+const forceKillAfterMs = 2000
+const keptLines = 20
+/** What a worker has no business knowing. */
+const secret = /KEY|TOKEN|SECRET|PASSWORD/i
+
+/** Starts a worker process with a validated message channel. */
+export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
+  // From sources (tests, development) the worker is TypeScript; built, it is JavaScript.
+  const extension = extname(fileURLToPath(import.meta.url))
+  const child = fork(fileURLToPath(new URL(`./worker${extension}`, import.meta.url)), [], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !secret.test(name))),
+  })
+  const lastLines: string[] = []
+  const onOutput = (line: string) => {
+    lastLines.push(line)
+    if (lastLines.length > keptLines) lastLines.shift()
+    onLine(line)
+  }
+  readLines(child.stdout, onOutput)
+  readLines(child.stderr, onOutput)
+  child.on('message', (message) => {
+    const report = reportSchema.safeParse(message)
+    if (report.success) return onReport(report.data)
+    onOutput(`the worker sent a message that is not valid: ${report.error.message}`)
+    child.kill('SIGKILL')
+  })
+
+  const exited = new Promise<WorkerExit>((resolve) => {
+    child.once('error', (error) => resolve({ description: `could not be started: ${error.message}`, lastLines }))
+    child.once('exit', (code, signal) => {
+      resolve({ description: signal === null ? `exited with code ${code}` : `killed by ${signal}`, lastLines })
+    })
+  })
+  return {
+    pid: child.pid ?? -1,
+    exited,
+    send: (command) => send(child, command),
+    async kill() {
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), forceKillAfterMs)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+function send(child: ChildProcess, command: Command): void {
+  // A message to a process that is just dying is lost; its exit tells the requests what happened.
+  if (child.connected) child.send(command, () => undefined)
+}
+
+function readLines(stream: Readable | null, onLine: (line: string) => void): void {
+  if (stream === null) return
+  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine)
+}

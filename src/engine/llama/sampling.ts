@@ -1,0 +1,85 @@
+import { type LlamaModel, type SequenceEvaluateOptions, type Token, TokenBias } from 'node-llama-cpp'
+import type { ResolvedSampling } from './ipc.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** The tokens of one generation so far, for the penalties that look back at them. */
+export type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
+
+type EvaluateOptions = Pick<
+  SequenceEvaluateOptions,
+  'temperature' | 'topP' | 'topK' | 'minP' | 'seed' | 'xtc' | 'dryRepeatPenalty' | 'repeatPenalty' | 'tokenBias'
+>
+
+/** Our sampling in node-llama-cpp's terms. `history.output` is read anew for every token. */
+export function evaluateOptions(
+  sampling: ResolvedSampling,
+  source: { model: LlamaModel; vocabulary: Vocabulary; history: History; ignoreEos: boolean; contextLength: number },
+): EvaluateOptions {
+  const { temperature, topP, topK, minP, seed, xtc, dry } = sampling
+  const tokenBias = createTokenBias(sampling, source)
+  return {
+    temperature,
+    topP,
+    topK,
+    minP,
+    seed,
+    ...(xtc !== undefined && { xtc }),
+    ...(dry !== undefined && {
+      dryRepeatPenalty: {
+        strength: dry.multiplier,
+        base: dry.base,
+        allowedLength: dry.allowedLength,
+        lastTokens: dry.range < 0 ? null : dry.range,
+        sequenceBreakers: dry.sequenceBreakers,
+      },
+    }),
+    ...(sampling.repetitionPenalty !== 1 && {
+      repeatPenalty: {
+        penalty: sampling.repetitionPenalty,
+        punishTokens: () => [...(source.history.prompt as Iterable<number>), ...source.history.output] as Token[],
+        maxPunishTokens: source.contextLength,
+      },
+    }),
+    ...(tokenBias !== undefined && { tokenBias }),
+  }
+}
+
+/**
+ * Adds to logits: the caller's bias; OpenAI's presence and frequency penalties, which count the output only (llama.cpp's
+ * own would count the prompt as well); and the ban on ending the turn.
+ */
+function createTokenBias(
+  { logitBias, presencePenalty, frequencyPenalty }: ResolvedSampling,
+  { model, vocabulary, history, ignoreEos }: { model: LlamaModel; vocabulary: Vocabulary; history: History; ignoreEos: boolean },
+): (() => TokenBias) | TokenBias | undefined {
+  const fixed = new Map<Token, number>()
+  for (const [id, bias] of logitBias) {
+    // -100 and 100 are OpenAI's words for "never" and "always".
+    fixed.set(id as Token, bias <= -100 ? Number.NEGATIVE_INFINITY : bias)
+  }
+  if (ignoreEos) for (const token of vocabulary.endTokens) fixed.set(token, Number.NEGATIVE_INFINITY)
+  if (presencePenalty === 0 && frequencyPenalty === 0) return fixed.size === 0 ? undefined : biasOf(model, fixed)
+
+  const penalties = new Map<Token, number>()
+  let counted = 0
+  return () => {
+    for (; counted < history.output.length; counted++) {
+      const token = history.output[counted] as Token
+      penalties.set(token, (penalties.get(token) ?? presencePenalty) + frequencyPenalty)
+    }
+    const biases = new Map(fixed)
+    for (const [token, penalty] of penalties) biases.set(token, (fixed.get(token) ?? 0) - penalty)
+    return biasOf(model, biases)
+  }
+}
+
+/**
+ * `TokenBias.set` refuses tokens that end the turn, yet the sampler takes them: forbidding exactly those is what
+ * `ignore_eos` means, so the values go where `set` would have put them (node-llama-cpp 3.22.1).
+ */
+function biasOf(model: LlamaModel, biases: ReadonlyMap<Token, number>): TokenBias {
+  const bias = new TokenBias(model.tokenizer)
+  const target = (bias as unknown as { _biases: Map<Token, number> })._biases
+  for (const [token, value] of biases) target.set(token, value)
+  return bias
+}

@@ -1,0 +1,132 @@
+import { AppError } from '../../core/errors.ts'
+import { decode } from './decode.ts'
+import { type Command, commandSchema, type Report } from './ipc.ts'
+import { loadModel, type WorkerModel } from './model.ts'
+import { PrefillPacer } from './prefill.ts'
+import { preparePrompt } from './prompt.ts'
+import { pickSlot } from './slots.ts'
+
+/** The child process of one model: it loads, prepares prompts and decodes, and ends with its parent. */
+
+type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: Promise<void> | undefined }
+
+let loaded: { model: WorkerModel; pacer: PrefillPacer } | undefined
+let clock = 0
+const running = new Map<string, Running>()
+
+function report(message: Report): void {
+  process.send?.(message)
+}
+
+async function load({ options }: Extract<Command, { type: 'load' }>): Promise<void> {
+  try {
+    const model = await loadModel(options, {
+      onProgress: (progress) => report({ type: 'loading', progress }),
+      onLog: (level, message) =>
+        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message }),
+    })
+    loaded = { model, pacer: new PrefillPacer({ largestChunk: model.context.batchSize }) }
+    report({
+      type: 'ready',
+      contextLength: model.context.contextSize,
+      vocabularySize: model.vocabulary.size,
+      description: model.model.typeDescription,
+    })
+  } catch (error) {
+    report({ type: 'load-failed', message: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+function prepare({ id, prompt, maxOutputTokens }: Extract<Command, { type: 'prepare' }>): void {
+  try {
+    report({ type: 'prepared', id, ...preparePrompt(requireLoaded().model, prompt, maxOutputTokens) })
+  } catch (error) {
+    reportFailure(id, error)
+  }
+}
+
+async function run(command: Extract<Command, { type: 'run' }>): Promise<void> {
+  const { id } = command
+  const state: Running = { cancelled: false, resume: undefined, paused: undefined }
+  running.set(id, state)
+  try {
+    report(await runOnSlot(command, state))
+  } catch (error) {
+    reportFailure(id, error)
+  } finally {
+    running.delete(id)
+  }
+}
+
+async function runOnSlot(command: Extract<Command, { type: 'run' }>, state: Running): Promise<Report> {
+  const { model, pacer } = requireLoaded()
+  const slot = pickSlot(model.slots, command.tokens)
+  if (slot === undefined)
+    throw new AppError('internal', `all ${model.slots.length} slots are busy: a request was let in too early`)
+  slot.busy = true
+  slot.lastUsed = ++clock
+  const control = { cancelled: () => state.cancelled, whenWanted: () => state.paused }
+  try {
+    return await decode(model, { slot, command, control, pacer }, report)
+  } catch (error) {
+    // What the failed step left in the cache is unknown; nothing may be continued from it.
+    await slot.sequence.clearHistory()
+    throw error
+  } finally {
+    slot.busy = false
+  }
+}
+
+function steer(id: string, how: 'cancel' | 'pause' | 'resume'): void {
+  const state = running.get(id)
+  if (state === undefined) return
+  if (how === 'pause') {
+    state.paused ??= new Promise((resolve) => {
+      state.resume = resolve
+    })
+    return
+  }
+  if (how === 'cancel') state.cancelled = true
+  state.resume?.()
+  state.resume = undefined
+  state.paused = undefined
+}
+
+function reportFailure(id: string, error: unknown): void {
+  const known = error instanceof AppError ? error : new AppError('engine-failed', `the engine failed: ${String(error)}`)
+  const { code, message, param, overflow } = known
+  report({
+    type: 'failed',
+    id,
+    failure: { code, message, ...(param !== undefined && { param }), ...(overflow !== undefined && { overflow }) },
+  })
+}
+
+function requireLoaded(): { model: WorkerModel; pacer: PrefillPacer } {
+  if (loaded === undefined) throw new AppError('internal', 'the worker was asked to work before its model was loaded')
+  return loaded
+}
+
+process.on('message', (message) => {
+  const command = commandSchema.parse(message)
+  switch (command.type) {
+    case 'load':
+      void load(command)
+      break
+    case 'prepare':
+      prepare(command)
+      break
+    case 'run':
+      void run(command)
+      break
+    case 'cancel':
+    case 'pause':
+    case 'resume':
+      steer(command.id, command.type)
+      break
+  }
+})
+// The parent is gone: nobody can read what this process would make.
+process.on('disconnect', () => process.exit(0))
+// Ctrl-C in a terminal reaches the whole process group; the parent drains first and then ends its workers itself.
+process.on('SIGINT', () => undefined)
