@@ -8,7 +8,7 @@ export const loadOptionsSchema = z.object({
   slots: z.int().positive(),
   threads: z.int().positive().optional(),
   batchSize: z.int().positive().optional(),
-  gpuLayers: z.int().nonnegative().optional(),
+  gpuLayers: z.union([z.int().nonnegative(), z.enum(['auto', 'max'])]).optional(),
   flashAttention: z.boolean(),
   /** Replaces the template in the model file. */
   chatTemplate: z.string().optional(),

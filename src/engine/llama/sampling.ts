@@ -29,7 +29,8 @@ export function evaluateOptions(
         strength: dry.multiplier,
         base: dry.base,
         allowedLength: dry.allowedLength,
-        lastTokens: dry.range < 0 ? null : dry.range,
+        // `null` should be the whole context, but this llama.cpp takes it for 0, which is off (node-llama-cpp 3.22.1).
+        lastTokens: dry.range < 0 ? source.contextLength : Math.min(dry.range, source.contextLength),
         sequenceBreakers: dry.sequenceBreakers,
       },
     }),
