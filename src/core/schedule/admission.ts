@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts'
 /** The right to occupy one slot of a model. */
 export type Lease = { release(): void }
 
-type Waiter = { readonly grant: (lease: Lease) => void; readonly refuse: (error: unknown) => void }
+type Waiter = { grant(lease: Lease): void }
 
 /**
  * Hands out a model's slots in order of arrival, with a bounded queue. A lease must be released exactly when the engine
@@ -49,7 +49,6 @@ export class Admission {
           signal.removeEventListener('abort', leave)
           resolve(lease)
         },
-        refuse: reject,
       }
       signal.addEventListener('abort', leave, { once: true })
       this.#waiting.add(waiter)

@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest'
+import { Inbox } from './inbox.ts'
+import type { Report } from './ipc.ts'
+
+const text = (index: number): Report => ({ type: 'text', id: 'r', text: String(index) })
+
+function createInbox(): { inbox: Inbox; flow: string[] } {
+  const flow: string[] = []
+  return { inbox: new Inbox({ onFull: () => flow.push('full'), onDrained: () => flow.push('drained') }), flow }
+}
+
+describe('Inbox', () => {
+  test('reports come out in order, also those that were awaited first', async () => {
+    const { inbox } = createInbox()
+    const first = inbox.next()
+    inbox.push(text(1))
+    inbox.push(text(2))
+    expect([await first, await inbox.next()]).toEqual([text(1), text(2)])
+  })
+
+  test('a failure is thrown after everything before it was read', async () => {
+    const { inbox } = createInbox()
+    inbox.push(text(1))
+    inbox.fail(new Error('gone'))
+    expect(await inbox.next()).toEqual(text(1))
+    await expect(inbox.next()).rejects.toThrow('gone')
+  })
+
+  test('a reader that falls behind makes the worker stand still once, and go on once', async () => {
+    const { inbox, flow } = createInbox()
+    for (let index = 0; index < 100; index++) inbox.push(text(index))
+    expect(flow).toEqual(['full'])
+    for (let index = 0; index < 100; index++) await inbox.next()
+    expect(flow).toEqual(['full', 'drained'])
+  })
+})

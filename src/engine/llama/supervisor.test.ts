@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { AppError } from '../../core/errors.ts'
+import type { Command, Report } from './ipc.ts'
+import type { SpawnWorker, WorkerExit, WorkerHandlers } from './process.ts'
+import { backoffMs, Supervisor } from './supervisor.ts'
+
+const never = new AbortController().signal
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
+const ready: Report = { type: 'ready', contextLength: 100, vocabularySize: 10, description: 'tiny' }
+
+/** Workers that do nothing by themselves: the test reports and ends in their place. */
+class FakeWorkers {
+  readonly started: { handlers: WorkerHandlers; commands: Command[]; exit: (exit: Partial<WorkerExit>) => void }[] = []
+
+  readonly spawn: SpawnWorker = (handlers) => {
+    const commands: Command[] = []
+    let end: (exit: WorkerExit) => void = () => undefined
+    const exited = new Promise<WorkerExit>((resolve) => {
+      end = resolve
+    })
+    const exit = ({ description = 'killed by SIGKILL', lastLines = [] }: Partial<WorkerExit>) => end({ description, lastLines })
+    this.started.push({ handlers, commands, exit })
+    return {
+      pid: this.started.length,
+      send: (command) => commands.push(command),
+      exited,
+      kill: async () => {
+        exit({ description: 'killed by SIGTERM' })
+        await exited
+      },
+    }
+  }
+
+  get last() {
+    const worker = this.started.at(-1)
+    if (worker === undefined) throw new Error('no worker was started')
+    return worker
+  }
+}
+
+describe('Supervisor', () => {
+  let workers: FakeWorkers
+  let supervisor: Supervisor
+  let failures: AppError[]
+  let locate: () => Promise<{ modelPath: string; slots: number; flashAttention: boolean }>
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    workers = new FakeWorkers()
+    failures = []
+    locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
+    supervisor = new Supervisor({
+      model: 'm',
+      locate: () => locate(),
+      spawn: workers.spawn,
+      log: quiet,
+      onReport: () => undefined,
+      onExit: (error) => failures.push(error),
+    })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const turn = () => vi.advanceTimersByTimeAsync(0)
+  const load = async () => {
+    const waiting = supervisor.ensureReady(never)
+    await turn()
+    workers.last.handlers.onReport(ready)
+    await waiting
+  }
+
+  test('nothing runs until somebody needs the model', () => {
+    expect(supervisor.state).toEqual({ type: 'stopped' })
+    expect(workers.started).toHaveLength(0)
+  })
+
+  test('it goes from starting through loading, with progress, to ready', async () => {
+    const waiting = supervisor.ensureReady(never)
+    expect(supervisor.state).toEqual({ type: 'starting' })
+    await turn()
+    workers.last.handlers.onReport({ type: 'loading', progress: 0.5 })
+    expect(supervisor.state).toEqual({ type: 'loading', progress: 0.5 })
+    workers.last.handlers.onReport(ready)
+    await waiting
+    expect(supervisor.state).toEqual({ type: 'ready' })
+    expect(supervisor.loaded).toMatchObject({ contextLength: 100 })
+  })
+
+  test('all who wait share one worker', async () => {
+    const waiting = [supervisor.ensureReady(never), supervisor.ensureReady(never)]
+    await turn()
+    workers.last.handlers.onReport(ready)
+    await Promise.all(waiting)
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('one who leaves while it loads does not disturb the others', async () => {
+    const controller = new AbortController()
+    const leaving = supervisor.ensureReady(controller.signal)
+    const staying = supervisor.ensureReady(never)
+    controller.abort(new Error('left'))
+    await expect(leaving).rejects.toThrow('left')
+    await turn()
+    workers.last.handlers.onReport(ready)
+    await staying
+  })
+
+  test('a crash fails what runs with the signal that ended it, and the worker comes back after a pause', async () => {
+    await load()
+    workers.last.exit({ description: 'killed by SIGSEGV' })
+    await turn()
+    expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('killed by SIGSEGV') }])
+    expect(supervisor.state).toMatchObject({ type: 'failed', retryAtMs: Date.now() + backoffMs(1) })
+
+    const waiting = supervisor.ensureReady(never)
+    await vi.advanceTimersByTimeAsync(backoffMs(1))
+    expect(workers.started).toHaveLength(2)
+    workers.last.handlers.onReport(ready)
+    await waiting
+  })
+
+  test('a worker that keeps crashing is restarted ever more slowly', async () => {
+    await load()
+    for (const failure of [1, 2, 3]) {
+      workers.last.exit({})
+      await turn()
+      await vi.advanceTimersByTimeAsync(backoffMs(failure) - 1)
+      expect(workers.started).toHaveLength(failure)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(workers.started).toHaveLength(failure + 1)
+      workers.last.handlers.onReport(ready)
+    }
+  })
+
+  test('a load that fails tells those who wait why, and is not repeated by itself', async () => {
+    const waiting = supervisor.ensureReady(never)
+    await turn()
+    workers.last.handlers.onReport({ type: 'load-failed', message: 'not a GGUF file' })
+    await expect(waiting).rejects.toMatchObject({
+      code: 'model-unavailable',
+      message: expect.stringContaining('not a GGUF file'),
+    })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('after a failed load requests are refused at once, until the pause is over and one of them tries again', async () => {
+    locate = () => Promise.reject(new Error('no such file'))
+    await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ code: 'model-unavailable' })
+    await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ retryAfterMs: backoffMs(1) })
+    locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
+    await vi.advanceTimersByTimeAsync(backoffMs(1))
+    await load()
+    expect(supervisor.state).toEqual({ type: 'ready' })
+  })
+
+  test('a process that dies while it loads is a failed load, with its last words', async () => {
+    const waiting = supervisor.ensureReady(never)
+    await turn()
+    workers.last.exit({ description: 'killed by SIGABRT', lastLines: ['GGML_ASSERT failed'] })
+    await expect(waiting).rejects.toMatchObject({ message: expect.stringMatching(/SIGABRT.*GGML_ASSERT failed/) })
+  })
+
+  test('draining refuses new work and ends those who wait; stopping ends the process', async () => {
+    const waiting = supervisor.ensureReady(never)
+    await turn()
+    supervisor.drain()
+    await expect(waiting).rejects.toMatchObject({ code: 'shutting-down' })
+    await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ code: 'shutting-down' })
+    await supervisor.stop()
+    expect(supervisor.state).toEqual({ type: 'stopped' })
+    expect(failures).toMatchObject([{ code: 'engine-failed' }])
+  })
+
+  test('it can be started again after a stop', async () => {
+    await load()
+    await supervisor.stop()
+    await load()
+    expect(workers.started).toHaveLength(2)
+  })
+})
+
+test.each([
+  [1, 100],
+  [2, 200],
+  [5, 1600],
+  [20, 30_000],
+])('the pause before restart %i is %i ms', (failures, pauseMs) => {
+  expect(backoffMs(failures)).toBe(pauseMs)
+})
