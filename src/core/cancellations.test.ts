@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { Cancellations } from './cancellations.ts'
+
+describe('Cancellations', () => {
+  test('a cancelled request learns why', () => {
+    const cancellations = new Cancellations()
+    const signal = cancellations.open('a')
+    expect(cancellations.cancel('a', 'client-gone')).toBe(true)
+    expect(signal.reason).toMatchObject({ code: 'cancelled', message: expect.stringContaining('client') })
+  })
+
+  test('the first reason wins', () => {
+    const cancellations = new Cancellations()
+    const signal = cancellations.open('a')
+    cancellations.cancel('a', 'client-gone')
+    expect(cancellations.cancel('a', 'shutting-down')).toBe(false)
+    expect(signal.reason).toMatchObject({ code: 'cancelled' })
+  })
+
+  test('an unknown or finished request is not cancelled', () => {
+    const cancellations = new Cancellations()
+    const signal = cancellations.open('a')
+    cancellations.close('a')
+    expect(cancellations.cancel('a', 'client-gone')).toBe(false)
+    expect(cancellations.cancel('b', 'client-gone')).toBe(false)
+    expect(signal.aborted).toBe(false)
+    expect(cancellations.size).toBe(0)
+  })
+
+  test('an id that is in use is refused, and its request goes on', () => {
+    const cancellations = new Cancellations()
+    const signal = cancellations.open('a')
+    expect(() => cancellations.open('a')).toThrow(expect.objectContaining({ code: 'request-conflict' }))
+    expect(signal.aborted).toBe(false)
+  })
+
+  test('all can be cancelled at once', () => {
+    const cancellations = new Cancellations()
+    const signals = [cancellations.open('a'), cancellations.open('b')]
+    cancellations.cancelAll('shutting-down')
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, true])
+  })
+})

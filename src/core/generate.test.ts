@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import type { Engine } from './engine.ts'
+import { AppError } from './errors.ts'
+import type { EngineEvent, GenerationEvent } from './event.ts'
+import { generate } from './generate.ts'
+import type { GenerationRequest } from './request.ts'
+import { foldEvents } from './result.ts'
+import { Admission } from './schedule/admission.ts'
+
+const never = new AbortController().signal
+const usage: EngineEvent = {
+  type: 'usage',
+  usage: { inputTokens: 3, cachedInputTokens: 1, outputTokens: 2, reasoningTokens: 0 },
+  timings: { prefillMs: 4 },
+}
+const finish: EngineEvent = { type: 'finish', choice: 0, reason: 'stop' }
+const raw = (text: string): EngineEvent => ({ type: 'raw-text', choice: 0, text })
+const request: GenerationRequest = {
+  id: 'r',
+  model: 'alias',
+  prompt: { type: 'text', text: 'x' },
+  sampling: {},
+  stop: [],
+  ignoreEos: false,
+}
+
+/** An engine that plays a list, and says whether its iteration was closed. */
+function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepare?: Error } = {}) {
+  const facts = { closed: 0, prepared: 0 }
+  const engine: Engine = {
+    state: { type: 'ready' },
+    facts: {},
+    ensureReady: async () => undefined,
+    prepare: async () => {
+      facts.prepared += 1
+      if (options.prepare !== undefined) throw options.prepare
+      return {
+        run: async function* () {
+          try {
+            for (const step of steps) {
+              if (step instanceof Error) throw step
+              yield step
+            }
+          } finally {
+            facts.closed += 1
+          }
+        },
+      }
+    },
+    close: async () => undefined,
+  }
+  return { engine, facts }
+}
+
+function start(engine: Engine, signal = never, admission = new Admission({ slots: 1, maxQueued: 1 })) {
+  let nowMs = 0
+  const deps = { resolveModel: () => ({ id: 'real', engine, admission }), now: () => nowMs++ }
+  return { generation: generate(deps, request, signal), admission }
+}
+
+async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
+  const all: GenerationEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+describe('generate', () => {
+  test('says which model serves, parses the raw text and adds the times it knows', async () => {
+    const { generation, admission } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
+    expect(generation.model).toBe('real')
+    const events = await collect(generation.events)
+    expect(events.map((event) => event.type)).toEqual(['text-start', 'text-delta', 'text-delta', 'text-end', 'finish', 'usage'])
+    expect(events.at(-1)).toMatchObject({ timings: { prefillMs: 4, queueMs: 1, loadMs: 1, firstTokenMs: expect.any(Number) } })
+    expect(admission.busy).toBe(0)
+  })
+
+  test('an unknown model throws at once', () => {
+    const resolveModel = () => {
+      throw new AppError('model-not-found', 'no')
+    }
+    expect(() => generate({ resolveModel, now: () => 0 }, request, never)).toThrow(
+      expect.objectContaining({ code: 'model-not-found' }),
+    )
+  })
+
+  test('a request that the engine refuses takes no slot', async () => {
+    const { generation, admission } = start(
+      createEngine([], { prepare: new AppError('context-length-exceeded', 'too long') }).engine,
+    )
+    await expect(collect(generation.events)).rejects.toMatchObject({ code: 'context-length-exceeded' })
+    expect(admission.busy).toBe(0)
+  })
+
+  test('a reader that leaves closes the engine, then frees the slot', async () => {
+    const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
+    const { generation, admission } = start(engine)
+    for await (const event of generation.events) if (event.type === 'text-delta') break
+    expect(facts.closed).toBe(1)
+    expect(admission.busy).toBe(0)
+  })
+
+  test('an engine that ignores its signal is stopped at its next event', async () => {
+    const controller = new AbortController()
+    const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
+    const { generation } = start(engine, controller.signal)
+    const events: GenerationEvent[] = []
+    for await (const event of generation.events) {
+      events.push(event)
+      if (event.type === 'text-delta') controller.abort(new AppError('cancelled', 'enough'))
+    }
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'cancelled' } })
+    expect(facts.closed).toBe(1)
+  })
+
+  test('a failing engine frees the slot', async () => {
+    const { generation, admission } = start(createEngine([raw('a'), new Error('boom')]).engine)
+    expect((await collect(generation.events)).at(-1)).toMatchObject({ type: 'error', error: { code: 'internal' } })
+    expect(admission.busy).toBe(0)
+  })
+
+  test('while all slots are busy a request waits, and leaves when it is cancelled', async () => {
+    const admission = new Admission({ slots: 1, maxQueued: 1 })
+    await admission.acquire(never)
+    const controller = new AbortController()
+    const { engine, facts } = createEngine([raw('a'), finish, usage])
+    const { generation } = start(engine, controller.signal, admission)
+    const ended = collect(generation.events)
+    while (admission.queued === 0) await Promise.resolve()
+    controller.abort(new AppError('cancelled', 'left'))
+    await expect(ended).rejects.toMatchObject({ code: 'cancelled' })
+    expect(facts).toMatchObject({ prepared: 1, closed: 0 })
+    expect(admission.queued).toBe(0)
+  })
+})
+
+describe('foldEvents', () => {
+  test('a folded stream is the whole reply', async () => {
+    const { generation } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
+    expect(await foldEvents(generation.events)).toMatchObject({
+      choices: [{ text: 'ab', reasoning: '', toolCalls: [], finish: { reason: 'stop' } }],
+      usage: { inputTokens: 3, outputTokens: 2 },
+    })
+  })
+
+  test('tool calls, reasoning and several choices are kept apart', async () => {
+    const events: EngineEvent[] = [
+      { type: 'reasoning-delta', choice: 1, delta: 'hm' },
+      { type: 'tool-call-start', choice: 0, id: 'c1', name: 'f' },
+      { type: 'tool-call-delta', choice: 0, id: 'c1', delta: '{"a":' },
+      { type: 'tool-call-delta', choice: 0, id: 'c1', delta: '1}' },
+      { type: 'tool-call-end', choice: 0, id: 'c1' },
+      { type: 'finish', choice: 0, reason: 'tool-calls' },
+      { type: 'finish', choice: 1, reason: 'length' },
+      usage,
+    ]
+    const { choices } = await foldEvents(start(createEngine(events).engine).generation.events)
+    expect(choices).toMatchObject([
+      { toolCalls: [{ id: 'c1', name: 'f', arguments: '{"a":1}' }], finish: { reason: 'tool-calls' } },
+      { reasoning: 'hm', finish: { reason: 'length' } },
+    ])
+  })
+
+  test('an error in the stream is thrown', async () => {
+    const { generation } = start(createEngine([raw('a'), new AppError('engine-failed', 'boom')]).engine)
+    await expect(foldEvents(generation.events)).rejects.toMatchObject({ code: 'engine-failed' })
+  })
+})
