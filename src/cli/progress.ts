@@ -1,0 +1,64 @@
+import type { WriteStream } from 'node:tty'
+
+/** What is shown while something long goes on. */
+export type Progress = {
+  /** `done` of `total`; a total that is not known yet shows the amount alone. */
+  update(label: string, done: number, total: number | undefined): void
+  /** A line above the bar that stays. */
+  note(line: string): void
+  /** Removes the bar. */
+  end(): void
+}
+
+const redrawMs = 100
+/** Without a terminal a line now and then is enough to see that something moves. */
+const logMs = 5000
+const barWidth = 30
+
+/** A progress bar on a terminal; elsewhere a line every few seconds. Amounts are bytes. */
+export function createProgress(stream: WriteStream | NodeJS.WriteStream): Progress {
+  const interactive = stream.isTTY === true
+  let drawnMs = Number.NEGATIVE_INFINITY
+  let shown = false
+  const clear = () => {
+    if (shown) stream.write('\r\u001B[2K')
+    shown = false
+  }
+  return {
+    update(label, done, total) {
+      const nowMs = performance.now()
+      const finished = total !== undefined && done >= total
+      if (!finished && nowMs - drawnMs < (interactive ? redrawMs : logMs)) return
+      drawnMs = nowMs
+      const line = formatProgress(label, done, total)
+      if (interactive) stream.write(`\r\u001B[2K${line}`)
+      else stream.write(`${line}\n`)
+      shown = interactive
+    },
+    note(line) {
+      clear()
+      stream.write(`${line}\n`)
+    },
+    end: clear,
+  }
+}
+
+/** One line such as `model.gguf [#####-----] 50% of 98.4 MB`. */
+export function formatProgress(label: string, done: number, total: number | undefined): string {
+  if (total === undefined || total <= 0) return `${label} ${formatBytes(done)}`
+  const share = Math.min(1, done / total)
+  const filled = Math.round(share * barWidth)
+  return `${label} [${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)}% of ${formatBytes(total)}`
+}
+
+/** Decimal units, as disks and downloads are labelled. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = 0
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit += 1
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
