@@ -22,7 +22,8 @@ export type LlamaEngineOptions = {
 
 /** llama.cpp's own defaults; what a request or the configuration leaves open. Documented in docs/protocols.md. */
 const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
-const maxSeed = 2 ** 32 - 1
+/** llama.cpp takes this seed for "any" (LLAMA_DEFAULT_SEED): the seeds below it are what they say. */
+const anySeed = 2 ** 32 - 1
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -194,7 +195,7 @@ export function resolveSampling(request: Sampling, model: Sampling): ResolvedSam
     topP,
     topK,
     minP,
-    seed: merged.seed ?? randomInt(maxSeed),
+    seed: Math.min(merged.seed ?? randomInt(anySeed), anySeed - 1),
     repetitionPenalty: repetitionPenalty ?? 1,
     presencePenalty: presencePenalty ?? 0,
     frequencyPenalty: frequencyPenalty ?? 0,

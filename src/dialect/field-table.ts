@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AppError } from '../core/errors.ts'
+import { preview } from './preview.ts'
+
+/**
+ * How a dialect treats one top-level field of its requests.
+ * `used`: it changes the reply. `informational`: accepted, and no generated token depends on it. `refused`: a 400 that
+ * names it, unless the value is one of `accepts`, which mean the same as leaving it out.
+ */
+export type Field = {
+  readonly name: string
+  /** Other spellings of the same field. */
+  readonly aliases?: readonly string[]
+  readonly note: string
+} & ({ readonly treatment: 'used' | 'informational' } | { readonly treatment: 'refused'; readonly accepts?: readonly unknown[] })
+
+/** Every spelling of a field, its own name first. */
+export function spellings(field: Field): readonly string[] {
+  return [field.name, ...(field.aliases ?? [])]
+}
+
+/** Throws `unsupported-field` for the first field of the body that the table refuses. */
+export function refuseUnsupported(fields: readonly Field[], body: object): void {
+  for (const field of fields) {
+    if (field.treatment !== 'refused') continue
+    const accepts = field.accepts ?? []
+    for (const name of spellings(field)) {
+      if (!Object.hasOwn(body, name)) continue
+      const value: unknown = Reflect.get(body, name)
+      if (value === null || accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) continue
+      const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
+      throw new AppError('unsupported-field', `${name} ${preview(value)} is not supported (${field.note}): ${remedy}`, {
+        param: name,
+      })
+    }
+  }
+}
+
+/** The keys of a body that the table does not know. */
+export function listIgnored(fields: readonly Field[], body: object): string[] {
+  const known = new Set(fields.flatMap(spellings))
+  return Object.keys(body).filter((key) => !known.has(key))
+}
+
+/** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */
+export function renderProtocolTable(fields: readonly Field[]): string {
+  const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
+  const header = ['field', 'treatment', 'note']
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`
+  return [header, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('')
+}
+
+function describeTreatment(field: Field): string {
+  if (field.treatment !== 'refused' || field.accepts === undefined) return field.treatment
+  return `refused unless ${field.accepts.map(preview).map(code).join(' or ')}`
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+/** Clients that send all fields of their types send null for the absent ones, inside objects too. */
+function dropNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null))
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors.ts'
+import type { Message } from '../../core/request.ts'
+import { decodeChat } from './decode.ts'
+
+function messagesOf(...messages: readonly unknown[]): readonly Message[] {
+  const { prompt } = decodeChat({ model: 'm', messages }, 'x').request
+  return prompt.type === 'chat' ? prompt.messages : []
+}
+
+function failureOf(...messages: readonly unknown[]): AppError {
+  try {
+    messagesOf(...messages)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error('the messages were accepted')
+}
+
+const text = (value: string) => ({ type: 'text', text: value })
+const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }
+
+describe('decodeMessages', () => {
+  test.each(['system', 'developer', 'user'])('a %s message keeps its role and name', (role) => {
+    expect(messagesOf({ role, content: 'a', name: 'Ann' })).toEqual([{ role, content: [text('a')], name: 'Ann' }])
+  })
+
+  test.each(['system', 'developer', 'user', 'assistant'])('text and a list of one text part are the same for %s', (role) => {
+    expect(messagesOf({ role, content: [text('a')] })).toEqual(messagesOf({ role, content: 'a' }))
+    expect(messagesOf({ role, content: [text('')] })).toEqual(messagesOf({ role, content: '' }))
+  })
+
+  test('text and a list of one text part are the same for tool results', () => {
+    const result = { role: 'tool', tool_call_id: 'call_1' }
+    expect(messagesOf({ ...result, content: [text('a')] })).toEqual(messagesOf({ ...result, content: 'a' }))
+  })
+
+  test('parts keep their order and kind', () => {
+    const content = [
+      text('a'),
+      { type: 'image_url', image_url: { url: 'https://x/y.png', detail: 'low' } },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: null } },
+      { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+    ]
+    expect(messagesOf({ role: 'user', content })[0]?.content).toEqual([
+      text('a'),
+      { type: 'image', url: 'https://x/y.png', detail: 'low' },
+      { type: 'image', url: 'data:image/png;base64,AA==' },
+      { type: 'audio', data: 'AA==', format: 'wav' },
+    ])
+  })
+
+  test('messages stay in their order, whatever their roles', () => {
+    const roles = ['user', 'system', 'user', 'developer', 'system', 'user']
+    expect(messagesOf(...roles.map((role) => ({ role, content: 'a' }))).map(({ role }) => role)).toEqual(roles)
+  })
+
+  test.each<[string, object, object]>([
+    ['null content', { content: null }, { content: [], toolCalls: [] }],
+    ['no content', {}, { content: [], toolCalls: [] }],
+    ['a refusal field', { content: null, refusal: 'no' }, { content: [text('no')], toolCalls: [] }],
+    ['a refusal part', { content: [{ type: 'refusal', refusal: 'no' }] }, { content: [text('no')], toolCalls: [] }],
+    ['reasoning_content', { content: 'a', reasoning_content: 'b' }, { content: [text('a')], reasoning: 'b', toolCalls: [] }],
+    ['reasoning', { content: 'a', reasoning: 'b' }, { content: [text('a')], reasoning: 'b', toolCalls: [] }],
+    [
+      'both spellings of reasoning, as we send them',
+      { content: 'a', reasoning: 'b', reasoning_content: 'b' },
+      { content: [text('a')], reasoning: 'b', toolCalls: [] },
+    ],
+    [
+      'tool calls',
+      { content: null, tool_calls: [call] },
+      { content: [], toolCalls: [{ id: 'call_1', name: 'f', arguments: '{"a": 1}' }] },
+    ],
+    [
+      'tool calls with arguments as an object',
+      { tool_calls: [{ ...call, function: { name: 'f', arguments: { a: 1 } } }] },
+      { content: [], toolCalls: [{ id: 'call_1', name: 'f', arguments: '{"a":1}' }] },
+    ],
+    [
+      'tool calls without a type',
+      { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] },
+      { content: [], toolCalls: [{ id: 'c', name: 'f', arguments: '' }] },
+    ],
+    [
+      'all optional fields null',
+      { content: 'a', refusal: null, reasoning: null, tool_calls: null, function_call: null, audio: null, name: null },
+      { content: [text('a')], toolCalls: [] },
+    ],
+  ])('an assistant message with %s', (_, fields, expected) => {
+    expect(messagesOf({ role: 'assistant', ...fields })).toEqual([{ role: 'assistant', ...expected }])
+  })
+
+  test('a tool result names its call', () => {
+    expect(messagesOf({ role: 'tool', tool_call_id: 'call_1', content: 'r', name: 'f' })).toEqual([
+      { role: 'tool', content: [text('r')], toolCallId: 'call_1', name: 'f' },
+    ])
+  })
+
+  test('deprecated function calls and results become tool calls with matching ids', () => {
+    const [, assistant, result] = messagesOf(
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+      { role: 'function', name: 'f', content: 'r' },
+    )
+    expect(assistant).toMatchObject({ toolCalls: [{ id: 'call_function_1', name: 'f', arguments: '{}' }] })
+    expect(result).toEqual({ role: 'tool', content: [text('r')], toolCallId: 'call_function_1', name: 'f' })
+  })
+
+  test('a function result without a call and without content is kept', () => {
+    expect(messagesOf({ role: 'function', name: 'f', content: null })).toEqual([
+      { role: 'tool', content: [], toolCallId: 'call_function_0', name: 'f' },
+    ])
+  })
+
+  test.each<[object, string]>([
+    [{ role: 'critic', content: 'a' }, 'messages[0].role'],
+    [{ content: 'a' }, 'messages[0].role'],
+    [{ role: 'user' }, 'messages[0].content'],
+    [{ role: 'user', content: null }, 'messages[0].content'],
+    [{ role: 'system', content: null }, 'messages[0].content'],
+    [{ role: 'user', content: [text('a'), { type: 'text', text: 5 }] }, 'messages[0].content[1].text'],
+    [{ role: 'user', content: [{ type: 'video_url' }] }, 'messages[0].content[0].type'],
+    [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }, 'messages[0].content[0].image_url.url'],
+    [
+      { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'a', format: 'flac' } }] },
+      'messages[0].content[0].input_audio.format',
+    ],
+    [{ role: 'tool', content: 'a' }, 'messages[0].tool_call_id'],
+    [{ role: 'function', content: 'a' }, 'messages[0].name'],
+    [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'messages[0].tool_calls[0].function'],
+    [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: '' } }] }, 'messages[0].tool_calls[0].id'],
+    [
+      { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: 5 } }] },
+      'messages[0].tool_calls[0].function.arguments',
+    ],
+    [{ role: 'assistant', reasoning: 'a', reasoning_content: 'b' }, 'messages[0].reasoning'],
+  ])('%j is refused with its param', (message, param) => {
+    expect(failureOf(message)).toMatchObject({ code: 'invalid-request', param })
+  })
+
+  test.each<[object, string]>([
+    [{ role: 'user', content: [text('a'), { type: 'file', file: { file_id: 'x' } }] }, 'messages[0].content[1]'],
+    [{ role: 'assistant', audio: { id: 'x' } }, 'messages[0].audio'],
+    [
+      { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: '' } }] },
+      'messages[0].tool_calls[0].type',
+    ],
+  ])('%j is not supported, and says so', (message, param) => {
+    expect(failureOf(message)).toMatchObject({ code: 'unsupported-field', param })
+  })
+
+  test('a fault in one of many messages is found by its index', () => {
+    const good = { role: 'user', content: 'a' }
+    expect(failureOf(good, good, { role: 'user', content: 5 }).message).toBe(
+      'messages[2].content: expected a string or an array of content parts, got 5',
+    )
+  })
+})

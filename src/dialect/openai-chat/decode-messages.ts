@@ -1,0 +1,118 @@
+import { AppError } from '../../core/errors.ts'
+import type { ContentPart, Message, ToolCall } from '../../core/request.ts'
+import { preview } from '../preview.ts'
+import type { WireMessage, WirePart } from './schema.ts'
+import { pickSpelling } from './spelling.ts'
+
+type WireAssistant = Extract<WireMessage, { role: 'assistant' }>
+type WireFunctionCall = NonNullable<WireAssistant['function_call']>
+
+/** A conversation. The deprecated function messages become tool calls and results with ids of our making. */
+export function decodeMessages(wire: readonly WireMessage[]): Message[] {
+  const functionCallIds = new Map<string, string>()
+  return wire.map((message, index) => {
+    if (message.role === 'assistant' && message.function_call) {
+      functionCallIds.set(message.function_call.name, functionCallId(index))
+    }
+    return decodeMessage(message, index, functionCallIds)
+  })
+}
+
+function decodeMessage(message: WireMessage, index: number, functionCallIds: ReadonlyMap<string, string>): Message {
+  const path = `messages[${index}]`
+  const name = typeof message.name === 'string' ? { name: message.name } : {}
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+    case 'user':
+      return { role: message.role, content: decodeContent(message.content, path), ...name }
+    case 'assistant':
+      return { ...decodeAssistant(message, index), ...name }
+    case 'tool':
+      return { role: 'tool', content: decodeContent(message.content, path), toolCallId: message.tool_call_id, ...name }
+    case 'function': {
+      const toolCallId = functionCallIds.get(message.name) ?? functionCallId(index)
+      return { role: 'tool', content: decodeContent(message.content, path), toolCallId, ...name }
+    }
+  }
+}
+
+/** The same on every request with the same history, so that the prompt's cached prefix stays valid. */
+function functionCallId(index: number): string {
+  return `call_function_${index}`
+}
+
+function decodeAssistant(message: WireAssistant, index: number): Extract<Message, { role: 'assistant' }> {
+  const path = `messages[${index}]`
+  if (message.audio !== undefined && message.audio !== null) {
+    throw unsupported(`${path}.audio`, 'earlier audio replies are not kept')
+  }
+  const reasoning = pickSpelling(message, ['reasoning_content', 'reasoning'], `${path}.`)
+  const content = decodeContent(message.content, path)
+  const refusal = message.refusal ?? ''
+  return {
+    role: 'assistant',
+    content: refusal === '' ? content : [...content, { type: 'text', text: refusal }],
+    ...(reasoning !== undefined && { reasoning }),
+    toolCalls: decodeCalls(message, index),
+  }
+}
+
+function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number): ToolCall[] {
+  const path = `messages[${index}]`
+  const calls = (tool_calls ?? []).map((call, position) => {
+    const callPath = `${path}.tool_calls[${position}]`
+    if (typeof call.type === 'string' && call.type !== 'function') {
+      throw unsupported(`${callPath}.type`, `expected "function", got ${preview(call.type)}`)
+    }
+    if (!call.function) {
+      throw new AppError('invalid-request', `${callPath}.function is missing: expected an object`, {
+        param: `${callPath}.function`,
+      })
+    }
+    return decodeCall(call.id, call.function, `${callPath}.function`)
+  })
+  return function_call ? [...calls, decodeCall(functionCallId(index), function_call, `${path}.function_call`)] : calls
+}
+
+function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCall {
+  return { id, name: call.name, arguments: typeof call.arguments === 'string' ? call.arguments : stringify(call.arguments, path) }
+}
+
+function stringify(value: object, path: string): string {
+  try {
+    return JSON.stringify(value)
+  } catch (cause) {
+    throw new AppError('invalid-request', `${path}.arguments is nested too deeply: send it as text`, {
+      param: `${path}.arguments`,
+      cause,
+    })
+  }
+}
+
+function decodeContent(content: string | readonly WirePart[] | null | undefined, path: string): ContentPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part, index) => decodePart(part, `${path}.content[${index}]`))
+}
+
+function decodePart(part: WirePart, path: string): ContentPart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'refusal':
+      return { type: 'text', text: part.refusal }
+    case 'image_url': {
+      const { url, detail } = part.image_url
+      return { type: 'image', url, ...(typeof detail === 'string' && { detail }) }
+    }
+    case 'input_audio':
+      return { type: 'audio', data: part.input_audio.data, format: part.input_audio.format }
+    case 'file':
+      throw unsupported(path, 'file parts cannot be read: put the text of the file into a text part')
+  }
+}
+
+function unsupported(param: string, reason: string): AppError {
+  return new AppError('unsupported-field', `${param} is not supported: ${reason}`, { param })
+}

@@ -1,0 +1,91 @@
+import { AppError } from '../../core/errors.ts'
+import type { Sampling } from '../../core/request.ts'
+import { preview } from '../preview.ts'
+import type { WireRequest } from './schema.ts'
+import { pickSpelling } from './spelling.ts'
+
+const defaultXtc = { probability: 0, threshold: 0.1 }
+const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] }
+
+/** The sampling fields of a request. What the caller left out stays out: the model has its own defaults. */
+export function decodeSampling(wire: WireRequest): Sampling {
+  return withoutUndefined({
+    temperature: decodeTemperature(wire),
+    topP: wire.top_p ?? undefined,
+    topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
+    minP: wire.min_p ?? undefined,
+    // Engines take 32 bits; the shift keeps the low ones of any safe integer, also of a negative one.
+    seed: typeof wire.seed === 'number' ? wire.seed >>> 0 : undefined,
+    repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
+    presencePenalty: wire.presence_penalty ?? undefined,
+    frequencyPenalty: wire.frequency_penalty ?? undefined,
+    logitBias: decodeLogitBias(wire.logit_bias),
+    xtc: decodeXtc(wire),
+    dry: decodeDry(wire),
+  })
+}
+
+function decodeTemperature({ do_sample, temperature }: WireRequest): number | undefined {
+  if (do_sample !== false) return temperature ?? undefined
+  if (typeof temperature === 'number' && temperature > 0) {
+    throw new AppError(
+      'invalid-request',
+      `do_sample false is greedy, and contradicts temperature ${temperature}: send one of them`,
+      {
+        param: 'do_sample',
+      },
+    )
+  }
+  return 0
+}
+
+function decodeLogitBias(bias: WireRequest['logit_bias']): Sampling['logitBias'] {
+  if (bias === undefined || bias === null) return undefined
+  return new Map(Object.entries(bias).map(([token, value]) => [Number(token), value]))
+}
+
+function decodeXtc(wire: WireRequest): Sampling['xtc'] {
+  const given = withoutUndefined({
+    probability: wire.xtc_probability ?? undefined,
+    threshold: wire.xtc_threshold ?? undefined,
+  })
+  return Object.keys(given).length === 0 ? undefined : { ...defaultXtc, ...given }
+}
+
+function decodeDry(wire: WireRequest): Sampling['dry'] {
+  const given = withoutUndefined({
+    multiplier: wire.dry_multiplier ?? undefined,
+    base: wire.dry_base ?? undefined,
+    allowedLength: wire.dry_allowed_length ?? undefined,
+    range: pickSpelling(wire, ['dry_range', 'dry_penalty_last_n']),
+    sequenceBreakers: decodeBreakers(wire.dry_sequence_breakers),
+  })
+  return Object.keys(given).length === 0 ? undefined : { ...defaultDry, ...given }
+}
+
+/** tabbyAPI's clients send the list as JSON text. */
+function decodeBreakers(breakers: WireRequest['dry_sequence_breakers']): readonly string[] | undefined {
+  if (typeof breakers !== 'string') return breakers ?? undefined
+  let list: unknown
+  try {
+    list = JSON.parse(breakers)
+  } catch (cause) {
+    throw badBreakers(breakers, cause)
+  }
+  if (Array.isArray(list) && list.every((item) => typeof item === 'string' && item !== '')) return list
+  throw badBreakers(breakers)
+}
+
+function badBreakers(breakers: string, cause?: unknown): AppError {
+  const expected = 'an array of non-empty strings, or its JSON as text'
+  return new AppError('invalid-request', `dry_sequence_breakers: expected ${expected}, got ${preview(breakers)}`, {
+    param: 'dry_sequence_breakers',
+    cause,
+  })
+}
+
+function withoutUndefined<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+}

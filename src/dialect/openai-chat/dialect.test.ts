@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { createWireCheck } from '../../../test/support/wire-schema.ts'
+import { AppError } from '../../core/errors.ts'
+import type { GenerationEvent } from '../../core/event.ts'
+import { foldEvents } from '../../core/result.ts'
+import { openaiChat } from './dialect.ts'
+
+const checkReply = createWireCheck('OpenAIChatCompletion')
+const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
+const body = { model: 'alias', messages: [{ role: 'user', content: 'hi' }] }
+const events: readonly GenerationEvent[] = [
+  { type: 'text-delta', choice: 0, delta: 'Hello' },
+  { type: 'finish', choice: 0, reason: 'length' },
+  { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 }, timings: {} },
+]
+
+async function* streamOf(all: readonly GenerationEvent[]): AsyncGenerator<GenerationEvent> {
+  yield* all
+}
+
+describe('openaiChat', () => {
+  test('ids are unique and OpenAI-shaped', () => {
+    const ids = Array.from({ length: 100 }, () => openaiChat.createId())
+    expect(new Set(ids).size).toBe(100)
+    for (const id of ids) expect(id).toMatch(/^chatcmpl-[0-9a-f]{24}$/)
+  })
+
+  test('a reply has the id of the request, the model that served it and the time', async () => {
+    const beforeSeconds = Math.floor(Date.now() / 1000)
+    const call = openaiChat.decode(body, 'chatcmpl-7')
+    const reply = call.encodeResult(await foldEvents(streamOf(events)), 'served')
+    checkReply(reply)
+    expect(reply).toMatchObject({
+      id: 'chatcmpl-7',
+      model: 'served',
+      choices: [{ message: { content: 'Hello' }, finish_reason: 'length' }],
+    })
+    expect((reply as { created: number }).created).toBeGreaterThanOrEqual(beforeSeconds)
+  })
+
+  test('a stream says the same as the whole reply, with constant head fields', () => {
+    const call = openaiChat.decode({ ...body, stream: true, stream_options: { include_usage: true } }, 'chatcmpl-7')
+    const encoder = call.createStreamEncoder('served')
+    const frames = events
+      .map((event) => encoder.encode(event))
+      .join('')
+      .split('\n\n')
+    const chunks = frames.filter((frame) => frame.startsWith('data: {')).map((frame) => JSON.parse(frame.slice('data: '.length)))
+    for (const chunk of chunks) {
+      checkChunk(chunk)
+      expect(chunk).toMatchObject({
+        id: 'chatcmpl-7',
+        model: 'served',
+        created: chunks[0].created,
+        system_fingerprint: chunks[0].system_fingerprint,
+      })
+    }
+    expect(frames.at(-2)).toBe('data: [DONE]')
+  })
+
+  test('two streams of one call do not share state', () => {
+    const call = openaiChat.decode({ ...body, stream: true }, 'chatcmpl-7')
+    const [first, second] = [call.createStreamEncoder('m'), call.createStreamEncoder('m')]
+    const event: GenerationEvent = { type: 'text-start', choice: 0 }
+    expect(first.encode(event)).toBe(second.encode(event))
+  })
+
+  test('an error reply is the envelope of OpenAI', () => {
+    expect(openaiChat.encodeError(new AppError('model-not-found', "model 'x' not found"))).toEqual({
+      error: { message: "model 'x' not found", type: 'invalid_request_error', param: null, code: 'model_not_found' },
+    })
+  })
+
+  test('the heartbeat is a comment', () => {
+    expect(openaiChat.heartbeat).toMatch(/^:.*\n\n$/)
+  })
+})

@@ -1,0 +1,204 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createWireCheck } from '../../../test/support/wire-schema.ts'
+import { AppError } from '../../core/errors.ts'
+import type { GenerationEvent } from '../../core/event.ts'
+import { createChunkEncoder } from './encode-stream.ts'
+
+const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
+const head = { id: 'chatcmpl-1', createdSeconds: 1_700_000_000, model: 'a "model"', systemFingerprint: 'dragoman-1' }
+const constant = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  created: 1_700_000_000,
+  model: 'a "model"',
+  system_fingerprint: 'dragoman-1',
+}
+const usage: GenerationEvent = {
+  type: 'usage',
+  usage: { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 },
+  timings: { decodeMs: 1 },
+}
+const wireUsage = {
+  prompt_tokens: 7,
+  completion_tokens: 5,
+  total_tokens: 12,
+  prompt_tokens_details: { cached_tokens: 3 },
+  completion_tokens_details: { reasoning_tokens: 2 },
+}
+
+const text = (delta: string, choice = 0): GenerationEvent => ({ type: 'text-delta', choice, delta })
+const finish = (choice = 0): GenerationEvent => ({ type: 'finish', choice, reason: 'stop' })
+
+/** The frames of a stream. Every chunk is checked against OpenAI's schema, strictly. */
+function framesOf(events: readonly GenerationEvent[], includeUsage = false): unknown[] {
+  const encoder = createChunkEncoder(head, includeUsage)
+  return events.flatMap((event) => {
+    const sent = encoder.encode(event)
+    if (sent !== '') expect(sent.endsWith('\n\n')).toBe(true)
+    return sent.split('\n\n').slice(0, -1).map(parseFrame)
+  })
+}
+
+function parseFrame(frame: string): unknown {
+  expect(frame).toMatch(/^data: [^\r\n\u0085\u2028\u2029]+$/)
+  const data = frame.slice('data: '.length)
+  if (data === '[DONE]') return data
+  const chunk: unknown = JSON.parse(data)
+  if (!Object.hasOwn(chunk as object, 'error')) checkChunk(chunk)
+  return chunk
+}
+
+function chunkOf(delta: object, { choice = 0, finishReason = null as string | null } = {}): object {
+  return { ...constant, choices: [{ index: choice, delta, logprobs: null, finish_reason: finishReason }] }
+}
+
+const role = (choice = 0) => chunkOf({ role: 'assistant', content: '' }, { choice })
+
+describe('createChunkEncoder', () => {
+  test('a plain answer is role, text, finish and the end', () => {
+    expect(
+      framesOf([
+        { type: 'prompt-read', inputTokens: 7, cachedInputTokens: 3 },
+        { type: 'text-start', choice: 0 },
+        text('Hel'),
+        text('lo'),
+        { type: 'text-end', choice: 0 },
+        finish(),
+        usage,
+      ]),
+    ).toEqual([role(), chunkOf({ content: 'Hel' }), chunkOf({ content: 'lo' }), chunkOf({}, { finishReason: 'stop' }), '[DONE]'])
+  })
+
+  test('with usage asked for, every chunk has a null usage and the last one has the numbers and no choices', () => {
+    expect(framesOf([text('a'), finish(), usage], true)).toEqual([
+      { ...role(), usage: null },
+      { ...chunkOf({ content: 'a' }), usage: null },
+      { ...chunkOf({}, { finishReason: 'stop' }), usage: null },
+      { ...constant, choices: [], usage: wireUsage },
+      '[DONE]',
+    ])
+  })
+
+  test('a choice without text still has its role and finish', () => {
+    expect(framesOf([finish(), usage])).toEqual([role(), chunkOf({}, { finishReason: 'stop' }), '[DONE]'])
+  })
+
+  test('each choice has its own role chunk, before its first delta', () => {
+    expect(framesOf([text('a', 1), text('b', 0), text('c', 1), finish(1), finish(0), usage])).toEqual([
+      role(1),
+      chunkOf({ content: 'a' }, { choice: 1 }),
+      role(0),
+      chunkOf({ content: 'b' }, { choice: 0 }),
+      chunkOf({ content: 'c' }, { choice: 1 }),
+      chunkOf({}, { choice: 1, finishReason: 'stop' }),
+      chunkOf({}, { choice: 0, finishReason: 'stop' }),
+      '[DONE]',
+    ])
+  })
+
+  test('reasoning is sent under both names', () => {
+    const frames = framesOf([
+      { type: 'reasoning-start', choice: 0 },
+      { type: 'reasoning-delta', choice: 0, delta: 'h"m' },
+      { type: 'reasoning-end', choice: 0 },
+      text('a'),
+    ])
+    expect(frames).toEqual([role(), chunkOf({ reasoning_content: 'h"m', reasoning: 'h"m' }), chunkOf({ content: 'a' })])
+  })
+
+  test('a tool call opens with its index, id, type and name, and its arguments follow in fragments', () => {
+    const frames = framesOf([
+      { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f' },
+      { type: 'tool-call-delta', choice: 0, id: 'call_a', delta: '{"x"' },
+      { type: 'tool-call-delta', choice: 0, id: 'call_a', delta: ':1}' },
+      { type: 'tool-call-end', choice: 0, id: 'call_a' },
+      { type: 'tool-call-start', choice: 0, id: 'call_b', name: 'g' },
+      { type: 'tool-call-delta', choice: 0, id: 'call_b', delta: '{}' },
+      { type: 'finish', choice: 0, reason: 'tool-calls' },
+    ])
+    const opening = (index: number, id: string, name: string) =>
+      chunkOf({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] })
+    const fragment = (index: number, text: string) => chunkOf({ tool_calls: [{ index, function: { arguments: text } }] })
+    expect(frames).toEqual([
+      role(),
+      opening(0, 'call_a', 'f'),
+      fragment(0, '{"x"'),
+      fragment(0, ':1}'),
+      opening(1, 'call_b', 'g'),
+      fragment(1, '{}'),
+      chunkOf({}, { finishReason: 'tool_calls' }),
+    ])
+  })
+
+  test('tool calls are counted for each choice', () => {
+    const frames = framesOf([
+      { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f' },
+      { type: 'tool-call-start', choice: 1, id: 'call_b', name: 'f' },
+    ])
+    expect(frames[3]).toMatchObject({ choices: [{ index: 1, delta: { tool_calls: [{ index: 0, id: 'call_b' }] } }] })
+  })
+
+  test('a failure is one error frame and then the end', () => {
+    const error = new AppError('engine-failed', 'the engine stopped')
+    expect(framesOf([text('a'), { type: 'error', error }], true).slice(2)).toEqual([
+      { error: { message: 'the engine stopped', type: 'server_error', param: null, code: 'engine_failed' } },
+      '[DONE]',
+    ])
+  })
+
+  /** The chunk written the slow way, whole, with the three characters escaped that some clients take for line ends. */
+  function writeSlowly(chunk: object): string {
+    const json = JSON.stringify(chunk)
+      .replaceAll('\u0085', '\\u0085')
+      .replaceAll('\u2028', '\\u2028')
+      .replaceAll('\u2029', '\\u2029')
+    return `data: ${json}\n\n`
+  }
+
+  test.each([
+    'plain',
+    '',
+    '"quotes" and \\backslashes\\',
+    '\n\r\t\u0000\u001f',
+    '\ud83d',
+    '\ude00 alone',
+    '😀 👩‍👩‍👧',
+    'a\u0085b\u2028c\u2029d',
+    '</script><!-- \u007f',
+    'data: [DONE]\n\n',
+  ])('the text %j is written as the JSON of the whole chunk would be', (delta) => {
+    for (const includeUsage of [false, true]) {
+      const encoder = createChunkEncoder(head, includeUsage)
+      encoder.encode({ type: 'text-start', choice: 0 })
+      const tail = includeUsage ? { usage: null } : {}
+      expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), ...tail }))
+      expect(encoder.encode({ type: 'reasoning-delta', choice: 0, delta })).toBe(
+        writeSlowly({ ...chunkOf({ reasoning_content: delta, reasoning: delta }), ...tail }),
+      )
+    }
+  })
+
+  test('any text is written as the JSON of the whole chunk would be', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (delta) => {
+        const encoder = createChunkEncoder(head, true)
+        encoder.encode({ type: 'text-start', choice: 0 })
+        expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), usage: null }))
+      }),
+    )
+  })
+
+  test('however a text is cut, the joined deltas are the text', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' })), (deltas) => {
+        const frames = framesOf(deltas.map((delta) => text(delta)))
+        const joined = frames.map(
+          (frame) => (frame as { choices: { delta: { content: string } }[] }).choices[0]?.delta.content ?? '',
+        )
+        expect(joined.join('')).toBe(deltas.join(''))
+      }),
+      { numRuns: 50 },
+    )
+  })
+})

@@ -1,0 +1,29 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AppError } from '../../core/errors.ts'
+import { preview } from '../preview.ts'
+
+/**
+ * The value of a field that has several spellings, or undefined. Two different values are a contradiction, and refused;
+ * `path` is where the fields are, such as `messages[0].`.
+ */
+export function pickSpelling<Wire extends object, Name extends keyof Wire & string>(
+  wire: Wire,
+  names: readonly Name[],
+  path = '',
+): NonNullable<Wire[Name]> | undefined {
+  let chosen: { readonly name: Name; readonly value: NonNullable<Wire[Name]> } | undefined
+  for (const name of names) {
+    const value = wire[name]
+    if (value === undefined || value === null) continue
+    if (chosen !== undefined && !isDeepStrictEqual(chosen.value, value)) {
+      throw new AppError(
+        'invalid-request',
+        `${path}${chosen.name} and ${path}${name} are the same field, with different values ` +
+          `${preview(chosen.value)} and ${preview(value)}: send one of them`,
+        { param: `${path}${name}` },
+      )
+    }
+    chosen ??= { name, value }
+  }
+  return chosen?.value
+}

@@ -1,0 +1,29 @@
+import { type Field, renderProtocolTable } from './field-table.ts'
+import { chatFields } from './openai-chat/fields.ts'
+
+type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
+
+const protocols: readonly Protocol[] = [
+  { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: chatFields },
+]
+
+const introduction = `# Protocols
+
+Every request field that Dragoman knows, and what it does with it. The server reads the same tables.
+
+- **used**: it changes the reply.
+- **informational**: accepted; no generated token depends on it.
+- **refused**: HTTP 400 with the field in \`param\`, unless the value shown means the same as leaving it out.
+
+A field that is not listed is accepted and named in the reply's \`x-dragoman-ignored\` header. An explicit \`null\` means the
+same as leaving the field out. Two spellings of one field with different values are refused.
+`
+
+/** The whole of `docs/protocols.md`. */
+export function renderProtocols(): string {
+  return [introduction, ...protocols.map(renderProtocol)].join('\n')
+}
+
+function renderProtocol({ title, route, fields }: Protocol): string {
+  return `## ${title}\n\n\`${route}\`\n\n${renderProtocolTable(fields)}`
+}

@@ -1,0 +1,26 @@
+import { fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+
+const answerSchema = z.union([
+  z.object({ gpu: z.string(), devices: z.array(z.string()), mathCores: z.number() }),
+  z.object({ failure: z.string() }),
+])
+
+/** What llama.cpp runs on here, or why it does not. */
+export type Backend = z.infer<typeof answerSchema>
+
+/** Loads llama.cpp in a child process, so that a driver that aborts takes nothing with it. Never rejects. */
+export function findBackend(): Promise<Backend> {
+  const extension = extname(fileURLToPath(import.meta.url))
+  const child = fork(fileURLToPath(new URL(`./probe${extension}`, import.meta.url)), [], {
+    stdio: 'ignore',
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+  })
+  return new Promise((resolve) => {
+    child.once('message', (message) => resolve(answerSchema.parse(message)))
+    child.once('error', (error) => resolve({ failure: error.message }))
+    child.once('exit', (code, signal) => resolve({ failure: `the process that loads it ended (${signal ?? `code ${code}`})` }))
+  })
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { Ajv, type ValidateFunction } from 'ajv'
+import formats from 'ajv-formats'
+
+type JsonSchema = {
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly definitions?: Readonly<Record<string, JsonSchema>>
+  readonly additionalProperties?: unknown
+}
+
+const folder = new URL('../fixtures/wire-schemas/', import.meta.url)
+const text = { type: 'string' }
+
+/** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
+const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
+  ChatCompletionMessage: { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
+  'ChatCompletionChunk.Choice.Delta': { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
+}
+
+/** A schema of `test/fixtures/wire-schemas`, as it was generated. */
+export function readWireSchema(name: string): JsonSchema {
+  return JSON.parse(readFileSync(new URL(`${name}.schema.json`, folder), 'utf8'))
+}
+
+/** A check that throws with every fault: what is wrong by the schema, and every key that neither it nor we document. */
+export function createWireCheck(name: string): (value: unknown) => void {
+  const validate = compile(readWireSchema(name))
+  return (value) => {
+    if (validate(value)) return
+    const faults = (validate.errors ?? []).map(
+      (error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
+    )
+    throw new Error(`not a valid ${name}:\n${faults.join('\n')}\n${JSON.stringify(value, null, 2)}`)
+  }
+}
+
+function compile(schema: JsonSchema): ValidateFunction {
+  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
+  formats.default(ajv)
+  const definitions = Object.entries(schema.definitions ?? {}).map(([name, definition]) => [name, close(name, definition)])
+  return ajv.compile({ ...schema, definitions: Object.fromEntries(definitions) })
+}
+
+function close(name: string, definition: JsonSchema): JsonSchema {
+  if (definition.properties === undefined || definition.additionalProperties !== undefined) return definition
+  return { ...definition, properties: { ...definition.properties, ...extensions[name] }, additionalProperties: false }
+}
