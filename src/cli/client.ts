@@ -33,10 +33,10 @@ export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
   return ((await response.json()) as { data: ModelCard[] }).data
 }
 
-/** Whether a running server knows a model by this name. */
-export async function hasModel(server: ServerAddress, name: string): Promise<boolean> {
-  const models = await listModels(server)
-  return models.some((model) => model.id === name || model.aliases.includes(name))
+/** Whether a running server knows a model by this name: its id, or an alias. */
+export async function hasModel({ url, apiKey }: ServerAddress, name: string): Promise<boolean> {
+  const response = await fetch(new URL(`/v1/models/${encodeURIComponent(name)}`, url), { headers: headersWith(apiKey) })
+  return response.ok
 }
 
 /** Streams the answer's text. Aborting the signal stops the generation on the server. */
@@ -68,14 +68,14 @@ type ChatChunk = {
 }
 
 async function request({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  }
-  const response = await fetch(new URL(path, url), { ...init, headers })
+  const response = await fetch(new URL(path, url), { ...init, headers: headersWith(apiKey) })
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
   throw new AppError('engine-failed', body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`)
+}
+
+function headersWith(apiKey: string | undefined): Record<string, string> {
+  return { 'content-type': 'application/json', ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }
 }
 
 /** The `data` of each server-sent event. Our own server sends one line of it per event. */

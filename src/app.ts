@@ -1,0 +1,113 @@
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { LoadedConfig } from './config/load.ts'
+import { Cancellations } from './core/cancellations.ts'
+import { AppError } from './core/errors.ts'
+import { ensureApiKey, hashApiKey } from './http/api-key.ts'
+import type { ModelSummary } from './http/deps.ts'
+import { isLoopback } from './http/loopback.ts'
+import { createServer } from './http/server.ts'
+import { createMetrics } from './metrics.ts'
+import { createModel, type RegisteredModel, type StartObserver } from './models.ts'
+import { createRegistry } from './registry/registry.ts'
+import { version } from './version.ts'
+
+/** The whole server, from a configuration. */
+export type App = {
+  /** Accepts connections, and begins to load the models that load at start. Resolves with the address. */
+  listen(): Promise<string>
+  /** Resolves when every model that loads at start is ready; rejects with the first that cannot be. */
+  whenReady(): Promise<void>
+  /** Finishes what runs, within the configured grace period, then ends everything. */
+  close(): Promise<void>
+  /** The key that was made because this server can be reached from elsewhere and had none; shown once, never again. */
+  readonly createdKey: string | undefined
+  readonly models: readonly ModelSummary[]
+}
+
+export type AppOptions = { readonly log: Logger; readonly observer?: StartObserver }
+
+const nobody: StartObserver = { onDownload: () => undefined, onNote: () => undefined }
+
+/** The composition root: the only place that knows every layer. */
+export async function createApp(config: LoadedConfig, { log, observer = nobody }: AppOptions): Promise<App> {
+  const { server: settings, home } = config
+  const { hashes, createdKey } = await findKeys(config)
+  const registry = createRegistry(config.models.map((model) => createModel(model, { home, log, observer })))
+  const metrics = createMetrics({
+    readLoad: () => registry.list().map(({ id, admission }) => ({ id, queued: admission.queued, busy: admission.busy })),
+  })
+  const server = createServer({
+    resolveModel: (name) => registry.resolve(name),
+    now: () => performance.now(),
+    models: { list: () => registry.list().map(summarize), get: (name) => findSummary(() => registry.resolve(name)) },
+    cancellations: new Cancellations(),
+    auth: { apiKeyHashes: hashes },
+    hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
+    heartbeatMs: settings.heartbeatMs,
+    bodyLimitBytes: settings.bodyLimitBytes,
+    log,
+    metrics,
+    version,
+  })
+  const stopping = new AbortController()
+  let started: Promise<void>[] = []
+  return {
+    createdKey,
+    get models() {
+      return registry.list().map(summarize)
+    },
+    async listen() {
+      const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)
+      started = registry
+        .list()
+        .filter((model) => model.loadsAtStart)
+        .map((model) => model.engine.ensureReady(stopping.signal))
+      // A model that cannot be loaded is in the log and in GET /ready; the others are served.
+      for (const loading of started) loading.catch(() => undefined)
+      return url
+    },
+    async whenReady() {
+      await Promise.all(started)
+    },
+    async close() {
+      await server.drain(settings.shutdownGraceMs)
+      stopping.abort(new AppError('shutting-down', 'the server is shutting down'))
+      await Promise.all(registry.list().map(({ engine }) => engine.close()))
+    },
+  }
+}
+
+/** On loopback keys are optional; where others can reach the server, it never runs without one. */
+async function findKeys({ server, home }: LoadedConfig): Promise<{ hashes: readonly string[]; createdKey: string | undefined }> {
+  if (server.apiKeys !== undefined) return { hashes: server.apiKeys.map(hashApiKey), createdKey: undefined }
+  if (isLoopback(server.host)) return { hashes: [], createdKey: undefined }
+  const { hashes, createdKey } = await ensureApiKey(join(home, 'api-keys.json'))
+  return { hashes, createdKey }
+}
+
+async function listen(listening: Promise<string>, { host, port }: { host: string; port: number }): Promise<string> {
+  try {
+    return await listening
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code !== 'EADDRINUSE') throw error
+    const message = `port ${port} on ${host} is in use: a server may already run there; stop it, or choose another with --port`
+    throw new AppError('invalid-request', message, { cause: error })
+  }
+}
+
+function summarize({ id, aliases, loadsAtStart, createdAtMs, engine }: RegisteredModel): ModelSummary {
+  const { contextLength } = engine.facts
+  return { id, aliases, loadsAtStart, createdAtMs, state: engine.state, ...(contextLength !== undefined && { contextLength }) }
+}
+
+function findSummary(resolve: () => RegisteredModel): ModelSummary | undefined {
+  try {
+    return summarize(resolve())
+  } catch (error) {
+    if (AppError.from(error).code === 'model-not-found') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import type { LoadedConfig } from '../config/load.ts'
+import { findBackend } from '../engine/llama/find-backend.ts'
+import { isServing, listModels, type ServerAddress } from './client.ts'
+import { formatBytes } from './progress.ts'
+
+/** One thing that was looked at. A `warn` matters only for what its advice names. */
+export type Finding = {
+  readonly name: string
+  readonly result: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  readonly advice?: string
+}
+
+export type DoctorOptions = { readonly server: ServerAddress; readonly loadConfig: () => Promise<LoadedConfig> }
+
+const smallestFreeBytes = 2e9
+const answerTimeoutMs = 5000
+
+/** Prints what this machine has and lacks. Returns the exit code: 1 when something must be mended. */
+export async function diagnose(options: DoctorOptions): Promise<number> {
+  let failed = false
+  for await (const finding of examine(options)) {
+    failed ||= finding.result === 'fail'
+    console.log(formatFinding(finding))
+  }
+  return failed ? 1 : 0
+}
+
+/** Looks at one thing after the other. */
+export async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
+  yield checkNode(process.versions.node)
+  yield await checkBackend()
+  const config = await loadConfig().catch((error: unknown) => error)
+  if (config instanceof Error) {
+    yield { name: 'configuration', result: 'fail', detail: config.message, advice: 'mend the file or the variable that is named' }
+  } else {
+    const { home, models } = config as LoadedConfig
+    yield { name: 'configuration', result: 'ok', detail: `models: ${models.map(({ id }) => id).join(', ')}` }
+    yield await checkHome(home)
+  }
+  yield await checkPip()
+  yield await checkHuggingFace(process.env['HF_ENDPOINT'] ?? 'https://huggingface.co')
+  yield await checkServer(server)
+}
+
+export function formatFinding({ name, result, detail, advice }: Finding): string {
+  const mark = { ok: '✓', warn: '!', fail: '✗' }[result]
+  return `${mark} ${name.padEnd(14)} ${detail}${advice === undefined ? '' : `\n${' '.repeat(17)}${advice}`}`
+}
+
+export function checkNode(nodeVersion: string): Finding {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
+  const enough = major > 20 || (major === 20 && minor >= 19)
+  const facts = { name: 'Node.js', detail: `${nodeVersion} on ${process.platform} ${process.arch}` }
+  return enough ? { ...facts, result: 'ok' } : { ...facts, result: 'fail', advice: 'Dragoman needs Node.js 20.19 or later' }
+}
+
+async function checkBackend(): Promise<Finding> {
+  const backend = await findBackend()
+  if ('failure' in backend) {
+    const advice = 'reinstall with `npm ci`; on a platform without a prebuilt llama.cpp, use a remote engine'
+    return { name: 'llama.cpp', result: 'fail', detail: backend.failure, advice }
+  }
+  const gpu = backend.gpu === 'none' ? 'no GPU build or no GPU' : `${backend.gpu}: ${backend.devices.join(', ')}`
+  return { name: 'llama.cpp', result: 'ok', detail: `loads; ${backend.mathCores} CPU cores; ${gpu}` }
+}
+
+async function checkHome(home: string): Promise<Finding> {
+  try {
+    await mkdir(home, { recursive: true })
+    await access(home, constants.W_OK)
+    const { bavail, bsize } = await statfs(home)
+    const freeBytes = bavail * bsize
+    const detail = `${home}, ${formatBytes(freeBytes)} free`
+    if (freeBytes >= smallestFreeBytes) return { name: 'models folder', result: 'ok', detail }
+    return { name: 'models folder', result: 'warn', detail, advice: 'most models need more; set DRAGOMAN_HOME to another disk' }
+  } catch (error) {
+    const detail = `${home}: ${error instanceof Error ? error.message : String(error)}`
+    return { name: 'models folder', result: 'fail', detail, advice: 'set DRAGOMAN_HOME to a folder that can be written' }
+  }
+}
+
+async function checkPip(): Promise<Finding> {
+  try {
+    const { stdout } = await promisify(execFile)('python3', ['-m', 'pip', '--version'], { timeout: answerTimeoutMs })
+    return { name: 'pip', result: 'ok', detail: stdout.split(' from ')[0] ?? stdout.trim() }
+  } catch {
+    const advice = 'only `wheel:` sources need it: install Python 3 with pip to use them'
+    return { name: 'pip', result: 'warn', detail: '`python3 -m pip` does not run', advice }
+  }
+}
+
+async function checkHuggingFace(endpoint: string): Promise<Finding> {
+  try {
+    await fetch(endpoint, { method: 'HEAD', signal: AbortSignal.timeout(answerTimeoutMs) })
+    return { name: 'Hugging Face', result: 'ok', detail: `${endpoint} answers` }
+  } catch {
+    const advice = 'only `hf:` sources need it: set HF_ENDPOINT to a mirror, or use another kind of source'
+    return { name: 'Hugging Face', result: 'warn', detail: `${endpoint} does not answer`, advice }
+  }
+}
+
+async function checkServer(server: ServerAddress): Promise<Finding> {
+  if (!(await isServing(server))) return { name: 'server', result: 'ok', detail: `none at ${server.url}` }
+  try {
+    const models = await listModels(server)
+    return {
+      name: 'server',
+      result: 'ok',
+      detail: `${server.url}: ${models.map(({ id, state }) => `${id} (${state})`).join(', ')}`,
+    }
+  } catch (error) {
+    const detail = `${server.url} answers, but: ${error instanceof Error ? error.message : String(error)}`
+    return { name: 'server', result: 'warn', detail, advice: 'set DRAGOMAN_API_KEY to a key of that server' }
+  }
+}

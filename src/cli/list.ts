@@ -1,0 +1,27 @@
+import { AppError } from '../core/errors.ts'
+import { isServing, listModels, type ModelCard, type ServerAddress } from './client.ts'
+
+/** Prints the running server's models as a table. */
+export async function list(server: ServerAddress): Promise<void> {
+  if (!(await isServing(server))) {
+    throw new AppError('model-unavailable', `no server answers at ${server.url}; start one with \`dragoman serve\``)
+  }
+  console.log(formatModels(await listModels(server)))
+}
+
+/** A table with one line for each model. */
+export function formatModels(models: readonly ModelCard[]): string {
+  const rows = models.map(({ id, state, context_length: contextLength, aliases }) => {
+    return [id, state, contextLength === undefined || contextLength === null ? '-' : String(contextLength), aliases.join(', ')]
+  })
+  const table = [['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], ...rows]
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

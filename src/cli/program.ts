@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+import { homedir } from 'node:os'
+import { Command } from 'commander'
+import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
+import { configJsonSchema } from '../config/schema.ts'
+import { AppError } from '../core/errors.ts'
+import { version } from '../version.ts'
+import { diagnose } from './doctor.ts'
+import { list } from './list.ts'
+import { pull } from './pull.ts'
+import { run } from './run.ts'
+import { serve } from './serve.ts'
+
+const defaultUrl = 'http://127.0.0.1:7411'
+
+type ServeFlags = { config?: string; host?: string; port?: string; model?: string[]; logLevel?: string }
+type ServerFlags = { server: string; config?: string }
+
+const program = new Command('dragoman')
+  .description('Serves language models: every chat protocol in front, any engine behind.')
+  .version(version)
+  .showHelpAfterError('(see dragoman --help)')
+
+program
+  .command('serve')
+  .description('run the server')
+  .option('-c, --config <file>', 'configuration file (YAML or JSON)')
+  .option('--host <address>', 'address to listen on (default 127.0.0.1)')
+  .option('-p, --port <number>', 'port to listen on (default 7411)')
+  .option('-m, --model <source...>', 'serve this model, as `default` too: a path, hf:, https: or wheel: source')
+  .option('--log-level <level>', 'trace, debug, info, warn, error or silent')
+  .action(async (flags: ServeFlags) => serve(await load({ ...flags, models: flags.model })))
+
+program
+  .command('run')
+  .description('chat with a model in the terminal')
+  .argument('<model>', 'a model of the running server, of the configuration, or a source')
+  .argument('[prompt...]', 'what to ask; without it, a conversation')
+  .option('-c, --config <file>', 'configuration file, for when no server is running')
+  .option('--server <url>', 'the server to talk to', process.env['DRAGOMAN_SERVER'] ?? defaultUrl)
+  .action(async (model: string, prompt: string[], flags: ServerFlags) => {
+    process.exitCode = await run({
+      model,
+      prompt: prompt.join(' '),
+      server: address(flags),
+      loadConfig: (models) => load({ config: flags.config, models, port: '0', host: '127.0.0.1', logLevel: 'error' }),
+    })
+  })
+
+program
+  .command('pull')
+  .description('fetch a model, so that serving it needs no network')
+  .argument('<model>', 'a model of the configuration, `default`, or a source')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async (model: string, flags: { config?: string }) => {
+    await pull(model, (models) => load({ config: flags.config, models }))
+  })
+
+program
+  .command('list')
+  .description('list the models of the running server')
+  .option('--server <url>', 'the server to ask', process.env['DRAGOMAN_SERVER'] ?? defaultUrl)
+  .action(async (flags: ServerFlags) => list(address(flags)))
+
+program
+  .command('doctor')
+  .description('check that this machine can serve models')
+  .option('-c, --config <file>', 'configuration file')
+  .option('--server <url>', 'the server to look for', process.env['DRAGOMAN_SERVER'] ?? defaultUrl)
+  .action(async (flags: ServerFlags) => {
+    process.exitCode = await diagnose({ server: address(flags), loadConfig: () => load({ config: flags.config }) })
+  })
+
+program
+  .command('config')
+  .description('about the configuration file')
+  .requiredOption('--schema', 'print its JSON Schema')
+  .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)))
+
+function load({ config, host, port, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
+  const flags = { config, host, port, models, logLevel }
+  return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
+}
+
+function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {
+  return { url: server, apiKey: process.env['DRAGOMAN_API_KEY'] }
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  // A mistake of the caller is one line; a mistake of ours needs its stack.
+  if (error instanceof AppError && error.code !== 'internal') console.error(`dragoman: ${error.message}`)
+  else console.error(error)
+  process.exitCode = 1
+}

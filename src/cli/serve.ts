@@ -1,0 +1,62 @@
+import { createApp } from '../app.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import type { ModelSummary } from '../http/deps.ts'
+import { createLog } from '../log.ts'
+import { createProgress } from './progress.ts'
+
+/**
+ * Runs the server until SIGTERM or SIGINT, then drains and returns. Standard output gets one line, `listening on URL`;
+ * everything else goes to standard error.
+ */
+export async function serve(config: LoadedConfig): Promise<void> {
+  const log = createLog({ level: config.log.level })
+  const progress = createProgress(process.stderr)
+  const app = await createApp(config, {
+    log,
+    observer: {
+      onDownload: (model, { receivedBytes, totalBytes }) => progress.update(`fetching ${model}`, receivedBytes, totalBytes),
+      onNote: (model, note) => progress.note(`${model}: ${note}`),
+    },
+  })
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    process.once('SIGTERM', resolve)
+    process.once('SIGINT', resolve)
+  })
+  const url = await app.listen()
+  console.log(`listening on ${url}`)
+  if (app.createdKey !== undefined) console.error(keyNotice(app.createdKey))
+  void app.whenReady().then(
+    () => {
+      progress.end()
+      const [model] = app.models
+      if (model !== undefined)
+        console.error(tryIt(url, model, app.createdKey !== undefined || config.server.apiKeys !== undefined))
+    },
+    (error: unknown) => progress.note(error instanceof Error ? error.message : String(error)),
+  )
+
+  const signal = await stopped
+  // A second signal ends the process at once, as it would have without us.
+  log.info({ signal }, 'draining')
+  progress.end()
+  await app.close()
+}
+
+function keyNotice(key: string): string {
+  return [
+    'This server can be reached from other machines, so it asks for a key. It is shown this once:',
+    `  ${key}`,
+    'Clients send it as `Authorization: Bearer …`.',
+  ].join('\n')
+}
+
+function tryIt(url: string, model: ModelSummary, needsKey: boolean): string {
+  const name = model.aliases.includes('default') ? 'default' : model.id
+  const body = JSON.stringify({ model: name, stream: true, messages: [{ role: 'user', content: 'Say hello.' }] })
+  const reachable = url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')
+  return [
+    `\n${model.id} is ready. Try it:\n`,
+    `  curl -N ${reachable}/v1/chat/completions -H 'content-type: application/json' ${needsKey ? '-H "authorization: Bearer $DRAGOMAN_API_KEY" ' : ''}\\`,
+    `    -d '${body}'\n`,
+  ].join('\n')
+}

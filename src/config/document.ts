@@ -1,0 +1,56 @@
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+
+/** Where in the configuration something stands: keys and list positions. */
+export type ConfigPath = readonly PropertyKey[]
+
+/** A parsed file that remembers where its parts were written. */
+export type ConfigDocument = {
+  readonly value: unknown
+  /** Syntax errors, each with its line; `value` is of no use when there are any. */
+  readonly problems: readonly string[]
+  /** The line (from 1) of a key, or of the closest thing around it that the file has. */
+  lineOf(path: ConfigPath): number | undefined
+}
+
+/** Parses YAML; JSON is YAML too. */
+export function parseConfigDocument(text: string): ConfigDocument {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const problems = document.errors.map(({ message, pos }) => `line ${lines.linePos(pos[0]).line}: ${message}`)
+  let value: unknown
+  if (problems.length === 0) {
+    try {
+      value = document.toJS()
+    } catch (error) {
+      // The parser refuses files whose aliases would unfold without end, but only here.
+      problems.push(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return {
+    value,
+    problems,
+    lineOf(path) {
+      const offset = offsetOf(document.contents, path)
+      return offset === undefined ? undefined : lines.linePos(offset).line
+    },
+  }
+}
+
+function offsetOf(contents: Node | null, path: ConfigPath): number | undefined {
+  let node: unknown = contents
+  let offset = contents?.range?.[0]
+  for (const key of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === key)
+      if (pair === undefined) break
+      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      const item = node.items[Number(key)]
+      if (!isMap(item) && !isScalar(item) && !isSeq(item)) break
+      offset = item.range?.[0] ?? offset
+      node = item
+    } else break
+  }
+  return offset
+}

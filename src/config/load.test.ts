@@ -1,0 +1,206 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { buildConfig, type ConfigInputs, loadConfig } from './load.ts'
+import { configJsonSchema } from './schema.ts'
+
+const bare: ConfigInputs = { flags: {}, env: {}, cwd: '/work', userHome: '/home/me' }
+const fake = '{ id: f, engine: fake, script: from-request }'
+
+function fromFile(text: string, inputs: Partial<ConfigInputs> = {}) {
+  return buildConfig({ ...bare, ...inputs }, { path: '/etc/d.yaml', text })
+}
+
+function problemsOf(text: string, inputs: Partial<ConfigInputs> = {}): string {
+  try {
+    fromFile(text, inputs)
+  } catch (error) {
+    if (error instanceof Error) return error.message.replaceAll('/etc/d.yaml:', '')
+  }
+  throw new Error('the configuration was accepted')
+}
+
+describe('precedence', () => {
+  test('without anything, the built-in model is served as default on loopback', () => {
+    const { server, log, models, home } = buildConfig(bare)
+    expect(server).toMatchObject({ host: '127.0.0.1', port: 7411, heartbeatMs: 10_000, shutdownGraceMs: 30_000 })
+    expect(log.level).toBe('info')
+    expect(models).toMatchObject([{ id: 'smollm2-135m-instruct', engine: 'llama', aliases: ['default'], slots: 4 }])
+    expect(models[0]).toMatchObject({ source: [{ type: 'hf' }, { type: 'wheel' }] })
+    expect(home).toBe('/home/me/.cache/dragoman')
+  })
+
+  const file = `server: { host: file, port: 1, apiKeys: [file] }\nlog: { level: warn }\nmodels: [${fake}]`
+  const env = {
+    DRAGOMAN_HOST: 'env',
+    DRAGOMAN_PORT: '2',
+    DRAGOMAN_LOG_LEVEL: 'error',
+    DRAGOMAN_API_KEY: 'env',
+    DRAGOMAN_HOME: 'data',
+  }
+
+  test('the file wins over defaults', () => {
+    expect(fromFile(file)).toMatchObject({ server: { host: 'file', port: 1, apiKeys: ['file'] }, log: { level: 'warn' } })
+  })
+
+  test('the environment wins over the file', () => {
+    const config = fromFile(file, { env })
+    expect(config).toMatchObject({ server: { host: 'env', port: 2, apiKeys: ['env'] }, log: { level: 'error' } })
+    expect(config.home).toBe('/work/data')
+  })
+
+  test('a flag wins over the environment', () => {
+    const config = fromFile(file, { env, flags: { host: 'flag', port: '3', logLevel: 'debug' } })
+    expect(config).toMatchObject({ server: { host: 'flag', port: 3 }, log: { level: 'debug' } })
+  })
+
+  test('an empty variable is as good as none', () => {
+    expect(buildConfig({ ...bare, env: { DRAGOMAN_PORT: '', DRAGOMAN_HOME: '' } })).toMatchObject({
+      server: { port: 7411 },
+      home: '/home/me/.cache/dragoman',
+    })
+  })
+})
+
+describe('models', () => {
+  test('paths in the file are relative to the file, those of flags to the working folder', () => {
+    const text = `models:
+  - { id: a, engine: llama, source: [models/a.gguf, ~/b.gguf, hf:o/r/c.gguf], chatTemplate: t.jinja }
+  - { id: b, engine: fake, script: s.yaml, chatTemplate: ../t.jinja }`
+    expect(fromFile(text, { flags: { models: ['x.gguf'] } }).models).toMatchObject([
+      { id: 'x', source: [{ path: '/work/x.gguf' }] },
+      {
+        source: [{ path: '/etc/models/a.gguf' }, { path: '/home/me/b.gguf' }, { type: 'hf' }],
+        chatTemplate: '/etc/t.jinja',
+      },
+      { script: '/etc/s.yaml', chatTemplate: '/t.jinja' },
+    ])
+  })
+
+  test('--model names a model after its file and serves the first as default', () => {
+    const { models } = buildConfig({ ...bare, flags: { models: ['hf:o/r/q/My-Model.Q4_K_M.gguf', '/m/b c.gguf'] } })
+    expect(models).toMatchObject([
+      { id: 'My-Model.Q4_K_M', aliases: ['default'], engine: 'llama' },
+      { id: 'b-c', aliases: [], engine: 'llama' },
+    ])
+  })
+
+  test('--model takes the name default away from the file', () => {
+    const text = 'models: [{ id: f, engine: fake, script: from-request, aliases: [default, other] }]'
+    const { models } = fromFile(text, { flags: { models: ['/m/a.gguf'] } })
+    expect(models.map(({ id, aliases }) => [id, aliases])).toEqual([
+      ['a', ['default']],
+      ['f', ['other']],
+    ])
+  })
+
+  test('a model file called default needs no alias', () => {
+    expect(buildConfig({ ...bare, flags: { models: ['/m/default.gguf'] } }).models).toMatchObject([
+      { id: 'default', aliases: [] },
+    ])
+  })
+
+  test('the same name from the file and from --model is refused', () => {
+    expect(problemsOf(`models: [${fake}]`, { flags: { models: ['/m/f.gguf'] } })).toContain("--model: two models have the id 'f'")
+  })
+})
+
+describe('errors', () => {
+  test.each([
+    ['sever: {}', "1: sever: unknown key 'sever'; did you mean 'server'?"],
+    ['server:\n  heartbeat_ms: 5', "2: server.heartbeat_ms: unknown key 'heartbeat_ms'; did you mean 'heartbeatMs'?"],
+    ['log: { zzz: 1 }', "1: log.zzz: unknown key 'zzz'; known here: level"],
+    [`models:\n  - ${fake.replace('}', ', slot: 3 }')}`, "2: models[0].slot: unknown key 'slot'; did you mean 'slots'?"],
+    [
+      `models:\n  - ${fake.replace('}', ', gpuLayers: 3 }')}`,
+      "models[0].gpuLayers: unknown key 'gpuLayers'; known here: engine, id, script",
+    ],
+    ['models: [{ engine: llama, id: a }]', '1: models[0].source: is missing'],
+    ['models: [{ engine: llama, id: a, source: 5 }]', '1: models[0].source: must be one of: string, array, got 5'],
+    ['models: [{ engine: llama, id: a, source: "ftp://x" }]', "1: models[0].source: 'ftp://x' is not a model source"],
+    ['models: [{ engine: llama, id: a, source: [x.gguf, y] }]', "1: models[0].source[1]: 'y' is not a model source"],
+    [
+      'models: [{ engine: lama, id: a }]',
+      "1: models[0].engine: Invalid discriminator value. Expected 'llama' | 'fake', got \"lama\"",
+    ],
+    ['server: 5', '1: server: Invalid input: expected object, received number, got 5'],
+    ['- 1', '1: Invalid input: expected object, received array'],
+    ['server: { port: 70000 }', '1: server.port: Too big: expected number to be <=65535, got 70000'],
+    ['a: 1\na: 2', 'line 2: Map keys must be unique'],
+    ['server: [', 'line 1: '],
+    [`models:\n- ${fake}\n- ${fake}`, "3: models[1].id: two models have the id 'f'; rename one"],
+    [`models:\n- ${fake.replace('}', ', aliases: [x, x] }')}`, "models[0].aliases[1]: 'x' is already a name of the model 'f'"],
+  ])('%j', (text, problem) => {
+    expect(problemsOf(text)).toContain(problem)
+  })
+
+  test('all of a file are listed together, each with its line', () => {
+    const text = 'sever: 1\nserver:\n  port: x\nmodels:\n  - engine: fake\n    id: a b\n    script: from-request'
+    expect(problemsOf(text).split('\n  ')).toEqual([
+      'the configuration is wrong:',
+      '3: server.port: Invalid input: expected number, received string, got "x"',
+      '6: models[0].id: must be a name without spaces or *, got "a b"',
+      "1: sever: unknown key 'sever'; did you mean 'server'?",
+    ])
+  })
+
+  test('a wrong value is blamed on the flag or the variable that set it', () => {
+    const inputs = { env: { DRAGOMAN_PORT: 'abc' }, flags: { logLevel: 'loud', models: ['zz'] } }
+    const problems = problemsOf('server: { port: 1 }', inputs)
+    expect(problems).toContain('DRAGOMAN_PORT: Invalid input: expected number, received string, got "abc"')
+    expect(problems).toContain('--log-level: Invalid option')
+    expect(problems).toContain("--model: 'zz' is not a model source")
+  })
+
+  test('an API key is never quoted', () => {
+    expect(problemsOf('server: { apiKeys: [12345] }')).not.toContain('12345')
+  })
+
+  test('a file whose aliases unfold without end is refused', () => {
+    const text = [
+      'a: &a [x, x, x, x, x, x, x, x]',
+      ...'bcdefg'.split('').map((key, index) => {
+        const before = 'abcdefg'[index]
+        return `${key}: &${key} [*${before}, *${before}, *${before}, *${before}, *${before}, *${before}]`
+      }),
+    ].join('\n')
+    expect(problemsOf(text)).toContain('Excessive alias count')
+  })
+
+  test('a file that does not exist is named', async () => {
+    const inputs = { ...bare, flags: { config: 'missing.yaml' } }
+    await expect(loadConfig(inputs)).rejects.toThrow('/work/missing.yaml')
+  })
+})
+
+test('a JSON file is read too', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-config-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'd.json'), '{\n\t"server": { "port": 1 }\n}')
+  expect(await loadConfig({ ...bare, cwd: folder, flags: { config: 'd.json' } })).toMatchObject({ server: { port: 1 } })
+})
+
+test('the example is valid', async () => {
+  const path = new URL('../../dragoman.example.yaml', import.meta.url)
+  const { models } = fromFile(await readFile(path, 'utf8'))
+  expect(models.map(({ id }) => id)).toEqual(['smollm2-135m-instruct', 'scripted'])
+})
+
+test('every key of the schema is documented', () => {
+  const undocumented: string[] = []
+  const walk = (schema: unknown, path: string): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    for (const [key, value] of Object.entries(schema)) {
+      if (key === 'properties') {
+        for (const [name, property] of Object.entries(value)) {
+          const described = typeof property === 'object' && property !== null && 'description' in property
+          if (!described) undocumented.push(`${path}.${name}`)
+          walk(property, `${path}.${name}`)
+        }
+      } else walk(value, path)
+    }
+  }
+  walk(configJsonSchema(), '')
+  expect(undocumented).toEqual([])
+})

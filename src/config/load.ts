@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { AppError } from '../core/errors.ts'
+import { findNameConflicts } from '../registry/aliases.ts'
+import { resolvePath } from '../registry/sources.ts'
+import { type ConfigDocument, parseConfigDocument } from './document.ts'
+import { mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
+import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
+import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
+import { type Config, configSchema, type ModelConfig } from './schema.ts'
+
+/** What the command line says; values as they were typed. */
+export type ConfigFlags = {
+  /** The configuration file. */
+  readonly config?: string | undefined
+  readonly host?: string | undefined
+  readonly port?: string | undefined
+  readonly logLevel?: string | undefined
+  /** Model sources. */
+  readonly models?: readonly string[] | undefined
+}
+
+export type ConfigInputs = {
+  readonly flags: ConfigFlags
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** What relative paths on the command line are relative to. */
+  readonly cwd: string
+  readonly userHome: string
+}
+
+/** The configuration that holds: every path in it is absolute, and there is at least one model. */
+export type LoadedConfig = Config & {
+  /** The folder of everything that Dragoman keeps. */
+  readonly home: string
+}
+
+type ConfigFile = { readonly path: string; readonly text: string }
+
+/**
+ * Puts flags, environment, file and defaults together; the earlier wins. Throws `invalid-request` with everything that is
+ * wrong, one line each.
+ */
+export async function loadConfig(inputs: ConfigInputs): Promise<LoadedConfig> {
+  const { config } = inputs.flags
+  if (config === undefined) return buildConfig(inputs)
+  const path = resolvePath(config, { base: inputs.cwd, userHome: inputs.userHome })
+  return buildConfig(inputs, { path, text: await readConfigFile(path) })
+}
+
+/** `loadConfig` without the disk. */
+export function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
+  const { flags, env, cwd, userHome } = inputs
+  const document = parseConfigDocument(file?.text ?? '')
+  if (document.problems.length > 0) throw configError(document.problems.map((problem) => `${file?.path}: ${problem}`))
+
+  const overrides = collectOverrides({ host: flags.host, port: flags.port, 'log-level': flags.logLevel }, env)
+  const raw = applyOverrides(document.value ?? {}, overrides)
+  const parsed = configSchema.safeParse(raw)
+  const problems = describeIssues(parsed.error?.issues ?? [], raw).map((problem) => {
+    return locate(problem, findOverride(overrides, problem.path), file && { path: file.path, document })
+  })
+  const flagModels: ModelConfig[] = []
+  for (const text of flags.models ?? []) {
+    try {
+      flagModels.push(modelFromFlag(text, { base: cwd, userHome }))
+    } catch (error) {
+      problems.push(`--model: ${AppError.from(error).message}`)
+    }
+  }
+  if (parsed.data === undefined || problems.length > 0) throw configError(problems)
+
+  const base = file === undefined ? cwd : dirname(file.path)
+  const fileModels = parsed.data.models.map((model) => resolveModelPaths(model, { base, userHome }))
+  const models = mergeModels(flagModels, fileModels)
+  // The schema has checked the file's names among themselves; these are against the command line's.
+  const conflicts = findNameConflicts(models)
+  if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
+  const { DRAGOMAN_HOME = '' } = env
+  const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
+  return { ...parsed.data, models, home }
+}
+
+async function readConfigFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new AppError('invalid-request', `the configuration file cannot be read: ${why}`, { cause: error })
+  }
+}
+
+/** Says where a problem is: in the flag or variable that set the value, or else at its line in the file. */
+function locate(
+  { path, message }: ConfigProblem,
+  override: Override | undefined,
+  file: { path: string; document: ConfigDocument } | undefined,
+): string {
+  if (override !== undefined) return `${override.origin}: ${message}`
+  const what = path.length === 0 ? message : `${formatPath(path)}: ${message}`
+  return file === undefined ? what : `${file.path}:${file.document.lineOf(path) ?? 1}: ${what}`
+}
+
+function configError(problems: readonly string[]): AppError {
+  const [only] = problems
+  if (problems.length === 1) return new AppError('invalid-request', `the configuration is wrong: ${only}`)
+  return new AppError('invalid-request', ['the configuration is wrong:', ...problems].join('\n  '))
+}

@@ -1,0 +1,82 @@
+import type { z } from 'zod'
+import { nearestName } from '../registry/near-name.ts'
+import type { ConfigPath } from './document.ts'
+import { configJsonSchema } from './schema.ts'
+
+/** One thing that is wrong with a configuration, in words, and where. */
+export type ConfigProblem = { readonly path: ConfigPath; readonly message: string }
+
+type JsonSchema = z.core.JSONSchema.JSONSchema
+
+/** Says what a failed check means for whoever wrote `value`. */
+export function describeIssues(issues: readonly z.core.$ZodIssue[], value: unknown): ConfigProblem[] {
+  return issues.flatMap((issue) => describeIssue(issue, [], value))
+}
+
+/** `['models', 0, 'id']` as people write it: `models[0].id`. */
+export function formatPath(path: ConfigPath): string {
+  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
+  return text.replace(/^\./, '')
+}
+
+function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknown): ConfigProblem[] {
+  const path = [...parent, ...issue.path]
+  const found = valueAt(root, path)
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownKeys(path, root)
+    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, known) }))
+  }
+  if (issue.code !== 'custom' && found === undefined) return [{ path, message: 'is missing' }]
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    // The branch that accepts this kind of value is the one that was meant; its complaints are the useful ones.
+    const meant = issue.errors.find((branch) => !branch.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0))
+    if (meant !== undefined) return meant.flatMap((inner) => describeIssue(inner, path, root))
+    const kinds = issue.errors.flat().map((inner) => ('expected' in inner ? String(inner.expected) : inner.message))
+    return [{ path, message: `must be one of: ${kinds.join(', ')}${quote(found, path)}` }]
+  }
+  if (issue.code === 'custom') return [{ path, message: issue.message }]
+  return [{ path, message: `${issue.message}${quote(found, path)}` }]
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const nearest = nearestName(key, known)
+  if (nearest !== undefined) return `unknown key '${key}'; did you mean '${nearest}'?`
+  return `unknown key '${key}'; known here: ${known.join(', ')}`
+}
+
+/** Keys are secrets wherever they stand; everything else that is short is quoted. */
+function quote(found: unknown, path: ConfigPath): string {
+  if (path.includes('apiKeys') || found === null || typeof found === 'object') return ''
+  const text = JSON.stringify(found)
+  return text.length > 100 ? '' : `, got ${text}`
+}
+
+/** The keys that may stand at a path, given which variant of each union the value has chosen. */
+function knownKeys(path: ConfigPath, root: unknown): string[] {
+  let schema: JsonSchema | undefined = configJsonSchema()
+  let value = root
+  for (const key of path) {
+    const next: z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined =
+      typeof key === 'number' ? schema?.items : schema?.properties?.[String(key)]
+    if (typeof next !== 'object' || Array.isArray(next)) return []
+    value = valueAt(value, [key])
+    const variants: z.core.JSONSchema._JSONSchema[] = next.oneOf ?? [next]
+    schema = variants.find((variant): variant is JsonSchema => typeof variant === 'object' && isVariantOf(variant, value))
+  }
+  return Object.keys(schema?.properties ?? {})
+}
+
+function isVariantOf(schema: JsonSchema, value: unknown): boolean {
+  return Object.entries(schema.properties ?? {}).every(([key, property]) => {
+    return typeof property !== 'object' || property.const === undefined || property.const === valueAt(value, [key])
+  })
+}
+
+function valueAt(root: unknown, path: ConfigPath): unknown {
+  let value = root
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = Object.getOwnPropertyDescriptor(value, key)?.value
+  }
+  return value
+}

@@ -1,0 +1,190 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Cancellations } from '../../core/cancellations.ts'
+import type { Engine } from '../../core/engine.ts'
+import type { EngineEvent } from '../../core/event.ts'
+import type { GenerationRequest } from '../../core/request.ts'
+import { createFakeEngine } from './engine.ts'
+
+const never = new AbortController().signal
+
+function request(script: unknown, more: Partial<GenerationRequest> = {}): GenerationRequest {
+  const text = typeof script === 'string' ? script : JSON.stringify(script)
+  return {
+    id: 'r1',
+    model: 'fake',
+    prompt: { type: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text }] }], tools: [] },
+    sampling: {},
+    stop: [],
+    ignoreEos: false,
+    ...more,
+  }
+}
+
+async function play(asked: GenerationRequest, options: { engine?: Engine; signal?: AbortSignal } = {}) {
+  const { engine = createFakeEngine({ script: 'from-request' }), signal = never } = options
+  const events: EngineEvent[] = []
+  const prepared = await engine.prepare(asked, signal)
+  try {
+    for await (const event of prepared.run(signal)) events.push(event)
+  } catch (error) {
+    return { events, error, ...summary(events) }
+  }
+  return { events, error: undefined, ...summary(events) }
+}
+
+function summary(events: readonly EngineEvent[]) {
+  const finish = events.find((event) => event.type === 'finish')
+  const usage = events.find((event) => event.type === 'usage')
+  return {
+    text: events.map((event) => (event.type === 'raw-text' ? event.text : '')).join(''),
+    finish: finish && { reason: finish.reason, ...(finish.stopSequence !== undefined && { stop: finish.stopSequence }) },
+    usage: usage?.usage,
+  }
+}
+
+describe('the fake engine', () => {
+  test('says when the prompt is read, then the text, the finish and the usage', async () => {
+    const { events, usage } = await play(request({ chunks: ['a', 'b'] }))
+    expect(events.map((event) => event.type)).toEqual(['prompt-read', 'raw-text', 'raw-text', 'finish', 'usage'])
+    expect(usage).toEqual({ inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 })
+  })
+
+  test('echoes a message that is no script, and counts the words of the prompt', async () => {
+    expect(await play(request('say this  back'))).toMatchObject({
+      text: 'say this  back',
+      usage: { inputTokens: 3, outputTokens: 3 },
+    })
+  })
+
+  test('finishes as the script says', async () => {
+    expect(await play(request({ raw: 'cut', finish: 'length' }))).toMatchObject({ finish: { reason: 'length' } })
+  })
+
+  test('an empty reply is a reply', async () => {
+    const { events, text } = await play(request({ raw: '' }))
+    expect(text).toBe('')
+    expect(events.map((event) => event.type)).toEqual(['prompt-read', 'finish', 'usage'])
+  })
+
+  test.each([2, 3])('%i output tokens are the limit, so the finish is length', async (maxOutputTokens) => {
+    const { text, finish, usage } = await play(request({ chunks: ['a', 'b', 'c'] }, { maxOutputTokens }))
+    expect(text).toBe('abc'.slice(0, maxOutputTokens))
+    expect(finish).toEqual({ reason: 'length' })
+    expect(usage?.outputTokens).toBe(maxOutputTokens)
+  })
+
+  test('a stop text that is cut between chunks ends the output and never shows', async () => {
+    const { text, finish, usage } = await play(request({ chunks: ['one E', 'N', 'D two', 'three'] }, { stop: ['END'] }))
+    expect(text).toBe('one ')
+    expect(finish).toEqual({ reason: 'stop', stop: 'END' })
+    expect(usage?.outputTokens).toBe(3)
+  })
+
+  test('text that only began like a stop text comes out in the end', async () => {
+    expect(await play(request({ chunks: ['one ', 'EN'] }, { stop: ['END'] }))).toMatchObject({
+      text: 'one EN',
+      finish: { reason: 'stop' },
+    })
+  })
+
+  test.each([
+    [0, ''],
+    [1, 'a'],
+    [2, 'ab'],
+  ])('breaks after %i chunks', async (failAfter, text) => {
+    const result = await play(request({ chunks: ['a', 'b'], failAfter }))
+    expect(result).toMatchObject({ text, error: { code: 'engine-failed' }, finish: undefined })
+    if (failAfter === 0) expect(result.events).toEqual([])
+  })
+
+  test('output that ignores the end of the turn repeats the script up to the limit', async () => {
+    expect(await play(request({ chunks: ['a', 'b'] }, { ignoreEos: true, maxOutputTokens: 5 }))).toMatchObject({
+      text: 'ababa',
+      finish: { reason: 'length' },
+    })
+    await expect(play(request({ chunks: ['a'] }, { ignoreEos: true }))).rejects.toMatchObject({ code: 'invalid-request' })
+  })
+
+  test('the context is a limit on prompt and output together', async () => {
+    const engine = createFakeEngine({ script: 'from-request', contextLength: 5 })
+    expect(engine.facts).toEqual({ contextLength: 5 })
+    expect(await play(request('one two three'), { engine })).toMatchObject({ text: 'one two', finish: { reason: 'length' } })
+    await expect(play(request('one two three four five'), { engine })).rejects.toMatchObject({
+      code: 'context-length-exceeded',
+      overflow: { inputTokens: 5, contextLength: 5 },
+    })
+    await expect(play(request('one two', { maxOutputTokens: 4 }), { engine })).rejects.toMatchObject({
+      code: 'context-length-exceeded',
+      overflow: { inputTokens: 2, outputTokens: 4, contextLength: 5 },
+    })
+  })
+
+  test('a delay ends at once when the request is cancelled, with its reason', async () => {
+    const cancellations = new Cancellations()
+    const signal = cancellations.open('r1')
+    setImmediate(() => cancellations.cancel('r1', 'client-gone'))
+    const { error } = await play(request({ raw: 'late', delayMs: 3_000_000 }), { signal })
+    expect(error).toBe(signal.reason)
+  })
+
+  test('a long reply without delays lets others run, and stops when cancelled', async () => {
+    const cancellations = new Cancellations()
+    const signal = cancellations.open('r1')
+    setImmediate(() => cancellations.cancel('r1', 'client-gone'))
+    const { error, events } = await play(request('x', { ignoreEos: true, maxOutputTokens: 10_000_000 }), { signal })
+    expect(error).toBe(signal.reason)
+    expect(events.length).toBeLessThan(1000)
+  })
+
+  test('closing it ends what runs, and it stays closed', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    const prepared = await engine.prepare(request({ raw: 'late', delayMs: 3_000_000 }), never)
+    const first = prepared.run(never)[Symbol.asyncIterator]().next()
+    await engine.close()
+    await expect(first).rejects.toMatchObject({ code: 'model-unavailable' })
+    expect(engine.state).toEqual({ type: 'stopped' })
+    await expect(engine.ensureReady(never)).rejects.toMatchObject({ code: 'model-unavailable' })
+  })
+})
+
+describe('loading the fake engine', () => {
+  test('it is stopped until someone needs it, then ready', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    expect(engine.state).toEqual({ type: 'stopped' })
+    await engine.ensureReady(never)
+    expect(engine.state).toEqual({ type: 'ready' })
+  })
+
+  test('a script file answers by pattern', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'dragoman-fake-'))
+    const file = join(directory, 'script.yaml')
+    await writeFile(file, '[{ match: "my name is (.*)", reply: { raw: "Hello $1" } }]')
+    const engine = createFakeEngine({ script: file })
+    expect(await play(request('my name is Ada'), { engine })).toMatchObject({ text: 'Hello Ada' })
+  })
+
+  test.each([
+    [{ script: '/nowhere/script.yaml' }, "script '/nowhere/script.yaml'"],
+    [{ script: 'from-request', chatTemplate: '/nowhere/chat.jinja' }, "chat template '/nowhere/chat.jinja'"],
+  ])('a file that cannot be read makes the model unavailable: %j', async (options, name) => {
+    const engine = createFakeEngine(options)
+    await expect(engine.ensureReady(never)).rejects.toMatchObject({
+      code: 'model-unavailable',
+      message: expect.stringContaining(name),
+    })
+    expect(engine.state).toMatchObject({ type: 'failed', reason: expect.stringContaining('ENOENT') })
+  })
+
+  test('a file that appears later is found at the next try', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'dragoman-fake-'))
+    const file = join(directory, 'script.yaml')
+    const engine = createFakeEngine({ script: file })
+    await expect(engine.ensureReady(never)).rejects.toThrow()
+    await writeFile(file, '[{ reply: { raw: hi } }]')
+    await engine.ensureReady(never)
+    expect(engine.state).toEqual({ type: 'ready' })
+  })
+})

@@ -1,0 +1,145 @@
+import { parse as parseYaml } from 'yaml'
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import type { Message, Prompt } from '../../core/request.ts'
+
+/** What the fake model says to one request, and how. One chunk is one token. */
+export type ScriptedReply = {
+  readonly chunks: readonly string[]
+  readonly delayMs: number
+  readonly finish: 'stop' | 'length'
+  /** The engine breaks when this many chunks are out; absent means it does not. */
+  readonly failAfter?: number
+}
+
+/** Chooses the reply to a prompt. Throws `invalid-request` when there is none. */
+export type Script = (prompt: Prompt) => ScriptedReply
+
+const replySchema = z
+  .strictObject({
+    raw: z.string().optional(),
+    chunks: z.array(z.string()).optional(),
+    delayMs: z.number().int().min(0).max(3_600_000).default(0),
+    finish: z.enum(['stop', 'length']).default('stop'),
+    failAfter: z.number().int().min(0).optional(),
+  })
+  .superRefine(({ raw, chunks }, context) => {
+    if (raw === undefined && chunks === undefined) {
+      context.addIssue({ code: 'custom', path: ['raw'], message: "a reply needs 'raw' or 'chunks'" })
+    } else if (raw !== undefined && chunks !== undefined && chunks.join('') !== raw) {
+      context.addIssue({ code: 'custom', path: ['chunks'], message: "'chunks' must join to 'raw' when both are given" })
+    }
+  })
+
+type ReplyFields = z.infer<typeof replySchema>
+
+const fileSchema = z.array(z.strictObject({ match: z.string().optional(), reply: replySchema })).min(1)
+
+/** The last user message is the script: a JSON object with the reply's fields, or else a text that is echoed. */
+export const scriptFromRequest: Script = (prompt) => {
+  const text = lastUserText(prompt)
+  const fields = parseObject(text)
+  if (fields === undefined) return toReply({ raw: text, delayMs: 0, finish: 'stop' })
+  const parsed = replySchema.safeParse(fields)
+  if (parsed.success) return toReply(parsed.data)
+  const { param, message } = firstIssue(parsed.error)
+  throw new AppError('invalid-request', `the fake engine's script in the last user message is wrong at ${message}`, { param })
+}
+
+/** Reads a script file: a list of `{match, reply}`, where the first match on the last user message's text wins. */
+export function parseScriptFile(yaml: string, file: string): Script {
+  const parsed = fileSchema.safeParse(readYaml(yaml, file))
+  if (!parsed.success) throw wrongFile(file, `wrong at ${firstIssue(parsed.error).message}`, parsed.error)
+  const rules = parsed.data.map(({ match, reply }, index) => ({ pattern: compile(match, { file, index }), reply }))
+  return (prompt) => {
+    const text = lastUserText(prompt)
+    for (const { pattern, reply } of rules) {
+      const match = pattern === undefined ? [] : pattern.exec(text)
+      if (match !== null) return toReply(reply, match)
+    }
+    throw new AppError(
+      'invalid-request',
+      `no entry of the fake engine's script '${file}' matches the last user message; add one without 'match' as the fallback`,
+      { param: 'messages' },
+    )
+  }
+}
+
+/** The text parts of a prompt, in order: what the fake engine counts. */
+export function textsOf(prompt: Prompt): readonly string[] {
+  return prompt.type === 'text' ? [prompt.text] : prompt.messages.map(textOf)
+}
+
+function lastUserText(prompt: Prompt): string {
+  if (prompt.type === 'text') return prompt.text
+  const message = prompt.messages.findLast(({ role }) => role === 'user')
+  return message === undefined ? '' : textOf(message)
+}
+
+function textOf(message: Message): string {
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}
+
+function toReply({ raw, chunks, delayMs, finish, failAfter }: ReplyFields, match: readonly string[] = []): ScriptedReply {
+  const texts = (chunks ?? [raw ?? '']).map((text) => fillIn(text, match))
+  return {
+    chunks: chunks === undefined ? texts.flatMap(cut) : texts,
+    delayMs,
+    finish,
+    ...(failAfter !== undefined && { failAfter }),
+  }
+}
+
+/** Pieces of about a word, with the white space in front of it. */
+function cut(text: string): readonly string[] {
+  return text.match(/\s*\S+|\s+/g) ?? []
+}
+
+/** Puts groups in place of `$1` to `$99`; a number without a group stays as it is. */
+function fillIn(text: string, match: readonly string[]): string {
+  if (match.length < 2) return text
+  return text.replace(/\$(\d{1,2})/g, (reference, digits) =>
+    Number(digits) in match ? (match[Number(digits)] ?? '') : reference,
+  )
+}
+
+function parseObject(text: string): object | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON after all, so it is a text like any other.
+    return undefined
+  }
+}
+
+function readYaml(yaml: string, file: string): unknown {
+  try {
+    return parseYaml(yaml)
+  } catch (error) {
+    throw wrongFile(file, `not YAML: ${error instanceof Error ? error.message : error}`, error)
+  }
+}
+
+function compile(pattern: string | undefined, { file, index }: { file: string; index: number }): RegExp | undefined {
+  if (pattern === undefined) return undefined
+  try {
+    return new RegExp(pattern)
+  } catch (error) {
+    throw wrongFile(file, `wrong at [${index}].match: ${error instanceof Error ? error.message : error}`, error)
+  }
+}
+
+function wrongFile(file: string, problem: string, cause: unknown): AppError {
+  return new AppError('model-unavailable', `the fake engine's script '${file}' is ${problem}`, { cause })
+}
+
+function firstIssue(error: z.ZodError): { param: string; message: string } {
+  const issue = error.issues[0]
+  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : (issue?.path ?? [])
+  const param = path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '')
+  return { param, message: `'${param}': ${issue?.message}` }
+}

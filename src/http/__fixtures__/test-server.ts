@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Cancellations } from '../../core/cancellations.ts'
+import type { Engine } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import type { EngineEvent } from '../../core/event.ts'
+import { Admission } from '../../core/schedule/admission.ts'
+import { createLog } from '../../log.ts'
+import { createMetrics } from '../../metrics.ts'
+import type { ModelSummary, ServerDeps } from '../deps.ts'
+import { createServer } from '../server.ts'
+
+export type TestServerOptions = Partial<ServerDeps> & {
+  readonly engine: Engine
+  readonly slots?: number
+  readonly maxQueued?: number
+}
+
+/** A server with one model, `org/fake` alias `default`, and a log that can be read. */
+export function createTestServer({ engine, slots = 4, maxQueued = 4, ...overrides }: TestServerOptions) {
+  const logLines: string[] = []
+  const log = createLog({ level: 'debug', destination: { write: (line: string) => void logLines.push(line) } })
+  const admission = new Admission({ slots, maxQueued })
+  const model = (): ModelSummary => ({
+    id: 'org/fake',
+    aliases: ['default'],
+    createdAtMs: 1_700_000_000_999,
+    contextLength: 100,
+    state: engine.state,
+    loadsAtStart: true,
+  })
+  const isKnown = (name: string) => name === 'org/fake' || name === 'default'
+  const deps: ServerDeps = {
+    models: { list: () => [model()], get: (name) => (isKnown(name) ? model() : undefined) },
+    resolveModel: (name) => {
+      if (!isKnown(name))
+        throw new AppError('model-not-found', `model '${name}' not found; there is: org/fake`, { param: 'model' })
+      return { id: 'org/fake', engine, admission }
+    },
+    now: () => performance.now(),
+    cancellations: new Cancellations(),
+    auth: { apiKeyHashes: [] },
+    hosts: { hostname: 'workshop', allowedHosts: [] },
+    log,
+    metrics: createMetrics({
+      readLoad: () => [{ id: 'org/fake', busy: admission.busy, queued: admission.queued }],
+      processMetrics: false,
+    }),
+    version: '1.2.3',
+    ...overrides,
+  }
+  const { app, drain } = createServer(deps)
+  const listen = async (): Promise<number> => {
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    return (app.server.address() as AddressInfo).port
+  }
+  return { app, drain, deps, admission, listen, logLines }
+}
+
+/** An engine that tells when its runs begin and end, and how many events were taken from them. */
+export function watchEngine(engine: Engine) {
+  const starts = new Signals<void>()
+  const ends = new Signals<{ aborted: boolean }>()
+  const seen = { events: 0 }
+  const watched: Engine = {
+    get state() {
+      return engine.state
+    },
+    facts: engine.facts,
+    ensureReady: (signal) => engine.ensureReady(signal),
+    close: () => engine.close(),
+    prepare: async (request, signal) => {
+      const prepared = await engine.prepare(request, signal)
+      return {
+        ...prepared,
+        run: async function* (runSignal): AsyncGenerator<EngineEvent> {
+          starts.emit()
+          try {
+            for await (const event of prepared.run(runSignal)) {
+              seen.events += 1
+              yield event
+            }
+          } finally {
+            const { aborted } = runSignal
+            // What the end brings with it, such as a free slot, comes first.
+            setImmediate(() => ends.emit({ aborted }))
+          }
+        },
+      }
+    },
+  }
+  return { engine: watched, started: () => starts.next(), ended: () => ends.next(), seen }
+}
+
+/** Things that happen, each handed out once, in order. */
+class Signals<T> {
+  readonly #happened: T[] = []
+  readonly #waiting: ((value: T) => void)[] = []
+
+  emit(value: T): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#happened.push(value)
+    else next(value)
+  }
+
+  next(): Promise<T> {
+    if (this.#happened.length > 0) return Promise.resolve(this.#happened.shift() as T)
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+}
+
+/** A chat body whose last message is a script of the fake engine. */
+export function chatBody(script: unknown, more: Record<string, unknown> = {}): string {
+  const content = typeof script === 'string' ? script : JSON.stringify(script)
+  return JSON.stringify({ model: 'default', messages: [{ role: 'user', content }], ...more })
+}
+
+/** Sends a chat request over a real socket. */
+export function sendChat(port: number, body: string, options: RequestOptions = {}): ClientRequest {
+  const headers = { 'content-type': 'application/json', ...options.headers }
+  const request = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions', ...options, headers })
+  // Hang-ups are what some tests are about.
+  request.on('error', () => undefined)
+  request.end(body)
+  return request
+}
+
+export async function receive(request: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.on('error', () => undefined)
+  return response
+}
+
+export async function readAll(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8')) text += chunk
+  return text
+}
+
+/** Reads until the text holds `wanted`, leaving the response open. */
+export async function readUntil(response: IncomingMessage, wanted: string): Promise<string> {
+  let text = ''
+  response.setEncoding('utf8')
+  while (!text.includes(wanted)) {
+    const chunk = response.read()
+    if (chunk === null) await once(response, 'readable')
+    else text += chunk
+  }
+  return text
+}

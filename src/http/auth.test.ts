@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { createApiKey, hashApiKey } from './api-key.ts'
+import { authorize, createAuthenticator, readKeys } from './auth.ts'
+
+const key = createApiKey()
+const other = createApiKey()
+
+describe('reading keys from headers', () => {
+  test.each([
+    [{ authorization: 'Bearer a' }, ['a']],
+    [{ authorization: 'bearer   a ' }, ['a']],
+    [{ 'x-api-key': 'b' }, ['b']],
+    [{ authorization: 'Bearer a', 'x-api-key': 'b' }, ['a', 'b']],
+    [{ authorization: 'Basic YTpi' }, []],
+    [{ authorization: 'Bearer' }, []],
+    [{ authorization: 'Bearer a b' }, []],
+    [{ 'x-api-key': '' }, []],
+    [{}, []],
+  ])('%j holds %j', (headers, keys) => {
+    expect(readKeys(headers)).toEqual(keys)
+  })
+})
+
+describe('authentication', () => {
+  const authenticate = createAuthenticator([hashApiKey(other), hashApiKey(key).toUpperCase()])
+
+  test('a known key is recognised in either header, also beside a placeholder', () => {
+    const id = `key-${hashApiKey(key).slice(0, 8).toUpperCase()}`
+    expect(authenticate({ authorization: `Bearer ${key}` }).id).toBe(id)
+    expect(authenticate({ 'x-api-key': key }).id).toBe(id)
+    expect(authenticate({ authorization: 'Bearer unused', 'x-api-key': key }).id).toBe(id)
+  })
+
+  test.each([
+    [{}, 'no API key was sent'],
+    [{ authorization: 'Bearer wrong' }, 'the API key is not known'],
+    [{ authorization: `Bearer ${hashApiKey(key)}` }, 'the API key is not known'],
+  ])('%j is refused, and the message says how to send a key', (headers, problem) => {
+    expect(() => authenticate(headers)).toThrow(
+      expect.objectContaining({
+        code: 'unauthorized',
+        message: expect.stringMatching(`${problem}.*authorization: Bearer KEY.*x-api-key`),
+      }),
+    )
+  })
+
+  test('without any key everybody may do everything', () => {
+    const anyone = createAuthenticator([])({})
+    expect(() => authorize(anyone, 'admin')).not.toThrow()
+  })
+
+  test('a hash that is none stops the start', () => {
+    expect(() => createAuthenticator(['sk-dragoman-plain'])).toThrow(/64 hexadecimal digits/)
+  })
+})
+
+test('a scope that is missing is forbidden, by name', () => {
+  const principal = { id: 'k', scopes: new Set(['inference'] as const) }
+  expect(() => authorize(principal, 'inference')).not.toThrow()
+  expect(() => authorize(principal, 'admin')).toThrow(
+    expect.objectContaining({ code: 'forbidden', message: expect.stringContaining("'admin'") }),
+  )
+})

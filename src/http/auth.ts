@@ -1,0 +1,51 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError } from '../core/errors.ts'
+
+/** What a route asks of its caller. `public` asks for nothing. */
+export type Scope = 'public' | 'inference' | 'admin'
+
+/** Who calls, and what it may do. */
+export type Principal = { readonly id: string; readonly scopes: ReadonlySet<Scope> }
+
+const everything: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'admin'])
+
+/**
+ * Tells who sent a request. Without any hash there is no authentication, and everybody may do everything: whoever starts
+ * the server allows that on loopback only. Throws `unauthorized`.
+ */
+export function createAuthenticator(apiKeyHashes: readonly string[]): (headers: IncomingHttpHeaders) => Principal {
+  if (apiKeyHashes.length === 0) {
+    const anyone: Principal = { id: 'anyone', scopes: everything }
+    return () => anyone
+  }
+  const known = apiKeyHashes.map((hash) => {
+    if (!/^[\da-f]{64}$/i.test(hash)) throw new Error('an API key hash must be 64 hexadecimal digits (SHA-256)')
+    return { hash: Buffer.from(hash, 'hex'), principal: { id: `key-${hash.slice(0, 8)}`, scopes: everything } }
+  })
+  return (headers) => {
+    const keys = readKeys(headers)
+    let principal: Principal | undefined
+    for (const key of keys) {
+      const hash = createHash('sha256').update(key).digest()
+      // Every known hash is compared, so that the time taken tells nothing.
+      for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) principal = candidate.principal
+    }
+    if (principal !== undefined) return principal
+    const problem = keys.length === 0 ? 'no API key was sent' : 'the API key is not known'
+    throw new AppError('unauthorized', `${problem}; send a key in the header 'authorization: Bearer KEY' or 'x-api-key: KEY'`)
+  }
+}
+
+/** Throws `forbidden` when the principal may not use routes of this scope. */
+export function authorize(principal: Principal, scope: Scope): void {
+  if (!principal.scopes.has(scope))
+    throw new AppError('forbidden', `this API key may not be used here: it lacks the scope '${scope}'`)
+}
+
+/** The keys of a request; SDKs that send two headers often put a placeholder in one of them. */
+export function readKeys(headers: IncomingHttpHeaders): readonly string[] {
+  const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  const plain = headers['x-api-key']
+  return [bearer, ...(Array.isArray(plain) ? plain : [plain])].filter((key) => key !== undefined && key !== '') as string[]
+}

@@ -1,0 +1,40 @@
+import type { Logger } from 'pino'
+import type { Cancellations } from '../core/cancellations.ts'
+import type { EngineState } from '../core/engine.ts'
+import type { GenerateDeps } from '../core/generate.ts'
+import type { Metrics } from '../metrics.ts'
+import type { HostPolicy } from './hosts.ts'
+
+/** A model as clients and operators see it. */
+export type ModelSummary = {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly createdAtMs: number
+  readonly contextLength?: number
+  readonly state: EngineState
+  /** Whether the server counts as ready only when this model is. */
+  readonly loadsAtStart: boolean
+}
+
+/** The models that this server knows. */
+export interface ModelDirectory {
+  list(): readonly ModelSummary[]
+  get(nameOrAlias: string): ModelSummary | undefined
+}
+
+/** What the HTTP layer is handed by the composition root. */
+export type ServerDeps = GenerateDeps & {
+  readonly models: ModelDirectory
+  readonly cancellations: Cancellations
+  readonly auth: { readonly apiKeyHashes: readonly string[] }
+  readonly hosts: HostPolicy
+  /** How long a stream may be silent before a sign of life is sent; 10 s unless given. */
+  readonly heartbeatMs?: number
+  /** How long a reader may take nothing of what was sent before it is dropped; 2 minutes unless given. */
+  readonly stalledReaderMs?: number
+  /** The largest body; 32 MiB unless given. */
+  readonly bodyLimitBytes?: number
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly version: string
+}

@@ -1,0 +1,43 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../core/errors.ts'
+import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+
+export type EncodeError = (error: AppError) => unknown
+
+/** Answers any failure in the words of its route's protocol, and logs it at the level that its code has. */
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toAppError(thrown, request)
+  request.log[error.level]({ err: error }, 'request failed')
+  if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
+  if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
+  const encode = request.routeOptions.config.encodeError ?? encodeOpenaiError
+  reply.code(error.status).send(encode(error))
+}
+
+/** Whole seconds, never 0: a client that waits too long is better than one that comes too early. */
+export function toRetryAfterSeconds(retryAfterMs: number): number {
+  return Math.max(1, Math.ceil(retryAfterMs / 1000))
+}
+
+/** Fastify's own failures in our words; anything else that is not ours is `internal`. */
+export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
+  if (thrown instanceof AppError || !(thrown instanceof Error)) return AppError.from(thrown)
+  const { code, statusCode } = thrown as { code?: unknown; statusCode?: unknown }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const limit = request.routeOptions.bodyLimit
+    return new AppError('body-too-large', `the body is larger than this server takes: ${limit} bytes`, { cause: thrown })
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    const sent = request.headers['content-type']
+    const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`
+    return new AppError('unsupported-media-type', `${problem}; send JSON with 'content-type: application/json'`, {
+      cause: thrown,
+    })
+  }
+  if (code === 'ECONNRESET')
+    return new AppError('cancelled', 'the client closed the connection before its body was complete', { cause: thrown })
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new AppError('invalid-request', `the request is not valid: ${thrown.message}`, { cause: thrown })
+  }
+  return AppError.from(thrown)
+}

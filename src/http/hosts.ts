@@ -1,0 +1,36 @@
+import { isIP } from 'node:net'
+import { AppError } from '../core/errors.ts'
+
+export type HostPolicy = {
+  /** This machine's own name. */
+  readonly hostname: string
+  /** Further names from the configuration; `*` allows every name. */
+  readonly allowedHosts: readonly string[]
+}
+
+/**
+ * Stops DNS rebinding: a page from another site can make a browser call us by a name of its own that resolves to our
+ * address, but the browser then sends that name. Throws `host-not-allowed`. A request without any `Host` header cannot
+ * come from a browser and passes (Node refuses it for HTTP/1.1); an empty one is refused.
+ */
+export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: string | undefined) => void {
+  const names = new Set(['localhost', hostname, ...allowedHosts].map(readHostName))
+  const allowsAll = allowedHosts.includes('*')
+  return (host) => {
+    if (host === undefined || allowsAll) return
+    const name = readHostName(host)
+    if (name !== '' && (isIP(name) !== 0 || names.has(name))) return
+    throw new AppError(
+      'host-not-allowed',
+      `the host '${name}' is not allowed here; if it is a name of this server, add it to the setting server.allowedHosts`,
+    )
+  }
+}
+
+/** The name in a `Host` header, without port, brackets and final dot, in lower case. */
+export function readHostName(host: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(host)?.[1]
+  if (bracketed !== undefined) return isIP(bracketed) === 6 ? bracketed : ''
+  const bare = isIP(host) === 6 ? host : host.replace(/:\d*$/, '')
+  return bare.replace(/\.$/, '').toLowerCase()
+}

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
+
+describe('the header x-dragoman-ignored', () => {
+  test.each([
+    [[], ''],
+    [['user', 'top_a'], 'user, top_a'],
+    [['a b', 'ü', 'x,y', '100%', '\r\n'], 'a%20b, %C3%BC, x%2Cy, 100%25, %0D%0A'],
+    [['\ud800'], '%EF%BF%BD'],
+  ])('%j becomes %j', (fields, value) => {
+    expect(encodeIgnored(fields)).toBe(value)
+  })
+
+  test('it stays short, and says that there are more', () => {
+    const value = encodeIgnored(Array.from({ length: 5000 }, (_, index) => `field_${index}`))
+    expect(value.length).toBeLessThan(1100)
+    expect(value).toMatch(/^field_0, .*, field_\d+, \.\.\.$/)
+    expect(encodeIgnored(['x'.repeat(5000)])).toBe('...')
+  })
+})
+
+test('server-timing names what is known, zero included', () => {
+  expect(encodeServerTiming({ queueMs: 0, prefillMs: 12, firstTokenMs: 13 })).toBe('queue;dur=0, prefill;dur=12, ttft;dur=13')
+  expect(encodeServerTiming({})).toBe('')
+})

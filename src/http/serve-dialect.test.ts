@@ -1,0 +1,357 @@
+import { EventEmitter, once } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Engine } from '../core/engine.ts'
+import type { EngineEvent } from '../core/event.ts'
+import type { Dialect } from '../dialect/dialect.ts'
+import { openaiChat } from '../dialect/openai-chat/dialect.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
+import {
+  chatBody,
+  createTestServer,
+  readAll,
+  readUntil,
+  receive,
+  sendChat,
+  type TestServerOptions,
+  watchEngine,
+} from './__fixtures__/test-server.ts'
+import { createDialectHandler } from './serve-dialect.ts'
+
+const hourMs = 3_600_000
+const fake = () => createFakeEngine({ script: 'from-request' })
+
+const closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()))
+})
+
+/** A server whose engine is watched; closing it ends what a test left running. */
+async function start(options: Partial<TestServerOptions> = {}) {
+  const watched = watchEngine(options.engine ?? fake())
+  const server = createTestServer({ ...options, engine: watched.engine })
+  closers.push(() => server.drain(0))
+  return { ...server, watched, port: await server.listen() }
+}
+
+function stream(script: unknown, more: Record<string, unknown> = {}): string {
+  return chatBody(script, { stream: true, ...more })
+}
+
+function dataOf(text: string): unknown[] {
+  return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
+}
+
+/** An engine that yields what a test says, and does nothing else. */
+function engineOf(run: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
+  return { ...fake(), prepare: async () => ({ run }) }
+}
+
+describe('a reply in one piece', () => {
+  test('is the fold of the stream, with what was ignored and where the time went', async () => {
+    const { port } = await start()
+    const response = await receive(sendChat(port, chatBody('one two', { flavour: 1, 'ümlaut, too': 2 })))
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(response.headers['x-dragoman-ignored']).toBe('flavour, %C3%BCmlaut%2C%20too')
+    expect(response.headers['server-timing']).toMatch(
+      /^queue;dur=\d+, load;dur=\d+, prefill;dur=\d+, ttft;dur=\d+, decode;dur=\d+$/,
+    )
+    expect(JSON.parse(await readAll(response))).toMatchObject({
+      id: expect.stringMatching(/^chatcmpl-/),
+      model: 'org/fake',
+      choices: [{ message: { content: 'one two' }, finish_reason: 'stop' }],
+    })
+  })
+
+  test('a failure is a real status, also after text was generated', async () => {
+    const { port, logLines } = await start()
+    const response = await receive(sendChat(port, chatBody({ raw: 'a b c', failAfter: 2 })))
+    expect(response.statusCode).toBe(500)
+    expect(JSON.parse(await readAll(response)).error.code).toBe('engine_failed')
+    expect(logLines.some((line) => JSON.parse(line).level === 50)).toBe(true)
+  })
+
+  test('a client that hangs up stops the engine at once', async () => {
+    const { port, watched, deps, admission } = await start()
+    const request = sendChat(port, chatBody({ raw: 'late', delayMs: hourMs }))
+    await watched.started()
+    request.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+    expect(admission.busy).toBe(0)
+    expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
+  })
+})
+
+describe('a stream', () => {
+  test('has the headers of one, whole frames and the end', async () => {
+    const { port } = await start()
+    const response = await receive(sendChat(port, stream('one two', { flavour: 1 }), { headers: { 'x-request-id': 'mine' } }))
+    expect(response.statusCode).toBe(200)
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      'x-dragoman-ignored': 'flavour',
+      'x-request-id': 'mine',
+    })
+    const text = await readAll(response)
+    expect(text).toMatch(/data: \[DONE\]\n\n$/)
+    expect(dataOf(text).length).toBeGreaterThanOrEqual(4)
+  })
+
+  test('a connection serves one after the other', async () => {
+    const { port } = await start()
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+    const body = stream('hi')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    for (const count of [1, 2]) {
+      socket.write(
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      )
+      while (text.split('\r\n0\r\n\r\n').length <= count) await once(socket, 'data')
+    }
+    expect(text.match(/\[DONE\]/g)).toHaveLength(2)
+    socket.destroy()
+  })
+
+  test('headers leave with the first event, not before', async () => {
+    const gate = new EventEmitter()
+    const released = once(gate, 'open')
+    const inner = fake()
+    const engine: Engine = {
+      ...inner,
+      prepare: async (request, signal) => {
+        await released
+        return inner.prepare(request, signal)
+      },
+    }
+    const { port } = await start({ engine })
+    const request = sendChat(port, stream('hi'))
+    let hasHeaders = false
+    request.once('response', () => {
+      hasHeaders = true
+    })
+    // The reply to another request shows that the server has had its chance.
+    await readAll(await receive(sendChat(port, '', { method: 'GET', path: '/health' })))
+    expect(hasHeaders).toBe(false)
+    gate.emit('open')
+    expect(await readAll(await receive(request))).toContain('[DONE]')
+  })
+
+  test('a failure before the first event is a real status in the dialect’s words', async () => {
+    const { port } = await start()
+    const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0 })))
+    expect(response.statusCode).toBe(500)
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(JSON.parse(await readAll(response)).error.code).toBe('engine_failed')
+  })
+
+  test('a failure after the first event is one last error event', async () => {
+    const { port, deps } = await start()
+    const response = await receive(sendChat(port, stream({ chunks: ['a', 'b', 'c'], failAfter: 2 })))
+    expect(response.statusCode).toBe(200)
+    const text = await readAll(response)
+    expect(dataOf(text).at(-1)).toMatchObject({ error: { code: 'engine_failed' } })
+    expect(text.match(/"error"/g)).toHaveLength(1)
+    expect(await deps.metrics.render()).toContain('outcome="engine-failed"} 1')
+  })
+
+  test('a full queue is refused before any header', async () => {
+    const { port, watched } = await start({ slots: 1, maxQueued: 0 })
+    const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
+    await watched.started()
+    const response = await receive(sendChat(port, stream('hi')))
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([429, '1'])
+    running.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+  })
+})
+
+describe('a silent stream', () => {
+  test('opens with a heartbeat, and goes on with more', async () => {
+    const { port } = await start({ heartbeatMs: 10 })
+    const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 80 })))
+    expect(response.statusCode).toBe(200)
+    const text = await readAll(response)
+    expect(text.startsWith(openaiChat.heartbeat.repeat(2))).toBe(true)
+    expect(text).toMatch(/"content":"a".*\[DONE\]/s)
+  })
+
+  test('once it has begun, a failure is an error event, even before the first event', async () => {
+    const { port } = await start({ heartbeatMs: 10 })
+    const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0, delayMs: 50 })))
+    expect(response.statusCode).toBe(200)
+    const text = await readAll(response)
+    expect(dataOf(text)).toEqual([{ error: expect.objectContaining({ code: 'engine_failed' }) }])
+    expect(text).toMatch(/\[DONE\]\n\n$/)
+  })
+
+  test('waiting in the queue counts as silence, and leaving it frees the place', async () => {
+    const { port, watched, admission } = await start({ slots: 1, heartbeatMs: 10 })
+    const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
+    await watched.started()
+    const waiting = sendChat(port, stream('hi'))
+    await readUntil(await receive(waiting), openaiChat.heartbeat)
+    expect(admission.queued).toBe(1)
+    waiting.destroy()
+    await vi.waitFor(() => expect(admission.queued).toBe(0))
+    running.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+  })
+
+  test('a stream that speaks needs no heartbeat', async () => {
+    const { port } = await start({ heartbeatMs: 1000 })
+    const text = await readAll(await receive(sendChat(port, stream({ chunks: Array(20).fill('a'), delayMs: 1 }))))
+    expect(text).not.toContain(openaiChat.heartbeat)
+  })
+})
+
+describe('a client that leaves', () => {
+  test('in the middle of a stream stops the engine, and frees the slot', async () => {
+    const { port, watched, admission, logLines } = await start()
+    const request = sendChat(port, stream({ chunks: ['a', 'b'] }, { ignore_eos: true, max_tokens: 1_000_000_000 }))
+    await readUntil(await receive(request), '"content":"b"')
+    request.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+    expect(admission.busy).toBe(0)
+    expect(logLines.filter((line) => JSON.parse(line).level >= 40)).toEqual([])
+  })
+
+  test('while the prompt is read stops the engine at once', async () => {
+    const { port, watched } = await start()
+    const request = sendChat(port, stream({ raw: 'late', delayMs: hourMs }))
+    await watched.started()
+    request.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+  })
+
+  test('is a 499 in the log and the metrics', async () => {
+    const { port, watched, deps, logLines } = await start()
+    const request = sendChat(port, stream({ raw: 'late', delayMs: hourMs }))
+    await watched.started()
+    request.destroy()
+    await watched.ended()
+    await readAll(await receive(sendChat(port, '', { method: 'GET', path: '/health' })))
+    expect(logLines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ level: 30, route: '/v1/chat/completions', status: 499 }),
+    )
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+  })
+
+  test('just before its request is handled leaves nothing behind', async () => {
+    const { port, deps, admission } = await start()
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    const body = stream({ raw: 'late', delayMs: hourMs })
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    socket.destroy()
+    await readAll(await receive(sendChat(port, chatBody('hi'))))
+    expect(admission.busy).toBe(0)
+    expect(deps.cancellations.size).toBe(0)
+  })
+})
+
+describe('a slow reader', () => {
+  /** Events as fast as they are taken. */
+  async function* flood(signal: AbortSignal): AsyncGenerator<EngineEvent> {
+    for (;;) {
+      signal.throwIfAborted()
+      await new Promise(setImmediate)
+      yield { type: 'raw-text', choice: 0, text: 'x'.repeat(1000) }
+    }
+  }
+
+  test('slows its own generation, and memory stays bounded', async () => {
+    const { port, watched } = await start({ engine: engineOf(flood) })
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    const body = stream('go')
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    await watched.started()
+    const standing = await untilStanding(() => watched.seen.events)
+    // The kernel's buffers on both sides take a few megabytes; nothing of ours may grow beyond.
+    expect(standing).toBeLessThan(20_000)
+    socket.resume()
+    while (watched.seen.events <= standing + 100) await once(socket, 'data')
+    socket.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+  })
+
+  test('that takes nothing at all is dropped in the end', async () => {
+    const { port, watched, admission } = await start({ engine: engineOf(flood), heartbeatMs: 10, stalledReaderMs: 50 })
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.pause()
+    const body = stream('go')
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    expect(await watched.ended()).toEqual({ aborted: true })
+    expect(admission.busy).toBe(0)
+    socket.destroy()
+  })
+
+  /** The value at which a counter stands still for 200 ms. */
+  async function untilStanding(read: () => number): Promise<number> {
+    let last = -1
+    for (let still = 0; still < 200; still++) {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      if (read() !== last || last === 0) still = 0
+      last = read()
+    }
+    return last
+  }
+})
+
+describe('an encoder with a fault', () => {
+  const faulty = (on: string): Dialect => ({
+    ...openaiChat,
+    decode: (body, id) => ({
+      ...openaiChat.decode(body, id),
+      createStreamEncoder: () => ({
+        encode: (event) => {
+          if (on.split(' ').includes(event.type)) throw new TypeError('fault')
+          return event.type === 'error' ? `error ${event.error.code}\n\n` : `${event.type}\n\n`
+        },
+      }),
+    }),
+  })
+
+  async function serve(dialect: Dialect) {
+    const watched = watchEngine(fake())
+    const { app, deps, listen, admission, logLines } = createTestServer({ engine: watched.engine })
+    closers.push(() => app.close())
+    app.post('/test', { config: { scope: 'inference' } }, createDialectHandler(deps, dialect))
+    return { watched, admission, logLines, port: await listen() }
+  }
+
+  test('ends the stream with an error event, and the engine stops', async () => {
+    const { port, watched, admission } = await serve(faulty('text-delta'))
+    const body = stream('x', { ignore_eos: true, max_tokens: 1_000_000_000 })
+    expect(await readAll(await receive(sendChat(port, body, { path: '/test' })))).toBe(
+      'prompt-read\n\ntext-start\n\nerror internal\n\n',
+    )
+    expect(await watched.ended()).toEqual({ aborted: false })
+    expect(admission.busy).toBe(0)
+  })
+
+  test('at the first event is a real status', async () => {
+    const { port } = await serve(faulty('prompt-read'))
+    expect((await receive(sendChat(port, stream('x'), { path: '/test' }))).statusCode).toBe(500)
+  })
+
+  test('even in the error event ends the stream', async () => {
+    const { port, logLines } = await serve(faulty('text-end error'))
+    const text = await readAll(await receive(sendChat(port, stream('x'), { path: '/test' })))
+    expect(text).toMatch(/text-delta\n\n$/)
+    expect(logLines.filter((line) => JSON.parse(line).level === 50)).toHaveLength(2)
+  })
+})

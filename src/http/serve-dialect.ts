@@ -1,0 +1,118 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../core/errors.ts'
+import type { Timings, Usage } from '../core/event.ts'
+import { type Generation, generate } from '../core/generate.ts'
+import { foldEvents } from '../core/result.ts'
+import type { DecodedCall, Dialect } from '../dialect/dialect.ts'
+import type { ServerDeps } from './deps.ts'
+import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
+import { SseWriter } from './sse.ts'
+
+type Measured = { readonly usage: Usage; readonly timings: Timings }
+
+const defaultHeartbeatMs = 10_000
+const defaultStalledReaderMs = 120_000
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // nginx would hold the events back otherwise.
+  'x-accel-buffering': 'no',
+}
+
+/** The one handler of generation requests, for every dialect and every engine. */
+export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
+  const { cancellations, metrics, now } = deps
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const startedMs = now()
+    if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
+    const id = dialect.createId()
+    const call = dialect.decode(request.body, id)
+    const ignored = encodeIgnored(call.ignored)
+    if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+
+    const { raw } = reply
+    const signal = cancellations.open(id)
+    const onClose = () => {
+      if (!raw.writableFinished && cancellations.cancel(id, 'client-gone')) metrics.requestsCancelled('client-gone')
+    }
+    raw.once('close', onClose)
+    if (raw.destroyed) onClose()
+
+    let model: string | undefined
+    let outcome: Measured | AppError | undefined
+    try {
+      const generation = generate(deps, call.request, signal)
+      model = generation.model
+      if (call.stream) {
+        outcome = await stream({ generation, call, request, reply })
+        // Also when the client left before the first byte: there is nobody to answer.
+        reply.hijack()
+        return
+      }
+      const result = await foldEvents(generation.events)
+      outcome = result
+      const serverTiming = encodeServerTiming(result.timings)
+      if (serverTiming !== '') reply.header('server-timing', serverTiming)
+      return call.encodeResult(result, model)
+    } catch (error) {
+      outcome = AppError.from(error)
+      if (!reply.sent) throw error
+      // Not even the error could be encoded; the stream has been ended.
+      request.log.error({ err: error }, 'stream failed')
+      return
+    } finally {
+      cancellations.close(id)
+      if (model !== undefined && outcome !== undefined) {
+        const durationMs = now() - startedMs
+        if (outcome instanceof AppError) metrics.generationEnded({ model, outcome: outcome.code, durationMs })
+        else metrics.generationEnded({ model, outcome: 'ok', durationMs, usage: outcome.usage, timings: outcome.timings })
+      }
+    }
+  }
+
+  /** Throws only while nothing has been sent; a later failure is the stream's last event, and is returned. */
+  async function stream({ generation, call, request, reply }: StreamArgs): Promise<Measured | AppError | undefined> {
+    const encoder = call.createStreamEncoder(generation.model)
+    const writer = new SseWriter({
+      raw: reply.raw,
+      open: () => {
+        reply.hijack()
+        reply.raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...streamHeaders })
+      },
+      heartbeat: dialect.heartbeat,
+      heartbeatMs: deps.heartbeatMs ?? defaultHeartbeatMs,
+      stalledReaderMs: deps.stalledReaderMs ?? defaultStalledReaderMs,
+      now,
+    })
+    let outcome: Measured | undefined
+    try {
+      for await (const event of generation.events) {
+        if (event.type === 'error') throw event.error
+        if (event.type === 'usage') outcome = event
+        writer.write(encoder.encode(event))
+        const readerCaughtUp = writer.waitForReader()
+        if (readerCaughtUp !== undefined) await readerCaughtUp
+      }
+      writer.start()
+      return outcome
+    } catch (thrown) {
+      if (!writer.started) throw thrown
+      const error = AppError.from(thrown)
+      request.log[error.level]({ err: error }, 'stream failed')
+      writer.write(encoder.encode({ type: 'error', error }))
+      return error
+    } finally {
+      writer.end()
+    }
+  }
+}
+
+type StreamArgs = {
+  readonly generation: Generation
+  readonly call: DecodedCall
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}

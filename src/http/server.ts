@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify'
+import { AppError } from '../core/errors.ts'
+import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { authorize, createAuthenticator, type Scope } from './auth.ts'
+import type { ServerDeps } from './deps.ts'
+import { type EncodeError, sendError } from './error-reply.ts'
+import { createHostCheck } from './hosts.ts'
+import { parseJsonBody } from './json-body.ts'
+import { addOpenaiRoutes } from './routes-openai.ts'
+import { addOpsRoutes } from './routes-ops.ts'
+import { RunningRequests } from './running-requests.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route asks of its caller. A route without it does not start. */
+    scope?: Scope
+    /** The route's error envelope; OpenAI's unless given. */
+    encodeError?: EncodeError
+  }
+}
+
+/** Longer than the pools of common clients keep a connection, so that the client closes it and not we under its request. */
+const keepAliveTimeoutMs = 75_000
+const defaultBodyLimitBytes = 32 * 1024 * 1024
+/** What is recorded of a reply that its client did not wait for; nginx's number. */
+const clientLeftStatus = 499
+/** How long replies may take to end once their requests were cancelled. */
+const cancelledGraceMs = 5000
+
+export type Server = {
+  /** Does not listen yet. */
+  readonly app: FastifyInstance
+  /**
+   * Takes no more requests, lets the running ones end for at most `graceMs`, then cancels them. Resolves when every
+   * connection is closed.
+   */
+  drain(graceMs: number): Promise<void>
+}
+
+/** The whole HTTP surface. Throws when a route declares no scope. */
+export function createServer(deps: ServerDeps): Server {
+  const { log, metrics, cancellations } = deps
+  const running = new RunningRequests()
+  let draining = false
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: (request) => pickRequestId(request.headers['x-request-id']),
+    bodyLimit: deps.bodyLimitBytes ?? defaultBodyLimitBytes,
+    requestTimeout: 0,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    http: { noDelay: true },
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
+    clientErrorHandler: onClientError,
+    frameworkErrors: (error, request, reply) => {
+      // Such as a URL with a bad escape: no hook has run.
+      reply.header('x-request-id', request.id)
+      sendError(error, request, reply)
+    },
+  })
+
+  const admit = createAdmission(deps)
+  app.addHook('onRequest', (request, reply, done) => {
+    watch(request, reply)
+    reply.header('x-request-id', request.id)
+    if (draining) {
+      reply.header('connection', 'close')
+      throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
+    }
+    admit(request)
+    done()
+  })
+  app.setErrorHandler(sendError)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    if (encoding !== 'identity') {
+      throw new AppError('unsupported-media-type', `the content encoding '${encoding}' is not supported; send the body as it is`)
+    }
+    done(null, parseJsonBody(body as Buffer))
+  })
+
+  const refuseOtherMethods = watchRoutes(app)
+  addOpenaiRoutes(app, deps)
+  addOpsRoutes(app, deps)
+  refuseOtherMethods()
+
+  function watch(request: FastifyRequest, reply: FastifyReply): void {
+    const startedMs = deps.now()
+    const { url: route = 'unmatched', config } = request.routeOptions
+    metrics.requestStarted()
+    running.enter()
+    let status = clientLeftStatus
+    reply.raw.once('finish', () => {
+      status = reply.raw.statusCode
+    })
+    reply.raw.once('close', () => {
+      metrics.requestEnded(route, status)
+      const level = config.scope === 'public' ? 'debug' : 'info'
+      request.log[level](
+        { method: request.method, route, status, durationMs: Math.round(deps.now() - startedMs) },
+        'request ended',
+      )
+      running.leave()
+    })
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    draining = true
+    const closed = app.close()
+    if (!(await running.idleWithin(graceMs))) {
+      metrics.requestsCancelled('shutting-down', cancellations.size)
+      cancellations.cancelAll('shutting-down')
+      await running.idleWithin(cancelledGraceMs)
+    }
+    // What is left are connections that wait for a next request, and readers that do not read.
+    app.server.closeAllConnections()
+    await closed
+  }
+
+  return { app, drain }
+}
+
+/** The checks that every request passes before anything of its body is read. */
+function createAdmission(deps: ServerDeps): (request: FastifyRequest) => void {
+  const checkHost = createHostCheck(deps.hosts)
+  const authenticate = createAuthenticator(deps.auth.apiKeyHashes)
+  return (request) => {
+    checkHost(request.headers.host)
+    const { scope } = request.routeOptions.config
+    if (request.is404 || scope === undefined) {
+      throw new AppError('route-not-found', `there is no ${request.method} ${request.url.split('?', 1)[0]} here`)
+    }
+    if (scope !== 'public') authorize(authenticate(request.headers), scope)
+  }
+}
+
+/**
+ * Refuses routes without a scope, and remembers all others: the function returned adds, for each of their URLs, a 405 for
+ * the methods that it does not have.
+ */
+function watchRoutes(app: FastifyInstance): () => void {
+  const routes = new Map<string, { readonly methods: Set<string>; readonly encodeError: EncodeError | undefined }>()
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
+    const known = routes.get(url) ?? { methods: new Set(), encodeError: config.encodeError }
+    for (const name of [method].flat()) known.methods.add(name)
+    routes.set(url, known)
+  })
+  return () => {
+    for (const [url, { methods, encodeError }] of [...routes]) {
+      const allowed = [...methods].join(', ')
+      app.route({
+        method: app.supportedMethods.filter((method) => !methods.has(method)),
+        url,
+        config: { scope: 'public', ...(encodeError !== undefined && { encodeError }) },
+        onRequest: (request, reply) => {
+          reply.header('allow', allowed)
+          throw new AppError('method-not-allowed', `${request.method} is not allowed here; allowed: ${allowed}`)
+        },
+        handler: () => undefined,
+      })
+    }
+  }
+}
+
+/** The caller's own id when it can be logged and sent back as it is; it names the HTTP request, never a generation. */
+function pickRequestId(sent: string | string[] | undefined): string {
+  return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomBytes(12).toString('hex')}`
+}
+
+/** What is not even HTTP. Once a reply may be on its way the connection can only be cut. */
+function onClientError(thrown: Error, socket: Socket): void {
+  if (!socket.writable || socket.bytesWritten > 0) {
+    socket.destroy()
+    return
+  }
+  const code = 'code' in thrown ? thrown.code : 'unknown'
+  const error = new AppError('invalid-request', `the request is not valid HTTP (${code})`, { cause: thrown })
+  const body = JSON.stringify(encodeOpenaiError(error))
+  const head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
+  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { createMetrics, type ModelLoad } from './metrics.ts'
+
+const usage = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 3, reasoningTokens: 0 }
+
+function create(load: ModelLoad[] = []) {
+  return createMetrics({ readLoad: () => load, processMetrics: false })
+}
+
+test('requests are counted by route and status, and in flight while they run', async () => {
+  const metrics = create()
+  metrics.requestStarted()
+  metrics.requestStarted()
+  metrics.requestEnded('/v1/models', 200)
+  const text = await metrics.render()
+  expect(text).toContain('dragoman_http_requests_total{route="/v1/models",status="200"} 1')
+  expect(text).toContain('dragoman_requests_in_flight 1')
+})
+
+test('a generation counts its duration, its first token and its tokens', async () => {
+  const metrics = create()
+  metrics.generationEnded({ model: 'm', outcome: 'ok', durationMs: 1500, usage, timings: { firstTokenMs: 20 } })
+  metrics.generationEnded({ model: 'm', outcome: 'engine-failed', durationMs: 10 })
+  const text = await metrics.render()
+  expect(text).toContain('dragoman_generation_duration_seconds_sum{model="m",outcome="ok"} 1.5')
+  expect(text).toContain('dragoman_generation_duration_seconds_count{model="m",outcome="engine-failed"} 1')
+  expect(text).toContain('dragoman_time_to_first_token_seconds_sum{model="m"} 0.02')
+  expect(text).toContain('dragoman_input_tokens_total{model="m"} 10')
+  expect(text).toContain('dragoman_cached_input_tokens_total{model="m"} 4')
+  expect(text).toContain('dragoman_output_tokens_total{model="m"} 3')
+})
+
+test('the load of models is read when it is asked for, and a model that left is gone', async () => {
+  const load: ModelLoad[] = [{ id: 'a', queued: 2, busy: 1 }]
+  const metrics = create(load)
+  expect(await metrics.render()).toContain('dragoman_queue_depth{model="a"} 2')
+  load[0] = { id: 'b', queued: 0, busy: 4 }
+  const text = await metrics.render()
+  expect(text).toContain('dragoman_slots_busy{model="b"} 4')
+  expect(text).not.toContain('model="a"')
+})
+
+test('cancellations are counted by reason', async () => {
+  const metrics = create()
+  metrics.requestsCancelled('client-gone')
+  metrics.requestsCancelled('shutting-down', 3)
+  const text = await metrics.render()
+  expect(text).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
+  expect(text).toContain('dragoman_cancellations_total{reason="shutting-down"} 3')
+})
+
+test('two servers in one process do not share their metrics, and the process reports itself', async () => {
+  createMetrics({ readLoad: () => [] })
+  const metrics = createMetrics({ readLoad: () => [] })
+  expect(await metrics.render()).toContain('process_cpu_user_seconds_total')
+})

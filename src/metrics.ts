@@ -1,0 +1,108 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { CancelReason } from './core/cancellations.ts'
+import type { ErrorCode } from './core/errors.ts'
+import type { Timings, Usage } from './core/event.ts'
+
+/** How busy a model is at this moment. */
+export type ModelLoad = { readonly id: string; readonly queued: number; readonly busy: number }
+
+/** What is counted about one generation when it has ended. */
+export type GenerationRecord = {
+  readonly model: string
+  readonly outcome: 'ok' | ErrorCode
+  readonly durationMs: number
+  readonly usage?: Usage
+  readonly timings?: Timings
+}
+
+/** Everything the server counts. Labels come from closed sets: route patterns and model ids, never URLs. */
+export type Metrics = {
+  requestStarted(): void
+  requestEnded(route: string, status: number): void
+  generationEnded(record: GenerationRecord): void
+  requestsCancelled(reason: CancelReason, count?: number): void
+  /** The text that Prometheus reads, and its content type. */
+  render(): Promise<string>
+  readonly contentType: string
+}
+
+type MetricsOptions = {
+  /** Asked whenever the metrics are read. */
+  readonly readLoad: () => Iterable<ModelLoad>
+  /** Also reports memory, event loop delay and the like of this process. */
+  readonly processMetrics?: boolean
+}
+
+/**
+ * Declares every metric once. The durations are those of OpenTelemetry's `gen_ai.server.request.duration` and
+ * `gen_ai.server.time_to_first_token`, the tokens those of `gen_ai.client.token.usage`.
+ */
+export function createMetrics({ readLoad, processMetrics = true }: MetricsOptions): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  if (processMetrics) collectDefaultMetrics({ register: registry })
+
+  const httpRequests = new Counter({
+    name: 'dragoman_http_requests_total',
+    help: 'HTTP requests answered, by route pattern and status; 499 is a client that left early.',
+    labelNames: ['route', 'status'],
+    registers,
+  })
+  const requestsInFlight = new Gauge({ name: 'dragoman_requests_in_flight', help: 'HTTP requests being answered.', registers })
+  const generationDuration = new Histogram({
+    name: 'dragoman_generation_duration_seconds',
+    help: 'Time from a generation request to the end of its reply, by model and outcome (ok or an error code).',
+    labelNames: ['model', 'outcome'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300, 600],
+    registers,
+  })
+  const timeToFirstToken = new Histogram({
+    name: 'dragoman_time_to_first_token_seconds',
+    help: 'Time from a generation request to its first generated token.',
+    labelNames: ['model'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
+    registers,
+  })
+  const tokens = (name: string, help: string) => new Counter({ name, help, labelNames: ['model'], registers })
+  const inputTokens = tokens('dragoman_input_tokens_total', 'Tokens of prompts.')
+  const cachedInputTokens = tokens('dragoman_cached_input_tokens_total', 'Tokens of prompts that were not computed again.')
+  const outputTokens = tokens('dragoman_output_tokens_total', 'Tokens generated.')
+  const cancellations = new Counter({
+    name: 'dragoman_cancellations_total',
+    help: 'Running requests that were told to stop.',
+    labelNames: ['reason'],
+    registers,
+  })
+  const loadGauge = (name: string, help: string, read: (load: ModelLoad) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['model'],
+      registers,
+      collect() {
+        this.reset()
+        for (const load of readLoad()) this.set({ model: load.id }, read(load))
+      },
+    })
+  loadGauge('dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
+  loadGauge('dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
+
+  return {
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    requestStarted: () => requestsInFlight.inc(),
+    requestEnded: (route, status) => {
+      requestsInFlight.dec()
+      httpRequests.inc({ route, status })
+    },
+    requestsCancelled: (reason, count = 1) => cancellations.inc({ reason }, count),
+    generationEnded: ({ model, outcome, durationMs, usage, timings }) => {
+      generationDuration.observe({ model, outcome }, durationMs / 1000)
+      if (timings?.firstTokenMs !== undefined) timeToFirstToken.observe({ model }, timings.firstTokenMs / 1000)
+      if (usage === undefined) return
+      inputTokens.inc({ model }, usage.inputTokens)
+      cachedInputTokens.inc({ model }, usage.cachedInputTokens)
+      outputTokens.inc({ model }, usage.outputTokens)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** What a model may be called: its id, and aliases in which `*` stands for any text. */
+export type ModelNames = { readonly id: string; readonly aliases: readonly string[] }
+
+/** A name that cannot be given: it is taken by an earlier model, or given twice. */
+export type NameConflict = {
+  /** Which model of the list is at fault, and where in it. */
+  readonly index: number
+  readonly key: readonly ['id'] | readonly ['aliases', number]
+  readonly message: string
+}
+
+/** Finds every id and alias that two models (or one model twice) lay claim to. */
+export function findNameConflicts(models: readonly ModelNames[]): NameConflict[] {
+  const conflicts: NameConflict[] = []
+  const owners = new Map<string, string>()
+  // Ids first: they win over aliases, so an alias that equals any id could never be reached.
+  for (const [index, { id }] of models.entries()) {
+    if (owners.has(id)) conflicts.push({ index, key: ['id'], message: `two models have the id '${id}'; rename one` })
+    owners.set(id, id)
+  }
+  for (const [index, { id, aliases }] of models.entries()) {
+    for (const [position, alias] of aliases.entries()) {
+      const owner = owners.get(alias)
+      owners.set(alias, owner ?? id)
+      if (owner === undefined) continue
+      const message = `'${alias}' is already a name of the model '${owner}'; a name can mean one model only`
+      conflicts.push({ index, key: ['aliases', position], message })
+    }
+  }
+  return conflicts
+}
+
+/**
+ * Picks the model that a name means: (1) an exact id, (2) an exact alias, (3) the pattern with the most literal characters,
+ * (4) of equal ones the first in the list.
+ */
+export function pickByName<Model extends ModelNames>(models: readonly Model[], name: string): Model | undefined {
+  const exact = models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name))
+  if (exact !== undefined) return exact
+  let best: { model: Model; literals: number } | undefined
+  for (const model of models) {
+    for (const alias of model.aliases) {
+      const literals = alias.replaceAll('*', '').length
+      if (alias.includes('*') && literals > (best?.literals ?? -1) && matches(alias, name)) best = { model, literals }
+    }
+  }
+  return best?.model
+}
+
+/** Compares piece by piece: names come from requests, and a regular expression could be made to backtrack for ever. */
+function matches(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop() ?? ''
+  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false
+  let position = first.length
+  for (const piece of rest) {
+    const found = name.indexOf(piece, position)
+    if (found === -1) return false
+    position = found + piece.length
+  }
+  return position <= name.length - last.length
+}

@@ -1,0 +1,172 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ensureModelFile, type ModelFileOptions } from './fetch-model.ts'
+import { parseSource } from './sources.ts'
+
+const content = randomBytes(10_000)
+const sha256 = createHash('sha256').update(content).digest('hex')
+const otherSha256 = 'f'.repeat(64)
+
+type Seen = { readonly url: string | undefined; readonly headers: IncomingHttpHeaders }
+
+async function setUp() {
+  const home = await mkdtemp(join(tmpdir(), 'dragoman-models-'))
+  const seen: Seen[] = []
+  const server = createServer(({ url, headers }, response) => {
+    seen.push({ url, headers })
+    if (url?.endsWith('.gguf')) response.end(content)
+    else response.writeHead(404).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await rm(home, { recursive: true })
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const origin = `http://127.0.0.1:${address.port}`
+  const notes: string[] = []
+  const ensure = (sources: string[], options: Partial<ModelFileOptions> = {}) => {
+    const given = { home, env: { HF_ENDPOINT: `${origin}/` }, onNote: (note: string) => notes.push(note), ...options }
+    return ensureModelFile(sources.map(parseSource), given)
+  }
+  const local = join(home, 'mine.gguf')
+  await writeFile(local, content)
+  return { home, origin, notes, seen, ensure, local }
+}
+
+describe('a remote file', () => {
+  test('is fetched once', async () => {
+    const { ensure, home, seen, notes } = await setUp()
+    const file = join(home, 'models', 'hf/o/r/v1/q%204/x.gguf')
+    expect(await ensure(['hf:o/r/q 4/x.gguf@v1'])).toBe(file)
+    expect(content.equals(await readFile(file))).toBe(true)
+    expect(seen.map(({ url }) => url)).toEqual(['/o/r/resolve/v1/q%204/x.gguf'])
+    expect(notes).toEqual(['fetching hf:o/r/q 4/x.gguf@v1'])
+    expect(await ensure(['hf:o/r/q 4/x.gguf@v1'], { sha256 })).toBe(file)
+    expect(seen).toHaveLength(1)
+  })
+
+  test('is fetched once by those who want it at the same time', async () => {
+    const { ensure, seen, notes } = await setUp()
+    await Promise.all([ensure(['hf:o/r/x.gguf']), ensure(['hf:o/r/x.gguf'])])
+    expect(seen).toHaveLength(1)
+    expect(notes.some((note) => note.endsWith('is fetching hf:o/r/x.gguf already; waiting for it'))).toBe(true)
+  })
+
+  test('is fetched again when it was changed on disk', async () => {
+    const { ensure, seen } = await setUp()
+    const file = await ensure(['hf:o/r/x.gguf'])
+    await writeFile(file, 'damaged')
+    await ensure(['hf:o/r/x.gguf'])
+    expect(seen).toHaveLength(2)
+    expect(content.equals(await readFile(file))).toBe(true)
+  })
+
+  test('is not fetched again because it was only touched', async () => {
+    const { ensure, seen } = await setUp()
+    const file = await ensure(['hf:o/r/x.gguf'])
+    await utimes(file, new Date(0), new Date(0))
+    await ensure(['hf:o/r/x.gguf'])
+    expect(seen).toHaveLength(1)
+  })
+
+  test('that somebody put there is used when its checksum is right, and not trusted otherwise', async () => {
+    const { ensure, seen, home } = await setUp()
+    const folder = join(home, 'models', 'hf', 'o', 'r', 'main')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'x.gguf'), content)
+    await writeFile(join(folder, 'y.gguf'), 'anything')
+    await ensure(['hf:o/r/x.gguf'], { sha256 })
+    expect(seen).toHaveLength(0)
+    await ensure(['hf:o/r/y.gguf'])
+    expect(seen).toHaveLength(1)
+  })
+
+  test('that is not what is configured is not kept', async () => {
+    const { ensure } = await setUp()
+    const message = `hf:o/r/x.gguf: the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
+    await expect(ensure(['hf:o/r/x.gguf'], { sha256: otherSha256 })).rejects.toThrow(message)
+  })
+
+  test('is asked for with the token of the environment', async () => {
+    const { ensure, seen, origin } = await setUp()
+    await ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: origin, HF_TOKEN: 'secret' } })
+    await ensure([`${origin}/y.gguf`], { env: { HF_TOKEN: 'secret' } })
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer secret', undefined])
+  })
+
+  test('is not asked for over an open connection', async () => {
+    const { ensure } = await setUp()
+    await expect(ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: 'http://example.com' } })).rejects.toThrow(
+      "HF_ENDPOINT is 'http://",
+    )
+  })
+})
+
+describe('alternatives', () => {
+  test('are tried in order, and a fall-back is announced with its reason', async () => {
+    const { ensure, home, origin, notes } = await setUp()
+    const file = await ensure([`${origin}/missing`, 'hf:o/r/x.gguf'])
+    expect(file).toBe(join(home, 'models', 'hf/o/r/main/x.gguf'))
+    expect(notes[1]).toMatch(/^http:\S+\/missing: \S+ has no such file \(status 404\); check its name; trying hf:o\/r\/x\.gguf$/)
+  })
+
+  test('that were fetched before are used without asking those in front of them', async () => {
+    const { ensure, origin, seen } = await setUp()
+    const sources = [`${origin}/missing`, 'hf:o/r/x.gguf']
+    const file = await ensure(sources)
+    expect(await ensure(sources)).toBe(file)
+    expect(seen).toHaveLength(2)
+  })
+
+  test('that all fail are all explained', async () => {
+    const { ensure, origin } = await setUp()
+    const failing = ensure([`${origin}/one`, '/missing.gguf'])
+    await expect(failing).rejects.toMatchObject({ code: 'model-unavailable' })
+    await expect(failing).rejects.toThrow(
+      /no source of the model could be used:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*ENOENT/,
+    )
+  })
+
+  test('are not tried after an abort', async () => {
+    const { ensure, origin, seen } = await setUp()
+    const controller = new AbortController()
+    const reason = new Error('stop')
+    const onNote = () => controller.abort(reason)
+    await expect(ensure([`${origin}/one`, `${origin}/two`], { signal: controller.signal, onNote })).rejects.toBe(reason)
+    expect(seen).toHaveLength(0)
+  })
+})
+
+describe('a local file', () => {
+  test('is used where it is', async () => {
+    const { ensure, local, seen } = await setUp()
+    expect(await ensure([local, 'hf:o/r/x.gguf'])).toBe(local)
+    expect(await ensure([local], { sha256 })).toBe(local)
+    expect(seen).toHaveLength(0)
+  })
+
+  test('is only the fall-back behind a remote one', async () => {
+    const { ensure, local, origin } = await setUp()
+    expect(await ensure(['hf:o/r/x.gguf', local])).not.toBe(local)
+    expect(await ensure([`${origin}/missing`, local])).toBe(local)
+  })
+
+  test('is refused when it is not what is configured', async () => {
+    const { ensure, local } = await setUp()
+    const message = `the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
+    await expect(ensure([local], { sha256: otherSha256 })).rejects.toThrow(message)
+    await expect(ensure([local], { sha256: otherSha256 })).rejects.toThrow(message)
+  })
+
+  test('may not be a folder', async () => {
+    const { ensure, home } = await setUp()
+    await expect(ensure([home])).rejects.toThrow('this is not a file')
+  })
+})

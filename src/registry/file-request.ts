@@ -1,0 +1,129 @@
+import { AppError } from '../core/errors.ts'
+import { isTrustedUrl } from './sources.ts'
+
+export type FileRequestOptions = {
+  readonly url: string
+  /** Sent to the URL's own origin only, never to where it redirects. */
+  readonly bearerToken?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  /** For each answer's headers. */
+  readonly answerTimeoutMs: number
+  /** What to do when access is refused. */
+  readonly accessHint?: string | undefined
+}
+
+/** An answer with status 200, 206 or 416, whose body nobody has read. */
+export type FileResponse = {
+  readonly response: Response
+  readonly host: string
+  /** Hugging Face names the checksum of a large file where it redirects to it. */
+  readonly linkedSha256?: string
+}
+
+const maxRedirects = 10
+const redirectStatuses = new Set([301, 302, 303, 307, 308])
+
+/** Aborts a transfer that is too slow. `within` starts the clock anew. */
+export type Watchdog = {
+  readonly signal: AbortSignal
+  within(ms: number, message: string): void
+  /** Stops the clock. */
+  pause(): void
+  /** Stops the clock, and what is left of the transfer. */
+  end(): void
+}
+
+export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
+  const inner = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  return {
+    signal: outer === undefined ? inner.signal : AbortSignal.any([outer, inner.signal]),
+    within(ms, message) {
+      clearTimeout(timer)
+      timer = setTimeout(() => inner.abort(new AppError('model-unavailable', message)), ms)
+    },
+    pause: () => clearTimeout(timer),
+    end() {
+      clearTimeout(timer)
+      inner.abort()
+    },
+  }
+}
+
+/**
+ * Asks for a file and follows redirects by hand: the checksum is on the redirect itself, a token must stay with its origin,
+ * and https must never become http. Throws `model-unavailable` that names the host.
+ */
+export async function requestFile(options: FileRequestOptions, watchdog: Watchdog): Promise<FileResponse> {
+  const start = new URL(options.url)
+  let url = start
+  let linkedSha256: string | undefined
+  for (let hops = 0; hops <= maxRedirects; hops += 1) {
+    watchdog.within(options.answerTimeoutMs, `${url.host} did not answer within ${options.answerTimeoutMs / 1000} s`)
+    const headers = new Headers({ ...options.headers, 'accept-encoding': 'identity', 'user-agent': 'dragoman' })
+    if (options.bearerToken !== undefined && url.origin === start.origin) {
+      headers.set('authorization', `Bearer ${options.bearerToken}`)
+    }
+    const response = await send(url, headers, watchdog.signal)
+    linkedSha256 ??= /^"?([0-9a-f]{64})"?$/.exec(response.headers.get('x-linked-etag') ?? '')?.[1]
+    const location = response.headers.get('location')
+    if (redirectStatuses.has(response.status) && location !== null) {
+      await response.body?.cancel()
+      url = redirectTarget(location, url)
+      continue
+    }
+    if (response.status === 200 || response.status === 206 || response.status === 416) {
+      watchdog.pause()
+      return { response, host: url.host, ...(linkedSha256 !== undefined && { linkedSha256 }) }
+    }
+    await response.body?.cancel()
+    throw new AppError('model-unavailable', describeStatus(response.status, url.host, options.accessHint))
+  }
+  throw new AppError('model-unavailable', `${start.host} redirects without end`)
+}
+
+/** The innermost reason of a network failure: fetch's own message is always "fetch failed". */
+export function networkReason(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  // A host with several addresses fails with an AggregateError that has a code, and no message.
+  if (cause instanceof Error && cause.message !== '') return cause.message
+  if (typeof cause === 'object' && cause !== null && 'code' in cause) return String(cause.code)
+  return String(cause)
+}
+
+async function send(url: URL, headers: Headers, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, { headers, signal, redirect: 'manual' })
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    const message = `${url.host} cannot be reached (${networkReason(error)}); check the network, or use another source`
+    throw new AppError('model-unavailable', message, { cause: error })
+  }
+}
+
+function redirectTarget(location: string, from: URL): URL {
+  const url = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined
+  if (url === undefined || !isTrustedUrl(url) || (from.protocol === 'https:' && url.protocol !== 'https:')) {
+    throw new AppError(
+      'model-unavailable',
+      `${from.host} redirects to a place that cannot be trusted: ${url?.origin ?? 'no URL'}`,
+    )
+  }
+  return url
+}
+
+function describeStatus(status: number, host: string, accessHint: string | undefined): string {
+  const hint = accessHint === undefined ? '' : `; ${accessHint}`
+  switch (status) {
+    case 401:
+    case 403:
+      return `${host} refuses access (status ${status})${hint}`
+    case 404:
+    case 410:
+      return `${host} has no such file (status ${status}); check its name${hint}`
+    case 429:
+      return `${host} refuses more requests for now (status 429); try again later${hint}`
+    default:
+      return `${host} answered with status ${status}; try again later`
+  }
+}

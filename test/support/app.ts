@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { z } from 'zod'
+import { type App, createApp } from '../../src/app.ts'
+import { configSchema } from '../../src/config/schema.ts'
+import { createLog } from '../../src/log.ts'
+
+export type RunningApp = App & {
+  readonly url: string
+  /** What the log holds so far, one parsed object per line. */
+  readonly logLines: () => { level: number; msg?: string }[]
+  /** The value of a metric line such as `dragoman_slots_busy{model="m"}`. */
+  readonly metric: (line: string) => Promise<number>
+}
+
+/** The whole server on a free port of loopback, with a home folder of its own. Close it. */
+export async function startApp(settings: z.input<typeof configSchema>): Promise<RunningApp> {
+  const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
+  const config = configSchema.parse({ ...settings, server: { port: 0, ...settings.server } })
+  const lines: string[] = []
+  const log = createLog({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } })
+  const app = await createApp({ ...config, home }, { log })
+  const url = await app.listen()
+  await app.whenReady()
+  return {
+    ...app,
+    url,
+    models: app.models,
+    logLines: () => lines.map((line) => JSON.parse(line)),
+    metric: async (line) => {
+      const text = await (await fetch(`${url}/metrics`)).text()
+      const found = text.split('\n').find((candidate) => candidate.startsWith(`${line} `))
+      if (found === undefined) throw new Error(`no metric ${line}`)
+      return Number(found.slice(line.length + 1))
+    },
+    close: async () => {
+      await app.close()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Waits until something holds, asking often; for states that end by themselves and announce nothing. */
+export async function until(holds: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs
+  while (!(await holds())) {
+    if (performance.now() > deadlineMs) throw new Error(`still not so after ${timeoutMs} ms: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

@@ -1,0 +1,71 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+
+/** A chat request on a connection of its own, which the test can cut at any time. */
+export type RawStream = {
+  /** Resolves with the reply's head; rejects when the connection is cut before. */
+  readonly head: Promise<IncomingMessage>
+  /** The text of the body so far. */
+  readonly text: () => string
+  /** Resolves when the body holds `part`. */
+  readonly untilText: (part: string) => Promise<void>
+  /** Resolves when the reply has ended, however it did. */
+  readonly ended: Promise<void>
+  readonly hangUp: () => void
+}
+
+export function openChat(url: string, body: object): RawStream {
+  let received = ''
+  const watchers = new Set<() => void>()
+  const json = JSON.stringify(body)
+  let outgoing: ClientRequest | undefined
+  const head = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing = request(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) },
+    })
+    outgoing.once('response', resolve)
+    outgoing.once('error', reject)
+    outgoing.end(json)
+  })
+  head.catch(() => undefined)
+  const ended = head.then(
+    (reply) =>
+      new Promise<void>((resolve) => {
+        reply.setEncoding('utf8')
+        reply.on('data', (piece: string) => {
+          received += piece
+          for (const watcher of watchers) watcher()
+        })
+        reply.once('error', () => undefined)
+        reply.once('close', resolve)
+      }),
+    () => undefined,
+  )
+  return {
+    head,
+    ended,
+    text: () => received,
+    untilText: (part) =>
+      new Promise((resolve) => {
+        const watcher = () => {
+          if (!received.includes(part)) return
+          watchers.delete(watcher)
+          resolve()
+        }
+        watchers.add(watcher)
+        watcher()
+      }),
+    hangUp: () => outgoing?.destroy(),
+  }
+}
+
+/** The JSON of each `data` line of a stream, in order, without `[DONE]`. */
+export function dataOf(
+  text: string,
+): { error?: { message: string; code: string }; choices?: { delta: { content?: string } }[] }[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]')
+    .map((line) => JSON.parse(line.slice('data: '.length)))
+}
