@@ -42,7 +42,7 @@ export async function* examine({ server, loadConfig }: DoctorOptions): AsyncGene
     yield await checkHome(home)
   }
   yield await checkPip()
-  yield await checkHuggingFace(process.env['HF_ENDPOINT'] ?? 'https://huggingface.co')
+  yield await checkHuggingFace(process.env.HF_ENDPOINT ?? 'https://huggingface.co')
   yield await checkServer(server)
 }
 

@@ -37,7 +37,7 @@ program
   .argument('<model>', 'a model of the running server, of the configuration, or a source')
   .argument('[prompt...]', 'what to ask; without it, a conversation')
   .option('-c, --config <file>', 'configuration file, for when no server is running')
-  .option('--server <url>', 'the server to talk to', process.env['DRAGOMAN_SERVER'] ?? defaultUrl)
+  .option('--server <url>', 'the server to talk to', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (model: string, prompt: string[], flags: ServerFlags) => {
     process.exitCode = await run({
       model,
@@ -59,14 +59,14 @@ program
 program
   .command('list')
   .description('list the models of the running server')
-  .option('--server <url>', 'the server to ask', process.env['DRAGOMAN_SERVER'] ?? defaultUrl)
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (flags: ServerFlags) => list(address(flags)))
 
 program
   .command('doctor')
   .description('check that this machine can serve models')
   .option('-c, --config <file>', 'configuration file')
-  .option('--server <url>', 'the server to look for', process.env['DRAGOMAN_SERVER'] ?? defaultUrl)
+  .option('--server <url>', 'the server to look for', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (flags: ServerFlags) => {
     process.exitCode = await diagnose({ server: address(flags), loadConfig: () => load({ config: flags.config }) })
   })
@@ -83,7 +83,7 @@ function load({ config, host, port, models, logLevel }: ConfigFlags): Promise<Lo
 }
 
 function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {
-  return { url: server, apiKey: process.env['DRAGOMAN_API_KEY'] }
+  return { url: server, apiKey: process.env.DRAGOMAN_API_KEY }
 }
 
 try {

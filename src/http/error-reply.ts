@@ -7,11 +7,20 @@ export type EncodeError = (error: AppError) => unknown
 /** Answers any failure in the words of its route's protocol, and logs it at the level that its code has. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown, request)
-  request.log[error.level]({ err: error }, 'request failed')
+  logFailure(request, error, 'request failed')
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
   const encode = request.routeOptions.config.encodeError ?? encodeOpenaiError
   reply.code(error.status).send(encode(error))
+}
+
+/**
+ * Logs a failure at the level that its code has. What the caller did wrong is named without the message, because that may
+ * quote the request; the caller has it.
+ */
+export function logFailure(request: FastifyRequest, error: AppError, what: string): void {
+  const { level, code, param } = error
+  request.log[level](level === 'info' ? { code, param } : { err: error }, what)
 }
 
 /** Whole seconds, never 0: a client that waits too long is better than one that comes too early. */

@@ -6,6 +6,7 @@ import { type Generation, generate } from '../core/generate.ts'
 import { foldEvents } from '../core/result.ts'
 import type { DecodedCall, Dialect } from '../dialect/dialect.ts'
 import type { ServerDeps } from './deps.ts'
+import { logFailure } from './error-reply.ts'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
 
@@ -101,7 +102,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     } catch (thrown) {
       if (!writer.started) throw thrown
       const error = AppError.from(thrown)
-      request.log[error.level]({ err: error }, 'stream failed')
+      logFailure(request, error, 'stream failed')
       writer.write(encoder.encode({ type: 'error', error }))
       return error
     } finally {

@@ -141,6 +141,20 @@ describe('errors', () => {
   })
 })
 
+test('a refused request is logged without its message, which may quote the prompt', async () => {
+  const { app, logLines } = create()
+  await app.inject({ ...chat, payload: chatBody('x', { temperature: 'a private word' }) })
+  expect(logged(logLines)).toContainEqual(expect.objectContaining({ level: 30, code: 'invalid-request', param: 'temperature' }))
+  expect(logLines.join('')).not.toContain('private')
+})
+
+test('connections have no deadline for slow requests, outlive the pools of clients, and send at once', () => {
+  const { server } = create().app
+  expect(server.requestTimeout).toBe(0)
+  expect(server.keepAliveTimeout).toBeGreaterThan(65_000)
+  expect(server).toMatchObject({ noDelay: true })
+})
+
 describe('large bodies', () => {
   test('two megabytes over a real socket are answered', async () => {
     const { listen } = create()

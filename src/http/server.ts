@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -10,12 +8,13 @@ import {
   LogController,
 } from 'fastify'
 import { AppError } from '../core/errors.ts'
-import { encodeOpenaiError } from '../dialect/openai-errors.ts'
 import { authorize, createAuthenticator, type Scope } from './auth.ts'
+import { onClientError } from './client-error.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
 import { createHostCheck } from './hosts.ts'
 import { parseJsonBody } from './json-body.ts'
+import { watchRoutes } from './route-guard.ts'
 import { addOpenaiRoutes } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
 import { RunningRequests } from './running-requests.ts'
@@ -146,49 +145,7 @@ function createAdmission(deps: ServerDeps): (request: FastifyRequest) => void {
   }
 }
 
-/**
- * Refuses routes without a scope, and remembers all others: the function returned adds, for each of their URLs, a 405 for
- * the methods that it does not have.
- */
-function watchRoutes(app: FastifyInstance): () => void {
-  const routes = new Map<string, { readonly methods: Set<string>; readonly encodeError: EncodeError | undefined }>()
-  app.addHook('onRoute', ({ method, url, config }) => {
-    if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
-    const known = routes.get(url) ?? { methods: new Set(), encodeError: config.encodeError }
-    for (const name of [method].flat()) known.methods.add(name)
-    routes.set(url, known)
-  })
-  return () => {
-    for (const [url, { methods, encodeError }] of [...routes]) {
-      const allowed = [...methods].join(', ')
-      app.route({
-        method: app.supportedMethods.filter((method) => !methods.has(method)),
-        url,
-        config: { scope: 'public', ...(encodeError !== undefined && { encodeError }) },
-        onRequest: (request, reply) => {
-          reply.header('allow', allowed)
-          throw new AppError('method-not-allowed', `${request.method} is not allowed here; allowed: ${allowed}`)
-        },
-        handler: () => undefined,
-      })
-    }
-  }
-}
-
 /** The caller's own id when it can be logged and sent back as it is; it names the HTTP request, never a generation. */
 function pickRequestId(sent: string | string[] | undefined): string {
   return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomBytes(12).toString('hex')}`
-}
-
-/** What is not even HTTP. Once a reply may be on its way the connection can only be cut. */
-function onClientError(thrown: Error, socket: Socket): void {
-  if (!socket.writable || socket.bytesWritten > 0) {
-    socket.destroy()
-    return
-  }
-  const code = 'code' in thrown ? thrown.code : 'unknown'
-  const error = new AppError('invalid-request', `the request is not valid HTTP (${code})`, { cause: thrown })
-  const body = JSON.stringify(encodeOpenaiError(error))
-  const head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
-  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
 }

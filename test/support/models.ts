@@ -18,6 +18,6 @@ export async function randomModel(): Promise<string> {
 
 /** The default model's file, if it was fetched before (`npm run -s dragoman -- pull default`); tests never fetch it. */
 export function realModel(): string | undefined {
-  const path = process.env['DRAGOMAN_TEST_MODEL']
+  const path = process.env.DRAGOMAN_TEST_MODEL
   return path !== undefined && existsSync(path) ? path : undefined
 }

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '../core/errors.ts'
+import type { EncodeError } from './error-reply.ts'
+
+/**
+ * Refuses routes without a scope, and remembers all others: the function returned adds, for each of their URLs, a 405 for
+ * the methods that it does not have.
+ */
+export function watchRoutes(app: FastifyInstance): () => void {
+  const routes = new Map<string, { readonly methods: Set<string>; readonly encodeError: EncodeError | undefined }>()
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
+    const known = routes.get(url) ?? { methods: new Set(), encodeError: config.encodeError }
+    for (const name of [method].flat()) known.methods.add(name)
+    routes.set(url, known)
+  })
+  return () => {
+    for (const [url, { methods, encodeError }] of [...routes]) {
+      const allowed = [...methods].join(', ')
+      app.route({
+        method: app.supportedMethods.filter((method) => !methods.has(method)),
+        url,
+        config: { scope: 'public', ...(encodeError !== undefined && { encodeError }) },
+        onRequest: (request, reply) => {
+          reply.header('allow', allowed)
+          throw new AppError('method-not-allowed', `${request.method} is not allowed here; allowed: ${allowed}`)
+        },
+        handler: () => undefined,
+      })
+    }
+  }
+}
