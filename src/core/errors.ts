@@ -31,6 +31,8 @@ export type ErrorCode = keyof typeof errorTable
 /** The numbers of a refused request, in tokens; dialects quote both in their own words. */
 export type ContextOverflow = {
   readonly inputTokens: number
+  /** `inputTokens` was projected from the part that was read: a prompt far too long is not counted to its end. */
+  readonly estimated?: boolean
   /** What the caller asked to be generated; absent when it named no limit. */
   readonly outputTokens?: number
   readonly contextLength: number

@@ -30,6 +30,12 @@ describe('encodeOpenaiError', () => {
     )
   })
 
+  test('an estimated prompt length says that it is one', () => {
+    const overflow = { inputTokens: 90_000, estimated: true, outputTokens: 5, contextLength: 8192 }
+    const { message } = encodeOpenaiError(new AppError('context-length-exceeded', 'too long', { overflow })).error
+    expect(message).toContain('about 90000 tokens')
+  })
+
   test('an overflow by the token limit quotes every number', () => {
     const error = new AppError('context-length-exceeded', 'too long', {
       overflow: { inputTokens: 8000, outputTokens: 500, contextLength: 8192 },

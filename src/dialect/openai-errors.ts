@@ -44,10 +44,12 @@ export function encodeOpenaiError(error: AppError): OpenaiError {
 }
 
 /** OpenAI's own sentence: agents look for its first half to know that they must shorten the conversation. */
-function describeOverflow({ inputTokens, outputTokens, contextLength }: ContextOverflow): string {
+function describeOverflow({ inputTokens, estimated, outputTokens, contextLength }: ContextOverflow): string {
   const limit = `This model's maximum context length is ${contextLength} tokens.`
-  if (outputTokens === undefined) {
-    return `${limit} However, your messages resulted in ${inputTokens} tokens. Please reduce the length of the messages.`
+  // An estimate is far beyond the context by itself; a sum with it would only look exact.
+  if (outputTokens === undefined || estimated) {
+    const about = estimated ? 'about ' : ''
+    return `${limit} However, your messages resulted in ${about}${inputTokens} tokens. Please reduce the length of the messages.`
   }
   const total = inputTokens + outputTokens
   return `${limit} However, you requested ${total} tokens (${inputTokens} in the messages, ${outputTokens} in the completion). Please reduce the length of the messages or completion.`

@@ -174,7 +174,7 @@ describe('a stream', () => {
 describe('a silent stream', () => {
   test('opens with a heartbeat, and goes on with more', async () => {
     const { port } = await start({ heartbeatMs: 10 })
-    const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 80 })))
+    const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 200 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
     expect(text.startsWith(openaiChat.heartbeat.repeat(2))).toBe(true)
@@ -183,7 +183,7 @@ describe('a silent stream', () => {
 
   test('once it has begun, a failure is an error event, even before the first event', async () => {
     const { port } = await start({ heartbeatMs: 10 })
-    const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0, delayMs: 50 })))
+    const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0, delayMs: 100 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
     expect(dataOf(text)).toEqual([{ error: expect.objectContaining({ code: 'engine_failed' }) }])

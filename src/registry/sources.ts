@@ -139,9 +139,9 @@ function checkFile(text: string, file: string): void {
   }
 }
 
-/** Reversible, so that two names never become one; `*` is legal in a URL but not in a file name on Windows. */
+/** Reversible, so that two names never become one. `*` is no file name character on Windows; `=` is one everywhere. */
 function safeSegment(segment: string): string {
-  return encodeURIComponent(segment).replaceAll('*', '%2A')
+  return encodeURIComponent(segment).replaceAll('*', '%2A').replaceAll('%3D', '=')
 }
 
 function urlFileName(url: string): string {

@@ -229,13 +229,7 @@ function decodeFailure({ code, message, param, overflow }: Failure): AppError {
   const known = isErrorCode(code) ? code : 'engine-failed'
   return new AppError(known, message, {
     ...(param !== undefined && { param }),
-    ...(overflow !== undefined && {
-      overflow: {
-        inputTokens: overflow.inputTokens,
-        contextLength: overflow.contextLength,
-        ...(overflow.outputTokens !== undefined && { outputTokens: overflow.outputTokens }),
-      },
-    }),
+    ...(overflow !== undefined && { overflow }),
   })
 }
 

@@ -69,8 +69,15 @@ export type Command = z.infer<typeof commandSchema>
 const failureSchema = z.object({
   code: z.string(),
   message: z.string(),
-  param: z.string().optional(),
-  overflow: z.object({ inputTokens: z.number(), outputTokens: z.number().optional(), contextLength: z.number() }).optional(),
+  param: z.string().exactOptional(),
+  overflow: z
+    .object({
+      inputTokens: z.number(),
+      estimated: z.boolean().exactOptional(),
+      outputTokens: z.number().exactOptional(),
+      contextLength: z.number(),
+    })
+    .optional(),
 })
 export type Failure = z.infer<typeof failureSchema>
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import { AppError } from '../../core/errors.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import type { LoadOptions } from './ipc.ts'
 import type { Slot } from './slots.ts'
@@ -11,8 +12,11 @@ export type WorkerModel = {
   readonly context: LlamaContext
   readonly slots: readonly Slot[]
   readonly vocabulary: Vocabulary
-  /** Absent when neither the file nor the configuration has one: such a model continues text only. */
-  readonly template: ChatTemplate | undefined
+  /**
+   * The chat template, compiled at its first use: a template that is broken, or never ends, fails chat requests and not the
+   * load. Throws `template-failed`, also when there is none.
+   */
+  readonly template: () => ChatTemplate
 }
 
 /** A longer context is a choice of the operator: its memory is paid for every slot. */
@@ -52,19 +56,20 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
     failedCreationRemedy: false,
   })
   const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))
-  const source = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
-  return {
-    model,
-    context,
-    slots,
-    vocabulary: readVocabulary(model),
-    template:
-      source === undefined
-        ? undefined
-        : compileChatTemplate(source, {
-            bos: model.tokens.bosString ?? undefined,
-            eos: model.tokens.eosString ?? undefined,
-          }),
+  return { model, context, slots, vocabulary: readVocabulary(model), template: lazyTemplate(model, options.chatTemplate) }
+}
+
+function lazyTemplate(model: LlamaModel, override: string | undefined): () => ChatTemplate {
+  const source = override ?? model.fileInfo.metadata.tokenizer.chat_template
+  const { bosString, eosString } = model.tokens
+  let compiled: ChatTemplate | undefined
+  return () => {
+    if (source === undefined) {
+      const message = 'this model has no chat template; set `chatTemplate` for it in the configuration, or send plain text'
+      throw new AppError('template-failed', message)
+    }
+    compiled ??= compileChatTemplate(source, { bos: bosString ?? undefined, eos: eosString ?? undefined })
+    return compiled
   }
 }
 

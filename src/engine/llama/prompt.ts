@@ -1,49 +1,83 @@
-import { AppError } from '../../core/errors.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LlamaModel } from 'node-llama-cpp'
+import { AppError, type ContextOverflow } from '../../core/errors.ts'
 import type { Prompt } from '../../core/request.ts'
-import { protectSpecialTokens } from '../../core/template/literal-text.ts'
+import { type PromptSegment, protectSpecialTokens } from '../../core/template/literal-text.ts'
 import type { WorkerModel } from './model.ts'
 
 type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template'>
 
 export type PreparedPrompt = { readonly tokens: Uint32Array; readonly templateMs: number }
 
+/** A text up to here is tokenized in one go; it takes some ten milliseconds, in which the worker does nothing else. */
+const estimateFromChars = 64 * 1024
+const estimateStepChars = 16 * 1024
+
 /**
  * Renders and tokenizes a prompt, and checks that it fits with the requested output. Control tokens come from the template
  * alone; in the caller's text they are text. Throws `context-length-exceeded` with both numbers, or `template-failed`.
  */
-export function preparePrompt(loaded: PromptModel, prompt: Prompt, maxOutputTokens: number | undefined): PreparedPrompt {
+export async function preparePrompt(
+  loaded: PromptModel,
+  prompt: Prompt,
+  maxOutputTokens: number | undefined,
+): Promise<PreparedPrompt> {
   const startedMs = performance.now()
-  const ids = prompt.type === 'chat' ? chatTokens(loaded, prompt) : loaded.model.tokenize(prompt.text, false)
-  const { bos, shouldPrependBosToken } = loaded.model.tokens
+  const { model, context } = loaded
+  const segments = prompt.type === 'chat' ? renderChat(loaded, prompt) : [{ text: prompt.text, literal: true }]
+  await refuseFarTooLong(model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
+  const ids = segments.flatMap((segment, index) => tokenize(model, segment, index))
+  const { bos, shouldPrependBosToken } = model.tokens
   const tokens = Uint32Array.from(shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids)
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
-  checkFits(tokens.length, maxOutputTokens, loaded.context.contextSize)
+  if (tokens.length + (maxOutputTokens ?? 1) > context.contextSize) {
+    throw overflowError({ inputTokens: tokens.length, contextLength: context.contextSize }, maxOutputTokens)
+  }
   return { tokens, templateMs: Math.round(performance.now() - startedMs) }
 }
 
-function chatTokens({ model, vocabulary, template }: PromptModel, prompt: Extract<Prompt, { type: 'chat' }>): number[] {
-  if (template === undefined) {
-    const message = 'this model has no chat template; set `chatTemplate` for it in the configuration, or send plain text'
-    throw new AppError('template-failed', message)
-  }
+function renderChat({ vocabulary, template }: PromptModel, prompt: Extract<Prompt, { type: 'chat' }>): readonly PromptSegment[] {
   const { value, split } = protectSpecialTokens(prompt, vocabulary.controlTexts)
-  const ids: number[] = []
-  for (const [index, { text, literal }] of split(template.render(value)).entries()) {
-    // Tokenizers that add a space in front of a text must do it once, at the very start.
-    for (const id of model.tokenize(text, !literal, index === 0 ? undefined : 'trimLeadingSpace')) ids.push(id)
-  }
-  return ids
+  return split(template().render(value))
 }
 
-function checkFits(inputTokens: number, outputTokens: number | undefined, contextLength: number): void {
-  if (inputTokens + (outputTokens ?? 1) <= contextLength) return
-  const requested =
-    outputTokens === undefined
-      ? `the prompt has ${inputTokens} tokens`
-      : `${inputTokens + outputTokens} tokens were requested: ${inputTokens} in the prompt, ${outputTokens} for the output`
-  const message = `this model's context length is ${contextLength} tokens, but ${requested}; shorten the prompt or ask for less output`
-  throw new AppError('context-length-exceeded', message, {
+function tokenize(model: LlamaModel, { text, literal }: PromptSegment, index: number): number[] {
+  // Tokenizers that add a space in front of a text must do it once, at the very start.
+  return model.tokenize(text, !literal, index === 0 ? undefined : 'trimLeadingSpace')
+}
+
+/**
+ * Megabytes of prompt would hold up everything else in the worker for seconds, only to be refused. A long text is read in
+ * steps, with turns for the others in between, until it is certain that it does not fit; cutting it costs a token or two
+ * at each step, so what is near the limit is left to the exact count.
+ */
+async function refuseFarTooLong(
+  model: LlamaModel,
+  segments: readonly PromptSegment[],
+  limits: { contextLength: number; outputTokens: number | undefined },
+): Promise<void> {
+  const text = segments.length === 1 ? (segments[0]?.text ?? '') : segments.map((segment) => segment.text).join('')
+  if (text.length <= estimateFromChars) return
+  const enough = limits.contextLength * 1.1 + 100
+  let count = 0
+  for (let from = 0; from < text.length; from += estimateStepChars) {
+    count += model.tokenize(text.slice(from, from + estimateStepChars), true).length
+    const readChars = Math.min(text.length, from + estimateStepChars)
+    if (count > enough) {
+      const inputTokens = Math.round((count / readChars) * text.length)
+      throw overflowError({ inputTokens, estimated: true, contextLength: limits.contextLength }, limits.outputTokens)
+    }
+    await nextTurn()
+  }
+}
+
+function overflowError(overflow: ContextOverflow, outputTokens: number | undefined): AppError {
+  const { inputTokens, estimated, contextLength } = overflow
+  const prompt = `${estimated ? 'about ' : ''}${inputTokens} tokens in the prompt`
+  const requested = outputTokens === undefined ? prompt : `${prompt} and ${outputTokens} for the output`
+  const message = `this model's context length is ${contextLength} tokens, but the request is ${requested}; shorten one of them`
+  return new AppError('context-length-exceeded', message, {
     param: 'messages',
-    overflow: { inputTokens, contextLength, ...(outputTokens !== undefined && { outputTokens }) },
+    overflow: { ...overflow, ...(outputTokens !== undefined && { outputTokens }) },
   })
 }

@@ -37,9 +37,9 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
   }
 }
 
-function prepare({ id, prompt, maxOutputTokens }: Extract<Command, { type: 'prepare' }>): void {
+async function prepare({ id, prompt, maxOutputTokens }: Extract<Command, { type: 'prepare' }>): Promise<void> {
   try {
-    report({ type: 'prepared', id, ...preparePrompt(requireLoaded().model, prompt, maxOutputTokens) })
+    report({ type: 'prepared', id, ...(await preparePrompt(requireLoaded().model, prompt, maxOutputTokens)) })
   } catch (error) {
     reportFailure(id, error)
   }
@@ -114,7 +114,7 @@ process.on('message', (message) => {
       void load(command)
       break
     case 'prepare':
-      prepare(command)
+      void prepare(command)
       break
     case 'run':
       void run(command)

@@ -1,0 +1,53 @@
+import { createServer } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { reportCpu } from './report-cpu.ts'
+import { scriptedChunks } from './scripted.ts'
+
+/** The least that a Node server can do: reads the body and sends the bytes that Dragoman would send. */
+const chunks = scriptedChunks(Number(process.argv[2]))
+/** The fake engine lets the event loop turn after as many events. */
+const eventsPerTurn = 64
+const head =
+  '{"id":"chatcmpl-0123456789abcdef01234567","object":"chat.completion.chunk","created":1795246744,"model":"scripted","system_fingerprint":"dragoman-0.1.0","choices":['
+const frame = (choice: object) => `data: ${head}${JSON.stringify(choice)}]}\n\n`
+const delta = (fields: object) => frame({ index: 0, delta: fields, logprobs: null, finish_reason: null })
+const frames = [
+  delta({ role: 'assistant', content: '' }),
+  ...chunks.map((content) => delta({ content })),
+  frame({ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }),
+  'data: [DONE]\n\n',
+]
+const whole = JSON.stringify({
+  id: 'chatcmpl-0123456789abcdef01234567',
+  object: 'chat.completion',
+  created: 1_795_246_744,
+  model: 'scripted',
+  system_fingerprint: 'dragoman-0.1.0',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: chunks.join(''), refusal: null }, logprobs: null, finish_reason: 'stop' },
+  ],
+  usage: { prompt_tokens: 5, completion_tokens: chunks.length, total_tokens: 5 + chunks.length },
+})
+
+const server = createServer((request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', async () => {
+    const body = JSON.parse(Buffer.concat(parts).toString()) as { stream: boolean }
+    if (!body.stream) {
+      response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(whole) })
+      response.end(whole)
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+    for (const [index, text] of frames.entries()) {
+      response.write(text)
+      if (index % eventsPerTurn === eventsPerTurn - 1) await nextTurn()
+    }
+    response.end()
+  })
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  reportCpu(typeof address === 'object' && address !== null ? address.port : 0)
+})

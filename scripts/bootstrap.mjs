@@ -1,0 +1,198 @@
+// Makes a fresh clone runnable, with nothing but Node and npm: dependencies, then the build. Everything it says goes to
+// standard error, so that the commands behind it keep standard output for themselves.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
+
+const program = join(root, 'dist', 'cli', 'program.js')
+const installStamp = join(root, 'node_modules', '.dragoman-lock')
+const buildStamp = join(root, 'dist', '.built')
+const setupLock = join(root, '.cache', 'setup.lock')
+
+/** Ends the process when this Node is too old to run anything here. */
+export function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  fail(`Dragoman needs Node.js 20.19 or later; this is ${process.versions.node} (${process.execPath}).`)
+}
+
+/** Installs the dependencies that package-lock.json names, unless that is what is there. */
+export function ensureInstalled() {
+  if (isInstalled()) return
+  withLock(() => {
+    if (isInstalled()) return
+    say('installing dependencies')
+    // Development dependencies are needed for the build, whatever NODE_ENV says.
+    const { status, output } = npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'])
+    if (status !== 0) fail(`npm ci failed:\n${withoutNoise(output)}`)
+    writeFileSync(installStamp, lockHash())
+  })
+}
+
+/** Builds dist/ unless it was built from exactly these sources. */
+export function ensureBuilt() {
+  if (isBuilt(sourcesState())) return
+  withLock(() => {
+    const state = sourcesState()
+    if (isBuilt(state)) return
+    say('building')
+    rmSync(buildStamp, { force: true })
+    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    const { status, output } = capture(process.execPath, [compiler, '-p', 'tsconfig.build.json'])
+    if (status !== 0) fail(`the build failed:\n${output}`)
+    removeStale(join(root, 'dist'))
+    chmodSync(program, 0o755)
+    writeFileSync(buildStamp, state)
+  })
+}
+
+/** Runs the command line with these arguments and ends as it ends. */
+export async function runProgram(args) {
+  // npm runs scripts in the package's folder; paths are meant relative to where the user stood.
+  const cwd = process.cwd() === root ? (process.env.INIT_CWD ?? root) : process.cwd()
+  process.exitCode = await run(process.execPath, [program, ...args], { cwd })
+}
+
+/** Runs a command with our standard streams, passes signals on, and resolves with its exit code. */
+export function run(command, args, options = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options })
+  let lastMs = Number.NEGATIVE_INFINITY
+  const onSignal = (signal) => {
+    // A terminal sends Ctrl-C to the child as well, and npm passes on what it gets: a second signal would end the child
+    // at once instead of letting it finish its work.
+    if (signal === 'SIGINT' && process.stdin.isTTY) return
+    const nowMs = performance.now()
+    if (nowMs - lastMs > 500) child.kill(signal)
+    lastMs = nowMs
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  for (const signal of signals) process.on(signal, onSignal)
+  return new Promise((resolve) => {
+    child.once('error', (error) => fail(`${command} cannot be started: ${error.message}`))
+    child.once('close', (code, signal) => {
+      for (const name of signals) process.removeListener(name, onSignal)
+      resolve(code ?? 128 + constants.signals[signal])
+    })
+  })
+}
+
+/** Runs npm and returns its status with all that it said; standard output alone is in `stdout`. */
+export function npm(args, options = {}) {
+  // Inside `npm run`, this is the npm that runs us; on Windows it saves a detour over the shell.
+  const path = process.env.npm_execpath
+  if (path?.endsWith('.js')) return capture(process.execPath, [path, ...args], options)
+  return capture('npm', args, { shell: process.platform === 'win32', ...options })
+}
+
+export function capture(command, args, options = {}) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    ...options,
+  })
+  if (error !== undefined) fail(`${command} cannot be started: ${error.message}`)
+  return { status, stdout, output: `${stdout}${stderr}` }
+}
+
+export function say(text) {
+  process.stderr.write(`dragoman: ${text}\n`)
+}
+
+export function fail(text) {
+  say(text)
+  process.exit(1)
+}
+
+function isInstalled() {
+  return existsSync(installStamp) && readFileSync(installStamp, 'utf8') === lockHash()
+}
+
+function lockHash() {
+  return createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+}
+
+/** npm warns about every package that asks for another Node than ours, and each warning has a few lines of detail. */
+function withoutNoise(output) {
+  return output
+    .split('\n')
+    .filter((line) => !/EBADENGINE/.test(line))
+    .join('\n')
+    .trim()
+}
+
+function isBuilt(state) {
+  return existsSync(program) && existsSync(buildStamp) && readFileSync(buildStamp, 'utf8') === state
+}
+
+/** A text that differs whenever a source was changed, added, moved or removed. */
+function sourcesState() {
+  const tops = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) => join(root, name))
+  const hash = createHash('sha256')
+  for (const file of [...tops, ...filesBelow(join(root, 'src'))]) {
+    const { size, mtimeMs } = statSync(file)
+    hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`)
+  }
+  return hash.digest('hex')
+}
+
+/** Removes what the sources no longer produce: an old file could still be imported. */
+function removeStale(dist) {
+  for (const file of filesBelow(dist)) {
+    const source = join(root, 'src', relative(dist, file)).replace(/\.js(\.map)?$/, '.ts')
+    if (!existsSync(source)) rmSync(file)
+  }
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+/** Commands that start together must not install or build together: the first does it, the others wait. */
+function withLock(work) {
+  mkdirSync(dirname(setupLock), { recursive: true })
+  for (let tries = 0; !tryLock(); tries += 1) {
+    if (tries === 5) say(`waiting for another command to finish its build (${relative(root, setupLock)})`)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  }
+  const unlock = () => rmSync(setupLock, { force: true })
+  process.once('exit', unlock)
+  try {
+    work()
+  } finally {
+    unlock()
+    process.removeListener('exit', unlock)
+  }
+}
+
+function tryLock() {
+  try {
+    writeFileSync(setupLock, `${process.pid}`, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+    if (!isLockAlive()) rmSync(setupLock, { force: true })
+    return false
+  }
+}
+
+function isLockAlive() {
+  try {
+    const pid = Number(readFileSync(setupLock, 'utf8'))
+    // An empty file is a lock whose owner is about to write its number.
+    if (pid > 0) process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

@@ -1,0 +1,7 @@
+// npm run -s dragoman -- ARGS: the command line, from a checkout.
+import { checkNode, ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
+
+checkNode()
+ensureInstalled()
+ensureBuilt()
+await runProgram(process.argv.slice(2))

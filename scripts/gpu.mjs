@@ -1,0 +1,56 @@
+// npm run gpu -- cuda|vulkan|none: puts llama.cpp's GPU builds into node_modules, or takes them out again. A plain install
+// leaves them out, since they are several times as large as everything else: package.json's `overrides` put an empty
+// package in their place.
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { capture, checkNode, ensureInstalled, fail, npm, root, say } from './bootstrap.mjs'
+
+const scope = '@node-llama-cpp'
+const suffixes = { cuda: ['cuda', 'cuda-ext'], vulkan: ['vulkan'], none: [] }
+
+checkNode()
+const [choice, ...others] = process.argv.slice(2)
+if (!Object.hasOwn(suffixes, choice ?? '') || others.length > 0) fail('usage: npm run gpu -- cuda|vulkan|none')
+ensureInstalled()
+
+const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+const versions = lock.packages['node_modules/node-llama-cpp'].optionalDependencies
+const wanted = suffixes[choice].map((suffix) => `${scope}/${platform}-${suffix}`)
+const known = Object.keys(manifest.overrides).filter((name) => name.startsWith(`${scope}/${platform}-`))
+const missing = wanted.find((name) => versions[name] === undefined)
+if (missing !== undefined) fail(`there is no ${choice} build of llama.cpp for ${platform}`)
+
+for (const name of known) {
+  if (wanted.includes(name)) put(`${name}@${versions[name]}`, name)
+  else if (installedName(name) === name) put(manifest.overrides[name].replace(/^npm:/, ''), name)
+}
+say(choice === 'none' ? 'the GPU builds are gone' : `${choice} is installed; a model uses it with gpuLayers: max`)
+
+/** The name inside the package that stands at a place: the empty one's, or the real one's. */
+function installedName(name) {
+  const path = join(root, 'node_modules', name, 'package.json')
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).name : undefined
+}
+
+/** Fetches a package (npm checks its integrity) and swaps it in when it is whole. */
+function put(spec, name) {
+  // Inside node_modules, so that the last step is a rename on one disk.
+  const folder = join(root, 'node_modules', '.dragoman-gpu')
+  const clean = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', clean)
+  clean()
+  mkdirSync(join(folder, 'unpacked'), { recursive: true })
+  say(`fetching ${spec}`)
+  const packed = npm(['pack', spec, '--pack-destination', folder])
+  if (packed.status !== 0) fail(`npm pack failed:\n${packed.output}`)
+  const archive = readdirSync(folder).find((file) => file.endsWith('.tgz'))
+  if (archive === undefined) fail(`npm pack made no archive of ${spec}`)
+  const unpacked = capture('tar', ['-xzf', archive, '-C', 'unpacked', '--strip-components=1'], { cwd: folder })
+  if (unpacked.status !== 0) fail(`unpacking failed:\n${unpacked.output}`)
+  const target = join(root, 'node_modules', name)
+  rmSync(target, { recursive: true, force: true })
+  renameSync(join(folder, 'unpacked'), target)
+  clean()
+}

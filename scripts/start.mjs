@@ -1,0 +1,7 @@
+// npm start [-- ARGS]: installs and builds what is missing, then serves.
+import { checkNode, ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
+
+checkNode()
+ensureInstalled()
+ensureBuilt()
+await runProgram(['serve', ...process.argv.slice(2)])
