@@ -22,9 +22,9 @@ export async function serve(config: LoadedConfig): Promise<void> {
     process.once('SIGTERM', resolve)
     process.once('SIGINT', resolve)
   })
+  if (app.createdKey !== undefined) console.error(keyNotice(app.createdKey))
   const url = await app.listen()
   console.log(`listening on ${url}`)
-  if (app.createdKey !== undefined) console.error(keyNotice(app.createdKey))
   void app.whenReady().then(
     () => {
       progress.end()

@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../support/app.ts'
+import { dataOf, openChat } from '../support/raw-client.ts'
+
+const program = fileURLToPath(new URL('../../src/cli/program.ts', import.meta.url))
+const nowhere = 'http://127.0.0.1:9'
+
+let home: string
+let config: string
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'dragoman-cli-'))
+  config = join(home, 'dragoman.yaml')
+  await writeFile(config, 'models:\n  - { id: scripted, engine: fake, script: from-request, aliases: [default] }\n')
+})
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+type Running = { child: ChildProcess; out: () => string; err: () => string; ended: Promise<number | null> }
+
+function start(args: readonly string[], env: Record<string, string> = {}): Running {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, DRAGOMAN_HOME: home, DRAGOMAN_SERVER: nowhere, ...env },
+  })
+  child.stdin.end()
+  const texts = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    texts.out += piece
+  })
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    texts.err += piece
+  })
+  return { child, out: () => texts.out, err: () => texts.err, ended: new Promise((resolve) => child.once('close', resolve)) }
+}
+
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  const running = start(args, env)
+  const code = await running.ended
+  return { code, out: running.out(), err: running.err() }
+}
+
+async function serve(args: readonly string[] = [], env: Record<string, string> = {}) {
+  const server = start(['serve', '--config', config, '--port', '0', '--log-level', 'warn', ...args], env)
+  await until(() => server.out().includes('\n') || server.child.exitCode !== null, 30_000)
+  const port = /:(\d+)$/m.exec(server.out().trim())?.[1]
+  return { ...server, url: `http://127.0.0.1:${port}` }
+}
+
+describe('dragoman serve', () => {
+  test('prints one line on standard output, and a request to try when the model is ready', async () => {
+    const server = await serve()
+    await until(() => server.err().includes('Try it'))
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(server.out()).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+\n$/)
+    expect(server.err()).toContain('/v1/chat/completions')
+  })
+
+  test('SIGTERM lets running requests end, refuses others, and exits with 0', async () => {
+    const server = await serve()
+    const content = JSON.stringify({ chunks: ['one', 'two', 'three'], delayMs: 150 })
+    const stream = openChat(server.url, { model: 'scripted', stream: true, messages: [{ role: 'user', content }] })
+    await stream.untilText('one')
+    server.child.kill('SIGTERM')
+    await stream.ended
+    expect(stream.text()).toContain('three')
+    expect(stream.text().endsWith('data: [DONE]\n\n')).toBe(true)
+    expect(dataOf(stream.text()).some((event) => event.error !== undefined)).toBe(false)
+    expect(await server.ended).toBe(0)
+  })
+
+  test('reachable from elsewhere it makes a key, shows it once, and asks for it', async () => {
+    const first = await serve(['--host', '0.0.0.0'])
+    await until(() => first.err().includes('Bearer'))
+    const key = /sk-dragoman-\w+/.exec(first.err())?.[0] ?? ''
+    expect((await fetch(`${first.url}/v1/models`)).status).toBe(401)
+    expect((await fetch(`${first.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200)
+    first.child.kill('SIGTERM')
+    await first.ended
+
+    const second = await serve(['--host', '0.0.0.0'])
+    expect((await fetch(`${second.url}/v1/models`, { headers: { 'x-api-key': key } })).status).toBe(200)
+    second.child.kill('SIGTERM')
+    await second.ended
+    expect(second.err() + second.out()).not.toContain('sk-dragoman-')
+  })
+
+  test('a port that is taken is one clear line', async () => {
+    const server = await serve()
+    const second = await run(['serve', '--config', config, '--port', new URL(server.url).port])
+    expect(second).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^dragoman: port \d+ .* is in use.*\n$/) })
+    server.child.kill('SIGTERM')
+    await server.ended
+  })
+
+  test('a mistake in the configuration names the nearest key', async () => {
+    const wrong = join(home, 'wrong.yaml')
+    await writeFile(wrong, 'sever: { port: 1 }\n')
+    const result = await run(['serve', '--config', wrong])
+    expect(result).toMatchObject({ code: 1, err: expect.stringMatching(/sever.*server/) })
+  })
+})
+
+describe('dragoman run', () => {
+  test('answers on standard output, without a server', async () => {
+    const result = await run(['run', 'scripted', '{"chunks":["Hel","lo"]}', '--config', config])
+    expect(result).toMatchObject({ code: 0, out: 'Hello\n' })
+  })
+
+  test('asks the running server when it has the model', async () => {
+    const server = await serve()
+    const result = await run(['run', 'default', 'echo me', '--server', server.url])
+    server.child.kill('SIGTERM')
+    await server.ended
+    expect(result).toMatchObject({ code: 0, out: 'echo me\n' })
+  })
+
+  test('Ctrl-C stops the answer', async () => {
+    const running = start(['run', 'scripted', '{"chunks":["a","b","c","d","e","f","g","h"],"delayMs":400}', '--config', config])
+    await until(() => running.out().includes('a'), 30_000)
+    running.child.kill('SIGINT')
+    expect(await running.ended).toBe(130)
+    expect(running.out()).not.toContain('h')
+  })
+
+  test('an unknown model is one clear line', async () => {
+    const result = await run(['run', 'nonesuch', 'hi', '--config', config])
+    expect(result).toMatchObject({ code: 1, err: expect.stringContaining("model 'nonesuch' not found") })
+  })
+})
+
+describe('the other commands', () => {
+  test('list shows the models of the server, or says that there is none', async () => {
+    const server = await serve()
+    const listed = await run(['list', '--server', server.url])
+    server.child.kill('SIGTERM')
+    await server.ended
+    expect(listed.out).toMatch(/MODEL +STATE +CONTEXT +ALSO CALLED\nscripted +ready +- +default/)
+    expect(await run(['list', '--server', nowhere])).toMatchObject({ code: 1, err: expect.stringContaining('no server answers') })
+  })
+
+  test('doctor looks at everything, and passes on a machine that can serve', async () => {
+    const hub = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
+    const address = hub.address()
+    const endpoint = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+    const result = await run(['doctor', '--config', config], { HF_ENDPOINT: endpoint })
+    hub.close()
+    expect(result.code).toBe(0)
+    for (const name of ['Node.js', 'llama.cpp', 'configuration', 'models folder', 'pip', 'Hugging Face', 'server']) {
+      expect(result.out).toMatch(new RegExp(`^[✓!] ${name}`, 'm'))
+    }
+  })
+
+  test('doctor fails on a configuration that is wrong', async () => {
+    const wrong = join(home, 'wrong2.yaml')
+    await writeFile(wrong, 'models: 5\n')
+    const result = await run(['doctor', '--config', wrong], { HF_ENDPOINT: nowhere })
+    expect(result).toMatchObject({ code: 1, out: expect.stringMatching(/^✗ configuration/m) })
+  })
+
+  test('config --schema prints a JSON Schema', async () => {
+    const { out } = await run(['config', '--schema'])
+    expect(JSON.parse(out)).toMatchObject({ type: 'object', properties: { server: {}, models: {} } })
+  })
+
+  test('pull prints where a local model is', async () => {
+    const file = join(home, 'tiny.gguf')
+    await writeFile(file, 'GGUF')
+    expect(await run(['pull', file])).toMatchObject({ code: 0, out: `${file}\n` })
+  })
+})
