@@ -1,23 +1,28 @@
 import { existsSync } from 'node:fs'
-import { mkdir, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defaultModel } from '../../src/registry/default-model.ts'
+import { landingPath, parseSource } from '../../src/registry/sources.ts'
 import { writeRandomModel } from './random-gguf.ts'
 
-/** Where models that tests write are kept between test files. */
-const folder = join(tmpdir(), 'dragoman-test-models')
+/** Part of the file's name: raise it when what the writer writes changes. */
+const randomModelVersion = 1
 
 /** A random-weights model file, written by the suite itself when it is not there yet. */
 export async function randomModel(): Promise<string> {
-  const path = join(folder, 'random-v1.gguf')
-  await mkdir(folder, { recursive: true })
-  const known = await stat(path).catch(() => undefined)
-  if (known === undefined) await writeRandomModel(path)
+  const path = join(tmpdir(), 'dragoman-test-models', `random-v${randomModelVersion}.gguf`)
+  if (!existsSync(path)) await writeRandomModel(path)
   return path
 }
 
-/** The default model's file, if it was fetched before (`npm run -s dragoman -- pull default`); tests never fetch it. */
-export function realModel(): string | undefined {
-  const path = process.env.DRAGOMAN_TEST_MODEL
-  return path !== undefined && existsSync(path) ? path : undefined
-}
+/** The default model's file, if it was fetched before: tests contact no address outside this machine. */
+export const realModel: string | undefined = defaultModel.sources
+  .map((text) => {
+    const source = parseSource(text)
+    const home = process.env.DRAGOMAN_HOME ?? join(homedir(), '.cache', 'dragoman')
+    return source.type === 'path' ? source.path : join(home, 'models', landingPath(source))
+  })
+  .find((path) => existsSync(path))
+
+/** Why tests of the real model are skipped. */
+export const realModelHint = realModel === undefined ? ' (skipped: fetch it with `npm run -s dragoman -- pull default`)' : ''
