@@ -1,12 +1,17 @@
 import type { ContentPart, Message, Tool } from '../request.ts'
-import type { TemplateTraits } from './template-traits.ts'
 
 /** A message in the form that chat templates are written against: OpenAI's, with tool arguments as data. */
 export type TemplateMessage = { readonly role: string; readonly content: string | readonly unknown[] } & {
   readonly [key: string]: unknown
 }
 
-type Spelling = Pick<TemplateTraits, 'typedContent' | 'objectArguments'>
+/** The two ways in which templates differ in how a message is written. */
+export type Spelling = {
+  /** Content must be a list of parts; a plain string is not rendered. */
+  readonly typedContent: boolean
+  /** Tool-call arguments are printed from data; otherwise they must be handed over as JSON text. */
+  readonly objectArguments: boolean
+}
 
 /** Canonical messages in the spelling that this template understands. */
 export function encodeMessages(messages: readonly Message[], spelling: Spelling): TemplateMessage[] {

@@ -1,17 +1,13 @@
-import type { TemplateMessage } from './template-messages.ts'
+import type { Spelling, TemplateMessage } from './template-messages.ts'
 
 /** What a chat template can express, found by rendering small conversations with it. */
-export type TemplateTraits = {
+export type TemplateTraits = Spelling & {
   /** A system message at the start is rendered. */
   readonly system: boolean
   /** System messages after the start, and several in a row, are rendered where they stand. */
   readonly systemAnywhere: boolean
   /** Two user messages in a row are rendered. */
   readonly repeatedUser: boolean
-  /** Content must be a list of parts; a plain string is not rendered. */
-  readonly typedContent: boolean
-  /** Tool-call arguments are printed from data; otherwise they must be handed over as JSON text. */
-  readonly objectArguments: boolean
 }
 
 type Render = (messages: readonly TemplateMessage[], tools: readonly unknown[]) => string

@@ -1,11 +1,12 @@
-import { randomInt } from 'node:crypto'
 import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
 import { AppError, isErrorCode } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
+import { refuseMedia, refuseUnknownTokens } from './check-request.ts'
 import { Inbox } from './inbox.ts'
-import type { Failure, LoadOptions, Report, ResolvedSampling } from './ipc.ts'
+import type { Failure, LoadOptions, Report } from './ipc.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
+import { resolveSampling } from './resolve-sampling.ts'
 import { Supervisor, type SupervisorLog } from './supervisor.ts'
 
 export type LlamaEngineOptions = {
@@ -19,11 +20,6 @@ export type LlamaEngineOptions = {
   /** How long reading a prompt's template may take before the worker counts as hung. */
   readonly prepareTimeoutMs?: number
 }
-
-/** llama.cpp's own defaults; what a request or the configuration leaves open. Documented in docs/protocols.md. */
-const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
-/** llama.cpp takes this seed for "any" (LLAMA_DEFAULT_SEED): the seeds below it are what they say. */
-const anySeed = 2 ** 32 - 1
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -183,45 +179,6 @@ export class LlamaEngine implements Engine {
     const inbox = this.#inboxes.get(report.id)
     if (report.type === 'failed') inbox?.fail(decodeFailure(report.failure))
     else inbox?.push(report)
-  }
-}
-
-/** Fills every gap, so that the worker needs no defaults of its own. A missing seed is random, never the clock. */
-export function resolveSampling(request: Sampling, model: Sampling): ResolvedSampling {
-  const merged = { ...defaultSampling, ...model, ...request }
-  const { temperature, topP, topK, minP, repetitionPenalty, presencePenalty, frequencyPenalty, xtc, dry } = merged
-  return {
-    temperature,
-    topP,
-    topK,
-    minP,
-    seed: Math.min(merged.seed ?? randomInt(anySeed), anySeed - 1),
-    repetitionPenalty: repetitionPenalty ?? 1,
-    presencePenalty: presencePenalty ?? 0,
-    frequencyPenalty: frequencyPenalty ?? 0,
-    logitBias: [...(merged.logitBias ?? [])],
-    xtc,
-    dry: dry && { ...dry, sequenceBreakers: [...dry.sequenceBreakers] },
-  }
-}
-
-function refuseMedia({ prompt }: GenerationRequest, model: string): void {
-  if (prompt.type !== 'chat') return
-  for (const [index, { content }] of prompt.messages.entries()) {
-    const part = content.findIndex((candidate) => candidate.type !== 'text')
-    if (part === -1) continue
-    const message =
-      `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type ` +
-      `'${content[part]?.type}'. Serve a multimodal model with a llama-server engine instead`
-    throw new AppError('unsupported-field', message, { param: `messages[${index}].content[${part}]` })
-  }
-}
-
-function refuseUnknownTokens({ sampling }: GenerationRequest, vocabularySize: number): void {
-  for (const id of sampling.logitBias?.keys() ?? []) {
-    if (id < vocabularySize) continue
-    const message = `logit_bias names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
-    throw new AppError('invalid-request', message, { param: 'logit_bias' })
   }
 }
 

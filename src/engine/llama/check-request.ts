@@ -1,0 +1,24 @@
+import { AppError } from '../../core/errors.ts'
+import type { GenerationRequest } from '../../core/request.ts'
+
+/** Throws `unsupported-field` for what only a multimodal engine reads. */
+export function refuseMedia({ prompt }: GenerationRequest, model: string): void {
+  if (prompt.type !== 'chat') return
+  for (const [index, { content }] of prompt.messages.entries()) {
+    const part = content.findIndex((candidate) => candidate.type !== 'text')
+    if (part === -1) continue
+    const message =
+      `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type ` +
+      `'${content[part]?.type}'. Serve a multimodal model with a llama-server engine instead`
+    throw new AppError('unsupported-field', message, { param: `messages[${index}].content[${part}]` })
+  }
+}
+
+/** Throws `invalid-request` for a bias on a token that the model does not have. */
+export function refuseUnknownTokens({ sampling }: GenerationRequest, vocabularySize: number): void {
+  for (const id of sampling.logitBias?.keys() ?? []) {
+    if (id < vocabularySize) continue
+    const message = `logit_bias names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
+    throw new AppError('invalid-request', message, { param: 'logit_bias' })
+  }
+}
