@@ -27,9 +27,10 @@ export function ensureInstalled() {
   withLock(() => {
     if (isInstalled()) return
     say('installing dependencies')
-    // Development dependencies are needed for the build, whatever NODE_ENV says.
-    const { status, output } = npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'])
-    if (status !== 0) fail(`npm ci failed:\n${withoutNoise(output)}`)
+    // Development dependencies are needed for the build, whatever NODE_ENV says. Errors only: npm warns about every
+    // package that asks for another Node than ours.
+    const { status, output } = npm(['ci', '--include=dev', '--include=optional', '--loglevel=error'])
+    if (status !== 0) fail(`npm ci failed:\n${output.trim()}`)
     writeFileSync(installStamp, lockHash())
   })
 }
@@ -72,9 +73,17 @@ export function run(command, args, options = {}) {
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   for (const signal of signals) process.on(signal, onSignal)
+  // npm hands a signal to the shell that it runs us in, and that shell dies without a word to us.
+  const parent = process.ppid
+  const orphanWatch = setInterval(() => {
+    if (process.ppid === parent || process.env.npm_lifecycle_event === undefined) return
+    clearInterval(orphanWatch)
+    onSignal('SIGTERM')
+  }, 250)
   return new Promise((resolve) => {
     child.once('error', (error) => fail(`${command} cannot be started: ${error.message}`))
     child.once('close', (code, signal) => {
+      clearInterval(orphanWatch)
       for (const name of signals) process.removeListener(name, onSignal)
       resolve(code ?? 128 + constants.signals[signal])
     })
@@ -117,15 +126,6 @@ function lockHash() {
   return createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex')
-}
-
-/** npm warns about every package that asks for another Node than ours, and each warning has a few lines of detail. */
-function withoutNoise(output) {
-  return output
-    .split('\n')
-    .filter((line) => !/EBADENGINE/.test(line))
-    .join('\n')
-    .trim()
 }
 
 function isBuilt(state) {

@@ -43,7 +43,7 @@ function put(spec, name) {
   clean()
   mkdirSync(join(folder, 'unpacked'), { recursive: true })
   say(`fetching ${spec}`)
-  const packed = npm(['pack', spec, '--pack-destination', folder])
+  const packed = npm(['pack', spec, '--pack-destination', folder, '--loglevel=error'])
   if (packed.status !== 0) fail(`npm pack failed:\n${packed.output}`)
   const archive = readdirSync(folder).find((file) => file.endsWith('.tgz'))
   if (archive === undefined) fail(`npm pack made no archive of ${spec}`)

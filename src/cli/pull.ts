@@ -14,7 +14,9 @@ export async function pull(name: string, loadConfig: (models: readonly string[])
   if (model.engine !== 'llama') throw new AppError('invalid-request', `model '${model.id}' has no file to fetch`)
   const progress = createProgress(process.stderr)
   const controller = new AbortController()
-  process.once('SIGINT', () => controller.abort(new AppError('cancelled', 'stopped; run it again to go on from here')))
+  const stop = () => controller.abort(new AppError('cancelled', 'stopped; run it again to go on from here'))
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
   try {
     const path = await ensureModelFile(model.source, {
       home: config.home,

@@ -18,10 +18,7 @@ export async function serve(config: LoadedConfig): Promise<void> {
       onNote: (model, note) => progress.note(`${model}: ${note}`),
     },
   })
-  const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    process.once('SIGTERM', resolve)
-    process.once('SIGINT', resolve)
-  })
+  const stopped = stopSignal()
   if (app.createdKey !== undefined) console.error(keyNotice(app.createdKey))
   const url = await app.listen()
   console.log(`listening on ${url}`)
@@ -36,10 +33,27 @@ export async function serve(config: LoadedConfig): Promise<void> {
   )
 
   const signal = await stopped
-  // A second signal ends the process at once, as it would have without us.
   log.info({ signal }, 'draining')
   progress.end()
   await app.close()
+}
+
+/** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */
+const sameSignalMs = 1000
+
+/** Resolves with the first signal to stop. One that comes a second later, or more, ends the process at once. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstMs: number | undefined
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (firstMs === undefined) {
+        firstMs = performance.now()
+        resolve(signal)
+      } else if (performance.now() - firstMs > sameSignalMs) process.exit(1)
+    }
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+  })
 }
 
 function keyNotice(key: string): string {

