@@ -34,7 +34,7 @@ function cpuMicros({ child }: Target): Promise<number> {
 }
 
 async function measure(target: Target, stream: boolean): Promise<Sample> {
-  const body = JSON.stringify({ model: 'scripted', stream, messages: [{ role: 'user', content: 'Tell me about the sea.' }] })
+  const body = JSON.stringify({ model: 'scripted', stream, messages: [{ role: 'user', content: stream ? 'long' : 'short' }] })
   const load = await openConnections({ port: target.port, path: '/v1/chat/completions', body, count: connections })
   const cpuBefore = await cpuMicros(target)
   const startedMs = performance.now()
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
       for (const target of targets) samples.get(target)?.push(await measure(target, stream))
     }
     const [ours = [], bare = []] = targets.map((target) => samples.get(target))
-    const label = stream ? `stream of ${eventsPerReply} events` : 'whole reply'
+    const label = stream ? `stream of ${eventsPerReply} events` : 'whole reply of one token'
     const rate = (list: readonly Sample[]) => median(list.map((sample) => sample.requestsPerSecond))
     const cpu = (list: readonly Sample[]) => median(list.map((sample) => sample.cpuUsPerRequest))
     rows.push([`${label}: requests/s`, rate(ours), rate(bare), rate(ours) / rate(bare)])

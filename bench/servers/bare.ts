@@ -24,9 +24,9 @@ const whole = JSON.stringify({
   model: 'scripted',
   system_fingerprint: 'dragoman-0.1.0',
   choices: [
-    { index: 0, message: { role: 'assistant', content: chunks.join(''), refusal: null }, logprobs: null, finish_reason: 'stop' },
+    { index: 0, message: { role: 'assistant', content: chunks[0], refusal: null }, logprobs: null, finish_reason: 'stop' },
   ],
-  usage: { prompt_tokens: 5, completion_tokens: chunks.length, total_tokens: 5 + chunks.length },
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 })
 
 const server = createServer((request, response) => {

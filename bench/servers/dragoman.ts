@@ -10,7 +10,11 @@ import { scriptedChunks } from './scripted.ts'
 /** Dragoman with a scripted model. Its log is off, as the bare server has none. */
 const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
 const script = join(home, 'script.yaml')
-await writeFile(script, JSON.stringify([{ reply: { chunks: scriptedChunks(Number(process.argv[2])) } }]))
+const replies = [
+  { match: '^short$', reply: { chunks: scriptedChunks(1) } },
+  { reply: { chunks: scriptedChunks(Number(process.argv[2])) } },
+]
+await writeFile(script, JSON.stringify(replies))
 const config = configSchema.parse({ server: { port: 0 }, models: [{ id: 'scripted', engine: 'fake', script }] })
 const app = await createApp({ ...config, home }, { log: createLog({ level: 'silent' }) })
 const url = await app.listen()

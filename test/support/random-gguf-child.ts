@@ -1,4 +1,4 @@
-import { getLlama, type Token } from 'node-llama-cpp'
+import { getLlama, LlamaLogLevel, type Token } from 'node-llama-cpp'
 
 /** What llama.cpp makes of a model file; `generated` holds the tokens of two runs with equal settings. */
 export type ModelReport = {
@@ -12,7 +12,7 @@ export type ModelReport = {
 
 /** Forked with a model's path and texts: loads the model, tries it and sends one report to the parent. */
 async function report(modelPath: string, texts: readonly string[]): Promise<ModelReport> {
-  const llama = await getLlama({ gpu: false, build: 'never', logLevel: 'error' as never })
+  const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.error })
   const model = await llama.loadModel({ modelPath })
   const context = await model.createContext({ contextSize: 256, threads: 1 })
   const sequence = context.getSequence()

@@ -43,14 +43,20 @@ function tokenBytes(model: LlamaModel, token: Token, piece: unknown): Uint8Array
   if (attributes.byte) return Uint8Array.of(Number.parseInt(piece.slice(3, 5), 16))
   switch (model.vocabularyType) {
     case 'bpe':
-      return byteLevelBytes(piece)
+      // Gemma 4's BPE writes its pieces as SentencePiece does.
+      return model.fileInfo.metadata.tokenizer.ggml.model === 'gemma4' ? spacedBytes(piece) : byteLevelBytes(piece)
     case 'spm':
     case 'ugm':
-      return Buffer.from(piece.replaceAll('\u2581', ' '))
+      return spacedBytes(piece)
     default:
       // WordPiece and others have no generative models worth serving; the tokenizer's own text is exact for whole words.
       return Buffer.from(model.detokenize([token]))
   }
+}
+
+/** SentencePiece writes spaces as U+2581. */
+function spacedBytes(piece: string): Uint8Array {
+  return Buffer.from(piece.replaceAll('\u2581', ' '))
 }
 
 /** GPT-2's printable spelling of bytes (`bytes_to_unicode` in its encoder.py), reversed. */
