@@ -19,27 +19,30 @@ export function spellings(field: Field): readonly string[] {
   return [field.name, ...(field.aliases ?? [])]
 }
 
+/** A table's fields by each of their spellings. Made once per table: requests are looked up in it. */
+export type FieldIndex = ReadonlyMap<string, Field>
+
+export function indexFields(fields: readonly Field[]): FieldIndex {
+  return new Map(fields.flatMap((field) => spellings(field).map((name) => [name, field] as const)))
+}
+
 /** Throws `unsupported-field` for the first field of the body that the table refuses. */
-export function refuseUnsupported(fields: readonly Field[], body: object): void {
-  for (const field of fields) {
-    if (field.treatment !== 'refused') continue
+export function refuseUnsupported(index: FieldIndex, body: object): void {
+  for (const [name, value] of Object.entries(body)) {
+    const field = index.get(name)
+    if (field?.treatment !== 'refused' || value === null) continue
     const accepts = field.accepts ?? []
-    for (const name of spellings(field)) {
-      if (!Object.hasOwn(body, name)) continue
-      const value: unknown = Reflect.get(body, name)
-      if (value === null || accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) continue
-      const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
-      throw new AppError('unsupported-field', `${name} ${preview(value)} is not supported (${field.note}): ${remedy}`, {
-        param: name,
-      })
-    }
+    if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) continue
+    const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
+    throw new AppError('unsupported-field', `${name} ${preview(value)} is not supported (${field.note}): ${remedy}`, {
+      param: name,
+    })
   }
 }
 
 /** The keys of a body that the table does not know. */
-export function listIgnored(fields: readonly Field[], body: object): string[] {
-  const known = new Set(fields.flatMap(spellings))
-  return Object.keys(body).filter((key) => !known.has(key))
+export function listIgnored(index: FieldIndex, body: object): string[] {
+  return Object.keys(body).filter((key) => !index.has(key))
 }
 
 /** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */

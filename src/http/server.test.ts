@@ -304,7 +304,7 @@ describe('request ids', () => {
 
   test.each(['', 'x'.repeat(129), 'é'])('%j is replaced by one of ours', async (id) => {
     const response = await create().app.inject({ url: '/v1/models', headers: { 'x-request-id': id } })
-    expect(response.headers['x-request-id']).toMatch(/^req_[\da-f]{24}$/)
+    expect(response.headers['x-request-id']).toMatch(/^req_[\da-f]{32}$/)
   })
 
   test('it is on streams and replies, and is never the id of the generation', async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -147,5 +147,5 @@ function createAdmission(deps: ServerDeps): (request: FastifyRequest) => void {
 
 /** The caller's own id when it can be logged and sent back as it is; it names the HTTP request, never a generation. */
 function pickRequestId(sent: string | string[] | undefined): string {
-  return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomBytes(12).toString('hex')}`
+  return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomUUID().replaceAll('-', '')}`
 }

@@ -1,12 +1,14 @@
 import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
-import { listIgnored, refuseUnsupported } from '../field-table.ts'
+import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
 import { validate } from '../validate.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeSampling } from './decode-sampling.ts'
 import { chatFields } from './fields.ts'
 import { chatRequestSchema, type WireRequest } from './schema.ts'
 import { pickSpelling } from './spelling.ts'
+
+const fieldIndex = indexFields(chatFields)
 
 /** A chat completion request in canonical form, with how to answer it. */
 export type DecodedChat = {
@@ -19,7 +21,7 @@ export type DecodedChat = {
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const wire = validate(chatRequestSchema, body)
-  refuseUnsupported(chatFields, wire)
+  refuseUnsupported(fieldIndex, wire)
   const stream = wire.stream ?? false
   const maxOutputTokens = pickSpelling(wire, ['max_completion_tokens', 'max_tokens', 'max_length'])
   return {
@@ -34,7 +36,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     },
     stream,
     includeUsage: decodeIncludeUsage(wire.stream_options, stream),
-    ignored: listIgnored(chatFields, wire),
+    ignored: listIgnored(fieldIndex, wire),
   }
 }
 

@@ -22,7 +22,7 @@ describe('openaiChat', () => {
   test('ids are unique and OpenAI-shaped', () => {
     const ids = Array.from({ length: 100 }, () => openaiChat.createId())
     expect(new Set(ids).size).toBe(100)
-    for (const id of ids) expect(id).toMatch(/^chatcmpl-[0-9a-f]{24}$/)
+    for (const id of ids) expect(id).toMatch(/^chatcmpl-[0-9a-f]{32}$/)
   })
 
   test('a reply has the id of the request, the model that served it and the time', async () => {
