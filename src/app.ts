@@ -41,7 +41,7 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
   const server = createServer({
     resolveModel: (name) => registry.resolve(name),
     now: () => performance.now(),
-    models: { list: () => registry.list().map(summarize), get: (name) => findSummary(() => registry.resolve(name)) },
+    models: { list: () => registry.list().map(summarize), get: (name) => summarize(registry.resolve(name)) },
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: hashes },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
@@ -101,13 +101,4 @@ async function listen(listening: Promise<string>, { host, port }: { host: string
 function summarize({ id, aliases, loadsAtStart, createdAtMs, engine }: RegisteredModel): ModelSummary {
   const { contextLength } = engine.facts
   return { id, aliases, loadsAtStart, createdAtMs, state: engine.state, ...(contextLength !== undefined && { contextLength }) }
-}
-
-function findSummary(resolve: () => RegisteredModel): ModelSummary | undefined {
-  try {
-    return summarize(resolve())
-  } catch (error) {
-    if (AppError.from(error).code === 'model-not-found') return undefined
-    throw error
-  }
 }

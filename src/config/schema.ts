@@ -64,7 +64,9 @@ const llamaModel = z
       .describe('What the file must hash to, wherever it came from.'),
     contextLength: contextLength
       .exactOptional()
-      .describe('Tokens that one request may use, prompt and output together; absent: what the model was trained for.'),
+      .describe(
+        'Tokens that one request may use, prompt and output together; absent: what the model was trained for, at most 8192.',
+      ),
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe('CPU threads; absent: one less than there are physical cores.'),
     batchSize: count.exactOptional().describe('Prompt tokens that are evaluated in one step.'),

@@ -19,7 +19,8 @@ export type ModelSummary = {
 /** The models that this server knows. */
 export interface ModelDirectory {
   list(): readonly ModelSummary[]
-  get(nameOrAlias: string): ModelSummary | undefined
+  /** Throws `model-not-found`, naming what there is. */
+  get(nameOrAlias: string): ModelSummary
 }
 
 /** What the HTTP layer is handed by the composition root. */

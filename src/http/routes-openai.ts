@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors.ts'
 import { openaiChat } from '../dialect/openai-chat/dialect.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
 import { createDialectHandler } from './serve-dialect.ts'
@@ -11,19 +10,7 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps): void {
   app.post('/v1/chat/completions', { config }, createDialectHandler(deps, openaiChat))
   app.get('/v1/models', { config }, () => ({ object: 'list', data: deps.models.list().map(encodeModel) }))
   // A wildcard, because ids may have slashes.
-  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request) => {
-    const name = request.params['*']
-    const model = deps.models.get(name)
-    if (model !== undefined) return encodeModel(model)
-    const known = deps.models.list().map(({ id }) => id)
-    throw new AppError(
-      'model-not-found',
-      `model '${name}' not found; there ${known.length === 0 ? 'are none' : `is: ${known.join(', ')}`}`,
-      {
-        param: 'model',
-      },
-    )
-  })
+  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request) => encodeModel(deps.models.get(request.params['*'])))
 }
 
 function encodeModel({ id, aliases, createdAtMs, contextLength, state }: ModelSummary): unknown {

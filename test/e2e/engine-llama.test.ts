@@ -146,6 +146,23 @@ describe('engine llama', () => {
     expect(performance.now() - fromMs).toBeLessThan(250)
   })
 
+  test('a template that never ends costs one restart, and nothing else', async () => {
+    const loop = '{% for i in range(30000) %}{% for j in range(30000) %}{% endfor %}{% endfor %}'
+    const locate = async () => ({
+      modelPath: await randomModel(),
+      slots: 1,
+      threads: 1,
+      flashAttention: true,
+      chatTemplate: loop,
+    })
+    const looping = new LlamaEngine({ id: 'looping', locate, log: quiet, prepareTimeoutMs: 300 })
+    await looping.ensureReady(never)
+    await expect(looping.prepare(chatRequest('hi'), never)).rejects.toMatchObject({ code: 'engine-failed' })
+    const text = chatRequest('', { prompt: { type: 'text', text: 'hello' }, maxOutputTokens: 3 })
+    expect(await complete(looping, text)).toMatchObject({ reason: 'length' })
+    await looping.close()
+  })
+
   test('a model file that is not one is a clear failure, not a crash', async () => {
     const locate = async () => ({ modelPath: import.meta.filename, slots: 1, flashAttention: true })
     const broken = new LlamaEngine({ id: 'broken', locate, log: quiet })

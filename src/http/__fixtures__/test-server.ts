@@ -30,12 +30,18 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     state: engine.state,
     loadsAtStart: true,
   })
-  const isKnown = (name: string) => name === 'org/fake' || name === 'default'
+  const requireKnown = (name: string) => {
+    if (name === 'org/fake' || name === 'default') return
+    throw new AppError('model-not-found', `model '${name}' not found; there is: org/fake`, { param: 'model' })
+  }
+  const get = (name: string) => {
+    requireKnown(name)
+    return model()
+  }
   const deps: ServerDeps = {
-    models: { list: () => [model()], get: (name) => (isKnown(name) ? model() : undefined) },
+    models: { list: () => [model()], get },
     resolveModel: (name) => {
-      if (!isKnown(name))
-        throw new AppError('model-not-found', `model '${name}' not found; there is: org/fake`, { param: 'model' })
+      requireKnown(name)
       return { id: 'org/fake', engine, admission }
     },
     now: () => performance.now(),
