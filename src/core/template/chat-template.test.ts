@@ -69,6 +69,13 @@ describe('a chat template', () => {
     expect(render(strictSystem, ...messages)).toBe(prompt)
   })
 
+  test('a late system message after a tool result that no user turn may follow ends that result', () => {
+    const source = `{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('no') }}{% endif %}{% if m.role == 'user' and loop.previtem and loop.previtem.role == 'tool' %}{{ raise_exception('alternate') }}{% endif %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}`
+    const calls: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }] }
+    const result: Message = { role: 'tool', toolCallId: 'a', content: [{ type: 'text', text: 'sunny' }] }
+    expect(render(source, text('user', 'q'), calls, result, text('system', 'S'))).toBe('[user]q[assistant]{}[tool]sunny\n\nS')
+  })
+
   test('a template without system messages gets the text in the first user turn', () => {
     expect(render(noSystem, text('system', 'A'), text('user', 'a'))).toBe('<user>A\n\na')
   })
@@ -81,13 +88,22 @@ describe('a chat template', () => {
     expect(render(typedOnly, text('user', 'a'))).toBe('[user]a')
   })
 
+  test('a template that knows no tools gets calls and results as JSON in ordinary turns', () => {
+    const source = `{% for m in messages %}{% if m.role in ['user', 'assistant'] %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}`
+    const calls: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{"n":1}' }] }
+    const result: Message = { role: 'tool', toolCallId: 'a', content: [{ type: 'text', text: 'sunny' }] }
+    expect(render(source, text('user', 'q'), calls, result)).toBe(
+      '[user]q[assistant]{"tool_calls":[{"id":"a","name":"f","arguments":"{\\"n\\":1}"}]}[user]{"tool_result":{"tool_call_id":"a","content":"sunny"}}',
+    )
+  })
+
   test('tool results are rendered in the order of their calls', () => {
-    const source = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}`
+    const source = `{% for m in messages %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}`
     const call = (id: string) => ({ id, name: 'f', arguments: '{}' })
     const result = (id: string): Message => ({ role: 'tool', toolCallId: id, content: [{ type: 'text', text: id }] })
     const calls: Message = { role: 'assistant', content: [], toolCalls: [call('a'), call('b'), call('c')] }
     expect(render(source, text('user', 'q'), calls, result('x'), result('c'), result('a'), result('b'))).toBe(
-      '[user]q[assistant][tool]a[tool]b[tool]c[tool]x',
+      '[user]q[assistant]{}{}{}[tool]a[tool]b[tool]c[tool]x',
     )
   })
 

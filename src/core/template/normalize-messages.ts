@@ -1,35 +1,42 @@
 import type { ContentPart, Message } from '../request.ts'
+import { joinText } from './template-messages.ts'
 import type { TemplateTraits } from './template-traits.ts'
 
 /**
  * Rewrites a conversation into one that the template can express, without moving any text: `developer` becomes `system`;
- * where the template forbids a system message, its text joins the neighbouring user turn, in place. Hoisting it to the top
+ * where the template knows no tools, calls and results are told as JSON in ordinary turns; where it forbids a system message,
+ * its text joins the neighbouring user turn, in place. Hoisting it to the top
  * instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
  */
 export function normalizeMessages(
   messages: readonly Message[],
-  traits: Pick<TemplateTraits, 'system' | 'systemAnywhere' | 'repeatedUser'>,
+  traits: Pick<TemplateTraits, 'system' | 'systemAnywhere' | 'repeatedUser' | 'toolHistory' | 'userAfterTool'>,
 ): Message[] {
   const renamed = messages.map((message): Message => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
-  const folded = traits.systemAnywhere ? ordered : foldSystemMessages(ordered, traits.system)
+  const spoken = traits.toolHistory ? ordered : ordered.map(tellToolTurn)
+  const folded = traits.systemAnywhere ? spoken : foldSystemMessages(spoken, traits)
   return traits.repeatedUser ? folded : mergeUserRuns(folded)
 }
 
 /** Leading system messages become one, if the template takes any; every other becomes part of a user turn. */
-function foldSystemMessages(messages: readonly Message[], keepLeading: boolean): Message[] {
+function foldSystemMessages(
+  messages: readonly Message[],
+  { system, userAfterTool }: Pick<TemplateTraits, 'system' | 'userAfterTool'>,
+): Message[] {
   const leadingCount = messages.findIndex((message) => message.role !== 'system')
   const leading = messages.slice(0, leadingCount === -1 ? messages.length : leadingCount)
   const result: Message[] = []
   let pending: readonly ContentPart[] = []
-  if (keepLeading && leading.length > 0) result.push({ role: 'system', content: joinTurns(leading) })
+  if (system && leading.length > 0) result.push({ role: 'system', content: joinTurns(leading) })
   else pending = joinTurns(leading)
 
   for (const message of messages.slice(leading.length)) {
     const previous = result.at(-1)
     if (message.role === 'system') {
-      // (1) Right after a user turn: the text ends that turn.
-      if (previous?.role === 'user') result[result.length - 1] = appendTo(previous, message.content)
+      // (1) Right after a user turn, or a tool result that no user turn may follow: the text ends that turn.
+      const endsTurn = previous?.role === 'user' || (previous?.role === 'tool' && !userAfterTool)
+      if (previous !== undefined && endsTurn) result[result.length - 1] = appendTo(previous, message.content)
       // (2) Elsewhere: it opens the next user turn.
       else pending = joinContent(pending, message.content)
     } else if (message.role === 'user' && pending.length > 0) {
@@ -54,6 +61,17 @@ function mergeUserRuns(messages: readonly Message[]): Message[] {
     else result.push(message)
   }
   return result
+}
+
+/** A call as text of the assistant, a result as a turn of the user: templates without tools would drop both without a word. */
+function tellToolTurn(message: Message): Message {
+  if (message.role === 'tool') {
+    const result = { tool_call_id: message.toolCallId, content: joinText(message.content) }
+    return { role: 'user', content: [{ type: 'text', text: JSON.stringify({ tool_result: result }) }] }
+  }
+  if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
+  const text = JSON.stringify({ tool_calls: message.toolCalls })
+  return { ...message, content: joinContent(message.content, [{ type: 'text', text }]), toolCalls: [] }
 }
 
 /** Results of parallel calls, in the order of the calls; results of unknown calls stay last, in their own order. */
