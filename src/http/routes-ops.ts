@@ -9,7 +9,11 @@ export function addOpsRoutes(app: FastifyInstance, { models, metrics, version }:
     const awaited = models.list().filter(({ loadsAtStart }) => loadsAtStart)
     const isReady = awaited.every(({ state }) => state.type === 'ready')
     // No reasons: this route is public, and they may name files.
-    const states = awaited.map(({ id, state }) => ({ id, state: state.type }))
+    const states = awaited.map(({ id, state }) => ({
+      id,
+      state: state.type,
+      ...(state.type === 'loading' && { progress: state.progress }),
+    }))
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not-ready', models: states })
   })
 

@@ -208,6 +208,12 @@ describe('routes', () => {
     })
   })
 
+  test('a model that is loading tells how far it is', async () => {
+    const engine = { ...fake(), state: { type: 'loading', progress: 0.25 } as const }
+    const { app } = create({ engine })
+    expect((await app.inject('/ready')).json()).toMatchObject({ models: [{ id: 'org/fake', state: 'loading', progress: 0.25 }] })
+  })
+
   test('the server is healthy at once, and ready when the models that load at start are', async () => {
     const engine = fake()
     const { app } = create({ engine })
