@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type DownloadOptions, download } from './download.ts'
 
@@ -46,8 +47,17 @@ function file(options: FileOptions = {}): Handler {
     })
     const cut = cutAfter?.() ?? Number.POSITIVE_INFINITY
     if (cut >= rest.length) response.end(rest)
-    else response.write(rest.subarray(0, cut), () => response.destroy())
+    else response.write(rest.subarray(0, cut), () => void breakOff(response, start + cut))
   }
+}
+
+/** How much of the file the download under test has taken in. */
+let receivedBytes = 0
+
+/** Breaks a connection off when its reader has what was sent: newer versions of Node drop what it has not read by then. */
+async function breakOff(response: ServerResponse, sentBytes: number): Promise<void> {
+  while (receivedBytes < sentBytes && !response.destroyed) await nextTurn()
+  response.destroy()
 }
 
 /** A connection that breaks off after so many bytes, and then works. */
@@ -64,7 +74,18 @@ async function setUp(handler: Handler) {
   onTestFinished(() => rm(folder, { recursive: true }))
   const { origin, requests } = await serve(handler)
   const target = join(folder, 'deep', 'x.gguf')
-  const run = (options: Partial<DownloadOptions> = {}) => download({ url: `${origin}/x.gguf`, target, maxResumes: 0, ...options })
+  receivedBytes = 0
+  const run = (options: Partial<DownloadOptions> = {}) =>
+    download({
+      url: `${origin}/x.gguf`,
+      target,
+      maxResumes: 0,
+      ...options,
+      onProgress: (progress) => {
+        receivedBytes = progress.receivedBytes
+        options.onProgress?.(progress)
+      },
+    })
   const leftovers = async () => (existsSync(join(folder, 'deep')) ? (await readdir(join(folder, 'deep'))).sort() : [])
   return { target, run, requests, leftovers, origin }
 }
