@@ -116,12 +116,11 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('requests run side by side, each with its own text', async () => {
-      const alone = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 12 }))
-      const together = await Promise.all(
-        [1, 2, 3, 4].map(() => complete(engine, chatRequest(longPrompt, { maxOutputTokens: 12 }))),
-      )
-      for (const outcome of together) expect(outcome.usage?.outputTokens).toBe(12)
-      expect(together.some((outcome) => outcome.text === alone.text)).toBe(true)
+      const requests = () => [4, 8, 12, 16].map((maxOutputTokens) => chatRequest(longPrompt, { maxOutputTokens }))
+      const alone: string[] = []
+      for (const request of requests()) alone.push((await complete(engine, request)).text)
+      const together = await Promise.all(requests().map((request) => complete(engine, request)))
+      expect(together.map((outcome) => outcome.text)).toEqual(alone)
     })
 
     test('a slow reader loses nothing', async () => {
@@ -136,6 +135,12 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
         if (events % 50 === 1) await sleep(50)
       }
       expect(text).toBe(whole.text)
+    })
+
+    test('a closed engine starts again when it is asked to be ready', async () => {
+      await engine.close()
+      expect(engine.state).toEqual({ type: 'stopped' })
+      expect(await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
     })
 
     test('a request beyond the context is refused before it runs, with both numbers', async () => {

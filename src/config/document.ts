@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import { messageOf } from '../core/errors.ts'
 
 /** Where in the configuration something stands: keys and list positions. */
 export type ConfigPath = readonly PropertyKey[]
@@ -23,7 +24,7 @@ export function parseConfigDocument(text: string): ConfigDocument {
       value = document.toJS()
     } catch (error) {
       // The parser refuses files whose aliases would unfold without end, but only here.
-      problems.push(error instanceof Error ? error.message : String(error))
+      problems.push(messageOf(error))
     }
   }
   return {

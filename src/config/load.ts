@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { AppError } from '../core/errors.ts'
+import { AppError, messageOf } from '../core/errors.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { resolvePath } from '../registry/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
@@ -84,7 +84,7 @@ async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new AppError('invalid-request', `the configuration file cannot be read: ${why}`, { cause: error })
   }
 }

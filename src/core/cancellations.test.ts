@@ -37,7 +37,8 @@ describe('Cancellations', () => {
   test('all can be cancelled at once', () => {
     const cancellations = new Cancellations()
     const signals = [cancellations.open('a'), cancellations.open('b')]
-    cancellations.cancelAll('shutting-down')
+    cancellations.cancel('a', 'client-gone')
+    expect(cancellations.cancelAll('shutting-down')).toBe(1)
     expect(signals.map((signal) => signal.aborted)).toEqual([true, true])
   })
 })

@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts'
 
 /** Who or what ended a request early. */
-export type CancelReason = 'client-gone' | 'cancelled-by-caller' | 'shutting-down' | 'model-unloaded' | 'deadline'
+export type CancelReason = 'client-gone' | 'shutting-down'
 
 /**
  * Owns the one `AbortController` of every running request. Everything that wants a request to end calls `cancel`; the
@@ -28,8 +28,9 @@ export class Cancellations {
     return true
   }
 
-  cancelAll(reason: CancelReason): void {
-    for (const id of this.#controllers.keys()) this.cancel(id, reason)
+  /** How many running requests were told to stop by this call. */
+  cancelAll(reason: CancelReason): number {
+    return [...this.#controllers.keys()].filter((id) => this.cancel(id, reason)).length
   }
 
   /** Forgets a request that has ended. Idempotent. */
@@ -46,13 +47,7 @@ function cancelError(reason: CancelReason): AppError {
   switch (reason) {
     case 'client-gone':
       return new AppError('cancelled', 'the client closed the connection before the reply was complete')
-    case 'cancelled-by-caller':
-      return new AppError('cancelled', 'the request was cancelled')
     case 'shutting-down':
       return new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
-    case 'model-unloaded':
-      return new AppError('model-unavailable', 'the model was unloaded while the request was running')
-    case 'deadline':
-      return new AppError('cancelled', 'the request ran longer than its deadline allows')
   }
 }

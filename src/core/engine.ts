@@ -39,6 +39,6 @@ export interface Engine {
    * `context-length-exceeded`, `template-failed`, `unsupported-field` or `model-unavailable`.
    */
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration>
-  /** Ends what runs, then everything the engine owns. Resolves when its processes are gone. */
+  /** Ends what runs, then everything the engine owns. Resolves when its processes are gone; `ensureReady` starts it again. */
   close(): Promise<void>
 }

@@ -1,28 +1,28 @@
-/** How a failure is reported: HTTP status, log level, and whether the same request may succeed later. */
-type ErrorFacts = { readonly status: number; readonly level: 'info' | 'warn' | 'error'; readonly retryable: boolean }
+/** How a failure is reported: HTTP status and log level. */
+type ErrorFacts = { readonly status: number; readonly level: 'info' | 'warn' | 'error' }
 
 /** Every failure that Dragoman can report, in one table. Nothing outside it knows about HTTP statuses. */
 const errorTable = {
-  'invalid-request': { status: 400, level: 'info', retryable: false },
-  'invalid-json': { status: 400, level: 'info', retryable: false },
-  'unsupported-field': { status: 400, level: 'info', retryable: false },
-  'context-length-exceeded': { status: 400, level: 'info', retryable: false },
-  'template-failed': { status: 400, level: 'info', retryable: false },
-  unauthorized: { status: 401, level: 'info', retryable: false },
-  forbidden: { status: 403, level: 'info', retryable: false },
-  'host-not-allowed': { status: 403, level: 'warn', retryable: false },
-  'route-not-found': { status: 404, level: 'info', retryable: false },
-  'model-not-found': { status: 404, level: 'info', retryable: false },
-  'method-not-allowed': { status: 405, level: 'info', retryable: false },
-  'request-conflict': { status: 409, level: 'info', retryable: false },
-  'body-too-large': { status: 413, level: 'info', retryable: false },
-  'unsupported-media-type': { status: 415, level: 'info', retryable: false },
-  'queue-full': { status: 429, level: 'warn', retryable: true },
-  cancelled: { status: 499, level: 'info', retryable: false },
-  internal: { status: 500, level: 'error', retryable: false },
-  'engine-failed': { status: 500, level: 'error', retryable: true },
-  'model-unavailable': { status: 503, level: 'warn', retryable: true },
-  'shutting-down': { status: 503, level: 'info', retryable: true },
+  'invalid-request': { status: 400, level: 'info' },
+  'invalid-json': { status: 400, level: 'info' },
+  'unsupported-field': { status: 400, level: 'info' },
+  'context-length-exceeded': { status: 400, level: 'info' },
+  'template-failed': { status: 400, level: 'info' },
+  unauthorized: { status: 401, level: 'info' },
+  forbidden: { status: 403, level: 'info' },
+  'host-not-allowed': { status: 403, level: 'warn' },
+  'route-not-found': { status: 404, level: 'info' },
+  'model-not-found': { status: 404, level: 'info' },
+  'method-not-allowed': { status: 405, level: 'info' },
+  'request-conflict': { status: 409, level: 'info' },
+  'body-too-large': { status: 413, level: 'info' },
+  'unsupported-media-type': { status: 415, level: 'info' },
+  'queue-full': { status: 429, level: 'warn' },
+  cancelled: { status: 499, level: 'info' },
+  internal: { status: 500, level: 'error' },
+  'engine-failed': { status: 500, level: 'error' },
+  'model-unavailable': { status: 503, level: 'warn' },
+  'shutting-down': { status: 503, level: 'info' },
 } as const satisfies Record<string, ErrorFacts>
 
 /** The closed set of failure codes; dialects map each to their own envelope. */
@@ -70,10 +70,6 @@ export class AppError extends Error {
     return errorTable[this.code].level
   }
 
-  get retryable(): boolean {
-    return errorTable[this.code].retryable
-  }
-
   /** Turns anything thrown into an `AppError`; what is not ours becomes `internal`, with the original as cause. */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error
@@ -84,4 +80,9 @@ export class AppError extends Error {
 /** Whether a text from outside (a worker's message) names one of our codes. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorTable, code)
+}
+
+/** What went wrong, in words, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

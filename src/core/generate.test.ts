@@ -120,12 +120,12 @@ describe('generate', () => {
 
   test('while all slots are busy a request waits, and leaves when it is cancelled', async () => {
     const admission = new Admission({ slots: 1, maxQueued: 1 })
-    await admission.acquire(never)
+    await admission.enter().takeSlot(never)
     const controller = new AbortController()
     const { engine, facts } = createEngine([raw('a'), finish, usage])
     const { generation } = start(engine, controller.signal, admission)
     const ended = collect(generation.events)
-    while (admission.queued === 0) await Promise.resolve()
+    while (facts.prepared === 0) await Promise.resolve()
     controller.abort(new AppError('cancelled', 'left'))
     await expect(ended).rejects.toMatchObject({ code: 'cancelled' })
     expect(facts).toMatchObject({ prepared: 1, closed: 0 })

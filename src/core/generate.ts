@@ -36,14 +36,15 @@ async function* run(
   signal: AbortSignal,
 ): AsyncGenerator<GenerationEvent, void, void> {
   const startedMs = now()
-  await engine.ensureReady(signal)
-  const loadMs = elapsed(startedMs, now())
-  const prepared = await engine.prepare(request, signal)
-  const queuedMs = now()
-  const lease = await admission.acquire(signal)
-  const queueMs = elapsed(queuedMs, now())
   let firstTokenMs: number | undefined
+  const place = admission.enter()
   try {
+    await engine.ensureReady(signal)
+    const loadMs = elapsed(startedMs, now())
+    const prepared = await engine.prepare(request, signal)
+    const queuedMs = now()
+    await place.takeSlot(signal)
+    const queueMs = elapsed(queuedMs, now())
     const parser = createOutputParser()
     for await (const event of prepared.run(signal)) {
       // An engine that ignores its signal must not keep a reply going that nobody wants.
@@ -67,12 +68,20 @@ async function* run(
         case 'usage':
           yield { ...event, timings: { queueMs, loadMs, ...event.timings, ...(firstTokenMs !== undefined && { firstTokenMs }) } }
           break
-        default:
+        case 'prompt-read':
+        case 'text-start':
+        case 'text-end':
+        case 'reasoning-start':
+        case 'reasoning-end':
+        case 'tool-call-delta':
+        case 'tool-call-end':
+        case 'error':
           yield event
+          break
       }
     }
   } finally {
-    lease.release()
+    place.leave()
   }
 }
 

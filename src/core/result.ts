@@ -15,7 +15,7 @@ export type GenerationResult = { readonly choices: readonly Choice[]; readonly u
 type Draft = {
   text: string
   reasoning: string
-  toolCalls: ToolCall[]
+  toolCalls: { -readonly [Field in keyof ToolCall]: ToolCall[Field] }[]
   tokens: GeneratedToken[]
   finish: Choice['finish'] | undefined
 }
@@ -24,16 +24,9 @@ type Draft = {
 export async function foldEvents(events: AsyncIterable<GenerationEvent>): Promise<GenerationResult> {
   const drafts: Draft[] = []
   for await (const event of events) {
-    switch (event.type) {
-      case 'error':
-        throw event.error
-      case 'usage':
-        return { choices: drafts.map(closeDraft), usage: event.usage, timings: event.timings }
-      case 'prompt-read':
-        break
-      default:
-        addToDraft(draftOf(drafts, event.choice), event)
-    }
+    if (event.type === 'error') throw event.error
+    if (event.type === 'usage') return { choices: drafts.map(closeDraft), usage: event.usage, timings: event.timings }
+    if (event.type !== 'prompt-read') addToDraft(draftOf(drafts, event.choice), event)
   }
   throw new Error('foldEvents needs a sealed stream: this one ended without usage or error')
 }
@@ -52,9 +45,9 @@ function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error
       draft.toolCalls.push({ id: event.id, name: event.name, arguments: '' })
       break
     case 'tool-call-delta': {
-      draft.toolCalls = draft.toolCalls.map((call) =>
-        call.id === event.id ? { ...call, arguments: call.arguments + event.delta } : call,
-      )
+      // The last one, should an upstream have given two calls the same id.
+      const call = draft.toolCalls.findLast(({ id }) => id === event.id)
+      if (call !== undefined) call.arguments += event.delta
       break
     }
     case 'finish': {

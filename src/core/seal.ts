@@ -18,6 +18,6 @@ export async function* seal(events: AsyncIterable<GenerationEvent>): AsyncGenera
   } catch (error) {
     if (state === 'waiting') throw AppError.from(error)
     if (state === 'open') yield { type: 'error', error: AppError.from(error) }
-    // 'ended': the reply is complete, and the engine has logged its own cleanup failure.
+    // 'ended': the reply is complete, and a failure to clean up after it is not the caller's.
   }
 }

@@ -155,11 +155,17 @@ describe('engine llama', () => {
       flashAttention: true,
       chatTemplate: loop,
     })
-    const looping = new LlamaEngine({ id: 'looping', locate, log: quiet, prepareTimeoutMs: 300 })
+    const looping = new LlamaEngine({ id: 'looping', locate, log: quiet, prepareTimeoutMs: 1000 })
     await looping.ensureReady(never)
-    await expect(looping.prepare(chatRequest('hi'), never)).rejects.toMatchObject({ code: 'engine-failed' })
+    await expect(looping.prepare(chatRequest('hi'), never)).rejects.toMatchObject({ code: 'template-failed' })
     const text = chatRequest('', { prompt: { type: 'text', text: 'hello' }, maxOutputTokens: 3 })
     expect(await complete(looping, text)).toMatchObject({ reason: 'length' })
+
+    // Also when the client does not wait for that.
+    const leaving = looping.prepare(chatRequest('hi'), AbortSignal.timeout(50))
+    await expect(leaving).rejects.toThrow()
+    await expect.poll(() => looping.state.type).not.toBe('ready')
+    expect(await complete(looping, { ...text, id: 'after-the-second-restart' })).toMatchObject({ reason: 'length' })
     await looping.close()
   })
 

@@ -1,5 +1,5 @@
 import { Template } from '@huggingface/jinja'
-import { AppError } from '../errors.ts'
+import { AppError, messageOf } from '../errors.ts'
 import type { Prompt } from '../request.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { encodeMessages, encodeTools, type TemplateMessage } from './template-messages.ts'
@@ -40,8 +40,7 @@ export function compileChatTemplate(source: string, tokens: TemplateTokens): Cha
       try {
         return render(encoded, encodeTools(tools))
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
-        const message = `the model's chat template cannot render this conversation: ${reason}`
+        const message = `the model's chat template cannot render this conversation: ${messageOf(error)}`
         throw new AppError('template-failed', message, { param: 'messages', cause: error })
       }
     },
@@ -52,7 +51,6 @@ function parse(source: string): Template {
   try {
     return new Template(source)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new AppError('template-failed', `the chat template does not parse: ${reason}`, { cause: error })
+    throw new AppError('template-failed', `the chat template does not parse: ${messageOf(error)}`, { cause: error })
   }
 }

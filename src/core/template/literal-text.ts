@@ -1,3 +1,5 @@
+import { AppError } from '../errors.ts'
+
 /** A stretch of a prompt. In `literal` text, what looks like a special token is only text. */
 export type PromptSegment = { readonly text: string; readonly literal: boolean }
 
@@ -15,11 +17,15 @@ const markers = Array.from({ length: 32 }, (_, index) => String.fromCharCode(0xf
 export function protectSpecialTokens<T>(value: T, specialTexts: readonly string[]): Protected<T> {
   const pattern = anyOf(specialTexts)
   const all = JSON.stringify(value)
-  // Almost every request takes this path. JSON escapes quotes and backslashes only, which special tokens do not hold.
-  if (pattern === undefined || !pattern.test(all)) return { value, split: (text) => [{ text, literal: false }] }
+  // Almost every request takes this path: none of the texts is there, in the spelling that JSON gives them.
+  const escaped = anyOf(specialTexts.map((text) => JSON.stringify(text).slice(1, -1)))
+  if (pattern === undefined || escaped?.test(all) !== true) return { value, split: (text) => [{ text, literal: false }] }
 
   const marker = markers.find((candidate) => !all.includes(candidate))
-  if (marker === undefined) throw new RangeError('the request uses all of the noncharacters U+FDD0 to U+FDEF')
+  if (marker === undefined) {
+    const message = 'the messages hold all of the Unicode noncharacters U+FDD0 to U+FDEF; leave out at least one'
+    throw new AppError('invalid-request', message, { param: 'messages' })
+  }
   const mark = (text: string) => text.replaceAll(globalOf(pattern), (token) => `${token.slice(0, 1)}${marker}${token.slice(1)}`)
   const marked = anyOf(specialTexts.map((text) => `${text.slice(0, 1)}${marker}${text.slice(1)}`))
   return {

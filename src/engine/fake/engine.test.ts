@@ -139,14 +139,32 @@ describe('the fake engine', () => {
     expect(events.length).toBeLessThan(1000)
   })
 
-  test('closing it ends what runs, and it stays closed', async () => {
+  test('closing it ends what runs', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const prepared = await engine.prepare(request({ raw: 'late', delayMs: 3_000_000 }), never)
     const first = prepared.run(never)[Symbol.asyncIterator]().next()
     await engine.close()
     await expect(first).rejects.toMatchObject({ code: 'model-unavailable' })
     expect(engine.state).toEqual({ type: 'stopped' })
-    await expect(engine.ensureReady(never)).rejects.toMatchObject({ code: 'model-unavailable' })
+  })
+})
+
+describe("the fake engine's chat template", () => {
+  const withTemplate = async (source: string) => {
+    const path = join(await mkdtemp(join(tmpdir(), 'dragoman-fake-')), 'chat.jinja')
+    await writeFile(path, source)
+    return createFakeEngine({ script: 'from-request', chatTemplate: path })
+  }
+
+  test('a conversation that it refuses is refused, as on a real model', async () => {
+    const engine = await withTemplate("{{ raise_exception('no thanks') }}")
+    await expect(engine.prepare(request({ raw: 'x' }), never)).rejects.toMatchObject({ code: 'template-failed' })
+  })
+
+  test('one that does not parse is said when the model loads', async () => {
+    const engine = await withTemplate('{% for %}')
+    await expect(engine.ensureReady(never)).rejects.toMatchObject({ code: 'template-failed' })
+    expect(engine.state.type).toBe('failed')
   })
 })
 

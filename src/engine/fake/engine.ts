@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { checkContextFit } from '../../core/context-fit.ts'
 import type { Engine, EngineState } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
 import type { GenerationRequest } from '../../core/request.ts'
+import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import { parseScriptFile, type Script, type ScriptedReply, scriptFromRequest, textsOf } from './script.ts'
 
 export type FakeEngineOptions = {
@@ -25,18 +27,15 @@ const chunksPerTurn = 64
  */
 export function createFakeEngine(options: FakeEngineOptions): Engine {
   let state: EngineState = { type: 'stopped' }
-  let loading: Promise<Script> | undefined
+  let loading: Promise<Loaded> | undefined
   const running = new Set<AbortController>()
-  let closed = false
 
-  const load = async (): Promise<Script> => {
-    if (closed) throw unloaded()
+  const load = async (): Promise<Loaded> => {
     state = { type: 'loading', progress: 0 }
     try {
-      if (options.chatTemplate !== undefined) await readText('chat template', options.chatTemplate)
-      const script = await readScript(options.script)
-      state = { type: closed ? 'stopped' : 'ready' }
-      return script
+      const loaded = await loadFiles(options)
+      state = { type: 'ready' }
+      return loaded
     } catch (error) {
       loading = undefined
       const reason = AppError.from(error)
@@ -44,13 +43,12 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       throw reason
     }
   }
-  const loaded = async (signal: AbortSignal): Promise<Script> => {
+  const ensureLoaded = async (signal: AbortSignal): Promise<Loaded> => {
     signal.throwIfAborted()
     loading ??= load()
-    const script = await loading
+    const loaded = await loading
     signal.throwIfAborted()
-    if (closed) throw unloaded()
-    return script
+    return loaded
   }
 
   return {
@@ -59,20 +57,39 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     },
     facts: options.contextLength === undefined ? {} : { contextLength: options.contextLength },
     ensureReady: async (signal) => {
-      await loaded(signal)
+      await ensureLoaded(signal)
     },
     prepare: async (request, signal) => {
-      const reply = (await loaded(signal))(request.prompt)
+      const { script, template } = await ensureLoaded(signal)
+      // Nothing reads the prompt, but a conversation that the template refuses is refused here as well.
+      if (request.prompt.type === 'chat') template?.render(request.prompt)
+      const reply = script(request.prompt)
       const inputTokens = countWords(textsOf(request.prompt))
-      const maxOutputTokens = planOutput(request, inputTokens, options.contextLength)
-      const plan = { reply, inputTokens, maxOutputTokens, request, running }
+      const plan = {
+        reply,
+        inputTokens,
+        maxOutputTokens: planOutput(request, inputTokens, options.contextLength),
+        request,
+        running,
+      }
       return { inputTokens, run: (runSignal) => play(plan, runSignal) }
     },
     close: async () => {
-      closed = true
+      await loading?.catch(() => undefined)
+      loading = undefined
       state = { type: 'stopped' }
       for (const controller of running) controller.abort(unloaded())
     },
+  }
+}
+
+/** What the engine reads from files when it loads. */
+type Loaded = { readonly script: Script; readonly template: ChatTemplate | undefined }
+
+async function loadFiles({ script, chatTemplate }: FakeEngineOptions): Promise<Loaded> {
+  return {
+    script: await readScript(script),
+    template: chatTemplate === undefined ? undefined : compileChatTemplate(await readText('chat template', chatTemplate), {}),
   }
 }
 
@@ -159,14 +176,7 @@ function planOutput(request: GenerationRequest, inputTokens: number, contextLeng
     }
     return maxOutputTokens ?? Number.POSITIVE_INFINITY
   }
-  if (inputTokens + (maxOutputTokens ?? 1) > contextLength) {
-    const asked = maxOutputTokens === undefined ? '' : ` and ${maxOutputTokens} tokens of output were asked for`
-    throw new AppError(
-      'context-length-exceeded',
-      `the prompt has ${inputTokens} tokens${asked}, but the model's context holds ${contextLength}; shorten one of them`,
-      { overflow: { inputTokens, contextLength, ...(maxOutputTokens !== undefined && { outputTokens: maxOutputTokens }) } },
-    )
-  }
+  checkContextFit({ inputTokens, outputTokens: maxOutputTokens, contextLength })
   return maxOutputTokens ?? contextLength - inputTokens
 }
 
@@ -191,8 +201,8 @@ async function readText(kind: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    throw new AppError('model-unavailable', `the fake engine cannot read its ${kind} '${path}': ${problem}`, { cause: error })
+    const message = `the fake engine cannot read its ${kind} '${path}': ${messageOf(error)}`
+    throw new AppError('model-unavailable', message, { cause: error })
   }
 }
 

@@ -17,9 +17,12 @@ export type LlamaEngineOptions = {
   readonly sampling?: Sampling
   readonly log: SupervisorLog
   readonly spawn?: SpawnWorker
-  /** How long reading a prompt's template may take before the worker counts as hung. */
+  /** How long rendering and tokenizing a prompt may take before the worker counts as hung. */
   readonly prepareTimeoutMs?: number
 }
+
+/** A prompt as the worker has prepared it. */
+type Prompt = { readonly tokens: Uint32Array; readonly templateMs: number }
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -55,62 +58,68 @@ export class LlamaEngine implements Engine {
     return loaded === undefined ? {} : { contextLength: loaded.contextLength }
   }
 
-  ensureReady(signal: AbortSignal): Promise<void> {
-    return this.#supervisor.ensureReady(signal)
+  async ensureReady(signal: AbortSignal): Promise<void> {
+    await this.#supervisor.ensureReady(signal)
   }
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     refuseMedia(request, this.#id)
-    await this.ensureReady(signal)
-    refuseUnknownTokens(request, this.#supervisor.loaded?.vocabularySize ?? 0)
-    const { tokens, templateMs } = await this.#exchange(request.id, async (inbox) => {
-      const { id, prompt, maxOutputTokens } = request
-      this.#supervisor.send({ type: 'prepare', id, prompt, ...(maxOutputTokens !== undefined && { maxOutputTokens }) })
-      const hung = setTimeout(() => this.#supervisor.abandon('preparing a prompt took too long'), this.#prepareTimeoutMs)
-      const abort = () => inbox.fail(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
-      try {
-        const report = await inbox.next()
-        if (report.type !== 'prepared') throw unexpected(report)
-        return report
-      } finally {
-        clearTimeout(hung)
-        signal.removeEventListener('abort', abort)
-      }
-    })
-    return { inputTokens: tokens.length, run: (runSignal) => this.#run(request, { tokens, templateMs }, runSignal) }
+    const { vocabularySize } = await this.#supervisor.ensureReady(signal)
+    refuseUnknownTokens(request, vocabularySize)
+    const prompt = await orAborted(this.#preparePrompt(request), signal)
+    return { inputTokens: prompt.tokens.length, run: (runSignal) => this.#run(request, prompt, runSignal) }
   }
 
   async close(): Promise<void> {
     await this.#supervisor.stop()
   }
 
+  /** Goes on until the worker has answered or is gone, whoever has left by then: that is how a hung worker is noticed. */
+  async #preparePrompt({ id, prompt, maxOutputTokens }: GenerationRequest): Promise<Prompt> {
+    const inbox = this.#open(id)
+    const watchdog = setTimeout(() => {
+      const message = `preparing this prompt took longer than ${this.#prepareTimeoutMs} ms; its chat template may never end`
+      inbox.fail(new AppError('template-failed', message, { param: 'messages' }))
+      this.#supervisor.abandon(message)
+    }, this.#prepareTimeoutMs)
+    try {
+      this.#supervisor.send({ type: 'prepare', id, prompt, ...(maxOutputTokens !== undefined && { maxOutputTokens }) })
+      const report = await inbox.next()
+      if (report.type !== 'prepared') throw unexpected(report)
+      return report
+    } finally {
+      clearTimeout(watchdog)
+      this.#inboxes.delete(id)
+    }
+  }
+
   async *#run(
     request: GenerationRequest,
-    { tokens, templateMs }: { tokens: Uint32Array; templateMs: number },
+    { tokens, templateMs }: Prompt,
     signal: AbortSignal,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
-    await this.ensureReady(signal)
+    const { contextLength } = await this.#supervisor.ensureReady(signal)
     const { id } = request
     const inbox = this.#open(id)
-    const cancel = () => this.#supervisor.send({ type: 'cancel', id })
+    const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
-    const room = (this.facts.contextLength ?? 0) - tokens.length
-    this.#supervisor.send({
-      type: 'run',
-      id,
-      tokens,
-      maxOutputTokens: Math.min(request.maxOutputTokens ?? room, room),
-      stop: [...request.stop],
-      ignoreEos: request.ignoreEos,
-      sampling: resolveSampling(request.sampling, this.#sampling),
-    })
-    if (signal.aborted) cancel()
-    let working = true
+    const room = contextLength - tokens.length
+    let working = false
     let cachedInputTokens = 0
     let prefillMs = 0
     try {
+      this.#supervisor.send({
+        type: 'run',
+        id,
+        tokens,
+        maxOutputTokens: Math.min(request.maxOutputTokens ?? room, room),
+        stop: [...request.stop],
+        ignoreEos: request.ignoreEos,
+        sampling: resolveSampling(request.sampling, this.#sampling),
+      })
+      working = true
+      if (signal.aborted) cancel()
       while (working) {
         const report = await inbox.next().catch((error: unknown) => {
           working = false
@@ -134,7 +143,12 @@ export class LlamaEngine implements Engine {
             yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
             break
           }
-          default:
+          case 'log':
+          case 'loading':
+          case 'ready':
+          case 'load-failed':
+          case 'prepared':
+          case 'failed':
             throw unexpected(report)
         }
       }
@@ -155,19 +169,10 @@ export class LlamaEngine implements Engine {
     }
   }
 
-  async #exchange<T>(id: string, talk: (inbox: Inbox) => Promise<T>): Promise<T> {
-    const inbox = this.#open(id)
-    try {
-      return await talk(inbox)
-    } finally {
-      this.#inboxes.delete(id)
-    }
-  }
-
   #open(id: string): Inbox {
     const inbox = new Inbox({
-      onFull: () => this.#supervisor.send({ type: 'pause', id }),
-      onDrained: () => this.#supervisor.send({ type: 'resume', id }),
+      onFull: () => this.#supervisor.steer({ type: 'pause', id }),
+      onDrained: () => this.#supervisor.steer({ type: 'resume', id }),
     })
     this.#inboxes.set(id, inbox)
     return inbox
@@ -187,6 +192,16 @@ function decodeFailure({ code, message, param, overflow }: Failure): AppError {
   return new AppError(known, message, {
     ...(param !== undefined && { param }),
     ...(overflow !== undefined && { overflow }),
+  })
+}
+
+/** The promise's result, or the signal's reason if that comes first; what the promise does then is nobody's any more. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
 

@@ -1,4 +1,5 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
+import { messageOf } from '../../core/errors.ts'
 
 /** A child process of its own: tells its parent whether llama.cpp loads here and what it runs on, then ends. */
 try {
@@ -12,6 +13,6 @@ try {
   const devices = llama.gpu === false ? [] : await llama.getGpuDeviceNames()
   process.send?.({ gpu: llama.gpu === false ? 'none' : llama.gpu, devices, mathCores: llama.cpuMathCores })
 } catch (error) {
-  process.send?.({ failure: error instanceof Error ? error.message : String(error) })
+  process.send?.({ failure: messageOf(error) })
 }
 process.disconnect?.()

@@ -14,7 +14,7 @@ export type WorkerProcess = {
   send(command: Command): void
   /** Resolves when the process is gone, however it went. Never rejects. */
   readonly exited: Promise<WorkerExit>
-  /** Asks the process to end, and ends it by force after `forceKillAfterMs`. Resolves when it is gone. */
+  /** Ends the process at once: a worker has nothing to save. Resolves when it is gone. */
   kill(): Promise<void>
 }
 
@@ -26,7 +26,6 @@ export type WorkerHandlers = {
 
 export type SpawnWorker = (handlers: WorkerHandlers) => WorkerProcess
 
-const forceKillAfterMs = 2000
 const keptLines = 20
 /** What a worker has no business knowing. */
 const secret = /KEY|TOKEN|SECRET|PASSWORD/i
@@ -57,7 +56,11 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
   })
 
   const exited = new Promise<WorkerExit>((resolve) => {
-    child.once('error', (error) => resolve({ description: `could not be started: ${error.message}`, lastLines }))
+    child.on('error', (error) => {
+      // Also a message or a signal that could not be sent; that a process is gone is told by its exit alone.
+      onOutput(error.message)
+      if (child.pid === undefined) resolve({ description: `could not be started: ${error.message}`, lastLines })
+    })
     child.once('exit', (code, signal) => {
       resolve({ description: signal === null ? `exited with code ${code}` : `killed by ${signal}`, lastLines })
     })
@@ -67,10 +70,8 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
     exited,
     send: (command) => send(child, command),
     async kill() {
-      child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), forceKillAfterMs)
+      child.kill('SIGKILL')
       await exited
-      clearTimeout(timer)
     },
   }
 }

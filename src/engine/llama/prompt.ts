@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LlamaModel } from 'node-llama-cpp'
-import { AppError, type ContextOverflow } from '../../core/errors.ts'
+import { checkContextFit } from '../../core/context-fit.ts'
+import { AppError } from '../../core/errors.ts'
 import type { Prompt } from '../../core/request.ts'
 import { type PromptSegment, protectSpecialTokens } from '../../core/template/literal-text.ts'
 import type { WorkerModel } from './model.ts'
@@ -30,9 +31,7 @@ export async function preparePrompt(
   const { bos, shouldPrependBosToken } = model.tokens
   const tokens = Uint32Array.from(shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids)
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
-  if (tokens.length + (maxOutputTokens ?? 1) > context.contextSize) {
-    throw overflowError({ inputTokens: tokens.length, contextLength: context.contextSize }, maxOutputTokens)
-  }
+  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
   return { tokens, templateMs: Math.round(performance.now() - startedMs) }
 }
 
@@ -65,19 +64,8 @@ async function refuseFarTooLong(
     const readChars = Math.min(text.length, from + estimateStepChars)
     if (count > enough) {
       const inputTokens = Math.round((count / readChars) * text.length)
-      throw overflowError({ inputTokens, estimated: true, contextLength: limits.contextLength }, limits.outputTokens)
+      checkContextFit({ inputTokens, estimated: true, ...limits })
     }
     await nextTurn()
   }
-}
-
-function overflowError(overflow: ContextOverflow, outputTokens: number | undefined): AppError {
-  const { inputTokens, estimated, contextLength } = overflow
-  const prompt = `${estimated ? 'about ' : ''}${inputTokens} tokens in the prompt`
-  const requested = outputTokens === undefined ? prompt : `${prompt} and ${outputTokens} for the output`
-  const message = `this model's context length is ${contextLength} tokens, but the request is ${requested}; shorten one of them`
-  return new AppError('context-length-exceeded', message, {
-    param: 'messages',
-    overflow: { ...overflow, ...(outputTokens !== undefined && { outputTokens }) },
-  })
 }

@@ -42,6 +42,7 @@ describe('Supervisor', () => {
   let workers: FakeWorkers
   let supervisor: Supervisor
   let failures: AppError[]
+  let fetching: AbortSignal
   let locate: () => Promise<{ modelPath: string; slots: number; flashAttention: boolean }>
 
   beforeEach(() => {
@@ -51,7 +52,10 @@ describe('Supervisor', () => {
     locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
     supervisor = new Supervisor({
       model: 'm',
-      locate: () => locate(),
+      locate: (signal) => {
+        fetching = signal
+        return locate()
+      },
       spawn: workers.spawn,
       log: quiet,
       onReport: () => undefined,
@@ -162,15 +166,50 @@ describe('Supervisor', () => {
     await expect(waiting).rejects.toMatchObject({ message: expect.stringMatching(/SIGABRT.*GGML_ASSERT failed/) })
   })
 
-  test('draining refuses new work and ends those who wait; stopping ends the process', async () => {
+  test('stopping refuses new work, ends those who wait, and then the process', async () => {
     const waiting = supervisor.ensureReady(never)
     await turn()
-    supervisor.drain()
-    await expect(waiting).rejects.toMatchObject({ code: 'shutting-down' })
-    await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ code: 'shutting-down' })
-    await supervisor.stop()
+    const stopped = supervisor.stop()
+    await Promise.all([
+      expect(waiting).rejects.toMatchObject({ code: 'shutting-down' }),
+      expect(supervisor.ensureReady(never)).rejects.toMatchObject({ code: 'shutting-down' }),
+      stopped,
+    ])
     expect(supervisor.state).toEqual({ type: 'stopped' })
     expect(failures).toMatchObject([{ code: 'engine-failed' }])
+  })
+
+  test('a stop while the model is fetched ends the fetching, and is no failure', async () => {
+    const ended: string[] = []
+    locate = () =>
+      new Promise((_, reject) => {
+        fetching.addEventListener('abort', () => {
+          ended.push('fetching')
+          reject(fetching.reason)
+        })
+      })
+    const waiting = supervisor.ensureReady(never)
+    const stopped = supervisor.stop()
+    await expect(waiting).rejects.toMatchObject({ code: 'shutting-down' })
+    await stopped
+    expect(ended).toEqual(['fetching'])
+    expect(supervisor.state).toEqual({ type: 'stopped' })
+    expect(workers.started).toHaveLength(0)
+  })
+
+  test('a worker that no longer answers counts as crashed, and is ended', async () => {
+    await load()
+    const { started } = workers
+    supervisor.abandon('it hangs')
+    expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('it hangs') }])
+    expect(supervisor.state).toMatchObject({ type: 'failed' })
+    await vi.advanceTimersByTimeAsync(backoffMs(1))
+    expect(started).toHaveLength(2)
+  })
+
+  test('without a worker there is nothing to send to', () => {
+    expect(() => supervisor.send({ type: 'cancel', id: 'r' })).toThrow(expect.objectContaining({ code: 'engine-failed' }))
+    expect(() => supervisor.steer({ type: 'cancel', id: 'r' })).not.toThrow()
   })
 
   test('it can be started again after a stop', async () => {

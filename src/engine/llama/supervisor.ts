@@ -1,5 +1,5 @@
 import type { EngineState } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../core/errors.ts'
 import type { Command, LoadOptions, Report } from './ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerProcess } from './process.ts'
 
@@ -43,7 +43,11 @@ export function backoffMs(failures: number): number {
 export class Supervisor {
   readonly #options: SupervisorOptions
   readonly #waiters = new Set<Waiter>()
-  #stopping = new AbortController()
+  /** Ends the start that is under way. */
+  #attempt = new AbortController()
+  /** What must be over before everything of ours is gone: the start under way, a worker that is being ended. */
+  #starting: Promise<void> = Promise.resolve()
+  #ending: Promise<void> = Promise.resolve()
   #state: EngineState = { type: 'stopped' }
   #worker: WorkerProcess | undefined
   #loaded: LoadedModel | undefined
@@ -60,68 +64,80 @@ export class Supervisor {
     return this.#state
   }
 
+  /** What the last load found out; absent before the first. */
   get loaded(): LoadedModel | undefined {
     return this.#loaded
   }
 
   /** Resolves when the worker is ready. Rejects with `model-unavailable` if it cannot be loaded. */
-  ensureReady(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(signal.reason)
+  async ensureReady(signal: AbortSignal): Promise<LoadedModel> {
+    signal.throwIfAborted()
     const state = this.#state
     switch (state.type) {
       case 'ready':
-        return Promise.resolve()
+        break
       case 'draining':
-        return Promise.reject(new AppError('shutting-down', `model '${this.#options.model}' is being unloaded; try again later`))
+        throw new AppError('shutting-down', `model '${this.#options.model}' is being unloaded; try again later`)
       case 'failed':
         // (1) A crash: the restart is already planned.
         if (state.retryAtMs !== undefined) break
         // (2) A failed load: nobody tries again before the pause is over, then this request does.
-        if (Date.now() < this.#notBeforeMs) return Promise.reject(this.#unavailable(state.reason))
-        void this.#start()
+        if (Date.now() < this.#notBeforeMs) throw this.#unavailable(state.reason)
+        this.#start()
         break
       case 'stopped':
-        this.#stopping = new AbortController()
-        void this.#start()
+        this.#start()
         break
       case 'starting':
       case 'loading':
         break
     }
-    return this.#wait(signal)
+    if (this.#state.type !== 'ready') await this.#wait(signal)
+    return this.#loaded as LoadedModel
   }
 
-  /** Sends a command to the ready worker. */
+  /** Gives the worker something to do, of which `onReport` or `onExit` will tell. Throws when there is no worker just now. */
   send(command: Command): void {
+    if (this.#worker === undefined) {
+      throw new AppError('engine-failed', `the process that runs model '${this.#options.model}' has just ended; try again`)
+    }
+    this.#worker.send(command)
+  }
+
+  /** Tells the worker about something it does already; without a worker there is nothing to tell. */
+  steer(command: Extract<Command, { type: 'cancel' | 'pause' | 'resume' }>): void {
     this.#worker?.send(command)
   }
 
-  /** Ends the worker by force, as a crash would: for a worker that no longer answers. */
+  /** Treats a worker that no longer answers as crashed, and ends it. */
   abandon(reason: string): void {
-    this.#options.log.warn({ model: this.#options.model, reason }, 'worker does not answer; ending it')
-    void this.#worker?.kill()
+    const worker = this.#worker
+    if (worker === undefined) return
+    this.#ending = worker.kill()
+    this.#onExit(worker, { description: reason, lastLines: [] })
   }
 
-  /** No new work from now on; what runs goes on. */
-  drain(): void {
-    clearTimeout(this.#timer)
-    this.#stopping.abort(new AppError('shutting-down', `model '${this.#options.model}' is being unloaded`))
-    this.#state = { type: 'draining' }
-    this.#settle((waiter) => waiter.reject(this.#stopping.signal.reason))
-  }
-
-  /** Ends the worker. Resolves when its process is gone. */
+  /** Ends the worker, or the start of one. Resolves when every process of ours is gone. */
   async stop(): Promise<void> {
-    this.drain()
-    await this.#worker?.kill()
+    clearTimeout(this.#timer)
+    const reason = new AppError('shutting-down', `model '${this.#options.model}' is being unloaded`)
+    this.#attempt.abort(reason)
+    this.#state = { type: 'draining' }
+    this.#settle((waiter) => waiter.reject(reason))
+    await Promise.all([this.#worker?.kill(), this.#starting, this.#ending])
     this.#state = { type: 'stopped' }
   }
 
-  async #start(): Promise<void> {
+  #start(): void {
+    this.#attempt = new AbortController()
     this.#state = { type: 'starting' }
+    this.#starting = this.#load(this.#attempt.signal)
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
     try {
-      const options = await this.#options.locate(this.#stopping.signal)
-      if (this.#stopping.signal.aborted) return
+      const options = await this.#options.locate(signal)
+      if (signal.aborted) return
       this.#state = { type: 'loading', progress: 0 }
       const worker = this.#options.spawn({
         onReport: (report) => this.#onReport(worker, report),
@@ -131,7 +147,7 @@ export class Supervisor {
       void worker.exited.then((exit) => this.#onExit(worker, exit))
       worker.send({ type: 'load', options })
     } catch (error) {
-      this.#onLoadFailed(error instanceof Error ? error.message : String(error))
+      if (!signal.aborted) this.#onLoadFailed(messageOf(error), error)
     }
   }
 
@@ -155,14 +171,19 @@ export class Supervisor {
         break
       case 'load-failed':
         this.#worker = undefined
-        void worker.kill()
+        this.#ending = worker.kill()
         this.#onLoadFailed(report.message)
         break
       case 'log':
         this.#options.log.debug({ model: this.#options.model, level: report.level }, report.message)
         break
-      default:
+      case 'prepared':
+      case 'failed':
+      case 'prompt-read':
+      case 'text':
+      case 'done':
         this.#options.onReport(report)
+        break
     }
   }
 
@@ -175,7 +196,9 @@ export class Supervisor {
     if (this.#state.type === 'draining') return
     if (!wasReady) {
       const lastLine = exit.lastLines.at(-1)
-      this.#onLoadFailed(`the process that loads the model ended (${exit.description})${lastLine ? `: ${lastLine}` : ''}`)
+      this.#onLoadFailed(
+        `the process that loads the model ended (${exit.description})${lastLine === undefined ? '' : `: ${lastLine}`}`,
+      )
       return
     }
     if (Date.now() - this.#readySinceMs >= stableAfterMs) this.#failures = 0
@@ -183,21 +206,22 @@ export class Supervisor {
     const pauseMs = backoffMs(this.#failures)
     log.warn({ model, exit: exit.description, lastLines: exit.lastLines, pauseMs }, 'worker ended; restarting')
     this.#state = { type: 'failed', reason: exit.description, retryAtMs: Date.now() + pauseMs }
-    this.#timer = setTimeout(() => void this.#start(), pauseMs)
+    this.#timer = setTimeout(() => this.#start(), pauseMs)
   }
 
-  #onLoadFailed(reason: string): void {
+  #onLoadFailed(reason: string, cause?: unknown): void {
     if (this.#state.type === 'draining') return
     this.#failures += 1
     this.#notBeforeMs = Date.now() + backoffMs(this.#failures)
     this.#state = { type: 'failed', reason }
     this.#options.log.warn({ model: this.#options.model, reason }, 'model could not be loaded')
-    this.#settle((waiter) => waiter.reject(this.#unavailable(reason)))
+    this.#settle((waiter) => waiter.reject(this.#unavailable(reason, cause)))
   }
 
-  #unavailable(reason: string): AppError {
+  #unavailable(reason: string, cause?: unknown): AppError {
     const retryAfterMs = Math.max(0, this.#notBeforeMs - Date.now())
-    return new AppError('model-unavailable', `model '${this.#options.model}' could not be loaded: ${reason}`, { retryAfterMs })
+    const message = `model '${this.#options.model}' could not be loaded: ${reason}`
+    return new AppError('model-unavailable', message, { retryAfterMs, cause })
   }
 
   #wait(signal: AbortSignal): Promise<void> {

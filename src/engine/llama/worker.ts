@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../core/errors.ts'
 import { decode } from './decode.ts'
 import { type Command, commandSchema, type Report } from './ipc.ts'
 import { loadModel, type WorkerModel } from './model.ts'
@@ -33,7 +33,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       description: model.model.typeDescription,
     })
   } catch (error) {
-    report({ type: 'load-failed', message: error instanceof Error ? error.message : String(error) })
+    report({ type: 'load-failed', message: messageOf(error) })
   }
 }
 
@@ -70,7 +70,8 @@ async function runOnSlot(command: Extract<Command, { type: 'run' }>, state: Runn
     return await decode(model, { slot, command, control, pacer }, report)
   } catch (error) {
     // What the failed step left in the cache is unknown; nothing may be continued from it.
-    await slot.sequence.clearHistory()
+    // If that fails too, the next request on this slot finds out; this one must hear of its own failure.
+    await slot.sequence.clearHistory().catch(() => undefined)
     throw error
   } finally {
     slot.busy = false
@@ -102,13 +103,20 @@ function reportFailure(id: string, error: unknown): void {
   })
 }
 
+/** A command that makes no sense fails its own request; the others of this model go on. */
+function refuse(message: unknown, reason: Error): void {
+  const id = typeof message === 'object' && message !== null && 'id' in message ? String(message.id) : ''
+  reportFailure(id, new AppError('internal', 'the worker was sent a command that is not valid', { cause: reason }))
+}
+
 function requireLoaded(): { model: WorkerModel; pacer: PrefillPacer } {
   if (loaded === undefined) throw new AppError('internal', 'the worker was asked to work before its model was loaded')
   return loaded
 }
 
 process.on('message', (message) => {
-  const command = commandSchema.parse(message)
+  const { data: command, error } = commandSchema.safeParse(message)
+  if (command === undefined) return refuse(message, error)
   switch (command.type) {
     case 'load':
       void load(command)
@@ -128,5 +136,6 @@ process.on('message', (message) => {
 })
 // The parent is gone: nobody can read what this process would make.
 process.on('disconnect', () => process.exit(0))
-// Ctrl-C in a terminal reaches the whole process group; the parent drains first and then ends its workers itself.
-process.on('SIGINT', () => undefined)
+// Ctrl-C in a terminal and a service manager's stop reach the whole process group; the parent lets requests end, and then
+// ends its workers itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
