@@ -4,12 +4,13 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from './config/load.ts'
 import { Cancellations } from './core/cancellations.ts'
 import { AppError } from './core/errors.ts'
+import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
 import { ensureApiKey, hashApiKey } from './http/api-key.ts'
 import type { ModelSummary } from './http/deps.ts'
 import { isLoopback } from './http/loopback.ts'
 import { createServer } from './http/server.ts'
+import { explainListenError } from './listen-error.ts'
 import { createMetrics } from './metrics.ts'
-import { createModel, type RegisteredModel, type StartObserver } from './models.ts'
 import { createRegistry } from './registry/registry.ts'
 import { version } from './version.ts'
 
@@ -87,14 +88,11 @@ async function findKeys({ server, home }: LoadedConfig): Promise<{ hashes: reado
   return { hashes, createdKey }
 }
 
-async function listen(listening: Promise<string>, { host, port }: { host: string; port: number }): Promise<string> {
+async function listen(listening: Promise<string>, settings: { host: string; port: number }): Promise<string> {
   try {
     return await listening
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code !== 'EADDRINUSE') throw error
-    const message = `port ${port} on ${host} is in use: a server may already run there; stop it, or choose another with --port`
-    throw new AppError('invalid-request', message, { cause: error })
+    throw explainListenError(error, settings)
   }
 }
 

@@ -6,14 +6,15 @@ export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly conten
 export type ModelCard = {
   readonly id: string
   readonly state: string
-  readonly context_length: number | null
+  /** Absent until it is known. */
+  readonly context_length?: number
   readonly aliases: readonly string[]
 }
 
 export type ServerAddress = { readonly url: string; readonly apiKey?: string | undefined }
 
-/** How a streamed answer ended. */
-export type ChatEnd = { readonly finishReason: string | undefined }
+/** What a streamed answer consists of; `finish` tells why it ended, such as `stop` or `length`. */
+export type ChatEvent = { readonly type: 'text'; readonly text: string } | { readonly type: 'finish'; readonly reason: string }
 
 const probeTimeoutMs = 1000
 
@@ -33,33 +34,36 @@ export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
   return ((await response.json()) as { data: ModelCard[] }).data
 }
 
-/** Whether a running server knows a model by this name: its id, or an alias. */
-export async function hasModel({ url, apiKey }: ServerAddress, name: string): Promise<boolean> {
-  const response = await fetch(new URL(`/v1/models/${encodeURIComponent(name)}`, url), { headers: headersWith(apiKey) })
+/** Whether a running server knows a model by this name: its id, or an alias. Throws with its own words when it refuses. */
+export async function hasModel(server: ServerAddress, name: string): Promise<boolean> {
+  const response = await send(server, `/v1/models/${encodeURIComponent(name)}`, {})
+  if (!response.ok && response.status !== 404) throw await refusal(response)
+  // A body that is not read holds its connection.
+  await response.body?.cancel()
   return response.ok
 }
 
-/** Streams the answer's text. Aborting the signal stops the generation on the server. */
+/** Streams the answer. Aborting the signal stops the generation on the server. */
 export async function* chat(
   server: ServerAddress,
   { model, messages }: { model: string; messages: readonly ChatMessage[] },
   signal: AbortSignal,
-): AsyncGenerator<string, ChatEnd, void> {
+): AsyncGenerator<ChatEvent, void, void> {
   const response = await request(server, '/v1/chat/completions', {
     method: 'POST',
     body: JSON.stringify({ model, messages, stream: true }),
     signal,
   })
-  let finishReason: string | undefined
   for await (const data of readEvents(response)) {
-    if (data === '[DONE]') break
+    if (data === '[DONE]') return
     const chunk = JSON.parse(data) as ChatChunk
     if (chunk.error !== undefined) throw new AppError('engine-failed', chunk.error.message)
     const choice = chunk.choices?.[0]
-    if (choice?.delta.content) yield choice.delta.content
-    finishReason = choice?.finish_reason ?? finishReason
+    const text = choice?.delta.content ?? ''
+    if (text !== '') yield { type: 'text', text }
+    const reason = choice?.finish_reason ?? undefined
+    if (reason !== undefined) yield { type: 'finish', reason }
   }
-  return { finishReason }
 }
 
 type ChatChunk = {
@@ -67,15 +71,21 @@ type ChatChunk = {
   readonly choices?: readonly { readonly delta: { readonly content?: string | null }; readonly finish_reason: string | null }[]
 }
 
-async function request({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(new URL(path, url), { ...init, headers: headersWith(apiKey) })
-  if (response.ok) return response
-  const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
-  throw new AppError('engine-failed', body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`)
+async function request(server: ServerAddress, path: string, init: RequestInit): Promise<Response> {
+  const response = await send(server, path, init)
+  if (!response.ok) throw await refusal(response)
+  return response
 }
 
-function headersWith(apiKey: string | undefined): Record<string, string> {
-  return { 'content-type': 'application/json', ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }
+function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }
+  return fetch(new URL(path, url), { ...init, headers })
+}
+
+/** The server's own words, if it has any. */
+async function refusal(response: Response): Promise<AppError> {
+  const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
+  return new AppError('engine-failed', body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`)
 }
 
 /** The `data` of each server-sent event. Our own server sends one line of it per event. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { LoadedConfig } from '../config/load.ts'
+import { messageOf } from '../core/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
 import { formatBytes } from './progress.ts'
@@ -30,7 +31,7 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
 }
 
 /** Looks at one thing after the other. */
-export async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
+async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
   yield checkNode(process.versions.node)
   yield await checkBackend()
   const config = await loadConfig().catch((error: unknown) => error)
@@ -46,11 +47,12 @@ export async function* examine({ server, loadConfig }: DoctorOptions): AsyncGene
   yield await checkServer(server)
 }
 
-export function formatFinding({ name, result, detail, advice }: Finding): string {
+function formatFinding({ name, result, detail, advice }: Finding): string {
   const mark = { ok: '✓', warn: '!', fail: '✗' }[result]
   return `${mark} ${name.padEnd(14)} ${detail}${advice === undefined ? '' : `\n${' '.repeat(17)}${advice}`}`
 }
 
+/** Whether this version of Node.js is one that we support. */
 export function checkNode(nodeVersion: string): Finding {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
   const enough = major > 20 || (major === 20 && minor >= 19)
@@ -78,7 +80,7 @@ async function checkHome(home: string): Promise<Finding> {
     if (freeBytes >= smallestFreeBytes) return { name: 'models folder', result: 'ok', detail }
     return { name: 'models folder', result: 'warn', detail, advice: 'most models need more; set DRAGOMAN_HOME to another disk' }
   } catch (error) {
-    const detail = `${home}: ${error instanceof Error ? error.message : String(error)}`
+    const detail = `${home}: ${messageOf(error)}`
     return { name: 'models folder', result: 'fail', detail, advice: 'set DRAGOMAN_HOME to a folder that can be written' }
   }
 }
@@ -113,7 +115,7 @@ async function checkServer(server: ServerAddress): Promise<Finding> {
       detail: `${server.url}: ${models.map(({ id, state }) => `${id} (${state})`).join(', ')}`,
     }
   } catch (error) {
-    const detail = `${server.url} answers, but: ${error instanceof Error ? error.message : String(error)}`
+    const detail = `${server.url} answers, but: ${messageOf(error)}`
     return { name: 'server', result: 'warn', detail, advice: 'set DRAGOMAN_API_KEY to a key of that server' }
   }
 }

@@ -28,7 +28,7 @@ program
   .option('--host <address>', 'address to listen on (default 127.0.0.1)')
   .option('-p, --port <number>', 'port to listen on (default 7411)')
   .option('-m, --model <source...>', 'serve this model, as `default` too: a path, hf:, https: or wheel: source')
-  .option('--log-level <level>', 'trace, debug, info, warn, error or silent')
+  .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
   .action(async (flags: ServeFlags) => serve(await load({ ...flags, models: flags.model })))
 
 program

@@ -2,8 +2,8 @@ import type { WriteStream } from 'node:tty'
 
 /** What is shown while something long goes on. */
 export type Progress = {
-  /** `done` of `total`; a total that is not known yet shows the amount alone. */
-  update(label: string, done: number, total: number | undefined): void
+  /** Shows how much is done; a total that is not known yet shows the amount alone. */
+  update(label: string, doneBytes: number, totalBytes: number | undefined): void
   /** A line above the bar that stays. */
   note(line: string): void
   /** Removes the bar. */
@@ -15,7 +15,7 @@ const redrawMs = 100
 const logMs = 5000
 const barWidth = 30
 
-/** A progress bar on a terminal; elsewhere a line every few seconds. Amounts are bytes. */
+/** A progress bar on a terminal; elsewhere a line every few seconds. */
 export function createProgress(stream: WriteStream | NodeJS.WriteStream): Progress {
   const interactive = stream.isTTY === true
   let drawnMs = Number.NEGATIVE_INFINITY
@@ -25,12 +25,12 @@ export function createProgress(stream: WriteStream | NodeJS.WriteStream): Progre
     shown = false
   }
   return {
-    update(label, done, total) {
+    update(label, doneBytes, totalBytes) {
       const nowMs = performance.now()
-      const finished = total !== undefined && done >= total
+      const finished = totalBytes !== undefined && doneBytes >= totalBytes
       if (!finished && nowMs - drawnMs < (interactive ? redrawMs : logMs)) return
       drawnMs = nowMs
-      const line = formatProgress(label, done, total)
+      const line = formatProgress(label, doneBytes, totalBytes)
       if (interactive) stream.write(`\r\u001B[2K${line}`)
       else stream.write(`${line}\n`)
       shown = interactive
@@ -44,11 +44,11 @@ export function createProgress(stream: WriteStream | NodeJS.WriteStream): Progre
 }
 
 /** One line such as `model.gguf [#####-----] 50% of 98.4 MB`. */
-export function formatProgress(label: string, done: number, total: number | undefined): string {
-  if (total === undefined || total <= 0) return `${label} ${formatBytes(done)}`
-  const share = Math.min(1, done / total)
+export function formatProgress(label: string, doneBytes: number, totalBytes: number | undefined): string {
+  if (totalBytes === undefined || totalBytes <= 0) return `${label} ${formatBytes(doneBytes)}`
+  const share = Math.min(1, doneBytes / totalBytes)
   const filled = Math.round(share * barWidth)
-  return `${label} [${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)}% of ${formatBytes(total)}`
+  return `${label} [${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)}% of ${formatBytes(totalBytes)}`
 }
 
 /** Decimal units, as disks and downloads are labelled. */

@@ -3,8 +3,8 @@ import type { ModelConfig } from '../config/schema.ts'
 import { AppError } from '../core/errors.ts'
 import { ensureModelFile } from '../registry/fetch-model.ts'
 import { createRegistry } from '../registry/registry.ts'
+import { isSource } from '../registry/sources.ts'
 import { createProgress } from './progress.ts'
-import { isSource } from './source-name.ts'
 
 /** Fetches a model file and prints where it is. The name is a model of the configuration, or a source. */
 export async function pull(name: string, loadConfig: (models: readonly string[]) => Promise<LoadedConfig>): Promise<void> {

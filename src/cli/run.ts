@@ -1,11 +1,11 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface, type Interface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { type App, createApp } from '../app.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { createLog } from '../log.ts'
+import { isSource } from '../registry/sources.ts'
 import { type ChatMessage, chat, hasModel, isServing, type ServerAddress } from './client.ts'
 import { createProgress } from './progress.ts'
-import { isSource } from './source-name.ts'
 
 export type RunOptions = {
   readonly model: string
@@ -23,7 +23,7 @@ const interruptedExitCode = 130
 
 /**
  * Chats with a model over HTTP: on the running server if it has the model, else on one that lives as long as this command.
- * Ctrl-C stops the generation. Returns the exit code.
+ * Ctrl-C stops the generation; in a conversation, between two answers, it ends the conversation. Returns the exit code.
  */
 export async function run(options: RunOptions): Promise<number> {
   const target = await findTarget(options)
@@ -38,50 +38,78 @@ export async function run(options: RunOptions): Promise<number> {
 }
 
 async function answer({ server, model }: Target, prompt: string): Promise<number> {
-  const reply = await stream({ server, model, messages: [{ role: 'user', content: prompt }] })
-  return reply.interrupted ? interruptedExitCode : 0
+  const controller = new AbortController()
+  const interrupt = () => controller.abort()
+  process.once('SIGINT', interrupt)
+  try {
+    await stream({ server, model, messages: [{ role: 'user', content: prompt }] }, controller.signal)
+  } finally {
+    process.off('SIGINT', interrupt)
+  }
+  return controller.signal.aborted ? interruptedExitCode : 0
 }
 
 async function converse({ server, model }: Target): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const messages: ChatMessage[] = []
-  terminal.on('SIGINT', () => terminal.close())
+  const closed = new AbortController()
+  let answering: AbortController | undefined
+  const interrupt = () => (answering === undefined ? terminal.close() : answering.abort())
+  // In raw mode Ctrl-C is a key that only readline sees; where it has no terminal to read keys from, it is a signal.
+  terminal.on('SIGINT', interrupt)
+  process.on('SIGINT', interrupt)
+  terminal.once('close', () => closed.abort())
   try {
     console.error(`${model}: Ctrl-C stops an answer, Ctrl-D ends the conversation`)
     for (;;) {
-      const question = await terminal.question('> ').catch(() => undefined)
+      const question = await ask(terminal, closed.signal)
       if (question === undefined) return
       if (question.trim() === '') continue
       messages.push({ role: 'user', content: question })
-      const { text } = await stream({ server, model, messages })
-      messages.push({ role: 'assistant', content: text })
+      answering = new AbortController()
+      messages.push({ role: 'assistant', content: await stream({ server, model, messages }, answering.signal) })
+      answering = undefined
     }
   } finally {
+    process.off('SIGINT', interrupt)
     terminal.close()
   }
 }
 
-/** Prints an answer as it comes. Ctrl-C stops it; what was said so far stays. */
-async function stream(request: { server: ServerAddress; model: string; messages: readonly ChatMessage[] }): Promise<{
-  text: string
-  interrupted: boolean
-}> {
-  const controller = new AbortController()
-  const interrupt = () => controller.abort()
-  process.once('SIGINT', interrupt)
-  let text = ''
+/** What is typed next, or `undefined` when the terminal is closed instead. */
+async function ask(terminal: Interface, closed: AbortSignal): Promise<string | undefined> {
   try {
-    for await (const piece of chat(request.server, request, controller.signal)) {
-      text += piece
-      process.stdout.write(piece)
+    return await terminal.question('> ', { signal: closed })
+  } catch (error) {
+    if (closed.aborted) return undefined
+    throw error
+  }
+}
+
+type ChatRequest = { readonly server: ServerAddress; readonly model: string; readonly messages: readonly ChatMessage[] }
+
+/** Prints an answer as it comes, and resolves with it. Aborting stops it; what was said so far stays. */
+async function stream(request: ChatRequest, signal: AbortSignal): Promise<string> {
+  let text = ''
+  let finishReason: string | undefined
+  try {
+    for await (const event of chat(request.server, request, signal)) {
+      switch (event.type) {
+        case 'text':
+          text += event.text
+          process.stdout.write(event.text)
+          break
+        case 'finish':
+          finishReason = event.reason
+      }
     }
   } catch (error) {
-    if (!controller.signal.aborted) throw error
+    if (!signal.aborted) throw error
   } finally {
-    process.off('SIGINT', interrupt)
     process.stdout.write('\n')
   }
-  return { text, interrupted: controller.signal.aborted }
+  if (finishReason === 'length') console.error('(cut off: the token limit or the context was reached)')
+  return text
 }
 
 async function findTarget({ model, server, loadConfig }: RunOptions): Promise<Target> {
@@ -108,7 +136,8 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
       },
     },
   )
-  const server = { url: await app.listen() }
+  // It asks for the keys of the configuration, as any server of it does.
+  const server = { url: await app.listen(), apiKey: config.server.apiKeys?.[0] }
   return {
     server,
     model,

@@ -1,5 +1,6 @@
 import { createApp } from '../app.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import { messageOf } from '../core/errors.ts'
 import type { ModelSummary } from '../http/deps.ts'
 import { createLog } from '../log.ts'
 import { createProgress } from './progress.ts'
@@ -25,11 +26,12 @@ export async function serve(config: LoadedConfig): Promise<void> {
   void app.whenReady().then(
     () => {
       progress.end()
-      const [model] = app.models
-      if (model !== undefined)
-        console.error(tryIt(url, model, app.createdKey !== undefined || config.server.apiKeys !== undefined))
+      // A model that is loaded on demand is not ready for anybody yet.
+      const model = app.models.find(({ state }) => state.type === 'ready')
+      const needsKey = app.createdKey !== undefined || config.server.apiKeys !== undefined
+      if (model !== undefined) console.error(tryIt(url, model, needsKey))
     },
-    (error: unknown) => progress.note(error instanceof Error ? error.message : String(error)),
+    (error: unknown) => progress.note(messageOf(error)),
   )
 
   const signal = await stopped

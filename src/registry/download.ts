@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts'
+import { AppError, messageOf } from '../core/errors.ts'
 import {
   createWatchdog,
   type FileRequestOptions,
@@ -116,7 +116,7 @@ async function receive(options: DownloadOptions, { answer, watchdog, oldPart }: 
     if (error instanceof AppError) throw error
     // fetch reports a broken connection as a TypeError; everything else is the disk's.
     if (!(error instanceof TypeError)) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       throw new AppError('model-unavailable', `the download cannot be stored: ${why}`, { cause: error })
     }
     const message = `the connection to ${host} broke off (${networkReason(error)}); try again, what has arrived is kept`

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError } from '../core/errors.ts'
+import { AppError, messageOf } from '../core/errors.ts'
 import { type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
 import { formatSource, isTrustedUrl, landingPath, type Source } from './sources.ts'
@@ -120,7 +120,7 @@ function huggingFaceUrl(source: Extract<Source, { type: 'hf' }>, endpoint: strin
 /** A full disk or a folder that cannot be written is the machine's fault, and reported like every other failed fetch. */
 function asFetchError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return new AppError('model-unavailable', message, { cause: error })
 }
 

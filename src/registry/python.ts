@@ -63,7 +63,8 @@ function killGroup(pid: number | undefined, name: NodeJS.Signals): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, name)
   } catch (error) {
-    const isGone = error instanceof Error && 'code' in error && error.code === 'ESRCH'
+    // macOS answers EPERM for a group of which only zombies are left.
+    const isGone = error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM')
     if (!isGone) throw error
   }
 }

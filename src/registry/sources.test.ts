@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatSource, landingPath, parseSource, resolvePath, sourceFileName } from './sources.ts'
+import { formatSource, isSource, landingPath, parseSource, resolvePath, sourceFileName } from './sources.ts'
 
 describe('parseSource', () => {
   test.each([
@@ -61,6 +61,29 @@ describe('parseSource', () => {
 
   test('a message never shows the query of a URL', () => {
     expect(formatSource(parseSource('https://h/x.gguf?token=1'))).toBe('https://h/x.gguf')
+  })
+})
+
+describe('isSource', () => {
+  test.each([
+    './model',
+    '../model',
+    '/m/model',
+    '~/model',
+    'model.gguf',
+    'm/model.GGUF',
+    'C:\\m\\model',
+    'hf:o/r/x.gguf',
+    'HF:o/r',
+    'https://h/x',
+    'http://localhost/x',
+    'wheel:a==1#x.gguf',
+  ])('%s is one', (text) => {
+    expect(isSource(text)).toBe(true)
+  })
+
+  test.each(['', 'default', 'llama3', 'llama3:8b', 'owner/model', 'gguf', 'hf', 'claude-3.5'])("'%s' is a name", (text) => {
+    expect(isSource(text)).toBe(false)
   })
 })
 

@@ -20,6 +20,11 @@ export type Source =
 export const sourceForms =
   './model.gguf, hf:OWNER/REPO/FILE.gguf[@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
 
+/** Whether what was typed is where a model file is, rather than a model's name. `parseSource` may still refuse it. */
+export function isSource(text: string): boolean {
+  return isPath(text) || /^(hf|https?|wheel):/i.test(text)
+}
+
 /** Reads a source as people write it. Throws `invalid-request` with what is wrong and the form that is right. */
 export function parseSource(text: string): Source {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase()
@@ -95,9 +100,13 @@ export function isTrustedUrl(url: URL): boolean {
   return url.protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname))
 }
 
+/** Begins like a path, or ends like a model file. */
+function isPath(text: string): boolean {
+  return /^([./~\\]|[a-z]:[\\/])/i.test(text) || /\.gguf$/i.test(text)
+}
+
 function parsePath(text: string): Source {
-  const isPath = /^([./~\\]|[a-z]:[\\/])/i.test(text) || /\.gguf$/i.test(text)
-  if (!isPath || text.includes('\0')) throw invalid(text, `write ${sourceForms}`)
+  if (!isPath(text) || text.includes('\0')) throw invalid(text, `write ${sourceForms}`)
   return { type: 'path', path: text }
 }
 

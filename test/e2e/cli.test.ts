@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -23,11 +23,26 @@ afterAll(() => rm(home, { recursive: true, force: true }))
 type Running = { child: ChildProcess; out: () => string; err: () => string; ended: Promise<number | null> }
 
 function start(args: readonly string[], env: Record<string, string> = {}): Running {
-  const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
+  const running = launch([process.execPath, '--import', 'tsx', program, ...args], env)
+  running.child.stdin?.end()
+  return running
+}
+
+/** Python's standard library has a terminal to run programs in; Node.js has none. */
+const hasPty = spawnSync('python3', ['-c', 'import pty']).status === 0
+const ptyScript = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
+
+/** Runs the command in a terminal: what is written to its standard input are keys, and all that it shows is `out`. */
+function startOnTerminal(args: readonly string[]): Running & { type(keys: string): void } {
+  const running = launch(['python3', '-c', ptyScript, process.execPath, '--import', 'tsx', program, ...args], { TERM: 'xterm' })
+  return { ...running, type: (keys) => void running.child.stdin?.write(keys) }
+}
+
+function launch([command = '', ...args]: readonly string[], env: Record<string, string>): Running {
+  const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, DRAGOMAN_HOME: home, DRAGOMAN_SERVER: nowhere, ...env },
   })
-  child.stdin.end()
   const texts = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
     texts.out += piece
@@ -100,6 +115,30 @@ describe('dragoman serve', () => {
     await server.ended
   })
 
+  test('an address that is not of this machine is one clear line', async () => {
+    // Reserved for documentation, so no machine has it.
+    const result = await run(['serve', '--config', config, '--host', '192.0.2.1', '--port', '0'], { DRAGOMAN_API_KEY: 'k' })
+    expect(result).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^dragoman: 192\.0\.2\.1 is no address .*\n$/) })
+  })
+
+  test('the request to try names a model that is ready, and there is none without one', async () => {
+    const lazy = '{ id: lazy, engine: fake, script: from-request, load: demand }'
+    const mixed = join(home, 'mixed.yaml')
+    await writeFile(mixed, `models: [${lazy}, { id: eager, engine: fake, script: from-request }]\n`)
+    const withReady = await serve(['--config', mixed])
+    await until(() => withReady.err().includes('Try it'))
+    withReady.child.kill('SIGTERM')
+    await withReady.ended
+    expect(withReady.err()).toContain('eager is ready. Try it')
+
+    const onDemand = join(home, 'on-demand.yaml')
+    await writeFile(onDemand, `models: [${lazy}]\n`)
+    const withNone = await serve(['--config', onDemand])
+    withNone.child.kill('SIGTERM')
+    expect(await withNone.ended).toBe(0)
+    expect(withNone.err()).not.toContain('Try it')
+  })
+
   test('a mistake in the configuration names the nearest key', async () => {
     const wrong = join(home, 'wrong.yaml')
     await writeFile(wrong, 'sever: { port: 1 }\n')
@@ -120,6 +159,53 @@ describe('dragoman run', () => {
     server.child.kill('SIGTERM')
     await server.ended
     expect(result).toMatchObject({ code: 0, out: 'echo me\n' })
+  })
+
+  test('answers without a server when a key is configured', async () => {
+    const result = await run(['run', 'scripted', 'echo me', '--config', config], { DRAGOMAN_API_KEY: 'k' })
+    expect(result).toMatchObject({ code: 0, out: 'echo me\n' })
+  })
+
+  test('says that a server refuses the key, rather than loading the model a second time', async () => {
+    const server = await serve([], { DRAGOMAN_API_KEY: 'k' })
+    const result = await run(['run', 'scripted', 'hi', '--config', config, '--server', server.url])
+    server.child.kill('SIGTERM')
+    await server.ended
+    expect(result).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^dragoman: no API key was sent.*\n$/) })
+  })
+
+  test('says when an answer was cut off', async () => {
+    const cut = await run(['run', 'scripted', '{"chunks":["Hel"],"finish":"length"}', '--config', config])
+    expect(cut).toMatchObject({ code: 0, out: 'Hel\n', err: expect.stringContaining('(cut off: the token limit') })
+    const whole = await run(['run', 'scripted', 'Hello', '--config', config])
+    expect(whole.err).not.toContain('cut off')
+  })
+
+  test.skipIf(!hasPty)('in a conversation Ctrl-C stops the answer, and after it the conversation', async () => {
+    const replies = join(home, 'replies.yaml')
+    const scripted = join(home, 'replies-config.yaml')
+    const slow = `{ raw: "begun ${'. '.repeat(20)}ended", delayMs: 400 }`
+    await writeFile(replies, `- match: again\n  reply: { raw: "still here" }\n- reply: ${slow}\n`)
+    await writeFile(scripted, `models: [{ id: scripted, engine: fake, script: ${replies} }]\n`)
+    const running = startOnTerminal(['run', 'scripted', '--config', scripted])
+    const asksAgainAfter = (text: string) => running.out().split(text)[1]?.includes('> ') === true
+    await until(() => asksAgainAfter('Ctrl-D'), 30_000)
+    running.type('hi\r')
+    await until(() => running.out().includes('begun'))
+    running.type('\u0003')
+    await until(() => asksAgainAfter('begun'))
+    running.type('again\r')
+    await until(() => asksAgainAfter('still here'))
+    running.type('\u0003')
+    expect(await running.ended).toBe(0)
+    expect(running.out()).not.toContain('ended')
+  })
+
+  test.skipIf(!hasPty)('Ctrl-D ends a conversation', async () => {
+    const running = startOnTerminal(['run', 'scripted', '--config', config])
+    await until(() => running.out().includes('> '), 30_000)
+    running.type('\u0004')
+    expect(await running.ended).toBe(0)
   })
 
   test('Ctrl-C stops the answer', async () => {

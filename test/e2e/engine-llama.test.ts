@@ -111,14 +111,6 @@ describe('engine llama', () => {
     expect((special.inputTokens ?? 0) - (plain.inputTokens ?? 0)).toBeGreaterThan(3)
   })
 
-  test('text that is not ASCII comes out whole, whatever its tokens are', async () => {
-    const outcome = await complete(
-      engine,
-      chatRequest('hi', { sampling: { temperature: 2, topK: 0, topP: 1, minP: 0, seed: 11 }, maxOutputTokens: 400 }),
-    )
-    expect(Buffer.from(outcome.text).toString()).toBe(outcome.text)
-  })
-
   test('images are refused by name', async () => {
     const request = chatRequest('x', {
       prompt: { type: 'chat', tools: [], messages: [{ role: 'user', content: [{ type: 'image', url: 'data:,' }] }] },

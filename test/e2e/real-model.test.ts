@@ -63,9 +63,7 @@ describe.skipIf(realModel === undefined)(`the default model${realModelHint}`, ()
       stream: true,
     })
     for await (const chunk of stream) {
-      const delta = chunk.choices[0]?.delta.content ?? ''
-      expect(Buffer.from(delta).toString()).toBe(delta)
-      text += delta
+      text += chunk.choices[0]?.delta.content ?? ''
     }
     expect(text).not.toContain('\uFFFD')
   })

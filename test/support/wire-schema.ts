@@ -14,6 +14,11 @@ const text = { type: 'string' }
 /** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
   ChatCompletionMessage: { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
+  Model: {
+    context_length: { type: 'integer' },
+    state: text,
+    aliases: { type: 'array', items: text },
+  } as Record<string, JsonSchema>,
   'ChatCompletionChunk.Choice.Delta': { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
 }
 

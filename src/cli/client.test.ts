@@ -1,0 +1,75 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { chat, hasModel, listModels, type ServerAddress } from './client.ts'
+
+type Answer = { status: number; body: string }
+
+/** What the server says next, and what it was asked. */
+let next: Answer
+let asked: { path: string | undefined; authorization: string | undefined }
+let http: Server
+let server: ServerAddress
+beforeEach(async () => {
+  http = createServer((request, response) => {
+    asked = { path: request.url, authorization: request.headers.authorization }
+    response.writeHead(next.status).end(next.body)
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  server = { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, apiKey: 'k' }
+})
+afterEach(() => new Promise((resolve) => http.close(resolve)))
+
+const words = (message: string) => JSON.stringify({ error: { message } })
+
+describe('hasModel', () => {
+  test.each([
+    [200, true],
+    [404, false],
+  ])('%i means %s', async (status, known) => {
+    next = { status, body: words('no such model') }
+    expect(await hasModel(server, 'a/b')).toBe(known)
+    expect(asked).toEqual({ path: '/v1/models/a%2Fb', authorization: 'Bearer k' })
+  })
+
+  test.each([
+    [401, words('the API key is not known'), 'the API key is not known'],
+    [403, words('host not allowed'), 'host not allowed'],
+    [502, '<html>', 'the server answered 502 Bad Gateway'],
+  ])('%i is a failure, in the words of the server', async (status, body, message) => {
+    next = { status, body }
+    await expect(hasModel(server, 'm')).rejects.toThrow(message)
+  })
+})
+
+test('a refused list is a failure, in the words of the server', async () => {
+  next = { status: 401, body: words('no API key was sent') }
+  await expect(listModels(server)).rejects.toThrow('no API key was sent')
+})
+
+describe('chat', () => {
+  const answer = async (...chunks: unknown[]) => {
+    next = {
+      status: 200,
+      body: [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join(''),
+    }
+    const events = []
+    for await (const event of chat(server, { model: 'm', messages: [] }, new AbortController().signal)) events.push(event)
+    return events
+  }
+  const chunk = (content?: string | null, finish_reason: string | null = null) => ({
+    choices: [{ delta: { content }, finish_reason }],
+  })
+
+  test('gives the texts that are not empty, and why the answer ended', async () => {
+    expect(await answer(chunk(''), chunk('0'), chunk(null), chunk('é'), chunk(undefined, 'length'), { choices: [] })).toEqual([
+      { type: 'text', text: '0' },
+      { type: 'text', text: 'é' },
+      { type: 'finish', reason: 'length' },
+    ])
+  })
+
+  test('throws the error that ends a stream', async () => {
+    await expect(answer(chunk('a'), { error: { message: 'the engine broke' } })).rejects.toThrow('the engine broke')
+  })
+})

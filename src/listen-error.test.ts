@@ -1,0 +1,31 @@
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { AppError } from './core/errors.ts'
+import { explainListenError } from './listen-error.ts'
+
+const settings = { host: 'h', port: 80 }
+
+test.each([
+  ['EADDRINUSE', 'listen', 'port 80 on h is in use'],
+  ['EACCES', 'listen', 'may not listen on port 80'],
+  ['EADDRNOTAVAIL', 'listen', 'h is no address of this machine'],
+  ['ENOTFOUND', 'getaddrinfo', "'h' cannot be looked up (ENOTFOUND)"],
+  ['EAI_AGAIN', 'getaddrinfo', "'h' cannot be looked up (EAI_AGAIN)"],
+  ['EAFNOSUPPORT', 'listen', 'listen EAFNOSUPPORT'],
+])('%s is one line that says what to do', (code, syscall, words) => {
+  const explained = explainListenError(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }), settings)
+  expect(explained).toMatchObject({ code: 'invalid-request', message: expect.stringContaining(words) })
+  expect((explained as AppError).message).toMatch(/^.*; .*--(host|port)$/)
+})
+
+test('an error of the operating system is recognized', async () => {
+  // Reserved for documentation, so no machine has it.
+  const host = '192.0.2.1'
+  const error = await new Promise((resolve) => createServer().once('error', resolve).listen(0, host))
+  expect(explainListenError(error, { host, port: 0 })).toBeInstanceOf(AppError)
+})
+
+test('a mistake of ours stays what it is', () => {
+  const mistake = new TypeError('x is not a function')
+  expect(explainListenError(mistake, settings)).toBe(mistake)
+})

@@ -1,0 +1,18 @@
+import { tmpdir } from 'node:os'
+import { afterEach, expect, test, vi } from 'vitest'
+import { runPython } from './python.ts'
+
+afterEach(() => void vi.restoreAllMocks())
+
+test.each(['ESRCH', 'EPERM'])('a process group that answers %s is gone: stopping it is no failure', async (code) => {
+  vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error(`kill ${code}`), { code })
+  })
+  const stopped = new AbortController()
+  const script = 'print(1, flush=True); import time; time.sleep(0.1)'
+  const run = async () => {
+    for await (const _ of runPython(['-c', script], { cwd: tmpdir(), signal: stopped.signal })) stopped.abort()
+  }
+  await expect(run()).rejects.toThrow('aborted')
+  expect(process.kill).toHaveBeenCalled()
+})
