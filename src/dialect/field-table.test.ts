@@ -32,7 +32,10 @@ describe('refuseUnsupported', () => {
 })
 
 test('a key is ignored when no row spells it', () => {
-  expect(listIgnored(indexFields(fields), { seed: 1, count: 1, top_q: 1, constructor: 1 })).toEqual(['top_q', 'constructor'])
+  expect(listIgnored(indexFields(fields), { seed: 1, count: 1, top_q: 1, absent: null, constructor: 1 })).toEqual([
+    'top_q',
+    'constructor',
+  ])
 })
 
 test('a table is rendered with every spelling and what is accepted', () => {

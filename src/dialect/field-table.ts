@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts'
 import { preview } from './preview.ts'
 
 /**
- * How a dialect treats one top-level field of its requests.
+ * How a dialect treats one field of its requests; one that is not at the top has its path as its name.
  * `used`: it changes the reply. `informational`: accepted, and no generated token depends on it. `refused`: a 400 that
  * names it, unless the value is one of `accepts`, which mean the same as leaving it out.
  */
@@ -30,19 +30,22 @@ export function indexFields(fields: readonly Field[]): FieldIndex {
 export function refuseUnsupported(index: FieldIndex, body: object): void {
   for (const [name, value] of Object.entries(body)) {
     const field = index.get(name)
-    if (field?.treatment !== 'refused' || value === null) continue
-    const accepts = field.accepts ?? []
-    if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) continue
-    const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
-    throw new AppError('unsupported-field', `${name} ${preview(value)} is not supported (${field.note}): ${remedy}`, {
-      param: name,
-    })
+    if (field !== undefined) refuseValue(field, name, value)
   }
 }
 
-/** The keys of a body that the table does not know. */
+/** Throws `unsupported-field` when the field is refused with this value; `param` is where the value stands. */
+export function refuseValue(field: Field, param: string, value: unknown): void {
+  if (field.treatment !== 'refused' || value === null) return
+  const accepts = field.accepts ?? []
+  if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return
+  const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
+  throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
+}
+
+/** The keys of a body that the table does not know. A null is the same as none. */
 export function listIgnored(index: FieldIndex, body: object): string[] {
-  return Object.keys(body).filter((key) => !index.has(key))
+  return Object.entries(body).flatMap(([key, value]) => (index.has(key) || value === null ? [] : [key]))
 }
 
 /** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */

@@ -1,10 +1,10 @@
 import { type Field, renderProtocolTable } from './field-table.ts'
-import { chatFields } from './openai-chat/fields.ts'
+import { chatFields, nestedFields } from './openai-chat/fields.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 
 const protocols: readonly Protocol[] = [
-  { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: chatFields },
+  { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedFields] },
 ]
 
 const introduction = `# Protocols
@@ -15,8 +15,10 @@ Every request field that Dragoman knows, and what it does with it. The server re
 - **informational**: accepted; no generated token depends on it.
 - **refused**: HTTP 400 with the field in \`param\`, unless the value shown means the same as leaving it out.
 
-A field that is not listed is accepted and named in the reply's \`x-dragoman-ignored\` header. An explicit \`null\` means the
-same as leaving the field out. Two spellings of one field with different values are refused.
+A field that is not listed is accepted and named in the reply's \`x-dragoman-ignored\` header. So is an unknown field inside a
+message, a content part, a tool call or \`stream_options\`: its path is named once, without indices, such as
+\`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
+with different values are refused.
 `
 
 /** The whole of `docs/protocols.md`. */

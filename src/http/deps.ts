@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { EngineState } from '../core/engine.ts'
 import type { GenerateDeps } from '../core/generate.ts'
-import type { Metrics } from '../metrics.ts'
 import type { HostPolicy } from './hosts.ts'
+import type { Metrics } from './metrics.ts'
 
 /** A model as clients and operators see it. */
 export type ModelSummary = {
@@ -33,6 +33,8 @@ export type ServerDeps = GenerateDeps & {
   readonly heartbeatMs?: number
   /** How long a reader may take nothing of what was sent before it is dropped; 2 minutes unless given. */
   readonly stalledReaderMs?: number
+  /** How long a request may take to arrive whole; 2 minutes unless given. */
+  readonly requestTimeoutMs?: number
   /** The largest body; 32 MiB unless given. */
   readonly bodyLimitBytes?: number
   readonly log: Logger

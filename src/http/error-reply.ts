@@ -24,12 +24,12 @@ export function logFailure(request: FastifyRequest, error: AppError, what: strin
 }
 
 /** Whole seconds, never 0: a client that waits too long is better than one that comes too early. */
-export function toRetryAfterSeconds(retryAfterMs: number): number {
+function toRetryAfterSeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000))
 }
 
 /** Fastify's own failures in our words; anything else that is not ours is `internal`. */
-export function toAppError(thrown: unknown, request: FastifyRequest): AppError {
+function toAppError(thrown: unknown, request: FastifyRequest): AppError {
   if (thrown instanceof AppError || !(thrown instanceof Error)) return AppError.from(thrown)
   const { code, statusCode } = thrown as { code?: unknown; statusCode?: unknown }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {

@@ -28,7 +28,7 @@ export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: 
 }
 
 /** The name in a `Host` header, without port, brackets and final dot, in lower case. */
-export function readHostName(host: string): string {
+function readHostName(host: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(host)?.[1]
   if (bracketed !== undefined) return isIP(bracketed) === 6 ? bracketed : ''
   const bare = isIP(host) === 6 ? host : host.replace(/:\d*$/, '')

@@ -5,6 +5,7 @@ describe('the header x-dragoman-ignored', () => {
   test.each([
     [[], ''],
     [['user', 'top_a'], 'user, top_a'],
+    [['messages[].content[].x'], 'messages[].content[].x'],
     [['a b', 'ü', 'x,y', '100%', '\r\n'], 'a%20b, %C3%BC, x%2Cy, 100%25, %0D%0A'],
     [['\ud800'], '%EF%BF%BD'],
   ])('%j becomes %j', (fields, value) => {

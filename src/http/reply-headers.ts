@@ -12,7 +12,7 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
   decodeMs: 'decode',
 }
 
-/** The value of `x-dragoman-ignored`: field names, percent-encoded where need be; `...` at the end when there are more. */
+/** The value of `x-dragoman-ignored`: field names and paths, percent-encoded where need be; `...` at the end when there are more. */
 export function encodeIgnored(fields: readonly string[]): string {
   let value = ''
   for (const field of fields) {
@@ -34,5 +34,7 @@ export function encodeServerTiming(timings: Timings): string {
 }
 
 function encodeToken(text: string): string {
-  return text.replace(/[^!#$&'*+\-.^_`|~\w]/gu, (char) => Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'))
+  return text.replace(/[^!#$&'*+\-.[\]^_`|~\w]/gu, (char) =>
+    Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'),
+  )
 }

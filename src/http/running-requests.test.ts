@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { RunningRequests } from './running-requests.ts'
 
+function request(complete = true) {
+  return { complete, destroy: vi.fn() }
+}
+
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
@@ -10,19 +14,29 @@ test('without a request it is idle at once', async () => {
 
 test('it is idle when the last request has ended', async () => {
   const running = new RunningRequests()
-  running.enter()
-  running.enter()
+  const [first, second] = [request(), request()]
+  running.enter(first)
+  running.enter(second)
   const idle = running.idleWithin(1000)
-  running.leave()
-  running.leave()
+  running.leave(first)
+  running.leave(second)
   expect(await idle).toBe(true)
   expect(vi.getTimerCount()).toBe(0)
 })
 
 test('it gives up when the time is over', async () => {
   const running = new RunningRequests()
-  running.enter()
+  running.enter(request())
   const idle = running.idleWithin(1000)
   vi.advanceTimersByTime(1000)
   expect(await idle).toBe(false)
+})
+
+test('only a request that has not arrived whole is cut', () => {
+  const running = new RunningRequests()
+  const [whole, half, gone] = [request(), request(false), request(false)]
+  for (const one of [whole, half, gone]) running.enter(one)
+  running.leave(gone)
+  running.cutIncomplete()
+  expect([whole, half, gone].map(({ destroy }) => destroy.mock.calls.length)).toEqual([0, 1, 0])
 })

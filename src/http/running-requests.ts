@@ -1,22 +1,31 @@
-/** Counts the requests that are being answered, and tells when there are none. */
+import type { IncomingMessage } from 'node:http'
+
+type Incoming = Pick<IncomingMessage, 'complete' | 'destroy'>
+
+/** Knows the requests that are being answered, and tells when there are none. */
 export class RunningRequests {
-  #count = 0
+  readonly #running = new Set<Incoming>()
   readonly #waiting = new Set<() => void>()
 
-  enter(): void {
-    this.#count += 1
+  enter(request: Incoming): void {
+    this.#running.add(request)
   }
 
-  leave(): void {
-    this.#count -= 1
-    if (this.#count > 0) return
+  leave(request: Incoming): void {
+    this.#running.delete(request)
+    if (this.#running.size > 0) return
     for (const wake of this.#waiting) wake()
     this.#waiting.clear()
   }
 
+  /** Closes the connections of requests that have not arrived whole: nobody knows when they will. */
+  cutIncomplete(): void {
+    for (const request of this.#running) if (!request.complete) request.destroy()
+  }
+
   /** Whether all requests had ended before the time was over. */
   idleWithin(timeoutMs: number): Promise<boolean> {
-    if (this.#count === 0) return Promise.resolve(true)
+    if (this.#running.size === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
       const wake = () => {
         clearTimeout(timer)

@@ -32,6 +32,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const id = dialect.createId()
     const call = dialect.decode(request.body, id)
     const ignored = encodeIgnored(call.ignored)
+    request.generation = { generationId: id }
     if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
 
     const { raw } = reply
@@ -47,6 +48,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     try {
       const generation = generate(deps, call.request, signal)
       model = generation.model
+      request.generation = { generationId: id, model }
       if (call.stream) {
         outcome = await stream({ generation, call, request, reply })
         // Also when the client left before the first byte: there is nobody to answer.

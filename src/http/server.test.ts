@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
+import { Cancellations } from '../core/cancellations.ts'
 import type { Engine } from '../core/engine.ts'
 import { AppError } from '../core/errors.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
@@ -30,6 +31,10 @@ function create(options: Partial<TestServerOptions> = {}) {
   closers.push(() => server.app.close())
   return server
 }
+
+/** The head of a chat request, and less of its body than it says. */
+const halfRequest =
+  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"model":'
 
 function logged(lines: readonly string[]): Record<string, unknown>[] {
   return lines.map((line) => JSON.parse(line))
@@ -141,6 +146,25 @@ describe('errors', () => {
   })
 })
 
+test.each([true, false])(
+  'the last log line of a generation has the id of its reply and its model (stream: %s)',
+  async (stream) => {
+    const { app, logLines } = create()
+    const { body } = await app.inject({ ...chat, payload: chatBody('hi', { stream }) })
+    const generationId = /"id":"(chatcmpl-[^"]+)"/.exec(body)?.[1]
+    expect(logged(logLines)).toContainEqual(
+      expect.objectContaining({ msg: 'request ended', status: 200, generationId, model: 'org/fake' }),
+    )
+  },
+)
+
+test('the last log line of another request names no generation', async () => {
+  const { app, logLines } = create()
+  await app.inject('/v1/models')
+  const ended = logged(logLines).filter(({ msg }) => msg === 'request ended')
+  expect(ended.map((line) => [line.route, 'generationId' in line])).toEqual([['/v1/models', false]])
+})
+
 test('a refused request is logged without its message, which may quote the prompt', async () => {
   const { app, logLines } = create()
   await app.inject({ ...chat, payload: chatBody('x', { temperature: 'a private word' }) })
@@ -148,11 +172,36 @@ test('a refused request is logged without its message, which may quote the promp
   expect(logLines.join('')).not.toContain('private')
 })
 
-test('connections have no deadline for slow requests, outlive the pools of clients, and send at once', () => {
+test('connections outlive the pools of clients, and send at once', () => {
   const { server } = create().app
-  expect(server.requestTimeout).toBe(0)
+  expect(server.requestTimeout).toBe(120_000)
   expect(server.keepAliveTimeout).toBeGreaterThan(65_000)
   expect(server).toMatchObject({ noDelay: true })
+})
+
+describe('a request that does not arrive in time', () => {
+  test('is told so, and its connection is closed, even if the client keeps its side open', async () => {
+    const { app, listen } = create({ requestTimeoutMs: 100 })
+    const arrived = once(app.server, 'connection')
+    const socket = connect({ port: await listen(), host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8')
+    socket.write(halfRequest)
+    const [accepted] = await arrived
+    const serverSideClosed = Promise.all([once(accepted, 'close'), once(socket, 'end')])
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    await serverSideClosed
+    expect(text).toMatch(/^HTTP\/1\.1 400 .*the request took too long to arrive/s)
+    socket.destroy()
+  })
+
+  test('has nothing to do with how long its reply takes', async () => {
+    const { listen } = create({ requestTimeoutMs: 100 })
+    const port = await listen()
+    const body = chatBody({ chunks: ['a', 'b', 'c'], delayMs: 200 }, { stream: true })
+    expect(await readAll(await receive(sendChat(port, body)))).toContain('[DONE]')
+  })
 })
 
 describe('large bodies', () => {
@@ -373,6 +422,31 @@ describe('shutting down', () => {
     expect(await watched.ended()).toEqual({ aborted: true })
     await drained
     expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="shutting-down"} 1')
+  })
+
+  test('a reply that has ended and is not closed yet is not counted as cancelled again', async () => {
+    const cancellations = new Cancellations()
+    cancellations.open('stopped')
+    cancellations.cancel('stopped', 'client-gone')
+    const watched = watchEngine(fake())
+    const { listen, drain, deps } = create({ engine: watched.engine, cancellations })
+    const request = sendChat(await listen(), chatBody(longReply))
+    await watched.started()
+    await Promise.all([receive(request), drain(1)])
+    expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="shutting-down"} 1')
+  })
+
+  test('a request whose body is not complete does not hold it up', async () => {
+    const { app, listen, drain, deps } = create()
+    const arrived = once(app.server, 'request')
+    const socket = connect(await listen(), '127.0.0.1').resume()
+    const closed = once(socket, 'close')
+    socket.on('error', () => undefined)
+    socket.write(halfRequest)
+    await arrived
+    await drain(60_000)
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
   })
 
   test('connections that only wait for a next request do not hold it up', async () => {

@@ -26,10 +26,23 @@ declare module 'fastify' {
     /** The route's error envelope; OpenAI's unless given. */
     encodeError?: EncodeError
   }
+  interface FastifyRequest {
+    /** What the request generates, for its last log line: the id is the one that the reply carries. */
+    generation: { readonly generationId: string; readonly model?: string } | undefined
+  }
 }
 
 /** Longer than the pools of common clients keep a connection, so that the client closes it and not we under its request. */
 const keepAliveTimeoutMs = 75_000
+/**
+ * Only for receiving: it ends with the last byte of the body, so that it cuts no reply. A client that never sends the rest
+ * does not hold a connection for ever, and the largest body still arrives at 2.3 Mbit/s.
+ */
+const defaultRequestTimeoutMs = 120_000
+/** The part of it in which the headers must arrive; Node's own default. */
+const headersTimeoutMs = 60_000
+/** How often Node looks for requests that take too long to arrive. */
+const requestCheckMs = 30_000
 const defaultBodyLimitBytes = 32 * 1024 * 1024
 /** What is recorded of a reply that its client did not wait for; nginx's number. */
 const clientLeftStatus = 499
@@ -40,8 +53,8 @@ export type Server = {
   /** Does not listen yet. */
   readonly app: FastifyInstance
   /**
-   * Takes no more requests, lets the running ones end for at most `graceMs`, then cancels them. Resolves when every
-   * connection is closed.
+   * Takes no more requests, cuts those that have not arrived whole, lets the running ones end for at most `graceMs`, then
+   * cancels them. Resolves when every connection is closed.
    */
   drain(graceMs: number): Promise<void>
 }
@@ -50,15 +63,21 @@ export type Server = {
 export function createServer(deps: ServerDeps): Server {
   const { log, metrics, cancellations } = deps
   const running = new RunningRequests()
+  const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
   let draining = false
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: (request) => pickRequestId(request.headers['x-request-id']),
     bodyLimit: deps.bodyLimitBytes ?? defaultBodyLimitBytes,
-    requestTimeout: 0,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    http: { noDelay: true },
+    http: {
+      noDelay: true,
+      // Node does not look at the time of the body when that of the headers is longer.
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(requestCheckMs, requestTimeoutMs),
+    },
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
     clientErrorHandler: onClientError,
@@ -69,7 +88,8 @@ export function createServer(deps: ServerDeps): Server {
     },
   })
 
-  const admit = createAdmission(deps)
+  const checkGate = createGate(deps)
+  app.decorateRequest('generation', undefined)
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
     reply.header('x-request-id', request.id)
@@ -77,7 +97,7 @@ export function createServer(deps: ServerDeps): Server {
       reply.header('connection', 'close')
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
-    admit(request)
+    checkGate(request)
     done()
   })
   app.setErrorHandler(sendError)
@@ -99,7 +119,7 @@ export function createServer(deps: ServerDeps): Server {
     const startedMs = deps.now()
     const { url: route = 'unmatched', config } = request.routeOptions
     metrics.requestStarted()
-    running.enter()
+    running.enter(request.raw)
     let status = clientLeftStatus
     reply.raw.once('finish', () => {
       status = reply.raw.statusCode
@@ -108,19 +128,19 @@ export function createServer(deps: ServerDeps): Server {
       metrics.requestEnded(route, status)
       const level = config.scope === 'public' ? 'debug' : 'info'
       request.log[level](
-        { method: request.method, route, status, durationMs: Math.round(deps.now() - startedMs) },
+        { method: request.method, route, status, durationMs: Math.round(deps.now() - startedMs), ...request.generation },
         'request ended',
       )
-      running.leave()
+      running.leave(request.raw)
     })
   }
 
   async function drain(graceMs: number): Promise<void> {
     draining = true
     const closed = app.close()
+    running.cutIncomplete()
     if (!(await running.idleWithin(graceMs))) {
-      metrics.requestsCancelled('shutting-down', cancellations.size)
-      cancellations.cancelAll('shutting-down')
+      metrics.requestsCancelled('shutting-down', cancellations.cancelAll('shutting-down'))
       await running.idleWithin(cancelledGraceMs)
     }
     // What is left are connections that wait for a next request, and readers that do not read.
@@ -132,7 +152,7 @@ export function createServer(deps: ServerDeps): Server {
 }
 
 /** The checks that every request passes before anything of its body is read. */
-function createAdmission(deps: ServerDeps): (request: FastifyRequest) => void {
+function createGate(deps: ServerDeps): (request: FastifyRequest) => void {
   const checkHost = createHostCheck(deps.hosts)
   const authenticate = createAuthenticator(deps.auth.apiKeyHashes)
   return (request) => {

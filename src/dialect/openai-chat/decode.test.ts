@@ -114,6 +114,7 @@ describe('decodeChat', () => {
     [{ logit_bias: { '-1': 1 } }, 'logit_bias["-1"]'],
     [{ xtc_probability: 2 }, 'xtc_probability'],
     [{ dry_multiplier: -1 }, 'dry_multiplier'],
+    [{ dry_base: 0.99 }, 'dry_base'],
     [{ dry_range: -2 }, 'dry_range'],
     [{ dry_sequence_breakers: 'no json' }, 'dry_sequence_breakers'],
     [{ dry_sequence_breakers: '[1]' }, 'dry_sequence_breakers'],
@@ -172,7 +173,7 @@ describe('decodeChat', () => {
   })
 
   test('unknown keys are accepted and listed, wherever the known ones are', () => {
-    expect(decodeChat({ zebra: 1, ...base, seed: 1, 'x-y': null }, 'x').ignored).toEqual(['zebra', 'x-y'])
+    expect(decodeChat({ zebra: 1, ...base, seed: 1, 'x-y': '', absent: null }, 'x').ignored).toEqual(['zebra', 'x-y'])
   })
 
   test('any JSON is decoded or refused with an AppError', () => {

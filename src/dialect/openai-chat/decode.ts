@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
 import { validate } from '../validate.ts'
+import { checkNested } from './check-nested.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeSampling } from './decode-sampling.ts'
 import { chatFields } from './fields.ts'
@@ -22,6 +23,7 @@ export type DecodedChat = {
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const wire = validate(chatRequestSchema, body)
   refuseUnsupported(fieldIndex, wire)
+  const ignoredInside = checkNested(wire)
   const stream = wire.stream ?? false
   const maxOutputTokens = pickSpelling(wire, ['max_completion_tokens', 'max_tokens', 'max_length'])
   return {
@@ -36,7 +38,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     },
     stream,
     includeUsage: decodeIncludeUsage(wire.stream_options, stream),
-    ignored: listIgnored(fieldIndex, wire),
+    ignored: [...listIgnored(fieldIndex, wire), ...ignoredInside],
   }
 }
 

@@ -62,7 +62,7 @@ const openaiFields: readonly Field[] = [
 const usedExtensions: readonly Field[] = [
   { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
   { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0, which is off' },
-  { name: 'dry_base', treatment: 'used', note: 'at least 0; default 1.75' },
+  { name: 'dry_base', treatment: 'used', note: 'at least 1; default 1.75' },
   { name: 'dry_allowed_length', treatment: 'used', note: 'at least 0; default 2' },
   {
     name: 'dry_range',
@@ -184,5 +184,16 @@ const refusedExtensions: readonly Field[] = [
   { name: 'use_beam_search', treatment: 'refused', accepts: [false], note: 'no beam search' },
 ]
 
-/** Every request field of `POST /v1/chat/completions` that Dragoman knows, and what it does with it. */
+/** Fields inside the objects of a body that are refused, by their paths without indices. What else is inside, the schema says. */
+export const nestedFields: readonly Field[] = [
+  {
+    name: 'messages[].prefix',
+    aliases: ['messages[].partial'],
+    treatment: 'refused',
+    accepts: [false],
+    note: 'a reply is always a new message',
+  },
+]
+
+/** Every top-level request field of `POST /v1/chat/completions` that Dragoman knows, and what it does with it. */
 export const chatFields: readonly Field[] = [...openaiFields, ...usedExtensions, ...refusedExtensions]

@@ -30,17 +30,14 @@ const flag = z.boolean().nullish()
 const optionalText = z.string().nullish()
 const nonEmptyText = z.string().min(1)
 
-const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
-const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() })
-const imagePart = z.looseObject({
-  type: z.literal('image_url'),
-  image_url: z.looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() }),
-})
-const audioPart = z.looseObject({
-  type: z.literal('input_audio'),
-  input_audio: z.looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) }),
-})
-const filePart = z.looseObject({ type: z.literal('file') })
+/** Each kind of object inside a body: its keys are what `check-nested.ts` knows there. */
+export const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
+export const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() })
+export const imageUrl = z.looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
+export const imagePart = z.looseObject({ type: z.literal('image_url'), image_url: imageUrl })
+export const inputAudio = z.looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) })
+export const audioPart = z.looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
+export const filePart = z.looseObject({ type: z.literal('file') })
 
 /** One part of a message, as it arrives; every role may hold every kind, and the engine refuses what it cannot read. */
 export type WirePart = z.output<typeof wirePart>
@@ -51,28 +48,30 @@ const content = z.union([z.string(), z.array(wirePart, { error: 'an array of con
 /** OpenAI says text; some clients and servers pass the object that the text stands for. */
 const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())])
 
-const functionCall = z.looseObject({ name: z.string(), arguments: callArguments })
-const toolCall = z.looseObject({ id: z.string(), type: z.string().nullish(), function: functionCall.nullish() })
+export const functionCall = z.looseObject({ name: z.string(), arguments: callArguments })
+export const toolCall = z.looseObject({ id: z.string(), type: z.string().nullish(), function: functionCall.nullish() })
 
-const wireMessage = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: optionalText }),
-  z.looseObject({
-    role: z.literal('assistant'),
-    content: content.nullish(),
-    name: optionalText,
-    refusal: optionalText,
-    reasoning_content: optionalText,
-    reasoning: optionalText,
-    tool_calls: z.array(toolCall).nullish(),
-    function_call: functionCall.nullish(),
-    audio: z.unknown().optional(),
-  }),
-  z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string(), name: optionalText }),
-  z.looseObject({ role: z.literal('function'), content: content.nullable(), name: z.string() }),
-])
+export const promptMessage = z.looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: optionalText })
+export const assistantMessage = z.looseObject({
+  role: z.literal('assistant'),
+  content: content.nullish(),
+  name: optionalText,
+  refusal: optionalText,
+  reasoning_content: optionalText,
+  reasoning: optionalText,
+  tool_calls: z.array(toolCall).nullish(),
+  function_call: functionCall.nullish(),
+  audio: z.unknown().optional(),
+})
+export const toolMessage = z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string(), name: optionalText })
+export const functionMessage = z.looseObject({ role: z.literal('function'), content: content.nullable(), name: z.string() })
+
+const wireMessage = z.discriminatedUnion('role', [promptMessage, assistantMessage, toolMessage, functionMessage])
 
 /** One turn, as it arrives. */
 export type WireMessage = z.output<typeof wireMessage>
+
+export const streamOptions = z.looseObject({ include_usage: flag, include_obfuscation: flag })
 
 const maxTokens = integerFrom(1)
 const maxStops = 16
@@ -110,7 +109,8 @@ export const chatRequestSchema = z.looseObject({
   xtc_probability: between(0, 1),
   xtc_threshold: between(0, 1),
   dry_multiplier: atLeast(0),
-  dry_base: atLeast(0),
+  // llama.cpp takes a base below 1 as an order to switch DRY off.
+  dry_base: atLeast(1),
   dry_allowed_length: integerFrom(0),
   dry_range: integerFrom(-1),
   dry_penalty_last_n: integerFrom(-1),
@@ -125,7 +125,7 @@ export const chatRequestSchema = z.looseObject({
   ban_eos_token: flag,
 
   stream: flag,
-  stream_options: z.looseObject({ include_usage: flag, include_obfuscation: flag }).nullish(),
+  stream_options: streamOptions.nullish(),
 
   metadata: z.record(z.string(), z.string()).nullish(),
   prompt_cache_key: optionalText,

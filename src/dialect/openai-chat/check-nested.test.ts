@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors.ts'
+import { decodeChat } from './decode.ts'
+
+const user = { role: 'user', content: 'hi' }
+const text = { type: 'text', text: 'a' }
+const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '' } }
+
+function ignoredIn(messages: readonly object[], more: object = {}): readonly string[] {
+  return decodeChat({ model: 'm', messages, ...more }, 'x').ignored
+}
+
+describe('unknown fields inside a body', () => {
+  test.each<[object, string]>([
+    [{ ...user, weight: 1 }, 'messages[].weight'],
+    [{ ...user, tool_call_id: 'c' }, 'messages[].tool_call_id'],
+    [{ role: 'tool', tool_call_id: 'c', content: 'a', status: 'ok' }, 'messages[].status'],
+    [{ role: 'user', content: [{ ...text, cache_control: {} }] }, 'messages[].content[].cache_control'],
+    [
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x/y.png', size: 1 } }] },
+      'messages[].content[].image_url.size',
+    ],
+    [
+      { role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav', rate: 1 } }] },
+      'messages[].content[].input_audio.rate',
+    ],
+    [{ role: 'assistant', tool_calls: [{ ...call, index: 0 }] }, 'messages[].tool_calls[].index'],
+    [
+      { role: 'assistant', tool_calls: [{ ...call, function: { ...call.function, strict: true } }] },
+      'messages[].tool_calls[].function.strict',
+    ],
+    [{ role: 'assistant', function_call: { name: 'f', arguments: '', id: 'x' } }, 'messages[].function_call.id'],
+  ])('%j: the path is named, without indices', (message, path) => {
+    expect(ignoredIn([user, message])).toEqual([path])
+  })
+
+  test('each is named once, after those at the top', () => {
+    const parts = { role: 'user', content: [text, { ...text, x: 1 }, { ...text, x: 2 }] }
+    expect(
+      ignoredIn([parts, parts], { y: 1, stream: true, stream_options: { include_usage: true, continuous_usage_stats: true } }),
+    ).toEqual(['y', 'messages[].content[].x', 'stream_options.continuous_usage_stats'])
+  })
+
+  test('a null is the same as none, and what a schema knows is not named', () => {
+    expect(
+      ignoredIn([
+        { ...user, name: 'Ann', tool_calls: null },
+        { role: 'assistant', content: null, refusal: null, reasoning: 'b', reasoning_content: 'b', tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c', content: [text], name: 'f' },
+        { role: 'function', name: 'f', content: 'a' },
+      ]),
+    ).toEqual([])
+  })
+
+  test('what a caller names freely, such as the arguments of a call, is not looked into', () => {
+    const free = { ...call, function: { name: 'f', arguments: { anything: { at: 'all' } } } }
+    expect(ignoredIn([{ role: 'assistant', tool_calls: [free] }], { metadata: { trace: 'a' } })).toEqual([])
+  })
+})
+
+describe('a message that the model shall continue', () => {
+  test.each(['prefix', 'partial'])('%s is refused with its index, and false is not', (name) => {
+    const messages = (value: unknown) => [user, { role: 'assistant', content: 'Sure', [name]: value }]
+    const param = `messages[1].${name}`
+    const message = `${param} true is not supported (a reply is always a new message): leave it out or send false`
+    expect(() => ignoredIn(messages(true))).toThrow(new AppError('unsupported-field', message, { param }))
+    expect(() => ignoredIn(messages(true))).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))
+    expect([false, null].map((value) => ignoredIn(messages(value)))).toEqual([[], []])
+  })
+})
