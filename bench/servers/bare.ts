@@ -8,7 +8,7 @@ const chunks = scriptedChunks(Number(process.argv[2]))
 /** The fake engine lets the event loop turn after as many events. */
 const eventsPerTurn = 64
 const head =
-  '{"id":"chatcmpl-0123456789abcdef01234567","object":"chat.completion.chunk","created":1795246744,"model":"scripted","system_fingerprint":"dragoman-0.1.0","choices":['
+  '{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1795246744,"model":"scripted","system_fingerprint":"dragoman-0.1.0","choices":['
 const frame = (choice: object) => `data: ${head}${JSON.stringify(choice)}]}\n\n`
 const delta = (fields: object) => frame({ index: 0, delta: fields, logprobs: null, finish_reason: null })
 const frames = [
@@ -18,7 +18,7 @@ const frames = [
   'data: [DONE]\n\n',
 ]
 const whole = JSON.stringify({
-  id: 'chatcmpl-0123456789abcdef01234567',
+  id: 'chatcmpl-0123456789abcdef0123456789abcdef',
   object: 'chat.completion',
   created: 1_795_246_744,
   model: 'scripted',
@@ -26,7 +26,13 @@ const whole = JSON.stringify({
   choices: [
     { index: 0, message: { role: 'assistant', content: chunks[0], refusal: null }, logprobs: null, finish_reason: 'stop' },
   ],
-  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  usage: {
+    prompt_tokens: 1,
+    completion_tokens: 1,
+    total_tokens: 2,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  },
 })
 
 const server = createServer((request, response) => {

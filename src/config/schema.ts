@@ -108,7 +108,7 @@ const server = z
       .array(z.string().min(1))
       .min(1)
       .exactOptional()
-      .describe('Keys that clients must send as bearer token; absent: no key is asked for.'),
+      .describe('Keys that clients must send as bearer token; absent: none is asked for on loopback, and elsewhere one is made.'),
     allowedHosts: z
       .array(z.string().min(1))
       .default([])
@@ -149,11 +149,8 @@ export const configSchema = z.strictObject({
 })
 
 export type Config = z.output<typeof configSchema>
-export type ServerConfig = Config['server']
-export type LogLevel = Config['log']['level']
 export type ModelConfig = Config['models'][number]
 export type LlamaModelConfig = Extract<ModelConfig, { engine: 'llama' }>
-export type FakeModelConfig = Extract<ModelConfig, { engine: 'fake' }>
 
 /** The JSON Schema of the configuration file as people write it, for editors. */
 export function configJsonSchema(): z.core.JSONSchema.BaseSchema {

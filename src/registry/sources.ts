@@ -17,7 +17,7 @@ export type Source =
   | { readonly type: 'wheel'; readonly name: string; readonly version: string; readonly member: string }
 
 /** The forms that `parseSource` knows, for messages and help texts. */
-export const sourceForms =
+const sourceForms =
   './model.gguf, hf:OWNER/REPO/FILE.gguf[@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
 
 /** Whether what was typed is where a model file is, rather than a model's name. `parseSource` may still refuse it. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Prompt } from '../../core/request.ts'
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
-export const loadOptionsSchema = z.object({
+const loadOptionsSchema = z.object({
   modelPath: z.string(),
   contextLength: z.int().positive().optional(),
   slots: z.int().positive(),
@@ -16,7 +16,7 @@ export const loadOptionsSchema = z.object({
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
 /** Sampling with every default filled in: what the worker does is exactly what this says. */
-export const samplingSchema = z.object({
+const samplingSchema = z.object({
   temperature: z.number().nonnegative(),
   topP: z.number(),
   topK: z.int().nonnegative(),
