@@ -41,6 +41,8 @@ async function answer({ server, model }: Target, prompt: string): Promise<number
   const controller = new AbortController()
   const interrupt = () => controller.abort()
   process.once('SIGINT', interrupt)
+  // Such as `dragoman run … | head`: nobody reads on.
+  process.stdout.on('error', interrupt)
   try {
     await stream({ server, model, messages: [{ role: 'user', content: prompt }] }, controller.signal)
   } finally {

@@ -105,7 +105,7 @@ const server = z
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
     apiKeys: z
-      .array(z.string().min(1))
+      .array(z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, as headers carry it'))
       .min(1)
       .exactOptional()
       .describe('Keys that clients must send as bearer token; absent: none is asked for on loopback, and elsewhere one is made.'),

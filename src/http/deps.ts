@@ -31,7 +31,7 @@ export type ServerDeps = GenerateDeps & {
   readonly hosts: HostPolicy
   /** How long a stream may be silent before a sign of life is sent; 10 s unless given. */
   readonly heartbeatMs?: number
-  /** How long a reader may take nothing of what was sent before it is dropped; 2 minutes unless given. */
+  /** How long a reader may take nothing of what was sent before it is dropped; 30 minutes unless given. */
   readonly stalledReaderMs?: number
   /** How long a request may take to arrive whole; 2 minutes unless given. */
   readonly requestTimeoutMs?: number

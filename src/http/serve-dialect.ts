@@ -13,7 +13,8 @@ import { SseWriter } from './sse.ts'
 type Measured = { readonly usage: Usage; readonly timings: Timings }
 
 const defaultHeartbeatMs = 10_000
-const defaultStalledReaderMs = 120_000
+/** Long: a reader of 1 KB/s empties the system's buffers so slowly that Node sees nothing of it for many minutes. */
+const defaultStalledReaderMs = 1_800_000
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -58,7 +58,7 @@ describe('an unknown name', () => {
       expect.objectContaining({
         code: 'model-not-found',
         param: 'model',
-        message: "model 'gpt-5' not found; loaded: qwen3-8b, smollm2",
+        message: "model 'gpt-5' not found; there is: qwen3-8b, smollm2",
       }),
     )
   })

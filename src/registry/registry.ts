@@ -32,7 +32,7 @@ function notFound(models: readonly ModelNames[], name: string): AppError {
   const names = [...ids, ...models.flatMap(({ aliases }) => aliases.filter((alias) => !alias.includes('*')))]
   const nearest = nearestName(name, names)
   const quoted = name.length > longestQuote ? `${name.slice(0, longestQuote)}…` : name
-  const loaded = ids.length === 0 ? 'no model is loaded' : `loaded: ${ids.join(', ')}`
+  const there = ids.length === 0 ? 'there are no models' : `there is: ${ids.join(', ')}`
   const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
-  return new AppError('model-not-found', `model '${quoted}' not found; ${loaded}${hint}`, { param: 'model' })
+  return new AppError('model-not-found', `model '${quoted}' not found; ${there}${hint}`, { param: 'model' })
 }

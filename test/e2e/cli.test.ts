@@ -216,6 +216,14 @@ describe('dragoman run', () => {
     expect(running.out()).not.toContain('h')
   })
 
+  test('ends quietly when nobody reads on', async () => {
+    const running = start(['run', 'scripted', '{"chunks":["a","b","c","d","e","f"],"delayMs":200}', '--config', config])
+    await until(() => running.out().includes('a'), 30_000)
+    running.child.stdout?.destroy()
+    await running.ended
+    expect(running.err()).not.toContain('EPIPE')
+  })
+
   test('an unknown model is one clear line', async () => {
     const result = await run(['run', 'nonesuch', 'hi', '--config', config])
     expect(result).toMatchObject({ code: 1, err: expect.stringContaining("model 'nonesuch' not found") })

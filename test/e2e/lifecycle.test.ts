@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../support/app.ts'
 import { randomModel } from '../support/models.ts'
@@ -75,6 +76,23 @@ describe('a client that hangs up', () => {
     stream.hangUp()
     await until(async () => (await busy('one')) === 0, slotFreeMs)
   })
+})
+
+test('a client that hangs up with a second request on its way frees both slots', async () => {
+  const { port } = new URL(app.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  for (const model of ['one', 'two']) {
+    const body = JSON.stringify(endless(model))
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`
+    socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)
+  }
+  socket.resume()
+  await until(async () => (await busy('one')) === 1 && (await busy('two')) === 1)
+  socket.destroy()
+  await until(async () => (await busy('one')) === 0 && (await busy('two')) === 0, slotFreeMs)
+  // The one that asks.
+  await until(async () => (await app.metric('dragoman_requests_in_flight')) === 1, 1000)
 })
 
 describe('a worker that is killed', () => {

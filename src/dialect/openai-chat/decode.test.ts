@@ -54,6 +54,7 @@ describe('decodeChat', () => {
     [{ seed: -1 }, { seed: 4294967295 }],
     [{ seed: Number.MAX_SAFE_INTEGER }, { seed: 4294967295 }],
     [{ seed: 4294967296 }, { seed: 0 }],
+    [{ seed: 2 ** 60 + 2 ** 10 }, { seed: 1024 }],
     [{ repeat_penalty: 1.1 }, { repetitionPenalty: 1.1 }],
     [{ rep_pen: 1.1, repetition_penalty: 1.1 }, { repetitionPenalty: 1.1 }],
     [
@@ -104,7 +105,6 @@ describe('decodeChat', () => {
     [{ top_k: 1.5 }, 'top_k'],
     [{ min_p: -0.1 }, 'min_p'],
     [{ seed: 1.5 }, 'seed'],
-    [{ seed: 2 ** 60 }, 'seed'],
     [{ repetition_penalty: 0 }, 'repetition_penalty'],
     [{ rep_pen: -1 }, 'rep_pen'],
     [{ presence_penalty: 2.5 }, 'presence_penalty'],

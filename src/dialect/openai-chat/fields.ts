@@ -33,7 +33,7 @@ const openaiFields: readonly Field[] = [
   { name: 'reasoning_effort', treatment: 'refused', note: 'reasoning control is not available yet' },
   { name: 'response_format', treatment: 'refused', accepts: [{ type: 'text' }], note: 'constrained output is not available yet' },
   { name: 'safety_identifier', treatment: 'informational', note: "names the caller's end user" },
-  { name: 'seed', treatment: 'used', note: 'any integer, taken modulo 2^32' },
+  { name: 'seed', treatment: 'used', note: 'any integer, taken modulo 2^32; 2^32-1 counts as 2^32-2' },
   { name: 'service_tier', treatment: 'informational', note: 'there is one tier' },
   {
     name: 'stop',

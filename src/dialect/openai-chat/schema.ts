@@ -97,7 +97,8 @@ export const chatRequestSchema = z.looseObject({
   top_p: between(0, 1),
   top_k: integerFrom(-1),
   min_p: between(0, 1),
-  seed: z.int({ error: 'an integer' }).nullish(),
+  // Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.
+  seed: z.number({ error: 'an integer' }).refine(Number.isInteger, { error: 'an integer' }).nullish(),
   repetition_penalty: above(0),
   rep_pen: above(0),
   repeat_penalty: above(0),

@@ -48,7 +48,7 @@ export async function decode(
   if (control.cancelled()) return done('cancelled', 0)
 
   // Bytes of a character that the output ends inside of are not text, and are left out.
-  const text = new TextDecoder()
+  const text = new TextDecoder('utf-8', { ignoreBOM: true })
   const stops = new StopStrings(command.stop)
   const send = (piece: string) => {
     if (piece !== '') report({ type: 'text', id, text: piece })

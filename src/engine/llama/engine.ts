@@ -144,6 +144,7 @@ export class LlamaEngine implements Engine {
             break
           }
           case 'log':
+          case 'pong':
           case 'loading':
           case 'ready':
           case 'load-failed':

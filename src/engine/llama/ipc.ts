@@ -61,6 +61,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     sampling: samplingSchema,
   }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
+  /** Asks whether the worker is alive; answered by `pong` at once. */
+  z.object({ type: z.literal('ping') }),
   /** Generation of one request stands still while its reader is behind. */
   z.object({ type: z.enum(['pause', 'resume']), id: z.string() }),
 ])
@@ -84,6 +86,7 @@ export type Failure = z.infer<typeof failureSchema>
 /** Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `run` ends with `done` or `failed`. */
 export const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('log'), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string() }),
+  z.object({ type: z.literal('pong') }),
   z.object({ type: z.literal('loading'), progress: z.number() }),
   z.object({ type: z.literal('ready'), contextLength: z.int(), vocabularySize: z.int(), description: z.string() }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
 import { AppError } from '../../core/errors.ts'
@@ -27,6 +28,7 @@ type Observer = { onProgress(progress: number): void; onLog(level: LlamaLogLevel
 
 /** Loads the model file and makes one context with a sequence for each slot. Throws with llama.cpp's own words. */
 export async function loadModel(options: LoadOptions, { onProgress, onLog }: Observer): Promise<WorkerModel> {
+  await requireGguf(options.modelPath)
   const llama = await getLlama({
     gpu: 'auto',
     build: 'never',
@@ -57,6 +59,17 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
   })
   const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))
   return { model, context, slots, vocabulary: readVocabulary(model), template: lazyTemplate(model, options.chatTemplate) }
+}
+
+/** llama.cpp's own words for a file of another kind help nobody. */
+async function requireGguf(path: string): Promise<void> {
+  const file = await open(path)
+  try {
+    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0)
+    if (buffer.toString('latin1') !== 'GGUF') throw new Error(`${path} is not a GGUF file`)
+  } finally {
+    await file.close()
+  }
 }
 
 function lazyTemplate(model: LlamaModel, override: string | undefined): () => ChatTemplate {

@@ -1,7 +1,7 @@
 /** How long one step of reading a prompt should take, so that a cancelled request frees its slot soon. */
-const stepMs = 80
+const stepMs = 60
 const smallestChunk = 16
-const firstChunk = 64
+const firstChunk = 32
 
 /**
  * Chooses how much of a prompt is computed in one step. llama.cpp cannot stop inside a step, so the step's length is the

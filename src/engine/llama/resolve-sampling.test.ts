@@ -20,6 +20,12 @@ describe('resolveSampling', () => {
     expect(resolveSampling({ temperature: 0, minP: 0 }, model)).toMatchObject({ temperature: 0, topK: 7, minP: 0 })
   })
 
+  test('numbers beyond 32 bits mean the largest there is, not what is left of their bits', () => {
+    const dry = { multiplier: 1, base: 1.75, allowedLength: 1e12, range: 1e12, sequenceBreakers: [] }
+    const resolved = resolveSampling({ topK: 2 ** 32 + 1, dry }, {})
+    expect(resolved).toMatchObject({ topK: 2 ** 31 - 1, dry: { allowedLength: 2 ** 31 - 1, range: 2 ** 31 - 1 } })
+  })
+
   test('a missing seed is different each time', () => {
     expect(new Set(Array.from({ length: 20 }, () => resolveSampling({}, {}).seed)).size).toBeGreaterThan(15)
   })

@@ -6,6 +6,8 @@ import type { ResolvedSampling } from './ipc.ts'
 const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
 /** llama.cpp takes this seed for "any" (LLAMA_DEFAULT_SEED): the seeds below it are what they say. */
 const anySeed = 2 ** 32 - 1
+/** The native side reads 32 bits: a larger number would come out as another. */
+const largestInt = 2 ** 31 - 1
 
 /** Fills every gap, so that the worker needs no defaults of its own. A missing seed is random, never the clock. */
 export function resolveSampling(request: Sampling, model: Sampling): ResolvedSampling {
@@ -14,7 +16,7 @@ export function resolveSampling(request: Sampling, model: Sampling): ResolvedSam
   return {
     temperature,
     topP,
-    topK,
+    topK: Math.min(topK, largestInt),
     minP,
     seed: Math.min(merged.seed ?? randomInt(anySeed), anySeed - 1),
     repetitionPenalty: repetitionPenalty ?? 1,
@@ -22,6 +24,11 @@ export function resolveSampling(request: Sampling, model: Sampling): ResolvedSam
     frequencyPenalty: frequencyPenalty ?? 0,
     logitBias: [...(merged.logitBias ?? [])],
     xtc,
-    dry: dry && { ...dry, sequenceBreakers: [...dry.sequenceBreakers] },
+    dry: dry && {
+      ...dry,
+      allowedLength: Math.min(dry.allowedLength, largestInt),
+      range: Math.min(dry.range, largestInt),
+      sequenceBreakers: [...dry.sequenceBreakers],
+    },
   }
 }

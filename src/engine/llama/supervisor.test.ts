@@ -207,6 +207,18 @@ describe('Supervisor', () => {
     expect(started).toHaveLength(2)
   })
 
+  test('a worker that answers nothing for a minute counts as crashed; one that answers goes on', async () => {
+    await load()
+    for (let minute = 0; minute < 3; minute++) {
+      await vi.advanceTimersByTimeAsync(50_000)
+      workers.last.handlers.onReport({ type: 'pong' })
+    }
+    expect(workers.last.commands.filter(({ type }) => type === 'ping').length).toBeGreaterThan(10)
+    expect(supervisor.state).toEqual({ type: 'ready' })
+    await vi.advanceTimersByTimeAsync(75_000)
+    expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('60 seconds') }])
+  })
+
   test('without a worker there is nothing to send to', () => {
     expect(() => supervisor.send({ type: 'cancel', id: 'r' })).toThrow(expect.objectContaining({ code: 'engine-failed' }))
     expect(() => supervisor.steer({ type: 'cancel', id: 'r' })).not.toThrow()

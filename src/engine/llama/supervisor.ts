@@ -28,6 +28,9 @@ type Waiter = { resolve(): void; reject(error: unknown): void }
 
 const firstBackoffMs = 100
 const longestBackoffMs = 30_000
+const pingEveryMs = 10_000
+/** A worker's event loop is never busy for more than a second or two: its computing happens beside it. */
+const silentForMs = 60_000
 /** A worker that served this long before it crashed starts its back-off anew. */
 const stableAfterMs = 60_000
 
@@ -55,6 +58,8 @@ export class Supervisor {
   #readySinceMs = 0
   #notBeforeMs = 0
   #timer: NodeJS.Timeout | undefined
+  #pinger: NodeJS.Timeout | undefined
+  #heardMs = 0
 
   constructor(options: SupervisorOptions) {
     this.#options = options
@@ -120,6 +125,7 @@ export class Supervisor {
   /** Ends the worker, or the start of one. Resolves when every process of ours is gone. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer)
+    clearInterval(this.#pinger)
     const reason = new AppError('shutting-down', `model '${this.#options.model}' is being unloaded`)
     this.#attempt.abort(reason)
     this.#state = { type: 'draining' }
@@ -153,7 +159,10 @@ export class Supervisor {
 
   #onReport(worker: WorkerProcess, report: Report): void {
     if (worker !== this.#worker) return
+    this.#heardMs = Date.now()
     switch (report.type) {
+      case 'pong':
+        break
       case 'loading':
         if (this.#state.type === 'loading') this.#state = { type: 'loading', progress: report.progress }
         break
@@ -167,6 +176,7 @@ export class Supervisor {
           description: report.description,
         }
         this.#options.log.info({ model: this.#options.model, pid: worker.pid, ...this.#loaded }, 'model is ready')
+        this.#watch(worker)
         this.#settle((waiter) => waiter.resolve())
         break
       case 'load-failed':
@@ -187,9 +197,22 @@ export class Supervisor {
     }
   }
 
+  /** Notices a worker that is alive and answers nothing any more: stopped from outside, or lost in native code. */
+  #watch(worker: WorkerProcess): void {
+    this.#heardMs = Date.now()
+    clearInterval(this.#pinger)
+    this.#pinger = setInterval(() => {
+      if (Date.now() - this.#heardMs > silentForMs) this.abandon(`it did not answer for ${silentForMs / 1000} seconds`)
+      else worker.send({ type: 'ping' })
+    }, pingEveryMs)
+    // A server that has nothing else to do may end.
+    this.#pinger.unref()
+  }
+
   #onExit(worker: WorkerProcess, exit: WorkerExit): void {
     if (worker !== this.#worker) return
     this.#worker = undefined
+    clearInterval(this.#pinger)
     const { model, log, onExit } = this.#options
     const wasReady = this.#state.type === 'ready'
     onExit(new AppError('engine-failed', `the process that runs model '${model}' ended (${exit.description}); try again`))

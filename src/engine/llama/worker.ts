@@ -127,6 +127,9 @@ process.on('message', (message) => {
     case 'run':
       void run(command)
       break
+    case 'ping':
+      report({ type: 'pong' })
+      break
     case 'cancel':
     case 'pause':
     case 'resume':
