@@ -108,7 +108,7 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
-    process.stdout.write('\n')
+    if (text !== '') process.stdout.write('\n')
   }
   if (finishReason === 'length') console.error('(cut off: the token limit or the context was reached)')
   return text

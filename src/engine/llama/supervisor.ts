@@ -2,6 +2,7 @@ import type { EngineState } from '../../core/engine.ts'
 import { AppError, messageOf } from '../../core/errors.ts'
 import type { Command, LoadOptions, Report } from './ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerProcess } from './process.ts'
+import { Waiters } from './waiters.ts'
 
 /** The little that a supervisor says to the log. */
 export type SupervisorLog = {
@@ -24,8 +25,6 @@ export type SupervisorOptions = {
 
 export type LoadedModel = { readonly contextLength: number; readonly vocabularySize: number; readonly description: string }
 
-type Waiter = { resolve(): void; reject(error: unknown): void }
-
 const firstBackoffMs = 100
 const longestBackoffMs = 30_000
 const pingEveryMs = 10_000
@@ -45,7 +44,7 @@ export function backoffMs(failures: number): number {
  */
 export class Supervisor {
   readonly #options: SupervisorOptions
-  readonly #waiters = new Set<Waiter>()
+  readonly #waiters = new Waiters()
   /** Ends the start that is under way. */
   #attempt = new AbortController()
   /** What must be over before everything of ours is gone: the start under way, a worker that is being ended. */
@@ -97,7 +96,7 @@ export class Supervisor {
       case 'loading':
         break
     }
-    if (this.#state.type !== 'ready') await this.#wait(signal)
+    if (this.#state.type !== 'ready') await this.#waiters.wait(signal)
     return this.#loaded as LoadedModel
   }
 
@@ -129,7 +128,7 @@ export class Supervisor {
     const reason = new AppError('shutting-down', `model '${this.#options.model}' is being unloaded`)
     this.#attempt.abort(reason)
     this.#state = { type: 'draining' }
-    this.#settle((waiter) => waiter.reject(reason))
+    this.#waiters.fail(reason)
     await Promise.all([this.#worker?.kill(), this.#starting, this.#ending])
     this.#state = { type: 'stopped' }
   }
@@ -177,7 +176,7 @@ export class Supervisor {
         }
         this.#options.log.info({ model: this.#options.model, pid: worker.pid, ...this.#loaded }, 'model is ready')
         this.#watch(worker)
-        this.#settle((waiter) => waiter.resolve())
+        this.#waiters.release()
         break
       case 'load-failed':
         this.#worker = undefined
@@ -238,39 +237,12 @@ export class Supervisor {
     this.#notBeforeMs = Date.now() + backoffMs(this.#failures)
     this.#state = { type: 'failed', reason }
     this.#options.log.warn({ model: this.#options.model, reason }, 'model could not be loaded')
-    this.#settle((waiter) => waiter.reject(this.#unavailable(reason, cause)))
+    this.#waiters.fail(this.#unavailable(reason, cause))
   }
 
   #unavailable(reason: string, cause?: unknown): AppError {
     const retryAfterMs = Math.max(0, this.#notBeforeMs - Date.now())
     const message = `model '${this.#options.model}' could not be loaded: ${reason}`
     return new AppError('model-unavailable', message, { retryAfterMs, cause })
-  }
-
-  #wait(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiters.delete(waiter)
-        reject(signal.reason)
-      }
-      const waiter: Waiter = {
-        resolve: () => {
-          signal.removeEventListener('abort', leave)
-          resolve()
-        },
-        reject: (error) => {
-          signal.removeEventListener('abort', leave)
-          reject(error)
-        },
-      }
-      signal.addEventListener('abort', leave, { once: true })
-      this.#waiters.add(waiter)
-    })
-  }
-
-  #settle(how: (waiter: Waiter) => void): void {
-    const waiters = [...this.#waiters]
-    this.#waiters.clear()
-    for (const waiter of waiters) how(waiter)
   }
 }

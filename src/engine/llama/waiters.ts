@@ -1,0 +1,44 @@
+type Waiter = { resolve(): void; reject(error: unknown): void }
+
+/** Those who wait for the same thing; each may leave by itself. */
+export class Waiters {
+  readonly #waiting = new Set<Waiter>()
+
+  /** Resolves at the next `release`; rejects at the next `fail`, or with the signal's reason when it is aborted first. */
+  wait(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.delete(waiter)
+        reject(signal.reason)
+      }
+      const stay = () => signal.removeEventListener('abort', leave)
+      const waiter: Waiter = {
+        resolve: () => {
+          stay()
+          resolve()
+        },
+        reject: (error) => {
+          stay()
+          reject(error)
+        },
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      this.#waiting.add(waiter)
+    })
+  }
+
+  release(): void {
+    for (const waiter of this.#take()) waiter.resolve()
+  }
+
+  fail(error: unknown): void {
+    for (const waiter of this.#take()) waiter.reject(error)
+  }
+
+  /** Everyone who waits now: whoever comes while they are told waits for the next time. */
+  #take(): Waiter[] {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    return waiting
+  }
+}
