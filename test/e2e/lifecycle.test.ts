@@ -98,7 +98,7 @@ test('a client that hangs up with a second request on its way frees both slots',
 describe('a worker that is killed', () => {
   const pidOf = (model: string) => {
     const ready = app.logLines().filter((line) => line.msg === 'model is ready' && 'model' in line && line.model === model)
-    return (ready.at(-1) as unknown as { pid: number }).pid
+    return (ready.at(-1) as unknown as { workerPid: number }).workerPid
   }
 
   test('ends its streams with the content so far and one error, and comes back; other models go on', async () => {

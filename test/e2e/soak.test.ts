@@ -19,8 +19,8 @@ afterAll(() => app.close())
 /** Resident memory of the model's worker, in bytes; 0 where only Linux tells it. */
 async function workerBytes(): Promise<number> {
   if (process.platform !== 'linux') return 0
-  const ready = app.logLines().find((line) => line.msg === 'model is ready') as unknown as { pid: number }
-  const status = await readFile(`/proc/${ready.pid}/status`, 'utf8')
+  const ready = app.logLines().find((line) => line.msg === 'model is ready') as unknown as { workerPid: number }
+  const status = await readFile(`/proc/${ready.workerPid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024
 }
 

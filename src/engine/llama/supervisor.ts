@@ -174,7 +174,7 @@ export class Supervisor {
           vocabularySize: report.vocabularySize,
           description: report.description,
         }
-        this.#options.log.info({ model: this.#options.model, pid: worker.pid, ...this.#loaded }, 'model is ready')
+        this.#options.log.info({ model: this.#options.model, workerPid: worker.pid, ...this.#loaded }, 'model is ready')
         this.#watch(worker)
         this.#waiters.release()
         break
