@@ -129,6 +129,11 @@ describe('a worker that is killed', () => {
     await until(async () => (await busy('one')) === 0)
   })
 
+  test('a request that comes before anybody has noticed is answered after the restart', async () => {
+    process.kill(pidOf('two'), 'SIGKILL')
+    expect(await finishes('two')).toBe(200)
+  })
+
   test('a request that comes while it restarts is answered after the restart', async () => {
     process.kill(pidOf('two'), 'SIGKILL')
     await until(async () => ((await (await fetch(`${app.url}/v1/models/two`)).json()) as { state: string }).state !== 'ready')

@@ -30,6 +30,8 @@ export class LlamaEngine implements Engine {
   readonly #sampling: Sampling
   readonly #prepareTimeoutMs: number
   readonly #supervisor: Supervisor
+  /** The failure that all requests of the last worker got, if that worker was ended by somebody else. */
+  #endedFromOutside: AppError | undefined
   /** One per message exchange with the worker: a `prepare` or a `run`. */
   readonly #inboxes = new Map<string, Inbox>()
 
@@ -43,7 +45,8 @@ export class LlamaEngine implements Engine {
       spawn,
       log,
       onReport: (report) => this.#onReport(report),
-      onExit: (error) => {
+      onExit: (error, exit) => {
+        this.#endedFromOutside = exit.fromOutside ? error : undefined
         for (const inbox of this.#inboxes.values()) inbox.fail(error)
       },
     })
@@ -66,7 +69,15 @@ export class LlamaEngine implements Engine {
     refuseMedia(request, this.#id)
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
-    const prompt = await orAborted(this.#preparePrompt(request), signal)
+    const prompt = await orAborted(
+      this.#preparePrompt(request).catch(async (error: unknown) => {
+        // Not this prompt's doing, and nothing was answered yet: once more, on the next worker.
+        if (error !== this.#endedFromOutside) throw error
+        await this.#supervisor.ensureReady(signal)
+        return this.#preparePrompt(request)
+      }),
+      signal,
+    )
     return { inputTokens: prompt.tokens.length, run: (runSignal) => this.#run(request, prompt, runSignal) }
   }
 

@@ -5,8 +5,14 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { type Command, type Report, reportSchema } from './ipc.ts'
 
-/** How a worker ended, in words for an error message, such as `killed by SIGKILL`. */
-export type WorkerExit = { readonly description: string; readonly lastLines: readonly string[] }
+/** How a worker ended. */
+export type WorkerExit = {
+  /** In words for an error message, such as `killed by SIGKILL`. */
+  readonly description: string
+  readonly lastLines: readonly string[]
+  /** Somebody else ended it (an operator, the system when memory ran out): nothing that it was doing was the reason. */
+  readonly fromOutside: boolean
+}
 
 /** A running worker. It dies with its parent: a closed channel ends it. */
 export type WorkerProcess = {
@@ -27,6 +33,8 @@ export type WorkerHandlers = {
 export type SpawnWorker = (handlers: WorkerHandlers) => WorkerProcess
 
 const keptLines = 20
+/** What a crash is not told by; a fault of native code is SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
+const outsideSignals = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 /** What a worker has no business knowing. */
 const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 
@@ -59,10 +67,12 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
     child.on('error', (error) => {
       // Also a message or a signal that could not be sent; that a process is gone is told by its exit alone.
       onOutput(error.message)
-      if (child.pid === undefined) resolve({ description: `could not be started: ${error.message}`, lastLines })
+      if (child.pid === undefined)
+        resolve({ description: `could not be started: ${error.message}`, lastLines, fromOutside: false })
     })
     child.once('exit', (code, signal) => {
-      resolve({ description: signal === null ? `exited with code ${code}` : `killed by ${signal}`, lastLines })
+      const description = signal === null ? `exited with code ${code}` : `killed by ${signal}`
+      resolve({ description, lastLines, fromOutside: signal !== null && outsideSignals.has(signal) })
     })
   })
   return {

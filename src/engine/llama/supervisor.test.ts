@@ -18,7 +18,8 @@ class FakeWorkers {
     const exited = new Promise<WorkerExit>((resolve) => {
       end = resolve
     })
-    const exit = ({ description = 'killed by SIGKILL', lastLines = [] }: Partial<WorkerExit>) => end({ description, lastLines })
+    const exit = ({ description = 'killed by SIGKILL', lastLines = [], fromOutside = true }: Partial<WorkerExit>) =>
+      end({ description, lastLines, fromOutside })
     this.started.push({ handlers, commands, exit })
     return {
       pid: this.started.length,

@@ -20,7 +20,7 @@ export type SupervisorOptions = {
   /** Reports about requests. */
   readonly onReport: (report: Report) => void
   /** The worker is gone: every request that it had has failed with this. */
-  readonly onExit: (error: AppError) => void
+  readonly onExit: (error: AppError, exit: WorkerExit) => void
 }
 
 export type LoadedModel = { readonly contextLength: number; readonly vocabularySize: number; readonly description: string }
@@ -118,7 +118,7 @@ export class Supervisor {
     const worker = this.#worker
     if (worker === undefined) return
     this.#ending = worker.kill()
-    this.#onExit(worker, { description: reason, lastLines: [] })
+    this.#onExit(worker, { description: reason, lastLines: [], fromOutside: false })
   }
 
   /** Ends the worker, or the start of one. Resolves when every process of ours is gone. */
@@ -214,7 +214,8 @@ export class Supervisor {
     clearInterval(this.#pinger)
     const { model, log, onExit } = this.#options
     const wasReady = this.#state.type === 'ready'
-    onExit(new AppError('engine-failed', `the process that runs model '${model}' ended (${exit.description}); try again`))
+    const message = `the process that runs model '${model}' ended (${exit.description}); try again`
+    onExit(new AppError('engine-failed', message), exit)
     if (this.#state.type === 'draining') return
     if (!wasReady) {
       const lastLine = exit.lastLines.at(-1)
