@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PrefillPacer, promptChunks } from './prefill.ts'
+import { PrefillPacer, promptChunks, warmUp } from './prefill.ts'
 
 /** Reads a prompt on a machine that computes `tokensPerMs`. */
 async function chunkSizes(length: number, tokensPerMs: number, readers = 1): Promise<number[]> {
@@ -38,6 +38,17 @@ describe('reading a prompt in steps', () => {
     const alone = await chunkSizes(5000, 2)
     const four = await chunkSizes(5000, 2, 4)
     expect(four.at(-2)).toBeLessThan((alone.at(-2) ?? 0) / 2)
+  })
+
+  test('a warm-up tells the first prompt how fast the model is, not how slow its disk', async () => {
+    let nowMs = 0
+    const pacer = new PrefillPacer({ largestChunk: 512, now: () => nowMs })
+    const tookMs = [5000, 16]
+    const compute = async () => {
+      nowMs += tookMs.shift() ?? 0
+    }
+    await warmUp(compute, pacer)
+    expect(pacer.chunkSize).toBe(60)
   })
 
   test('an empty prompt has no steps', async () => {

@@ -2,6 +2,8 @@
 const stepMs = 60
 const smallestChunk = 16
 const firstChunk = 32
+/** The first step of a fresh model reads its weights from disk; the second shows how fast it is. */
+const warmUpSteps = 2
 
 /**
  * Chooses how much of a prompt is computed in one step. llama.cpp cannot stop inside a step, so the step's length is the
@@ -56,5 +58,14 @@ export async function* promptChunks<T>(tokens: readonly T[], pacer: PrefillPacer
     }
   } finally {
     pacer.leave()
+  }
+}
+
+/** Computes a few tokens for nobody, so that the first prompt is read in steps of the right size, by a model in memory. */
+export async function warmUp(compute: (tokens: number) => Promise<void>, pacer: PrefillPacer): Promise<void> {
+  for (let step = 0; step < warmUpSteps; step++) {
+    const finished = pacer.measure(smallestChunk)
+    await compute(smallestChunk)
+    if (step > 0) finished()
   }
 }

@@ -2,7 +2,7 @@ import { AppError, messageOf } from '../../core/errors.ts'
 import { decode } from './decode.ts'
 import { type Command, commandSchema, type Report } from './ipc.ts'
 import { loadModel, type WorkerModel } from './model.ts'
-import { PrefillPacer } from './prefill.ts'
+import { PrefillPacer, warmUp } from './prefill.ts'
 import { preparePrompt } from './prompt.ts'
 import { pickSlot } from './slots.ts'
 
@@ -25,7 +25,9 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       onLog: (level, message) =>
         report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message }),
     })
-    loaded = { model, pacer: new PrefillPacer({ largestChunk: model.context.batchSize }) }
+    const pacer = new PrefillPacer({ largestChunk: model.context.batchSize })
+    await warmUp((tokens) => computeAndForget(model, tokens), pacer)
+    loaded = { model, pacer }
     report({
       type: 'ready',
       contextLength: model.context.contextSize,
@@ -35,6 +37,14 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
   } catch (error) {
     report({ type: 'load-failed', message: messageOf(error) })
   }
+}
+
+async function computeAndForget({ model, slots }: WorkerModel, tokens: number): Promise<void> {
+  const [slot] = slots
+  const token = model.tokens.bos ?? model.tokens.eos ?? model.tokens.nl
+  if (slot === undefined || token === null) return
+  await slot.sequence.evaluateWithoutGeneratingNewTokens(Array.from({ length: tokens }, () => token))
+  await slot.sequence.clearHistory()
 }
 
 async function prepare({ id, prompt, maxOutputTokens }: Extract<Command, { type: 'prepare' }>): Promise<void> {
