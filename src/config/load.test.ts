@@ -187,6 +187,17 @@ test('the example is valid', async () => {
   expect(models.map(({ id }) => id)).toEqual(['smollm2-135m-instruct', 'scripted'])
 })
 
+test('the example shows every key', async () => {
+  const example = await readFile(new URL('../../dragoman.example.yaml', import.meta.url), 'utf8')
+  const keys = new Set<string>()
+  JSON.stringify(configJsonSchema(), (key, value) => {
+    if (key === 'properties') for (const name of Object.keys(value)) keys.add(name)
+    return value
+  })
+  expect(keys.size).toBeGreaterThan(20)
+  expect([...keys].filter((key) => !new RegExp(`\\b${key}:`).test(example))).toEqual([])
+})
+
 test('every key of the schema is documented', () => {
   const undocumented: string[] = []
   const walk = (schema: unknown, path: string): void => {
