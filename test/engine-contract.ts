@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../src/core/engine.ts'
 import { AppError } from '../src/core/errors.ts'
 import type { EngineEvent, FinishReason, Usage } from '../src/core/event.ts'
-import type { GenerationRequest, Message } from '../src/core/request.ts'
+import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/core/request.ts'
 
 export type ContractOptions = {
   /** A new engine with a small context (at most 4096 tokens) and at least four slots. */
@@ -18,11 +18,11 @@ let count = 0
 export function chatRequest(text: string, options: Partial<GenerationRequest> = {}): GenerationRequest {
   const message: Message = { role: 'user', content: [{ type: 'text', text }] }
   return {
+    ...plainRequest,
     id: `contract-${++count}`,
     model: 'm',
-    prompt: { type: 'chat', messages: [message], tools: [] },
+    prompt: { type: 'chat', messages: [message], ...plainChat },
     sampling: { temperature: 0 },
-    stop: [],
     ignoreEos: true,
     ...options,
   }

@@ -1,4 +1,5 @@
 import type { EngineEvent } from './event.ts'
+import type { OutputFormat } from './parse/output-format.ts'
 import type { GenerationRequest } from './request.ts'
 
 /** Where an engine's model stands. Only the engine's own supervisor changes it; everyone else asks, never acts on it. */
@@ -15,6 +16,8 @@ export type EngineState =
 export type PreparedGeneration = {
   /** Absent when the engine cannot count before it runs. */
   readonly inputTokens?: number
+  /** How to read the raw text of this run; absent when it is plain text, or when the engine yields no raw text. */
+  readonly outputFormat?: OutputFormat
   /**
    * Generates. Call it at most once, and only while holding a slot of the model: when the iteration has ended, however it
    * ended, the engine has stopped working on the request.

@@ -3,7 +3,7 @@ import type { Engine } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
 import { generate } from './generate.ts'
-import type { GenerationRequest } from './request.ts'
+import { type GenerationRequest, plainRequest } from './request.ts'
 import { foldEvents } from './result.ts'
 import { Admission } from './schedule/admission.ts'
 
@@ -16,12 +16,10 @@ const usage: EngineEvent = {
 const finish: EngineEvent = { type: 'finish', choice: 0, reason: 'stop' }
 const raw = (text: string): EngineEvent => ({ type: 'raw-text', choice: 0, text })
 const request: GenerationRequest = {
+  ...plainRequest,
   id: 'r',
   model: 'alias',
   prompt: { type: 'text', text: 'x' },
-  sampling: {},
-  stop: [],
-  ignoreEos: false,
 }
 
 /** An engine that plays a list, and says whether its iteration was closed. */

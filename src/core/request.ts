@@ -26,12 +26,60 @@ export type Message =
       readonly name?: string
     }
 
-export type Tool = { readonly name: string; readonly description?: string; readonly parameters?: JsonObject }
+export type Tool = {
+  readonly name: string
+  readonly description?: string
+  readonly parameters?: JsonObject
+  /** The arguments must satisfy `parameters`, not only resemble them. */
+  readonly strict?: boolean
+}
 
-/** What the model continues: a conversation (rendered with its chat template) or a text as it is. */
+/** Which of the declared tools the model may or must call. */
+export type ToolChoice =
+  /** The model decides. `names` limits what it may call; absent means every declared tool. */
+  | { readonly type: 'auto'; readonly names?: readonly string[] }
+  | { readonly type: 'none' }
+  /** At least one call, and nothing but calls (after reasoning). `names` as above: one name is OpenAI's named choice. */
+  | { readonly type: 'required'; readonly names?: readonly string[] }
+
+/** How the model thinks. An absent field means the template's own default. */
+export type ReasoningOptions = {
+  readonly enabled?: boolean
+  /** The caller's word, as templates know it: `low`, `medium`, `high` … */
+  readonly effort?: string
+  /** Thinking is closed after this many tokens; 0 closes it at once. */
+  readonly budgetTokens?: number
+  /** Whether the reasoning of earlier turns is shown to the model again. */
+  readonly preserve?: boolean
+}
+
+/** What the output must be. It binds the text after reasoning and beside tool calls. */
+export type OutputConstraint =
+  | { readonly type: 'text' }
+  | { readonly type: 'json-object' }
+  /** `strict`: what cannot be enforced is refused, not validated afterwards. */
+  | { readonly type: 'json-schema'; readonly name?: string; readonly schema: JsonObject | boolean; readonly strict: boolean }
+  | { readonly type: 'regex'; readonly pattern: string }
+  | { readonly type: 'gbnf'; readonly grammar: string }
+
+/** What the model continues: a conversation (rendered with its chat template), a text as it is, or tokens as they are. */
 export type Prompt =
-  | { readonly type: 'chat'; readonly messages: readonly Message[]; readonly tools: readonly Tool[] }
+  | {
+      readonly type: 'chat'
+      readonly messages: readonly Message[]
+      readonly tools: readonly Tool[]
+      /** Variables for the chat template; they win over what `reasoning` sets. */
+      readonly templateVariables: JsonObject
+      /**
+       * Where the output begins: in a turn of its own; in the last message, which is an assistant's and is continued; or
+       * nowhere in particular (the template's generation prompt is left out).
+       */
+      readonly start: 'new-turn' | 'last-message' | 'bare'
+      /** Text that the answer begins with; it is put after the generation prompt and is not part of the output. */
+      readonly responsePrefix: string
+    }
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tokens'; readonly tokens: readonly number[] }
 
 /** How tokens are chosen. An absent field means the model's own default; 0 and 1 are values, not absences. */
 export type Sampling = {
@@ -70,6 +118,15 @@ export type GenerationRequest = {
   readonly model: string
   readonly prompt: Prompt
   readonly sampling: Sampling
+  /** How many independent answers to generate from the one prompt; at least 1. */
+  readonly choices: number
+  readonly toolChoice: ToolChoice
+  /** False: at most one call per choice. */
+  readonly parallelToolCalls: boolean
+  readonly reasoning: ReasoningOptions
+  readonly output: OutputConstraint
+  /** Present: every generated token comes with its log-probability, and those of the `top` likeliest beside it. */
+  readonly logprobs?: { readonly top: number }
   /** Absent means "until the model stops or the context is full". */
   readonly maxOutputTokens?: number
   /** Generation ends before the first of these texts, which is never part of the output. */
@@ -77,3 +134,23 @@ export type GenerationRequest = {
   /** Keeps the model from ending its turn; the output then ends by length or stop text only. */
   readonly ignoreEos: boolean
 }
+
+/** What a chat prompt holds when its caller asks for nothing special. */
+export const plainChat = {
+  tools: [],
+  templateVariables: {},
+  start: 'new-turn',
+  responsePrefix: '',
+} as const satisfies Partial<Extract<Prompt, { type: 'chat' }>>
+
+/** What a request holds when its caller asks for nothing special: one answer, free text, every declared tool allowed. */
+export const plainRequest = {
+  sampling: {},
+  choices: 1,
+  toolChoice: { type: 'auto' },
+  parallelToolCalls: true,
+  reasoning: {},
+  output: { type: 'text' },
+  stop: [],
+  ignoreEos: false,
+} as const satisfies Partial<GenerationRequest>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AppError } from '../../src/core/errors.ts'
+import { plainChat } from '../../src/core/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, complete, describeEngineContract } from '../engine-contract.ts'
 import { randomModel } from '../support/models.ts'
@@ -113,7 +114,7 @@ describe('engine llama', () => {
 
   test('images are refused by name', async () => {
     const request = chatRequest('x', {
-      prompt: { type: 'chat', tools: [], messages: [{ role: 'user', content: [{ type: 'image', url: 'data:,' }] }] },
+      prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [{ type: 'image', url: 'data:,' }] }] },
     })
     await expect(engine.prepare(request, never)).rejects.toMatchObject({
       code: 'unsupported-field',

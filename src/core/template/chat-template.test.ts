@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../request.ts'
+import { type Message, plainChat } from '../request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
 const chatml =
@@ -16,7 +16,7 @@ const text = (role: 'system' | 'developer' | 'user', words: string): Message => 
 })
 const reply = (words: string): Message => ({ role: 'assistant', content: [{ type: 'text', text: words }], toolCalls: [] })
 const render = (source: string, ...messages: Message[]) =>
-  compileChatTemplate(source, {}).render({ type: 'chat', messages, tools: [] })
+  compileChatTemplate(source, {}).render({ type: 'chat', messages, ...plainChat })
 
 describe('a chat template', () => {
   test('ends where the answer begins', () => {
@@ -129,8 +129,8 @@ describe('a chat template', () => {
       {},
     )
     const messages = [text('user', 'q')]
-    expect(template.render({ type: 'chat', messages, tools: [] })).toBe('noneq')
-    expect(template.render({ type: 'chat', messages, tools: [{ name: 'f', description: 'd' }] })).toBe(
+    expect(template.render({ type: 'chat', messages, ...plainChat })).toBe('noneq')
+    expect(template.render({ type: 'chat', messages, ...plainChat, tools: [{ name: 'f', description: 'd' }] })).toBe(
       '[{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}]q',
     )
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
 import { decodeChat } from './decode.ts'
 import { chatFields } from './fields.ts'
 
@@ -25,12 +25,10 @@ describe('decodeChat', () => {
   test('a small request decodes to its canonical form, with nothing made up', () => {
     expect(decodeChat(base, 'chatcmpl-1')).toEqual({
       request: {
+        ...plainRequest,
         id: 'chatcmpl-1',
         model: 'm',
-        prompt: { type: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }], tools: [] },
-        sampling: {},
-        stop: [],
-        ignoreEos: false,
+        prompt: { type: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }], ...plainChat },
       },
       stream: false,
       includeUsage: false,

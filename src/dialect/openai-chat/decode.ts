@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
 import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
 import { validate } from '../validate.ts'
 import { checkNested } from './check-nested.ts'
@@ -28,9 +28,10 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const maxOutputTokens = pickSpelling(wire, ['max_completion_tokens', 'max_tokens', 'max_length'])
   return {
     request: {
+      ...plainRequest,
       id: requestId,
       model: wire.model,
-      prompt: { type: 'chat', messages: decodeMessages(wire.messages), tools: [] },
+      prompt: { type: 'chat', messages: decodeMessages(wire.messages), ...plainChat },
       sampling: decodeSampling(wire),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       stop: decodeStop(pickSpelling(wire, ['stop', 'stop_sequence'])),

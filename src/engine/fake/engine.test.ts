@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { Cancellations } from '../../core/cancellations.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { EngineEvent } from '../../core/event.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
 import { createFakeEngine } from './engine.ts'
 
 const never = new AbortController().signal
@@ -13,12 +13,10 @@ const never = new AbortController().signal
 function request(script: unknown, more: Partial<GenerationRequest> = {}): GenerationRequest {
   const text = typeof script === 'string' ? script : JSON.stringify(script)
   return {
+    ...plainRequest,
     id: 'r1',
     model: 'fake',
-    prompt: { type: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text }] }], tools: [] },
-    sampling: {},
-    stop: [],
-    ignoreEos: false,
+    prompt: { type: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text }] }], ...plainChat },
     ...more,
   }
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { AppError } from '../../core/errors.ts'
-import type { Prompt } from '../../core/request.ts'
+import { type Prompt, plainChat } from '../../core/request.ts'
 import { parseScriptFile, type Script, scriptFromRequest } from './script.ts'
 
 function chat(...texts: string[]): Prompt {
   return {
     type: 'chat',
-    tools: [],
+    ...plainChat,
     messages: texts.map((text) => ({ role: 'user', content: [{ type: 'text', text }] })),
   }
 }
@@ -62,7 +62,7 @@ describe('a script from the request', () => {
   })
 
   test('a conversation without a user message gets an empty reply', () => {
-    expect(scriptFromRequest({ type: 'chat', messages: [], tools: [] }).chunks).toEqual([])
+    expect(scriptFromRequest({ type: 'chat', messages: [], ...plainChat }).chunks).toEqual([])
   })
 })
 

@@ -67,11 +67,18 @@ export function parseScriptFile(yaml: string, file: string): Script {
 
 /** The text parts of a prompt, in order: what the fake engine counts. */
 export function textsOf(prompt: Prompt): readonly string[] {
-  return prompt.type === 'text' ? [prompt.text] : prompt.messages.map(textOf)
+  switch (prompt.type) {
+    case 'text':
+      return [prompt.text]
+    case 'tokens':
+      return prompt.tokens.map(String)
+    case 'chat':
+      return prompt.messages.map(textOf)
+  }
 }
 
 function lastUserText(prompt: Prompt): string {
-  if (prompt.type === 'text') return prompt.text
+  if (prompt.type !== 'chat') return textsOf(prompt).join(' ')
   const message = prompt.messages.findLast(({ role }) => role === 'user')
   return message === undefined ? '' : textOf(message)
 }

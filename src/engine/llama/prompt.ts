@@ -24,15 +24,25 @@ export async function preparePrompt(
   maxOutputTokens: number | undefined,
 ): Promise<PreparedPrompt> {
   const startedMs = performance.now()
+  const { context } = loaded
+  const tokens =
+    prompt.type === 'tokens' ? Uint32Array.from(prompt.tokens) : await tokenizePrompt(loaded, prompt, maxOutputTokens)
+  if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
+  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
+  return { tokens, templateMs: Math.round(performance.now() - startedMs) }
+}
+
+async function tokenizePrompt(
+  loaded: PromptModel,
+  prompt: Exclude<Prompt, { type: 'tokens' }>,
+  maxOutputTokens: number | undefined,
+): Promise<Uint32Array> {
   const { model, context } = loaded
   const segments = prompt.type === 'chat' ? renderChat(loaded, prompt) : [{ text: prompt.text, literal: true }]
   await refuseFarTooLong(model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
   const ids = segments.flatMap((segment, index) => tokenize(model, segment, index))
   const { bos, shouldPrependBosToken } = model.tokens
-  const tokens = Uint32Array.from(shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids)
-  if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
-  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
-  return { tokens, templateMs: Math.round(performance.now() - startedMs) }
+  return Uint32Array.from(shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids)
 }
 
 function renderChat({ vocabulary, template }: PromptModel, prompt: Extract<Prompt, { type: 'chat' }>): readonly PromptSegment[] {
