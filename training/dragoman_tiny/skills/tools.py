@@ -1,0 +1,325 @@
+"""Tool calls: choosing a declared function by what it does, copying its arguments, and leaving it when none fits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import values
+from ..dialogue import Check, Dialogue, Split
+from ..fields import Field, invent_fields, object_schema, spoken
+from .tool_table import DOMAIN_TOOLS, DomainTool
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for, and the call that does it."""
+
+    tool: dict[str, Any]
+    text: str
+    arguments: dict[str, Any]
+    patterns: tuple[str, ...]
+    slots: tuple[str, ...]
+    #: Fields that a follow-up question can change: (name, old text).
+    fields: tuple[Field, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.tool["function"]["name"]
+
+    @property
+    def call(self) -> dict[str, Any]:
+        return {"name": self.name, "arguments": self.arguments}
+
+
+#: Verb to the words a user may say for it.
+_VERBS: dict[str, list[str]] = {
+    "create": ["create", "make", "add", "open"],
+    "delete": ["delete", "remove", "erase"],
+    "update": ["update", "change", "edit"],
+    "get": ["get", "show", "fetch", "look up"],
+    "find": ["find", "search for", "locate"],
+    "list": ["list", "show all", "enumerate"],
+    "send": ["send", "deliver"],
+    "book": ["book", "reserve"],
+    "cancel": ["cancel", "call off"],
+    "start": ["start", "launch", "run"],
+    "stop": ["stop", "halt", "end"],
+    "rename": ["rename"],
+    "move": ["move", "transfer"],
+    "copy": ["copy", "duplicate"],
+    "share": ["share"],
+    "archive": ["archive"],
+    "assign": ["assign"],
+    "approve": ["approve", "accept"],
+    "reject": ["reject", "decline"],
+    "export": ["export"],
+    "import": ["import"],
+    "schedule": ["schedule", "plan"],
+    "lock": ["lock"],
+    "check": ["check", "verify"],
+    "rate": ["rate"],
+    "print": ["print"],
+}
+
+_SENTENCES: dict[Split, list[str]] = {
+    "train": [
+        "{verb} {det} {noun} {rest}",
+        "please {verb} {det} {noun} {rest}",
+        "can you {verb} {det} {noun} {rest}",
+        "could you please {verb} {det} {noun} {rest}?",
+        "I want to {verb} {det} {noun} {rest}",
+        "I need to {verb} {det} {noun}: {rest}",
+        "{verb} {det} {noun}, {rest}",
+        "{verb} {det} {noun} for me, {rest}",
+        "help me {verb} {det} {noun} {rest}",
+        "I'd like to {verb} {det} {noun} {rest}",
+        "let's {verb} {det} {noun}, {rest}",
+        "time to {verb} {det} {noun} {rest}",
+        "hey, {verb} {det} {noun} {rest}",
+        "you should {verb} {det} {noun} {rest}",
+        "we have to {verb} {det} {noun} {rest}",
+        "would you {verb} {det} {noun}, {rest}?",
+        "my boss wants you to {verb} {det} {noun}, {rest}",
+        "go and {verb} {det} {noun} {rest}",
+        "it is time to {verb} {det} {noun}: {rest}",
+        "i need you to {verb} {det} {noun} now, {rest}",
+    ],
+    "heldout": [
+        "would you please {verb} {det} {noun} {rest}",
+        "I want you to {verb} {det} {noun}, {rest}",
+        "now {verb} {det} {noun} {rest}",
+        "we need to {verb} {det} {noun} {rest}",
+        "can you help me and {verb} {det} {noun}, {rest}?",
+        "please go and {verb} {det} {noun}: {rest}",
+    ],
+}
+
+_JOINS: dict[Split, list[str]] = {
+    "train": ["{a} and {b}", "{a}. Then {b}", "{a}, and also {b}", "{a}; {b}", "{a}. Also {b}", "{a} and then {b}", "two things: {a} and {b}", "{a}\n{b}"],
+    "heldout": ["{a}, then also {b}", "{a}. When that is done, {b}", "do two things: {a}; {b}"],
+}
+
+_REFUSALS = ["I have no function for that."]
+
+
+def _style(rng: random.Random) -> Callable[[str, str], str]:
+    return rng.choices(
+        [
+            lambda verb, noun: f"{verb}_{noun}",
+            lambda verb, noun: f"{verb}{noun.capitalize()}",
+            lambda verb, noun: f"{noun}_{verb}",
+            lambda verb, noun: f"{verb}-{noun}",
+            lambda verb, noun: f"{noun}.{verb}",
+        ],
+        [60, 20, 8, 8, 4],
+    )[0]
+
+
+def _declare(rng: random.Random, name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    described = {"description": description} if rng.random() < 0.9 else {}
+    return {"type": "function", "function": {"name": name, **described, "parameters": parameters}}
+
+
+def _describe(rng: random.Random, verb: str, noun: str) -> str:
+    phrase = rng.choice([verb, verb, *_VERBS[verb]])
+    return rng.choice(
+        [
+            f"{phrase.capitalize()} a {noun}.",
+            f"{phrase.capitalize()} a {noun}",
+            f"{phrase.capitalize()} the {noun}.",
+            f"Use this to {phrase} a {noun}.",
+            f"Lets you {phrase} a {noun}.",
+            f"{phrase.capitalize()} one {noun} of the user.",
+        ]
+    )
+
+
+def invented_request(rng: random.Random, split: Split, *, noun: str | None = None, verb: str | None = None) -> Request:
+    """A request for a made-up function `verb_noun` with made-up parameters."""
+    noun = noun or values.value(rng, split, "noun")
+    verb = verb or rng.choice(list(_VERBS))
+    # The evaluator stays within three parameters; training sees a few more.
+    count = rng.choices([0, 1, 2, 3, 4], [3, 38, 36, 18, 5 if split == "train" else 0])[0]
+    fields = invent_fields(rng, split, count) if count > 0 else []
+    said = [field for field in fields if field.required or rng.random() < 0.6]
+    rest = [field for field in said]
+    rng.shuffle(rest)
+    glue = rng.choice([" ", ", ", " and ", ", "]) if len(rest) > 1 else ""
+    clauses = glue.join(_without_and(field.clause) if glue == " and " else field.clause for field in rest)
+    pattern = rng.choice(_SENTENCES[split])
+    text = pattern.format(verb=rng.choice([verb, *_VERBS[verb]]), det=rng.choice(["a", "the", "the", "my", "this"]), noun=noun, rest=clauses)
+    text = text.strip(" ,:").replace(" ?", "?").replace(",?", "?").replace(":?", "?")
+    extra = rng.choices([None, {"additionalProperties": False}], [85, 15])[0]
+    tool = _declare(rng, _style(rng)(verb, noun), _describe(rng, verb, noun), object_schema(fields, extra=extra))
+    slots = tuple(slot for field in said for slot in field.slots)
+    return Request(tool, _finish(rng, text), {field.name: field.value for field in said}, (pattern, *(f.pattern for f in said)), slots, tuple(said))
+
+
+def _without_and(clause: str) -> str:
+    return clause.removeprefix("and ").removeprefix("but ")
+
+
+def _finish(rng: random.Random, text: str) -> str:
+    if rng.random() < 0.4:
+        text = text[0].upper() + text[1:]
+    if text[-1] not in "?.!)" and rng.random() < 0.4:
+        text += "."
+    return text
+
+
+def domain_request(rng: random.Random, split: Split, tool: DomainTool | None = None) -> Request:
+    """A request for one of the functions that everybody's examples use."""
+    tool = tool or rng.choice(DOMAIN_TOOLS)
+    pattern, constants = rng.choice(tool.patterns[split])
+    arguments: dict[str, Any] = {}
+    words: dict[str, str] = {}
+    slots: list[str] = []
+    for name, parameter in tool.parameters.items():
+        if name in constants:
+            arguments[name] = constants[name]
+        elif "{" + name + "}" in pattern:
+            drawn, text, used = parameter.draw(rng, split)
+            arguments[name], words[name] = drawn, text
+            slots += used
+    prefix = rng.choice(["", "", "", "please ", "hey, ", "can you "]) if split == "train" and not pattern.endswith("?") else ""
+    schema: dict[str, Any] = {"type": "object", "properties": {name: _documented(rng, parameter.schema, name) for name, parameter in tool.parameters.items()}}
+    if tool.required:
+        schema["required"] = list(tool.required)
+    declared = _declare(rng, tool.name, rng.choice(tool.descriptions), schema)
+    return Request(declared, _finish(rng, prefix + pattern.format(**words)), arguments, (pattern,), tuple(slots))
+
+
+def _documented(rng: random.Random, schema: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**schema, "description": f"The {spoken(name)}."} if rng.random() < 0.3 and "description" not in schema else schema
+
+
+def request(rng: random.Random, split: Split) -> Request:
+    """A request of either kind."""
+    return domain_request(rng, split) if rng.random() < 0.4 else invented_request(rng, split)
+
+
+def _distractors(rng: random.Random, split: Split, wanted: list[Request], count: int) -> list[dict[str, Any]]:
+    """Other functions, some of them close: the same noun with another verb, or the other way round."""
+    names = {item.name for item in wanted}
+    found: list[dict[str, Any]] = []
+    while len(found) < count:
+        near = rng.choice(wanted)
+        verb, noun = _parts(near.name)
+        roll = rng.random()
+        if verb and noun and roll < 0.2:
+            other = invented_request(rng, split, noun=noun, verb=rng.choice([v for v in _VERBS if not _alike(v, verb)]))
+        elif verb and roll < 0.35:
+            other = invented_request(rng, split, verb=verb)
+        else:
+            other = request(rng, split)
+        if other.name not in names and not any(_same_job(other.name, name) for name in names):
+            names.add(other.name)
+            found.append(other.tool)
+    return found
+
+
+def _parts(name: str) -> tuple[str | None, str | None]:
+    for separator in "_-.":
+        if separator in name:
+            a, b = name.split(separator, 1)
+            if a in _VERBS:
+                return a, b
+            if b in _VERBS:
+                return b, a
+    return None, None
+
+
+def _alike(a: str, b: str) -> bool:
+    groups = [{"get", "find", "list", "check"}, {"book", "create", "schedule"}, {"cancel", "delete", "stop"}, {"start", "create"}, {"update", "rename"}]
+    return a == b or any(a in group and b in group for group in groups)
+
+
+def _same_job(a: str, b: str) -> bool:
+    (verb_a, noun_a), (verb_b, noun_b) = _parts(a), _parts(b)
+    return noun_a is not None and noun_a == noun_b and verb_a is not None and verb_b is not None and _alike(verb_a, verb_b)
+
+
+def _tools(rng: random.Random, split: Split, wanted: list[Request], count: int | None = None) -> list[dict[str, Any]]:
+    count = rng.choices([0, 1, 2, 3, 4], [18, 30, 30, 16, 6])[0] if count is None else count
+    tools = [item.tool for item in wanted] + _distractors(rng, split, wanted, count)
+    rng.shuffle(tools)
+    return tools
+
+
+def call_message(requests: list[Request]) -> dict[str, Any]:
+    """The assistant's turn that makes these calls."""
+    calls = [
+        {"id": f"call_{index}", "type": "function", "function": {"name": item.name, "arguments": item.arguments}}
+        for index, item in enumerate(requests)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def single_call(rng: random.Random, split: Split) -> Dialogue:
+    wanted = request(rng, split)
+    return _call_dialogue("tool-call", [wanted], wanted.text, _tools(rng, split, [wanted]), wanted.patterns)
+
+
+def parallel_calls(rng: random.Random, split: Split) -> Dialogue:
+    first = request(rng, split)
+    if rng.random() < 0.5:
+        second = _again(rng, split, first)
+    else:
+        second = request(rng, split)
+        while second.name == first.name or _same_job(first.name, second.name):
+            second = request(rng, split)
+    join = rng.choice(_JOINS[split])
+    text = join.format(a=first.text.rstrip(".?"), b=second.text[0].lower() + second.text[1:] if rng.random() < 0.5 else second.text)
+    wanted = [first] if second.name == first.name else [first, second]
+    tools = _tools(rng, split, wanted, rng.choice([0, 0, 1, 2]))
+    return _call_dialogue("parallel-calls", [first, second], text, tools, (join, *first.patterns, *second.patterns))
+
+
+def _again(rng: random.Random, split: Split, first: Request) -> Request:
+    """The same function with other values."""
+    for tool in DOMAIN_TOOLS:
+        if tool.name == first.name:
+            return replace(domain_request(rng, split, tool), tool=first.tool)
+    verb, noun = _parts(first.name)
+    while True:
+        other = domain_request(rng, split)
+        if other.name != first.name:
+            return other
+
+
+def _call_dialogue(skill: str, wanted: list[Request], text: str, tools: list[dict[str, Any]], patterns: tuple[str, ...]) -> Dialogue:
+    names = " and ".join(item.name for item in wanted)
+    return Dialogue(
+        skill,
+        [{"role": "user", "content": text}, call_message(wanted)],
+        Check("call", [item.call for item in wanted]),
+        tools=tools,
+        thought=f"The user needs {names}.",
+        slots=tuple(slot for item in wanted for slot in item.slots),
+        patterns=patterns,
+    )
+
+
+def missing_tool(rng: random.Random, split: Split) -> Dialogue:
+    """A request that none of the declared functions can do."""
+    wanted = request(rng, split)
+    tools = _distractors(rng, split, [wanted], rng.choices([1, 2, 3, 4], [35, 35, 20, 10])[0])
+    return Dialogue(
+        "no-tool-fits",
+        [{"role": "user", "content": wanted.text}, {"role": "assistant", "content": _REFUSALS[0]}],
+        Check("no-call"),
+        tools=tools,
+        thought="None of the functions fits.",
+        slots=wanted.slots,
+        patterns=wanted.patterns,
+    )
+
+
+def unrelated(rng: random.Random, split: Split, talk: Dialogue) -> Dialogue:
+    """Small talk while functions are declared: it is answered, nothing is called."""
+    near = request(rng, split)
+    tools = [near.tool, *_distractors(rng, split, [near], rng.choices([0, 1, 2, 3], [40, 30, 20, 10])[0])]
+    return replace(talk, skill="no-call", tools=tools, check=replace(talk.check, kind="no-call", expected=None))
