@@ -1,0 +1,208 @@
+import { anyChar, type CharSet, charSet, intersect, isEmptySet, subtract, unite } from './char-set.ts'
+import { tooLarge } from './rule-book.ts'
+
+type Edge = { readonly set: CharSet; readonly to: number }
+type State = { readonly accepting: boolean; readonly edges: readonly Edge[] }
+
+/**
+ * A set of texts as a finite automaton over code points, without empty moves; state 0 is the start. It may be nondeterministic.
+ * Every function that makes one throws `unsupported-field` past `limit` states.
+ */
+export type Automaton = readonly State[]
+
+/** Every text. */
+export const anyText: Automaton = [{ accepting: true, edges: [{ set: anyChar, to: 0 }] }]
+
+/** The texts whose length in code points is within these bounds, which is how JSON Schema counts. */
+export function textsOfLength(min: number, max: number | undefined, limit: number): Automaton {
+  const last = max ?? min
+  if (last + 1 > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+  const states: State[] = []
+  for (let length = 0; length < last; length++) {
+    states.push({ accepting: length >= min, edges: [{ set: anyChar, to: length + 1 }] })
+  }
+  states.push({ accepting: last >= min, edges: max === undefined ? [{ set: anyChar, to: last }] : [] })
+  return states
+}
+
+/** Exactly these texts; deterministic. */
+export function textsAmong(texts: readonly string[], limit: number): Automaton {
+  const states: { accepting: boolean; edges: Edge[]; next: Map<string, number> }[] = [newState()]
+  for (const text of texts) {
+    let at = 0
+    for (const char of text) {
+      let to = states[at]?.next.get(char)
+      if (to === undefined) {
+        to = states.push(newState()) - 1
+        const code = char.codePointAt(0) ?? 0
+        states[at]?.next.set(char, to)
+        states[at]?.edges.push({ set: charSet([code, code]), to })
+      }
+      at = to
+    }
+    const end = states[at]
+    if (end !== undefined) end.accepting = true
+    if (states.length > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+  }
+  return states.map(({ accepting, edges }) => ({ accepting, edges }))
+}
+
+function newState(): { accepting: boolean; edges: Edge[]; next: Map<string, number> } {
+  return { accepting: false, edges: [], next: new Map() }
+}
+
+/** The texts of both. */
+export function both(left: Automaton, right: Automaton, limit: number): Automaton {
+  if (left === anyText) return right
+  if (right === anyText) return left
+  const name = ([l, r]: readonly [number, number]): number => l * right.length + r
+  return explore<readonly [number, number]>([0, 0], { limit, name }, ([l, r]) => {
+    const a = left[l]
+    const b = right[r]
+    const edges: { set: CharSet; to: readonly [number, number] }[] = []
+    for (const one of a?.edges ?? []) {
+      for (const two of b?.edges ?? []) {
+        const set = intersect(one.set, two.set)
+        if (!isEmptySet(set)) edges.push({ set, to: [one.to, two.to] })
+      }
+    }
+    return { accepting: a?.accepting === true && b?.accepting === true, edges }
+  })
+}
+
+/** Every text that is not one of these. */
+export function except(automaton: Automaton, limit: number): Automaton {
+  const sure = determinize(automaton, limit)
+  const sink = sure.length
+  const states = sure.map(({ accepting, edges }) => {
+    const rest = subtract(anyChar, unite(...edges.map((edge) => edge.set)))
+    return { accepting: !accepting, edges: isEmptySet(rest) ? edges : [...edges, { set: rest, to: sink }] }
+  })
+  return trim([...states, { accepting: true, edges: [{ set: anyChar, to: sink }] }])
+}
+
+/** The same texts with one way to read each: an engine that follows it has one state to keep. */
+export function determinize(automaton: Automaton, limit: number): Automaton {
+  return explore<readonly number[]>([0], { limit, name: (members) => members.join() }, (members) => {
+    const edges = members.flatMap((member) => automaton[member]?.edges ?? [])
+    return {
+      accepting: members.some((member) => automaton[member]?.accepting === true),
+      edges: splitEdges(edges),
+    }
+  })
+}
+
+/** The same texts without the states from which no text can be completed. An automaton without texts is one state. */
+export function trim(automaton: Automaton): Automaton {
+  const users = automaton.map((): number[] => [])
+  for (const [from, { edges }] of automaton.entries()) for (const { to } of edges) users[to]?.push(from)
+  const useful = new Set<number>()
+  const todo = automaton.flatMap(({ accepting }, index) => (accepting ? [index] : []))
+  for (let state = todo.pop(); state !== undefined; state = todo.pop()) {
+    if (useful.has(state)) continue
+    useful.add(state)
+    todo.push(...(users[state] ?? []))
+  }
+  return explore<number>(0, { limit: Number.POSITIVE_INFINITY, name: (index) => index }, (index) => {
+    const state = automaton[index]
+    return {
+      accepting: state?.accepting === true,
+      edges: (state?.edges ?? []).filter(({ to }) => useful.has(to)),
+    }
+  })
+}
+
+/** Whether there is no text at all. The automaton must be trimmed. */
+export function hasNoText(automaton: Automaton): boolean {
+  return automaton.every(({ accepting }) => !accepting)
+}
+
+/** The shortest and the longest text's length; no longest when there is none. The automaton must be trimmed. */
+export function lengthsOf(automaton: Automaton): { readonly min: number; readonly max?: number } {
+  let min = 0
+  let level = new Set([0])
+  const seen = new Set(level)
+  while (level.size > 0 && ![...level].some((state) => automaton[state]?.accepting === true)) {
+    level = new Set(
+      [...level].flatMap((state) => (automaton[state]?.edges ?? []).map(({ to }) => to)).filter((to) => !seen.has(to)),
+    )
+    for (const state of level) seen.add(state)
+    min++
+  }
+  const max = longest(automaton)
+  return max === undefined ? { min } : { min, max }
+}
+
+function longest(automaton: Automaton): number | undefined {
+  let level = new Set([0])
+  for (let length = 0; length <= automaton.length; length++) {
+    const next = new Set([...level].flatMap((state) => (automaton[state]?.edges ?? []).map(({ to }) => to)))
+    if (next.size === 0) return length
+    // Long chains of a large automaton are not worth following; "unknown" only means that a length is checked where it need not be.
+    if (length > 300) return undefined
+    level = next
+  }
+  return undefined
+}
+
+/** Builds the automaton that `visit` describes, from its first state on; states of one name are one. */
+function explore<Key>(
+  start: Key,
+  { limit, name }: { limit: number; name: (key: Key) => string | number },
+  visit: (key: Key) => { accepting: boolean; edges: readonly { set: CharSet; to: Key }[] },
+): Automaton {
+  const numbers = new Map<string | number, number>([[name(start), 0]])
+  const keys: Key[] = [start]
+  const states: State[] = []
+  for (let index = 0; index < keys.length; index++) {
+    const found = visit(keys[index] as Key)
+    const targets = new Map<number, CharSet>()
+    for (const { set, to } of found.edges) {
+      const text = name(to)
+      let number = numbers.get(text)
+      if (number === undefined) {
+        number = keys.push(to) - 1
+        numbers.set(text, number)
+        if (keys.length > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+      }
+      const known = targets.get(number)
+      targets.set(number, known === undefined ? set : unite(known, set))
+    }
+    states.push({ accepting: found.accepting, edges: [...targets].map(([to, set]) => ({ set, to })) })
+  }
+  return states
+}
+
+/** Cuts overlapping edges into disjoint ones, each leading to the set of all states that its characters lead to. */
+function splitEdges(edges: readonly Edge[]): { set: CharSet; to: readonly number[] }[] {
+  if (edges.length === 1) return edges.map(({ set, to }) => ({ set, to: [to] }))
+  const starts = new Map<number, number[]>()
+  const ends = new Map<number, number[]>()
+  for (const { set, to } of edges) {
+    for (const [first, last] of set) {
+      push(starts, first, to)
+      push(ends, last + 1, to)
+    }
+  }
+  const borders = [...new Set([...starts.keys(), ...ends.keys()])].sort((a, b) => a - b)
+  const active = new Map<number, number>()
+  const byTarget = new Map<string, { ranges: [number, number][]; to: number[] }>()
+  for (const [index, border] of borders.entries()) {
+    for (const to of ends.get(border) ?? []) active.set(to, (active.get(to) ?? 0) - 1)
+    for (const to of starts.get(border) ?? []) active.set(to, (active.get(to) ?? 0) + 1)
+    const to = [...active].flatMap(([state, count]) => (count > 0 ? [state] : [])).sort((a, b) => a - b)
+    const next = borders[index + 1]
+    if (to.length === 0 || next === undefined) continue
+    const key = to.join()
+    const entry = byTarget.get(key) ?? { ranges: [], to }
+    entry.ranges.push([border, next - 1])
+    byTarget.set(key, entry)
+  }
+  return [...byTarget.values()].map(({ ranges, to }) => ({ set: charSet(...ranges), to }))
+}
+
+function push(map: Map<number, number[]>, key: number, value: number): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}

@@ -1,0 +1,86 @@
+import type { Expand } from './expand.ts'
+import { type Facets, type Kind, kindOf, kindsToWrite, sameValue, writesOnlyDeclared } from './facets.ts'
+import type { Schema } from './schema-document.ts'
+
+const maxDepth = 3
+
+/**
+ * Whether something written by the grammar of `written` might also satisfy `other`; when unsure, yes. What is written holds only
+ * the declared properties, so an alternative that requires another one excludes it.
+ */
+export function overlaps(written: Facets, other: Facets, expand: Expand): boolean {
+  // Listed values are checked one by one against the whole schema before they are written.
+  if (written.values !== undefined) return false
+  return kindsToWrite(written).some((kind) => other.kinds.has(kind) && overlapsAs(kind, written, other, { expand, depth: 0 }))
+}
+
+type Context = { readonly expand: Expand; readonly depth: number }
+
+function overlapsAs(kind: Kind, written: Facets, other: Facets, context: Context): boolean {
+  const values = other.values?.filter((value) => kindOf(value) === kind)
+  if (values?.length === 0) return false
+  switch (kind) {
+    case 'null':
+    case 'boolean':
+      return true
+    case 'number':
+      return overlapsNumber(written, other)
+    case 'string':
+      return within(written.text, other.text)
+    case 'array':
+      return within(written.array, other.array)
+    case 'object':
+      return overlapsObject(written, other, context)
+  }
+}
+
+function overlapsNumber({ range: a }: Facets, { range: b }: Facets): boolean {
+  const apart = (low: Facets['range'], high: Facets['range']): boolean =>
+    low.max !== undefined &&
+    high.min !== undefined &&
+    (low.max.value < high.min.value || (low.max.value === high.min.value && (low.max.exclusive || high.min.exclusive)))
+  return !apart(a, b) && !apart(b, a)
+}
+
+function within(a: { readonly min: number; readonly max?: number }, b: { readonly min: number; readonly max?: number }): boolean {
+  return (a.max === undefined || a.max >= b.min) && (b.max === undefined || b.max >= a.min)
+}
+
+function overlapsObject(written: Facets, other: Facets, context: Context): boolean {
+  const declared = new Set([
+    ...written.object.layers.flatMap((layer) => [...layer.properties.keys()]),
+    ...written.object.required,
+  ])
+  const onlyDeclared = writesOnlyDeclared(written.object)
+  const isMissing = other.object.required.some((name) => {
+    const parts = partsOf(written, name)
+    return (onlyDeclared && !declared.has(name)) || parts.includes(false)
+  })
+  if (isMissing) return false
+  const certain = new Set([...written.object.required, ...other.object.required])
+  return ![...certain].some((name) => isApart(partsOf(written, name), partsOf(other, name), context))
+}
+
+/** What a set of layers says of one member, as far as names say it; patterns are left out, which only makes it say less. */
+function partsOf(facets: Facets, name: string): readonly Schema[] {
+  return facets.object.layers.flatMap((layer) => {
+    const own = layer.properties.get(name)
+    if (own !== undefined) return [own]
+    return layer.additional !== undefined && layer.patterns.length === 0 ? [layer.additional] : []
+  })
+}
+
+function isApart(a: readonly Schema[], b: readonly Schema[], { expand, depth }: Context): boolean {
+  if (depth >= maxDepth || b.length === 0) return false
+  const [left, right] = [expand(a), expand(b)]
+  return left.every((one) => right.every((two) => isWayApart(one, two, { expand, depth: depth + 1 })))
+}
+
+function isWayApart(a: Facets, b: Facets, context: Context): boolean {
+  if (a.values !== undefined && b.values !== undefined) {
+    return !a.values.some((one) => b.values?.some((two) => sameValue(one, two)) === true)
+  }
+  if (a.values !== undefined) return a.values.every((value) => !b.kinds.has(kindOf(value)))
+  const kinds = a.typed ? [...a.kinds] : kindsToWrite(a)
+  return kinds.every((kind) => !b.kinds.has(kind) || !overlapsAs(kind, a, b, context))
+}

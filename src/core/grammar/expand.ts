@@ -1,0 +1,185 @@
+import { type Facets, type Gap, mergeFacets, noFacets, type ObjectLayer } from './facets.ts'
+import type { GrammarLimits } from './limits.ts'
+import { readFacets } from './read-facets.ts'
+import { isObject, type Schema, type SchemaDocument, type SchemaObject } from './schema-document.ts'
+
+/** The ways to satisfy all of these schemas at once, without looking into members: `anyOf` and its like multiplied out. */
+export type Expand = (schemas: readonly Schema[]) => readonly Facets[]
+
+/**
+ * Expands schemas of one document. Throws `invalid-request` for a schema that refers to itself about the same value, and
+ * `unsupported-field` for more combinations than the limit.
+ */
+export function createExpand(document: SchemaDocument, limits: GrammarLimits): Expand {
+  const expander = new Expander(document, limits)
+  return (schemas) => expander.all(schemas)
+}
+
+class Expander {
+  readonly #document: SchemaDocument
+  readonly #limits: GrammarLimits
+  /** The schemas that the one at hand is part of, all about the same value: meeting one again would never end. */
+  readonly #chain: SchemaObject[] = []
+  readonly #known = new Map<SchemaObject, readonly Facets[]>()
+
+  constructor(document: SchemaDocument, limits: GrammarLimits) {
+    this.#document = document
+    this.#limits = limits
+  }
+
+  all(schemas: readonly Schema[]): readonly Facets[] {
+    this.#chain.length = 0
+    return [...new Set(schemas)].reduce<readonly Facets[]>((ways, schema) => this.#multiply(ways, this.#one(schema)), [noFacets])
+  }
+
+  #one(schema: Schema): readonly Facets[] {
+    if (typeof schema === 'boolean') return schema ? [noFacets] : []
+    const known = this.#known.get(schema)
+    if (known !== undefined) return known
+    this.#enter(schema)
+    let ways: readonly Facets[] = [readFacets(this.#document, schema)]
+    for (const part of this.#parts(schema)) ways = this.#multiply(ways, part)
+    ways = ways.map((way) => this.#closed(schema, way))
+    this.#chain.pop()
+    this.#known.set(schema, ways)
+    return ways
+  }
+
+  #enter(schema: SchemaObject): void {
+    if (this.#chain.includes(schema)) {
+      const last = this.#chain.at(-1) ?? schema
+      const keyword = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf'].find((each) => last[each] !== undefined)
+      const why = 'leads back to itself without a member in between, so it means nothing that could be written'
+      throw this.#document.refusal('invalid-request', this.#document.pathOf(last), keyword, why)
+    }
+    if (this.#chain.length > this.#limits.schemaDepth * 2) {
+      const why = `is combined from more than ${this.#limits.schemaDepth * 2} levels of schemas; make it simpler`
+      throw this.#document.refusal('invalid-request', this.#document.pathOf(schema), undefined, why)
+    }
+    this.#chain.push(schema)
+  }
+
+  /** What else must hold, each as a list of ways. */
+  *#parts(schema: SchemaObject): Generator<readonly Facets[]> {
+    const { $ref, $dynamicRef } = schema
+    if (typeof $ref === 'string') yield this.#one(this.#document.resolve($ref, schema))
+    if (typeof $dynamicRef === 'string') {
+      const target = this.#document.resolveDynamic($dynamicRef, schema)
+      yield target === undefined ? [this.#gap(schema, '$dynamicRef')] : this.#one(target)
+    }
+    if (schema.$recursiveRef !== undefined) yield [this.#gap(schema, '$recursiveRef')]
+    for (const part of this.#list(schema, 'allOf')) yield this.#one(part)
+    if (schema.anyOf !== undefined) yield this.#list(schema, 'anyOf').flatMap((part) => this.#one(part))
+    if (schema.oneOf !== undefined) yield this.#oneOf(schema)
+    if (schema.not !== undefined) yield this.#not(schema, this.#document.asSchema(schema.not, []))
+    if (schema.if !== undefined) yield this.#condition(schema)
+    yield* this.#dependents(schema)
+  }
+
+  /** The alternatives of a `oneOf`. Each knows the others, because it must be the only one. */
+  #oneOf(schema: SchemaObject): readonly Facets[] {
+    const parts = this.#list(schema, 'oneOf').map((part) => this.#one(part))
+    const around = readFacets(this.#document, schema)
+    const path = this.#document.pathOf(schema)
+    return parts.flatMap((part, index) => {
+      const others = parts.flatMap((other, at) => (at === index ? [] : other))
+      const rival = { path, ways: others.map((other) => mergeFacets(around, other)) }
+      return part.map((way) => mergeFacets(way, { ...noFacets, rivals: [rival] }))
+    })
+  }
+
+  #not(schema: SchemaObject, negated: Schema): readonly Facets[] {
+    if (negated === false) return [noFacets]
+    if (negated === true || Object.keys(negated).length === 0) return []
+    const { type, required } = negated
+    if (
+      Object.keys(negated).length === 1 &&
+      type !== undefined &&
+      type !== 'integer' &&
+      !(Array.isArray(type) && type.includes('integer'))
+    ) {
+      const { kinds } = readFacets(this.#document, negated)
+      return [{ ...noFacets, kinds: new Set([...noFacets.kinds].filter((kind) => !kinds.has(kind))), typed: true }]
+    }
+    if (Object.keys(negated).length === 1 && Array.isArray(required) && required.length === 1) {
+      return [layer({ properties: new Map([[String(required[0]), false]]), patterns: [] })]
+    }
+    return [this.#gap(schema, 'not')]
+  }
+
+  #condition(schema: SchemaObject): readonly Facets[] {
+    const gaps = ['then', 'else'].filter((keyword) => schema[keyword] !== undefined && schema[keyword] !== true)
+    if (typeof schema.if === 'boolean') {
+      const branch = schema.if ? schema.then : schema.else
+      return branch === undefined ? [noFacets] : this.#one(this.#document.asSchema(branch, []))
+    }
+    return gaps.length === 0 ? [noFacets] : [gaps.map((keyword) => this.#gap(schema, keyword)).reduce(mergeFacets)]
+  }
+
+  /** A dependency has two ways: the property is not there, or what depends on it holds too. */
+  *#dependents(schema: SchemaObject): Generator<readonly Facets[]> {
+    for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
+      const map = schema[keyword]
+      if (map === undefined) continue
+      if (!isObject(map))
+        throw this.#document.refusal('invalid-request', this.#document.pathOf(schema), keyword, 'must be an object')
+      for (const [name, needs] of Object.entries(map)) {
+        const absent = layer({ properties: new Map([[name, false]]), patterns: [] })
+        const names = Array.isArray(needs) ? needs.map(String) : []
+        const present: Facets = { ...noFacets, object: { ...noFacets.object, required: [name, ...names] } }
+        const also = Array.isArray(needs) ? [noFacets] : this.#one(this.#document.asSchema(needs, []))
+        yield [...also.map((way) => mergeFacets(present, way)), absent]
+      }
+    }
+  }
+
+  /** `unevaluated…` means what nothing else in this schema, or in what it combines, has spoken of: that is known here, for one way. */
+  #closed(schema: SchemaObject, way: Facets): Facets {
+    const { unevaluatedProperties: properties, unevaluatedItems: items } = schema
+    let closed = way
+    if (properties !== undefined && properties !== true) {
+      const additional = this.#document.asSchema(properties, [...this.#document.pathOf(schema), 'unevaluatedProperties'])
+      const open = way.object.layers.some((each) => each.additional !== undefined)
+      const names = way.object.layers.flatMap((each) => [...each.properties.keys()])
+      const patterns = way.object.layers.flatMap((each) => each.patterns.map((pattern) => ({ ...pattern, schema: true })))
+      if (!open)
+        closed = mergeFacets(closed, layer({ properties: new Map(names.map((name) => [name, true])), patterns, additional }))
+    }
+    if (items !== undefined && items !== true) {
+      const rest = this.#document.asSchema(items, [...this.#document.pathOf(schema), 'unevaluatedItems'])
+      const open = way.array.layers.some((each) => each.rest !== undefined)
+      const longest = Math.max(0, ...way.array.layers.map((each) => each.prefix.length))
+      const prefix = Array.from({ length: longest }, () => true)
+      if (!open) closed = mergeFacets(closed, { ...noFacets, array: { ...noFacets.array, layers: [{ prefix, rest }] } })
+    }
+    return closed
+  }
+
+  #multiply(left: readonly Facets[], right: readonly Facets[]): readonly Facets[] {
+    if (left.length * right.length > this.#limits.alternatives) {
+      const at = this.#chain[0]
+      const path = at === undefined ? [] : this.#document.pathOf(at)
+      const why = `has more than ${this.#limits.alternatives} combinations of its alternatives; make it simpler`
+      throw this.#document.refusal('unsupported-field', path, undefined, why)
+    }
+    return left
+      .flatMap((a) => right.map((b) => mergeFacets(a, b)))
+      .filter((way) => way.values === undefined || way.values.length > 0)
+  }
+
+  #list(schema: SchemaObject, keyword: string): readonly Schema[] {
+    const list = schema[keyword] ?? []
+    const path = this.#document.pathOf(schema)
+    if (!Array.isArray(list)) throw this.#document.refusal('invalid-request', path, keyword, 'must be a list of schemas')
+    return list.map((part, index) => this.#document.asSchema(part, [...path, keyword, String(index)]))
+  }
+
+  #gap(schema: SchemaObject, keyword: string): Facets {
+    const gap: Gap = { keyword, path: this.#document.pathOf(schema) }
+    return { ...noFacets, gaps: [gap] }
+  }
+}
+
+function layer(only: ObjectLayer): Facets {
+  return { ...noFacets, spokenOf: new Set(['object']), object: { ...noFacets.object, layers: [only] } }
+}

@@ -1,0 +1,146 @@
+import { anyChar, type CharSet, invert, soleChar } from './char-set.ts'
+
+/** The right side of a grammar rule. `never` is a choice without options, `empty` a sequence without parts. */
+export type Expression =
+  | { readonly type: 'literal'; readonly text: string }
+  /** One character. */
+  | { readonly type: 'chars'; readonly set: CharSet }
+  | { readonly type: 'rule'; readonly name: string }
+  | { readonly type: 'sequence'; readonly parts: readonly Expression[] }
+  | { readonly type: 'choice'; readonly options: readonly Expression[] }
+  /** `max` absent: without end. */
+  | { readonly type: 'repeat'; readonly part: Expression; readonly min: number; readonly max?: number }
+
+export const empty: Expression = { type: 'sequence', parts: [] }
+export const never: Expression = { type: 'choice', options: [] }
+
+/** These characters, exactly. */
+export function literal(text: string): Expression {
+  return text === '' ? empty : { type: 'literal', text }
+}
+
+export function chars(set: CharSet): Expression {
+  const sole = soleChar(set)
+  if (sole !== undefined) return literal(sole)
+  return set.length === 0 ? never : { type: 'chars', set }
+}
+
+export function rule(name: string): Expression {
+  return { type: 'rule', name }
+}
+
+/** One after the other; literals that meet become one. */
+export function sequence(...parts: readonly Expression[]): Expression {
+  const flat: Expression[] = []
+  for (const part of parts.flatMap((each) => (each.type === 'sequence' ? each.parts : [each]))) {
+    const last = flat.at(-1)
+    if (isNever(part)) return never
+    if (part.type === 'literal' && last?.type === 'literal') flat[flat.length - 1] = literal(last.text + part.text)
+    else flat.push(part)
+  }
+  const [only] = flat
+  return flat.length === 1 && only !== undefined ? only : { type: 'sequence', parts: flat }
+}
+
+/** One of them; what can never be is left out. */
+export function choice(...options: readonly Expression[]): Expression {
+  const flat = options.flatMap((option) => (option.type === 'choice' ? option.options : [option]))
+  const [only] = flat
+  return flat.length === 1 && only !== undefined ? only : { type: 'choice', options: flat }
+}
+
+export function repeat(part: Expression, min: number, max?: number): Expression {
+  if (max === 0 || isEmpty(part)) return empty
+  if (max !== undefined && max < min) return never
+  if (isNever(part)) return min === 0 ? empty : never
+  if (min === 1 && max === 1) return part
+  return { type: 'repeat', part, min, ...(max === undefined ? {} : { max }) }
+}
+
+export function optional(part: Expression): Expression {
+  return repeat(part, 0, 1)
+}
+
+export function isEmpty(expression: Expression): boolean {
+  return expression.type === 'sequence' && expression.parts.length === 0
+}
+
+export function isNever(expression: Expression): boolean {
+  return expression.type === 'choice' && expression.options.length === 0
+}
+
+/** The expression in GBNF. */
+export function render(expression: Expression): string {
+  switch (expression.type) {
+    case 'literal':
+      return renderLiteral(expression.text)
+    case 'chars':
+      return renderSet(expression.set)
+    case 'rule':
+      return expression.name
+    case 'sequence':
+      return expression.parts.length === 0 ? '""' : expression.parts.map(renderPart).join(' ')
+    case 'choice':
+      return expression.options.map(render).join(' | ')
+    case 'repeat':
+      return `${renderAtom(expression.part)}${renderCount(expression.min, expression.max)}`
+  }
+}
+
+/** A text as a GBNF literal, with its quotes. */
+export function renderLiteral(text: string): string {
+  let inside = ''
+  for (const char of text) {
+    if (char === '"' || char === '\\') inside += `\\${char}`
+    else inside += renderChar(char.codePointAt(0) ?? 0)
+  }
+  return `"${inside}"`
+}
+
+function renderPart(part: Expression): string {
+  return part.type === 'choice' ? `(${render(part)})` : render(part)
+}
+
+function renderAtom(part: Expression): string {
+  return part.type === 'literal' || part.type === 'chars' || part.type === 'rule' ? render(part) : `(${render(part)})`
+}
+
+function renderCount(min: number, max: number | undefined): string {
+  if (max === undefined) return min === 0 ? '*' : min === 1 ? '+' : `{${min},}`
+  if (min === 0 && max === 1) return '?'
+  return min === max ? `{${min}}` : `{${min},${max}}`
+}
+
+function renderSet(set: CharSet): string {
+  if (set === anyChar) return '.'
+  const last = set.at(-1)?.[1]
+  const inverted = last === 0x10ffff ? invert(set) : undefined
+  const short = inverted !== undefined && inverted.length > 0 && inverted.length <= set.length
+  return short ? `[^${renderRanges(inverted)}]` : `[${renderRanges(set)}]`
+}
+
+function renderRanges(set: CharSet): string {
+  return set
+    .map(([first, last]) => {
+      if (first === last) return renderClassChar(first)
+      return `${renderClassChar(first)}${last === first + 1 ? '' : '-'}${renderClassChar(last)}`
+    })
+    .join('')
+}
+
+function renderClassChar(code: number): string {
+  const char = String.fromCodePoint(code)
+  if ('\\]['.includes(char) || char === '-') return `\\${char}`
+  return char === '^' || char === '"' ? `\\x${code.toString(16)}` : renderChar(code)
+}
+
+/** Printable ASCII as it is; the rest escaped, so that a grammar is safe to log and to send through any pipe. */
+function renderChar(code: number): string {
+  if (code === 0x0a) return '\\n'
+  if (code === 0x0d) return '\\r'
+  if (code === 0x09) return '\\t'
+  if (code >= 0x20 && code < 0x7f) return String.fromCodePoint(code)
+  const hex = code.toString(16).toUpperCase()
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`
+}

@@ -1,0 +1,163 @@
+import type { Range } from './number-grammar.ts'
+import type { Schema, SchemaPath } from './schema-document.ts'
+
+/** JSON's types; integers are numbers with a condition. */
+export type Kind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
+export const allKinds: readonly Kind[] = ['object', 'array', 'string', 'number', 'boolean', 'null']
+
+/** A keyword that the grammar does not keep. `kind`: it says something about values of that type only. */
+export type Gap = { readonly keyword: string; readonly path: SchemaPath; readonly kind?: Kind }
+
+export type ArrayLayer = { readonly prefix: readonly Schema[]; readonly rest?: Schema }
+export type PatternSchema = { readonly source: string; readonly schema: Schema; readonly path: SchemaPath }
+export type ObjectLayer = {
+  readonly properties: ReadonlyMap<string, Schema>
+  readonly patterns: readonly PatternSchema[]
+  readonly additional?: Schema
+}
+
+/**
+ * Everything that must hold of one value at once: what one way through `$ref`, `allOf`, `anyOf` … adds up to. A layer is what
+ * one schema object says of members; layers stay apart because `additionalProperties` and `items` mean their own neighbours.
+ */
+export type Facets = {
+  readonly kinds: ReadonlySet<Kind>
+  /** Some `type` was given; otherwise the kinds that the keywords speak of are meant. */
+  readonly typed: boolean
+  readonly spokenOf: ReadonlySet<Kind>
+  readonly integer: boolean
+  /** The only candidates, by `enum` or `const`. */
+  readonly values?: readonly unknown[]
+  readonly text: {
+    readonly min: number
+    readonly max?: number
+    readonly patterns: readonly { readonly source: string; readonly path: SchemaPath }[]
+    readonly formats: readonly { readonly name: string; readonly path: SchemaPath }[]
+  }
+  readonly range: Range
+  readonly array: {
+    readonly layers: readonly ArrayLayer[]
+    readonly min: number
+    readonly max?: number
+    readonly contains: readonly { readonly schema: Schema; readonly min: number }[]
+  }
+  readonly object: {
+    readonly layers: readonly ObjectLayer[]
+    readonly required: readonly string[]
+    readonly names: readonly { readonly schema: Schema; readonly path: SchemaPath }[]
+    readonly min: number
+    readonly max?: number
+    /** Where `min` was said. */
+    readonly minPath?: SchemaPath
+  }
+  /** The other ways of a `oneOf`: what is written must not satisfy them too. */
+  readonly rivals: readonly { readonly path: SchemaPath; readonly ways: readonly Facets[] }[]
+  readonly gaps: readonly Gap[]
+}
+
+/** What holds of every value. */
+export const noFacets: Facets = {
+  kinds: new Set(allKinds),
+  typed: false,
+  spokenOf: new Set(),
+  integer: false,
+  text: { min: 0, patterns: [], formats: [] },
+  range: {},
+  array: { layers: [], min: 0, contains: [] },
+  object: { layers: [], required: [], names: [], min: 0 },
+  rivals: [],
+  gaps: [],
+}
+
+/** Both at once. */
+export function mergeFacets(a: Facets, b: Facets): Facets {
+  if (a === noFacets) return b
+  if (b === noFacets) return a
+  return {
+    kinds: new Set([...a.kinds].filter((kind) => b.kinds.has(kind))),
+    typed: a.typed || b.typed,
+    spokenOf: new Set([...a.spokenOf, ...b.spokenOf]),
+    integer: a.integer || b.integer,
+    ...mergeValues(a.values, b.values),
+    text: {
+      min: Math.max(a.text.min, b.text.min),
+      ...least(a.text.max, b.text.max),
+      patterns: [...a.text.patterns, ...b.text.patterns],
+      formats: [...a.text.formats, ...b.text.formats],
+    },
+    range: mergeRanges(a.range, b.range),
+    array: {
+      layers: [...a.array.layers, ...b.array.layers],
+      min: Math.max(a.array.min, b.array.min),
+      ...least(a.array.max, b.array.max),
+      contains: [...a.array.contains, ...b.array.contains],
+    },
+    object: {
+      layers: [...a.object.layers, ...b.object.layers],
+      required: [...new Set([...a.object.required, ...b.object.required])],
+      names: [...a.object.names, ...b.object.names],
+      min: Math.max(a.object.min, b.object.min),
+      ...least(a.object.max, b.object.max),
+      ...minPath(a, b),
+    },
+    rivals: [...a.rivals, ...b.rivals],
+    gaps: [...a.gaps, ...b.gaps],
+  }
+}
+
+/** The kinds of value that will be written. Without a `type`, those that the keywords speak of: who lists properties means an object. */
+export function kindsToWrite(facets: Facets): readonly Kind[] {
+  const inferred = !facets.typed && facets.spokenOf.size > 0
+  return allKinds.filter((kind) => facets.kinds.has(kind) && (!inferred || facets.spokenOf.has(kind)))
+}
+
+/**
+ * Whether an object will have declared members only. That is so when some are declared and nothing is said about others: JSON
+ * Schema then allows any, but who lists properties means these.
+ */
+export function writesOnlyDeclared({ layers, required }: Facets['object']): boolean {
+  const isOpen = layers.some((layer) => layer.additional !== undefined || layer.patterns.length > 0)
+  return !isOpen && (required.length > 0 || layers.some((layer) => layer.properties.size > 0))
+}
+
+/** Whether two JSON values are the same value, whatever the order of keys. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const [left, right] = [Object.entries(a), b as Readonly<Record<string, unknown>>]
+  return (
+    left.length === Object.keys(right).length &&
+    left.every(([key, value]) => Object.hasOwn(right, key) && sameValue(value, right[key]))
+  )
+}
+
+export function kindOf(value: unknown): Kind {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'object') return 'object'
+  return typeof value === 'string' ? 'string' : typeof value === 'boolean' ? 'boolean' : 'number'
+}
+
+function mergeValues(a: readonly unknown[] | undefined, b: readonly unknown[] | undefined): Pick<Facets, 'values'> {
+  if (a === undefined) return b === undefined ? {} : { values: b }
+  return { values: b === undefined ? a : a.filter((one) => b.some((other) => sameValue(one, other))) }
+}
+
+function mergeRanges(a: Range, b: Range): Range {
+  const min = [a.min, b.min].filter((bound) => bound !== undefined)
+  const max = [a.max, b.max].filter((bound) => bound !== undefined)
+  min.sort((x, y) => y.value - x.value || Number(y.exclusive) - Number(x.exclusive))
+  max.sort((x, y) => x.value - y.value || Number(y.exclusive) - Number(x.exclusive))
+  return { ...(min[0] === undefined ? {} : { min: min[0] }), ...(max[0] === undefined ? {} : { max: max[0] }) }
+}
+
+function least(a: number | undefined, b: number | undefined): { max?: number } {
+  if (a === undefined) return b === undefined ? {} : { max: b }
+  return { max: b === undefined ? a : Math.min(a, b) }
+}
+
+function minPath(a: Facets, b: Facets): { minPath?: SchemaPath } {
+  const path = a.object.min >= b.object.min ? a.object.minPath : b.object.minPath
+  return path === undefined ? {} : { minPath: path }
+}

@@ -1,0 +1,43 @@
+/**
+ * What one grammar may cost. Past a limit the request is refused: a grammar is parsed and walked by the engine for every token,
+ * and a schema comes from outside.
+ */
+export type GrammarLimits = {
+  /** Levels of subschemas inside subschemas. */
+  readonly schemaDepth: number
+  /** Subschemas in one document. */
+  readonly schemaNodes: number
+  /** Alternatives of one place after `anyOf`, `oneOf` and `dependent…` are multiplied out. */
+  readonly alternatives: number
+  readonly rules: number
+  readonly grammarChars: number
+  /** States of the automaton of one text pattern. */
+  readonly automatonStates: number
+  /** Members that one object declares. */
+  readonly members: number
+  /** Effort, in about microseconds, for what does not show in the size: patterns, listed values, counted members. */
+  readonly effort: number
+  /** The largest lower bound of a repetition; a larger upper bound is lowered to it. */
+  readonly repetitions: number
+  /** Levels of nesting inside a value of which the schema says nothing. It keeps a model without sense from nesting for ever. */
+  readonly anyValueDepth: number
+  /** Properties of one object that may come in any order; more of them come in the declared one. */
+  readonly freeProperties: number
+  /** Rules that one grammar spends on free order; past them, objects have the declared one. */
+  readonly freeOrderRules: number
+}
+
+export const defaultLimits: GrammarLimits = {
+  schemaDepth: 64,
+  schemaNodes: 20_000,
+  alternatives: 256,
+  rules: 20_000,
+  grammarChars: 1_500_000,
+  automatonStates: 3000,
+  members: 1000,
+  effort: 1_000_000,
+  repetitions: 100_000,
+  anyValueDepth: 8,
+  freeProperties: 6,
+  freeOrderRules: 1000,
+}

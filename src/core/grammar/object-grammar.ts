@@ -1,0 +1,153 @@
+import type { CompilePart } from './array-grammar.ts'
+import type { Expand } from './expand.ts'
+import { choice, type Expression, empty, literal, never, optional, sequence } from './expression.ts'
+import type { Facets, Gap } from './facets.ts'
+import { comma, memberKey } from './json-text.ts'
+import { otherMembers } from './other-members.ts'
+import type { Patterns } from './patterns.ts'
+import { type RuleBook, tooLarge } from './rule-book.ts'
+import type { Schema, SchemaPath } from './schema-document.ts'
+
+/** One declared member. */
+type Member = { readonly pair: Expression; readonly required: boolean }
+type Members = {
+  readonly declared: readonly Member[]
+  /** Any other member; never when there may be none. */
+  readonly other: Expression
+  readonly min: number
+  readonly max: number
+}
+
+export type ObjectOptions = {
+  readonly compile: CompilePart
+  readonly patterns: Patterns
+  readonly expand: Expand
+  /** Whether a name satisfies the schemas of `propertyNames`. */
+  readonly isName: (name: string, schema: Schema) => boolean
+  readonly propertyOrder: 'declared' | 'free'
+}
+
+/** The objects that satisfy the facets, and what of the facets they may break. */
+export function objectGrammar(
+  book: RuleBook,
+  object: Facets['object'],
+  options: ObjectOptions,
+): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
+  const gaps: Gap[] = []
+  const names = [...new Set([...object.layers.flatMap((layer) => [...layer.properties.keys()]), ...object.required])]
+  if (names.length > book.limits.members) throw tooLarge(`more than ${book.limits.members} members of one object`)
+  const declared = names.flatMap((name): Member[] => {
+    const required = object.required.includes(name)
+    const parts = partsOf(object, name, options.patterns, gaps)
+    const isPossible = object.names.every(({ schema }) => options.isName(name, schema))
+    if (!isPossible || parts.includes(false)) return required ? [{ pair: never, required }] : []
+    return [{ pair: sequence(memberKey(book, name), options.compile(parts, name)), required }]
+  })
+  const others = otherMembers(book, object, { ...options, declared: names })
+  gaps.push(...others.gaps)
+  const least = declared.filter((member) => member.required).length
+  // Two members of one name count once, and nothing keeps free names apart.
+  if (others.expression !== never && object.min > least + 1)
+    gaps.push({ keyword: 'minProperties', path: object.minPath ?? [], kind: 'object' })
+  const members: Members = {
+    declared,
+    other: others.expression,
+    min: object.min <= least ? 0 : object.min,
+    max: object.max ?? Number.POSITIVE_INFINITY,
+  }
+  const isFree = options.propertyOrder === 'free' && canBeFree(book, members)
+  const body = isFree ? inAnyOrder(book, members) : inDeclaredOrder(book, members)
+  return { expression: sequence(literal('{'), body, literal('}')), gaps }
+}
+
+/** All that is said of a member of this name. */
+function partsOf(object: Facets['object'], name: string, patterns: Patterns, gaps: Gap[]): readonly Schema[] {
+  return object.layers.flatMap((layer) => {
+    const own = layer.properties.get(name)
+    const matched = layer.patterns.flatMap(({ source, schema, path }): readonly Schema[] => {
+      const matches = patterns.matches(source, name)
+      if (matches === undefined) gaps.push(patternGap(path))
+      return matches === true ? [schema] : []
+    })
+    const parts = [...(own === undefined ? [] : [own]), ...matched]
+    return parts.length > 0 || layer.additional === undefined ? parts : [layer.additional]
+  })
+}
+
+function patternGap(path: SchemaPath): Gap {
+  return { keyword: 'patternProperties', path, kind: 'object' }
+}
+
+/** Members as the schema lists them, then any others. */
+function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members): Expression {
+  const separator = comma(book)
+  const needsCount = min > 0 || max < declared.length || (other !== never && Number.isFinite(max))
+  const enough = needsCount ? Math.max(1, min, Number.isFinite(max) ? max + 1 : 0) : 1
+  const known = new Map<string, Expression>()
+  if (enough > 1) book.spend(declared.length * Math.min(enough, declared.length) * 10)
+
+  /** What comes from member `index` on, when `count` are written; counts that make no difference are one. */
+  const from = (index: number, written: number): Expression => {
+    const count = Math.min(written, enough)
+    if (count > max) return never
+    const key = `${index} ${count}`
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const made = make(index, count)
+    // Optional members are met on several ways; their rest is one rule for all.
+    const isMetAgain = declared[index - 1]?.required === false && index < declared.length
+    const expression = isMetAgain ? book.shared('rest', made) : made
+    known.set(key, expression)
+    return expression
+  }
+  const make = (index: number, count: number): Expression => {
+    const member = declared[index]
+    if (member === undefined) return othersAfter(count)
+    const written = sequence(...(count > 0 ? [separator] : []), member.pair)
+    if (member.required) return sequence(written, from(index + 1, count + 1))
+    if (count === enough && !needsCount) return sequence(optional(written), from(index + 1, count))
+    return choice(sequence(written, from(index + 1, count + 1)), from(index + 1, count))
+  }
+  const othersAfter = (count: number): Expression => {
+    const [least, most] = [Math.max(0, min - count), Number.isFinite(max) ? max - count : undefined]
+    if (other === never || most === 0) return least === 0 ? empty : never
+    const next = sequence(separator, other)
+    if (count > 0) return book.repeat(next, least, most)
+    const all = sequence(other, book.repeat(next, Math.max(0, least - 1), most === undefined ? undefined : most - 1))
+    return least === 0 ? optional(all) : all
+  }
+  return from(0, 0)
+}
+
+function canBeFree(book: RuleBook, { declared, other, min, max }: Members): boolean {
+  const isCounted = other !== never && (min > 0 || Number.isFinite(max))
+  const size = 2 ** declared.length
+  return declared.length <= book.limits.freeProperties && !isCounted && book.takeFreeOrder(size)
+}
+
+/** Members in any order, none twice: a rule for each set of those that are still to come. */
+function inAnyOrder(book: RuleBook, { declared, other, min, max }: Members): Expression {
+  const separator = comma(book)
+  const all = 2 ** declared.length - 1
+  const known = new Map<number, Expression>()
+  const missing = (left: number): readonly number[] => [...declared.keys()].filter((index) => (left & (1 << index)) !== 0)
+
+  const after = (left: number): Expression => {
+    const found = known.get(left)
+    if (found !== undefined) return found
+    const count = declared.length - missing(left).length
+    const members =
+      count >= max ? [] : missing(left).map((index) => sequence(separator, pair(index), after(left & ~(1 << index))))
+    const canEnd = count >= min && missing(left).every((index) => declared[index]?.required === false)
+    const next = choice(...members, ...(canEnd ? [empty] : []))
+    const expression = other === never ? next : sequence(book.repeat(sequence(separator, other), 0), next)
+    const shared = book.shared('rest', expression)
+    known.set(left, shared)
+    return shared
+  }
+  const pair = (index: number): Expression => declared[index]?.pair ?? never
+  const first = max === 0 ? [] : missing(all).map((index) => sequence(pair(index), after(all & ~(1 << index))))
+  const others = other === never ? never : sequence(other, after(all))
+  const canBeEmpty = min === 0 && declared.every((member) => !member.required)
+  return choice(...first, others, ...(canBeEmpty ? [empty] : []))
+}

@@ -1,0 +1,222 @@
+import { allKinds, type Facets, type Kind, noFacets, sameValue } from './facets.ts'
+import { type Bound, isExact } from './number-grammar.ts'
+import { isObject, type Schema, type SchemaDocument, type SchemaObject, type SchemaPath } from './schema-document.ts'
+
+/** The keywords that speak of one kind of value; `contains` the number of arrays' items, and so on. */
+const kindKeywords: Readonly<Record<Kind, readonly string[]>> = {
+  object: `additionalProperties dependencies dependentRequired dependentSchemas maxProperties minProperties patternProperties
+    properties propertyNames required unevaluatedProperties`.split(/\s+/),
+  array:
+    `additionalItems contains items maxContains maxItems minContains minItems prefixItems unevaluatedItems uniqueItems`.split(
+      /\s+/,
+    ),
+  string: ['contentEncoding', 'contentMediaType', 'format', 'maxLength', 'minLength', 'pattern'],
+  number: ['exclusiveMaximum', 'exclusiveMinimum', 'maximum', 'minimum', 'multipleOf'],
+  boolean: [],
+  null: [],
+}
+const numberFormats = new Set(['int32', 'int64', 'float', 'double'])
+
+/**
+ * What a schema object says by itself, without what it refers to and combines. Throws `invalid-request` for a keyword with a
+ * value that JSON Schema does not allow.
+ */
+export function readFacets(document: SchemaDocument, schema: SchemaObject): Facets {
+  return new FacetReader(document, schema).read()
+}
+
+class FacetReader {
+  readonly #document: SchemaDocument
+  readonly #schema: SchemaObject
+  readonly #path: SchemaPath
+  readonly #gaps: { keyword: string; path: SchemaPath; kind: Kind }[] = []
+
+  constructor(document: SchemaDocument, schema: SchemaObject) {
+    this.#document = document
+    this.#schema = schema
+    this.#path = document.pathOf(schema)
+  }
+
+  read(): Facets {
+    const types = this.#types()
+    const integer = types?.includes('integer') === true && !types.includes('number')
+    const kinds = types?.map((type) => (type === 'integer' ? 'number' : type))
+    const parts = {
+      text: this.#text(),
+      range: this.#range(),
+      array: this.#array(),
+      object: this.#object(),
+    }
+    return {
+      kinds: kinds === undefined ? noFacets.kinds : new Set(allKinds.filter((kind) => kinds.includes(kind))),
+      typed: types !== undefined,
+      spokenOf: this.#spokenOf(),
+      integer: integer || this.#schema.multipleOf === 1,
+      ...this.#values(),
+      ...parts,
+      rivals: [],
+      gaps: this.#gaps,
+    }
+  }
+
+  #types(): readonly string[] | undefined {
+    const { type } = this.#schema
+    if (type === undefined) return undefined
+    const list = Array.isArray(type) ? type : [type]
+    const known: readonly unknown[] = [...allKinds, 'integer']
+    const wrong = list.find((each) => !known.includes(each))
+    if (wrong !== undefined || list.length === 0) {
+      throw this.#wrong('type', `must be one or several of ${known.join(', ')}, not ${JSON.stringify(wrong ?? type)}`)
+    }
+    return list
+  }
+
+  #spokenOf(): ReadonlySet<Kind> {
+    const format = this.#schema.format
+    if (typeof format === 'string' && numberFormats.has(format)) return new Set(['number'])
+    return new Set(allKinds.filter((kind) => kindKeywords[kind].some((keyword) => Object.hasOwn(this.#schema, keyword))))
+  }
+
+  #values(): Pick<Facets, 'values'> {
+    const { enum: list } = this.#schema
+    if (list !== undefined && !Array.isArray(list)) throw this.#wrong('enum', 'must be a list of values')
+    const only = Object.hasOwn(this.#schema, 'const') ? [this.#schema.const] : undefined
+    if (list === undefined) return only === undefined ? {} : { values: only }
+    return { values: only === undefined ? list : only.filter((value) => list.some((each) => sameValue(each, value))) }
+  }
+
+  #text(): Facets['text'] {
+    const pattern = this.#string('pattern')
+    const format = this.#string('format')
+    return {
+      min: this.#count('minLength') ?? 0,
+      ...this.#max('maxLength'),
+      patterns: pattern === undefined ? [] : [{ source: pattern, path: this.#path }],
+      formats: format === undefined || numberFormats.has(format) ? [] : [{ name: format, path: this.#path }],
+    }
+  }
+
+  #range(): Facets['range'] {
+    const min = this.#bound('minimum', 'exclusiveMinimum', 1)
+    const max = this.#bound('maximum', 'exclusiveMaximum', -1)
+    const multiple = this.#number('multipleOf')
+    if (multiple !== undefined && multiple <= 0) throw this.#wrong('multipleOf', `must be above 0, not ${multiple}`)
+    if (multiple !== undefined && multiple !== 1) this.#gap('multipleOf', 'number')
+    if (this.#schema.format === 'int32') {
+      const [low, high] = [
+        { value: -(2 ** 31), exclusive: false },
+        { value: 2 ** 31 - 1, exclusive: false },
+      ]
+      return {
+        min: min === undefined || min.value < low.value ? low : min,
+        max: max === undefined || max.value > high.value ? high : max,
+      }
+    }
+    return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) }
+  }
+
+  /** The tighter of the two bounds; draft 4 wrote `exclusiveMinimum: true` beside `minimum`. */
+  #bound(keyword: string, exclusiveKeyword: string, direction: 1 | -1): Bound | undefined {
+    const flag = this.#schema[exclusiveKeyword]
+    const plain = this.#number(keyword)
+    const strict = typeof flag === 'boolean' ? undefined : this.#number(exclusiveKeyword)
+    const candidates: Bound[] = []
+    if (plain !== undefined) candidates.push({ value: plain, exclusive: flag === true })
+    if (strict !== undefined) candidates.push({ value: strict, exclusive: true })
+    candidates.sort((a, b) => (b.value - a.value) * direction || Number(b.exclusive) - Number(a.exclusive))
+    const [bound] = candidates
+    if (bound !== undefined && !isExact(bound)) this.#gap(bound.value === strict ? exclusiveKeyword : keyword, 'number')
+    return bound
+  }
+
+  #array(): Facets['array'] {
+    const { items } = this.#schema
+    const tuple = Array.isArray(items) ? this.#schemaList('items') : this.#schemaList('prefixItems')
+    const rest = this.#part(Array.isArray(items) ? 'additionalItems' : 'items')
+    const contains = this.#part('contains')
+    const least = this.#count('minContains') ?? 1
+    if (this.#schema.uniqueItems === true && this.#schema.maxItems !== 1) this.#gap('uniqueItems', 'array')
+    if (contains !== undefined && this.#count('maxContains') !== undefined) this.#gap('maxContains', 'array')
+    return {
+      layers: tuple.length === 0 && rest === undefined ? [] : [{ prefix: tuple, ...(rest === undefined ? {} : { rest }) }],
+      min: this.#count('minItems') ?? 0,
+      ...this.#max('maxItems'),
+      contains: contains === undefined || least === 0 ? [] : [{ schema: contains, min: least }],
+    }
+  }
+
+  #object(): Facets['object'] {
+    const properties = this.#schemaMap('properties')
+    const patterns = [...this.#schemaMap('patternProperties')].map(([source, schema]) => ({ source, schema, path: this.#path }))
+    const additional = this.#part('additionalProperties')
+    const names = this.#part('propertyNames')
+    const isLayer = properties.size > 0 || patterns.length > 0 || additional !== undefined
+    return {
+      layers: isLayer ? [{ properties, patterns, ...(additional === undefined ? {} : { additional }) }] : [],
+      required: this.#strings('required'),
+      names: names === undefined ? [] : [{ schema: names, path: this.#path }],
+      min: this.#count('minProperties') ?? 0,
+      ...this.#max('maxProperties'),
+      ...(this.#schema.minProperties === undefined ? {} : { minPath: this.#path }),
+    }
+  }
+
+  #part(keyword: string): Schema | undefined {
+    const value = this.#schema[keyword]
+    return value === undefined ? undefined : this.#document.asSchema(value, [...this.#path, keyword])
+  }
+
+  #schemaList(keyword: string): Schema[] {
+    const list = this.#schema[keyword]
+    if (list === undefined) return []
+    if (!Array.isArray(list)) throw this.#wrong(keyword, 'must be a list of schemas')
+    return list.map((each, index) => this.#document.asSchema(each, [...this.#path, keyword, String(index)]))
+  }
+
+  #schemaMap(keyword: string): Map<string, Schema> {
+    const map = this.#schema[keyword]
+    if (map === undefined) return new Map()
+    if (!isObject(map)) throw this.#wrong(keyword, 'must be an object of schemas')
+    return new Map(
+      Object.entries(map).map(([name, each]) => [name, this.#document.asSchema(each, [...this.#path, keyword, name])]),
+    )
+  }
+
+  #strings(keyword: string): string[] {
+    const list = this.#schema[keyword] ?? []
+    if (!Array.isArray(list) || list.some((each) => typeof each !== 'string'))
+      throw this.#wrong(keyword, 'must be a list of names')
+    return [...new Set(list)]
+  }
+
+  #string(keyword: string): string | undefined {
+    const value = this.#schema[keyword]
+    if (value === undefined || typeof value === 'string') return value
+    throw this.#wrong(keyword, 'must be a text')
+  }
+
+  #number(keyword: string): number | undefined {
+    const value = this.#schema[keyword]
+    if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value
+    throw this.#wrong(keyword, 'must be a number')
+  }
+
+  #count(keyword: string): number | undefined {
+    const value = this.#number(keyword)
+    if (value === undefined || (Number.isInteger(value) && value >= 0)) return value
+    throw this.#wrong(keyword, `must be a whole number of at least 0, not ${value}`)
+  }
+
+  #max(keyword: string): { max?: number } {
+    const value = this.#count(keyword)
+    return value === undefined ? {} : { max: value }
+  }
+
+  #gap(keyword: string, kind: Kind): void {
+    this.#gaps.push({ keyword, path: this.#path, kind })
+  }
+
+  #wrong(keyword: string, why: string): Error {
+    return this.#document.refusal('invalid-request', this.#path, keyword, why)
+  }
+}

@@ -1,0 +1,168 @@
+import { type Automaton, both, except, trim } from './automaton.ts'
+import { anyChar, type CharSet, isEmptySet } from './char-set.ts'
+import { parseRegex, type Regex } from './regex-syntax.ts'
+import { tooLarge } from './rule-book.ts'
+
+/** What a node of the network does to get to `to`: nothing, read a character, or be at the text's start or end. */
+type Move =
+  | { readonly type: 'free' | 'start' | 'end'; readonly to: number }
+  | { readonly type: 'chars'; readonly set: CharSet; readonly to: number }
+
+/**
+ * The texts in which the pattern is found; as in JSON Schema it may be anywhere, unless anchors say where. Throws as
+ * `parseRegex` does, and when the pattern is too large.
+ */
+export function regexAutomaton(source: string, limit: number): Automaton {
+  return automatonOf(parseRegex(source), limit)
+}
+
+/** The texts that the pattern matches from their first character to their last. */
+export function wholeTextAutomaton(source: string, limit: number): Automaton {
+  return automatonOf(wholeRegex(parseRegex(source)), limit)
+}
+
+/** The pattern between `^` and `$`. */
+export function wholeRegex(regex: Regex): Regex {
+  const parts = regex.type === 'sequence' ? regex.parts : [regex]
+  const inner = parts.slice(parts[0]?.type === 'start' ? 1 : 0, parts.at(-1)?.type === 'end' ? -1 : undefined)
+  return { type: 'sequence', parts: [{ type: 'start' }, ...inner, { type: 'end' }] }
+}
+
+function automatonOf(regex: Regex, limit: number): Automaton {
+  const { looks, rest } = splitLooks(regex)
+  const main = trim(emptyMovesRemoved(networkOf(rest, limit), limit))
+  return looks.reduce<Automaton>((sum, look) => {
+    const seen = automatonOf({ type: 'sequence', parts: [{ type: 'start' }, look.part] }, limit)
+    return trim(both(sum, look.negated ? except(seen, limit) : seen, limit))
+  }, main)
+}
+
+type Look = Extract<Regex, { type: 'lookahead' }>
+
+/** Conditions on the whole text are those that come right after a leading `^`; anywhere else they bind to a place. */
+function splitLooks(regex: Regex): { looks: Look[]; rest: Regex } {
+  if (regex.type !== 'sequence' || regex.parts[0]?.type !== 'start') return { looks: [], rest: regex }
+  const [start, ...others] = regex.parts
+  const end = others.findIndex((part) => part.type !== 'lookahead')
+  const count = end === -1 ? others.length : end
+  const looks = others.slice(0, count).filter((part) => part.type === 'lookahead')
+  return { looks, rest: { type: 'sequence', parts: [start, ...others.slice(count)] } }
+}
+
+/** Thompson's construction; the pattern stands between two runs of anything. Node 0 is the start, node 1 the end. */
+function networkOf(regex: Regex, limit: number): Move[][] {
+  const nodes: Move[][] = [[], []]
+  // Every character that is read may cost a state, and what is between them costs time.
+  const most = limit * 20
+  let size = 0
+  const grow = (): void => {
+    if (++size > most) throw tooLarge(`a text pattern of more than ${limit} states`)
+  }
+  const add = (): number => {
+    grow()
+    return nodes.push([]) - 1
+  }
+  const connect = (from: number, move: Move): void => {
+    grow()
+    nodes[from]?.push(move)
+  }
+  const build = (part: Regex, from: number, to: number): void => {
+    switch (part.type) {
+      case 'chars':
+        if (!isEmptySet(part.set)) connect(from, { type: 'chars', set: part.set, to })
+        return
+      case 'start':
+      case 'end':
+        connect(from, { type: part.type, to })
+        return
+      case 'lookahead':
+        throw tooLarge('a look-ahead that is not at the beginning of the pattern')
+      case 'choice':
+        for (const option of part.options) build(option, from, to)
+        return
+      case 'sequence': {
+        let at = from
+        for (const [index, each] of part.parts.entries()) {
+          const next = index === part.parts.length - 1 ? to : add()
+          build(each, at, next)
+          at = next
+        }
+        if (part.parts.length === 0) connect(from, { type: 'free', to })
+        return
+      }
+      case 'repeat': {
+        let at = from
+        for (let count = 0; count < part.min; count++) {
+          const next = add()
+          build(part.part, at, next)
+          at = next
+        }
+        if (part.max === undefined) {
+          const loop = add()
+          connect(at, { type: 'free', to: loop })
+          build(part.part, loop, loop)
+          connect(loop, { type: 'free', to })
+          return
+        }
+        for (let count = part.min; count < part.max; count++) {
+          const next = add()
+          connect(at, { type: 'free', to })
+          build(part.part, at, next)
+          at = next
+        }
+        connect(at, { type: 'free', to })
+      }
+    }
+  }
+  const [before, after] = [add(), add()]
+  const any: Move = { type: 'chars', set: anyChar, to: before }
+  connect(0, { type: 'free', to: before })
+  connect(before, any)
+  build(regex, before, after)
+  connect(after, { type: 'chars', set: anyChar, to: after })
+  connect(after, { type: 'free', to: 1 })
+  return nodes
+}
+
+/** A state is a node right after a character was read (or the start). What lies behind `$` can read nothing more. */
+function emptyMovesRemoved(nodes: readonly Move[][], limit: number): Automaton {
+  const numbers = new Map<number, number>([[0, 0]])
+  const order = [0]
+  const states: { accepting: boolean; edges: { set: CharSet; to: number }[] }[] = []
+  for (let index = 0; index < order.length; index++) {
+    const reached = reach(nodes, order[index] ?? 0, index === 0)
+    const edges: { set: CharSet; to: number }[] = []
+    for (const node of reached.open) {
+      for (const move of nodes[node] ?? []) {
+        if (move.type !== 'chars') continue
+        let to = numbers.get(move.to)
+        if (to === undefined) {
+          to = order.push(move.to) - 1
+          numbers.set(move.to, to)
+          if (order.length > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+        }
+        edges.push({ set: move.set, to })
+      }
+    }
+    states.push({ accepting: reached.ends, edges })
+  }
+  return states
+}
+
+function reach(nodes: readonly Move[][], from: number, atStart: boolean): { open: Set<number>; ends: boolean } {
+  const open = new Set<number>()
+  const closed = new Set<number>()
+  const todo: { node: number; ended: boolean }[] = [{ node: from, ended: false }]
+  for (let item = todo.pop(); item !== undefined; item = todo.pop()) {
+    const { node, ended } = item
+    const seen = ended ? closed : open
+    if (seen.has(node)) continue
+    seen.add(node)
+    for (const move of nodes[node] ?? []) {
+      if (move.type === 'free') todo.push({ node: move.to, ended })
+      else if (move.type === 'end') todo.push({ node: move.to, ended: true })
+      else if (move.type === 'start' && atStart) todo.push({ node: move.to, ended })
+    }
+  }
+  return { open, ends: open.has(1) || closed.has(1) }
+}

@@ -1,0 +1,90 @@
+import { automatonGrammar } from './automaton-grammar.ts'
+import type { CharSet } from './char-set.ts'
+import { chars, choice, type Expression, sequence } from './expression.ts'
+import { wholeRegex, wholeTextAutomaton } from './regex-automaton.ts'
+import { parseRegex, type Regex } from './regex-syntax.ts'
+import type { RuleBook } from './rule-book.ts'
+
+/** The texts that the whole of the pattern matches, as they are: not as JSON. Throws as `parseRegex` does, or when it is too large. */
+export function regexExpression(book: RuleBook, pattern: string, hint: string): Expression {
+  const direct = directExpression(book, wholeRegex(parseRegex(pattern)), chars)
+  if (direct !== undefined) return direct
+  const automaton = wholeTextAutomaton(pattern, book.limits.automatonStates)
+  return automatonGrammar(book, automaton, { hint, spell: chars })
+}
+
+/**
+ * A pattern from `^` to `$` as the same operators in GBNF: small, and at once. `undefined` for one that needs an automaton: it
+ * may be anywhere in the text, looks ahead, or repeats what may be empty, which GBNF cannot say.
+ */
+export function directExpression(book: RuleBook, regex: Regex, spell: (set: CharSet) => Expression): Expression | undefined {
+  const inner = betweenAnchors(regex)
+  return inner === undefined ? undefined : translate(inner)
+
+  function translate(part: Regex): Expression {
+    switch (part.type) {
+      case 'chars':
+        return part.set.length > 4 ? book.shared('chars', spell(part.set)) : spell(part.set)
+      case 'sequence':
+        return sequence(...part.parts.map(translate))
+      case 'choice':
+        return choice(...part.options.map(translate))
+      case 'repeat':
+        return book.repeat(translate(part.part), part.min, part.max)
+      case 'start':
+      case 'end':
+      case 'lookahead':
+        return sequence()
+    }
+  }
+}
+
+/** The lengths of the texts that a pattern from `^` to `$` matches. */
+export function regexLengths(regex: Regex): { readonly min: number; readonly max: number } {
+  switch (regex.type) {
+    case 'chars':
+      return { min: 1, max: 1 }
+    case 'start':
+    case 'end':
+    case 'lookahead':
+      return { min: 0, max: 0 }
+    case 'sequence': {
+      const parts = regex.parts.map(regexLengths)
+      return { min: parts.reduce((sum, { min }) => sum + min, 0), max: parts.reduce((sum, { max }) => sum + max, 0) }
+    }
+    case 'choice': {
+      const options = regex.options.map(regexLengths)
+      return { min: Math.min(...options.map(({ min }) => min)), max: Math.max(...options.map(({ max }) => max)) }
+    }
+    case 'repeat': {
+      const { min, max } = regexLengths(regex.part)
+      const times = regex.max ?? Number.POSITIVE_INFINITY
+      return { min: min * regex.min, max: max === 0 || times === 0 ? 0 : max * times }
+    }
+  }
+}
+
+function betweenAnchors(regex: Regex): Regex | undefined {
+  if (regex.type !== 'sequence') return undefined
+  const { parts } = regex
+  if (parts.length < 2 || parts[0]?.type !== 'start' || parts.at(-1)?.type !== 'end') return undefined
+  const inner: Regex = { type: 'sequence', parts: parts.slice(1, -1) }
+  return isDirect(inner) ? inner : undefined
+}
+
+function isDirect(regex: Regex): boolean {
+  switch (regex.type) {
+    case 'chars':
+      return true
+    case 'sequence':
+      return regex.parts.every(isDirect)
+    case 'choice':
+      return regex.options.every(isDirect)
+    case 'repeat':
+      return isDirect(regex.part) && (regex.max === 1 || regexLengths(regex.part).min > 0)
+    case 'start':
+    case 'end':
+    case 'lookahead':
+      return false
+  }
+}

@@ -1,0 +1,153 @@
+import { arrayGrammar } from './array-grammar.ts'
+import { satisfies } from './check-value.ts'
+import { overlaps } from './exclusive.ts'
+import { createExpand, type Expand } from './expand.ts'
+import { choice, type Expression, isNever, never, rule } from './expression.ts'
+import { allKinds, type Facets, type Gap, type Kind, kindsToWrite } from './facets.ts'
+import { anyArray, anyBoolean, anyInteger, anyNumber, anyObject, anyValue, givenValue, nullValue } from './json-text.ts'
+import { decimalGrammar, integerGrammar } from './number-grammar.ts'
+import { objectGrammar } from './object-grammar.ts'
+import type { Patterns } from './patterns.ts'
+import type { RuleBook } from './rule-book.ts'
+import type { Schema, SchemaDocument } from './schema-document.ts'
+import { textGrammar } from './text-grammar.ts'
+
+/** How objects list their members: as the schema declares them, or in any order (small objects only; it costs rules). */
+export type PropertyOrder = 'declared' | 'free'
+
+/**
+ * Writes the values of one schema document as rules. The grammar of a set of schemas is what satisfies all of them; a set that
+ * is met again, also within itself, is one rule.
+ */
+export class SchemaGrammar {
+  readonly #book: RuleBook
+  readonly #document: SchemaDocument
+  readonly #propertyOrder: PropertyOrder
+  readonly #patterns: Patterns
+  readonly #expand: Expand
+  readonly #known = new Map<string, Expression>()
+  /** The sets being written, and the name of those that met themselves. */
+  readonly #open = new Map<string, string | undefined>()
+  readonly #gaps = new Map<string, Gap>()
+
+  constructor(parts: {
+    readonly book: RuleBook
+    readonly patterns: Patterns
+    readonly document: SchemaDocument
+    readonly propertyOrder: PropertyOrder
+  }) {
+    this.#book = parts.book
+    this.#patterns = parts.patterns
+    this.#document = parts.document
+    this.#propertyOrder = parts.propertyOrder
+    this.#expand = createExpand(parts.document, parts.book.limits)
+  }
+
+  /** What the grammar does not keep, each keyword once for each place. */
+  get gaps(): readonly Gap[] {
+    return [...this.#gaps.values()]
+  }
+
+  /** The values that satisfy all of these schemas. */
+  compile(schemas: readonly Schema[], hint: string): Expression {
+    if (schemas.includes(false)) return never
+    const objects = [...new Set(schemas)].filter((schema) => typeof schema === 'object')
+    if (objects.length === 0) return anyValue(this.#book)
+    const key = objects
+      .map((schema) => this.#document.numberOf(schema))
+      .sort((a, b) => a - b)
+      .join()
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    if (this.#open.has(key)) {
+      const name = this.#open.get(key) ?? this.#book.reserve(hint)
+      this.#open.set(key, name)
+      return rule(name)
+    }
+    if (this.#open.size > this.#book.limits.schemaDepth) {
+      const why = `nests deeper than ${this.#book.limits.schemaDepth} levels; make it simpler`
+      throw this.#document.refusal('invalid-request', [], undefined, why)
+    }
+    this.#open.set(key, undefined)
+    const body = choice(...this.#expand(objects).map((way) => this.#way(way, objects)))
+    const name = this.#open.get(key)
+    this.#open.delete(key)
+    if (name !== undefined) this.#book.fill(name, body)
+    const expression = name === undefined ? this.#named(hint, body) : rule(name)
+    this.#known.set(key, expression)
+    return expression
+  }
+
+  #named(hint: string, body: Expression): Expression {
+    return body.type === 'literal' || body.type === 'rule' || body === never ? body : this.#book.shared(hint, body)
+  }
+
+  #way(way: Facets, schemas: readonly Schema[]): Expression {
+    if (way.values !== undefined) {
+      const context = { book: this.#book, document: this.#document, patterns: this.#patterns }
+      const values = way.values.filter((value) => schemas.every((schema) => satisfies(value, schema, context)))
+      return choice(...values.map(givenValue))
+    }
+    const kinds = kindsToWrite(way)
+    for (const rival of way.rivals) {
+      if (rival.ways.some((other) => overlaps(way, other, this.#expand))) this.#report([{ keyword: 'oneOf', path: rival.path }])
+    }
+    this.#report(way.gaps.filter((gap) => gap.kind === undefined || kinds.includes(gap.kind)))
+    const isAnything = kinds.length === allKinds.length && way.spokenOf.size === 0 && !way.integer
+    if (isAnything) return anyValue(this.#book)
+    const meant = choice(...kinds.map((kind) => this.#kind(kind, way)))
+    // Nothing of the kinds that are spoken of can be; what is not spoken of still can.
+    const others = isNever(meant) ? [...way.kinds].filter((kind) => !kinds.includes(kind)) : []
+    return choice(meant, ...others.map((kind) => this.#kind(kind, way)))
+  }
+
+  #kind(kind: Kind, way: Facets): Expression {
+    switch (kind) {
+      case 'null':
+        return nullValue
+      case 'boolean':
+        return this.#book.once('boolean', () => anyBoolean)
+      case 'number':
+        return this.#number(way)
+      case 'string':
+        return this.#take(textGrammar(this.#book, way.text, this.#patterns))
+      case 'array': {
+        const { layers, min, max, contains } = way.array
+        const isAny = layers.length === 0 && min === 0 && max === undefined && contains.length === 0
+        return isAny ? anyArray(this.#book) : arrayGrammar(this.#book, way.array, (schemas, hint) => this.compile(schemas, hint))
+      }
+      case 'object':
+        return this.#object(way.object)
+    }
+  }
+
+  #number({ range, integer }: Facets): Expression {
+    if (range.min === undefined && range.max === undefined) return integer ? anyInteger(this.#book) : anyNumber(this.#book)
+    return this.#book.shared(integer ? 'integer' : 'number', integer ? integerGrammar(range) : decimalGrammar(range))
+  }
+
+  #object(object: Facets['object']): Expression {
+    const { layers, required, names, min, max } = object
+    const isAny = layers.length === 0 && required.length === 0 && names.length === 0 && min === 0 && max === undefined
+    if (isAny) return anyObject(this.#book)
+    const context = { book: this.#book, document: this.#document, patterns: this.#patterns }
+    return this.#take(
+      objectGrammar(this.#book, object, {
+        compile: (schemas, hint) => this.compile(schemas, hint),
+        patterns: this.#patterns,
+        expand: this.#expand,
+        isName: (name, schema) => satisfies(name, schema, context),
+        propertyOrder: this.#propertyOrder,
+      }),
+    )
+  }
+
+  #take({ expression, gaps }: { readonly expression: Expression; readonly gaps: readonly Gap[] }): Expression {
+    this.#report(gaps)
+    return expression
+  }
+
+  #report(gaps: readonly Gap[]): void {
+    for (const gap of gaps) this.#gaps.set(JSON.stringify([gap.keyword, gap.path]), gap)
+  }
+}
