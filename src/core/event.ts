@@ -39,7 +39,9 @@ export type GeneratedToken = {
 
 /**
  * What happens while a request is answered, in order. `choice` counts from 0 to n - 1. After `seal()` a stream ends with
- * exactly one `usage` or one `error`; every choice has had its `finish` before `usage`.
+ * exactly one `usage` or one `error`; every choice has had its `finish` before `usage`. Where log-probabilities were asked
+ * for, every token leaves on exactly one event: the one with its text, or, where it made none (it was part of a mark), the
+ * next of its choice that has `tokens`; a `delta` is empty only to carry tokens that made no text at all.
  */
 export type GenerationEvent =
   /** The prompt is read: the first token is next. At most once, before all text; absent when the engine cannot know. */
@@ -51,8 +53,20 @@ export type GenerationEvent =
       readonly delta: string
       readonly tokens?: readonly GeneratedToken[]
     }
-  | { readonly type: 'tool-call-start'; readonly choice: number; readonly id: string; readonly name: string }
-  | { readonly type: 'tool-call-delta'; readonly choice: number; readonly id: string; readonly delta: string }
+  | {
+      readonly type: 'tool-call-start'
+      readonly choice: number
+      readonly id: string
+      readonly name: string
+      readonly tokens?: readonly GeneratedToken[]
+    }
+  | {
+      readonly type: 'tool-call-delta'
+      readonly choice: number
+      readonly id: string
+      readonly delta: string
+      readonly tokens?: readonly GeneratedToken[]
+    }
   | { readonly type: 'tool-call-end'; readonly choice: number; readonly id: string }
   | {
       readonly type: 'finish'

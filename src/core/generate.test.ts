@@ -3,7 +3,8 @@ import type { Engine } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
 import { generate } from './generate.ts'
-import { type GenerationRequest, plainRequest } from './request.ts'
+import type { OutputFormat } from './parse/output-format.ts'
+import { type GenerationRequest, plainChat, plainRequest } from './request.ts'
 import { foldEvents } from './result.ts'
 import { Admission } from './schedule/admission.ts'
 
@@ -23,7 +24,7 @@ const request: GenerationRequest = {
 }
 
 /** An engine that plays a list, and says whether its iteration was closed. */
-function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepare?: Error } = {}) {
+function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepare?: Error; outputFormat?: OutputFormat } = {}) {
   const facts = { closed: 0, prepared: 0 }
   const engine: Engine = {
     state: { type: 'ready' },
@@ -33,6 +34,7 @@ function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepar
       facts.prepared += 1
       if (options.prepare !== undefined) throw options.prepare
       return {
+        ...(options.outputFormat !== undefined && { outputFormat: options.outputFormat }),
         run: async function* () {
           try {
             for (const step of steps) {
@@ -50,10 +52,10 @@ function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepar
   return { engine, facts }
 }
 
-function start(engine: Engine, signal = never, admission = new Admission({ slots: 1, maxQueued: 1 })) {
+function start(engine: Engine, signal = never, admission = new Admission({ slots: 1, maxQueued: 1 }), asked = request) {
   let nowMs = 0
   const deps = { resolveModel: () => ({ id: 'real', engine, admission }), now: () => nowMs++ }
-  return { generation: generate(deps, request, signal), admission }
+  return { generation: generate(deps, asked, signal), admission }
 }
 
 async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
@@ -61,6 +63,43 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
   for await (const event of events) all.push(event)
   return all
 }
+
+describe('an answer that is read by its format', () => {
+  const outputFormat: OutputFormat = {
+    toolFormat: 'hermes',
+    reasoning: { open: '<think>', close: '</think>' },
+    startsInReasoning: false,
+  }
+  const asked: GenerationRequest = {
+    ...request,
+    prompt: { type: 'chat', messages: [], ...plainChat, tools: [{ name: 'f' }] },
+  }
+  const answer = async (text: string, reason: 'stop' | 'length') => {
+    const { engine } = createEngine([raw(text), { ...finish, reason }, usage], { outputFormat })
+    return await foldEvents(start(engine, never, undefined, asked).generation.events)
+  }
+  const call = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+
+  test.each([
+    { text: call, reason: 'stop', wanted: 'tool-calls' },
+    { text: call, reason: 'length', wanted: 'length' },
+    { text: call.slice(0, -20), reason: 'length', wanted: 'length' },
+    { text: call.replace('"f"', '"g"'), reason: 'stop', wanted: 'stop' },
+  ] as const)('$text that ended with $reason finishes with $wanted', async ({ text, reason, wanted }) => {
+    const { choices } = await answer(text, reason)
+    expect(choices[0]?.finish.reason).toBe(wanted)
+    expect(choices[0]?.toolCalls.length).toBe(text.includes('"g"') ? 0 : 1)
+  })
+
+  test('reasoning is apart from it, and its tokens are counted where the engine did not', async () => {
+    const steps = ['<think>', 'hm', '</think>', 'Yes.'].map(raw)
+    const { generation } = start(createEngine([...steps, finish, usage], { outputFormat }).engine, never, undefined, asked)
+    expect(await foldEvents(generation.events)).toMatchObject({
+      choices: [{ text: 'Yes.', reasoning: 'hm', finish: { reason: 'stop' } }],
+      usage: { reasoningTokens: 2 },
+    })
+  })
+})
 
 describe('generate', () => {
   test('says which model serves, parses the raw text and adds the times it knows', async () => {

@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { Engine, PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { GenerationEvent } from './event.ts'
 import { createOutputParser } from './parse/output-parser.ts'
@@ -18,7 +18,12 @@ export type GenerateDeps = {
 }
 
 /** The one use case: a request in, a sealed stream of events out. `model` is the id of the model that serves it. */
-export type Generation = { readonly model: string; readonly events: AsyncIterable<GenerationEvent> }
+export type Generation = {
+  readonly model: string
+  readonly events: AsyncIterable<GenerationEvent>
+  /** How the output constraint is kept; known from the first event on. */
+  readonly structured: PreparedGeneration['structured'] | undefined
+}
 
 /**
  * Resolves the model now (and throws `model-not-found`); everything else happens while the events are read. However the
@@ -26,14 +31,29 @@ export type Generation = { readonly model: string; readonly events: AsyncIterabl
  */
 export function generate(deps: GenerateDeps, request: GenerationRequest, signal: AbortSignal): Generation {
   const model = deps.resolveModel(request.model)
-  return { model: model.id, events: seal(run(deps, model, request, signal)) }
+  let structured: PreparedGeneration['structured'] | undefined
+  const onPrepared = (prepared: PreparedGeneration) => {
+    structured = prepared.structured
+  }
+  return {
+    model: model.id,
+    events: seal(run(deps, model, { request, signal, onPrepared })),
+    get structured() {
+      return structured
+    },
+  }
+}
+
+type Run = {
+  readonly request: GenerationRequest
+  readonly signal: AbortSignal
+  onPrepared(prepared: PreparedGeneration): void
 }
 
 async function* run(
   { now }: GenerateDeps,
   { engine, admission }: ServedModel,
-  request: GenerationRequest,
-  signal: AbortSignal,
+  { request, signal, onPrepared }: Run,
 ): AsyncGenerator<GenerationEvent, void, void> {
   const startedMs = now()
   let firstTokenMs: number | undefined
@@ -42,10 +62,13 @@ async function* run(
     await engine.ensureReady(signal)
     const loadMs = elapsed(startedMs, now())
     const prepared = await engine.prepare(request, signal)
+    onPrepared(prepared)
     const queuedMs = now()
     await place.takeSlot(signal)
     const queueMs = elapsed(queuedMs, now())
-    const parser = createOutputParser()
+    const { prompt, toolChoice, parallelToolCalls, output } = request
+    const tools = prompt.type === 'chat' ? prompt.tools : []
+    const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
     for await (const event of prepared.run(signal)) {
       // An engine that ignores its signal must not keep a reply going that nobody wants.
       if (signal.aborted) throw AppError.from(signal.reason)
@@ -56,8 +79,9 @@ async function* run(
           for (const parsed of parser.push(event)) yield parsed
           break
         case 'finish':
-          for (const parsed of parser.end(event.choice)) yield parsed
-          yield event
+          for (const parsed of parser.end(event.choice, event.reason)) yield parsed
+          // An engine cannot know that its text was a call.
+          yield event.reason === 'stop' && parser.calls(event.choice) > 0 ? { ...event, reason: 'tool-calls' } : event
           break
         case 'text-delta':
         case 'reasoning-delta':
@@ -66,7 +90,12 @@ async function* run(
           yield event
           break
         case 'usage':
-          yield { ...event, timings: { queueMs, loadMs, ...event.timings, ...(firstTokenMs !== undefined && { firstTokenMs }) } }
+          yield {
+            ...event,
+            // What the engine counted is exact; ours takes a piece of text for a token.
+            usage: event.usage.reasoningTokens > 0 ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens },
+            timings: { queueMs, loadMs, ...event.timings, ...(firstTokenMs !== undefined && { firstTokenMs }) },
+          }
           break
         case 'prompt-read':
         case 'text-start':

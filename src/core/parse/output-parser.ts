@@ -1,24 +1,180 @@
-import type { EngineEvent, GenerationEvent } from '../event.ts'
+import { randomUUID } from 'node:crypto'
+import type { EngineEvent, FinishReason, GenerationEvent } from '../event.ts'
+import type { OutputConstraint, Tool, ToolChoice } from '../request.ts'
+import { CallWriter } from '../tool-format/call-writer.ts'
+import type { Stray, Trigger } from '../tool-format/tool-format.ts'
+import { toolFormat } from '../tool-format/tool-formats.ts'
+import { ChoiceParser, type ChoiceRules } from './choice-parser.ts'
+import { ChoiceSink } from './choice-sink.ts'
+import { JsonFence } from './json-fence.ts'
+import { createMarks } from './marks.ts'
+import type { OutputFormat } from './output-format.ts'
+import { readReasoningMarks, straysOf } from './reasoning-marks.ts'
+import { type Reading, TextFeed } from './text-feed.ts'
 
 type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 
 /** Turns a model's raw text into events. Whatever the split of the text, the joined events are equal. */
 export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
-  /** Ends a choice: returns what was held back, and closes what is open. */
-  end(choice: number): readonly GenerationEvent[]
+  /** Ends a choice: returns what was held back, and closes what is open. `length` says that its text was cut off. */
+  end(choice: number, reason?: FinishReason): readonly GenerationEvent[]
+  /** How many calls a choice made, so far. */
+  calls(choice: number): number
+  /** Pieces of raw text that began inside reasoning, over all choices: tokens, where a piece is a token. */
+  readonly reasoningTokens: number
 }
 
-/** A parser for models whose output is only text. */
-export function createOutputParser(): OutputParser {
-  const open = new Set<number>()
+export type OutputParserOptions = {
+  /** Absent: the output is only text. */
+  readonly format?: OutputFormat | undefined
+  readonly tools?: readonly Tool[]
+  readonly toolChoice?: ToolChoice
+  readonly parallelToolCalls?: boolean
+  /** False: reasoning and the marks around it stay in the text, as the model wrote them. */
+  readonly splitReasoning?: boolean
+  /** Where it asks for JSON, a fence around the whole answer is not part of it. */
+  readonly output?: OutputConstraint
+  /** Makes the ids of calls that the model gave none. */
+  readonly makeCallId?: () => string
+}
+
+/** A parser for the output of one request. */
+export function createOutputParser(options: OutputParserOptions = {}): OutputParser {
+  const rules = planRules(options)
+  if (rules !== undefined) return new MarkedParser(rules, options)
+  return asksForJson(options) ? new MarkedParser(plainRules, options) : new PlainParser()
+}
+
+/** What to look for; undefined when there is nothing. */
+function planRules(options: OutputParserOptions): ChoiceRules | undefined {
+  const { format, tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = options
+  if (format === undefined) return undefined
+  const marks = format.reasoning && readReasoningMarks(format.reasoning)
+  const reasoning = splitReasoning ? marks : undefined
+  const startsInReasoning = marks !== undefined && format.startsInReasoning
+  const called = toolFormat(format.toolFormat ?? '')
+  const triggers = called?.triggers(tools).map((value) => ({ mark: value.mark, value })) ?? []
+  const looksForCalls = tools.length > 0 && toolChoice.type !== 'none'
+  const strays = [...(called?.strays ?? []), ...(reasoning === undefined ? [] : straysOf(reasoning))]
+  const prefix = startsInReasoning && !splitReasoning ? (format.reasoning?.open ?? '') : ''
+  if (reasoning === undefined && !looksForCalls && strays.length === 0 && called?.messages === undefined && prefix === '') {
+    return undefined
+  }
   return {
-    push({ choice, text, tokens }) {
-      const delta: GenerationEvent = { type: 'text-delta', choice, delta: text, ...(tokens !== undefined && { tokens }) }
-      if (open.has(choice)) return [delta]
-      open.add(choice)
-      return [{ type: 'text-start', choice }, delta]
-    },
-    end: (choice) => (open.delete(choice) ? [{ type: 'text-end', choice }] : []),
+    messages: called?.messages,
+    reasoning,
+    prefix,
+    splitReasoning,
+    startsInReasoning: startsInReasoning && splitReasoning,
+    textMarks: createMarks<Trigger | Stray | 'reasoning'>([
+      ...(looksForCalls ? triggers : []),
+      ...(reasoning === undefined ? [] : [{ mark: reasoning.open, value: 'reasoning' as const }]),
+      ...strays.map((value) => ({ mark: value.mark, value })),
+    ]),
+    reasoningMarks: createMarks<Trigger | 'close'>([
+      ...triggers.filter(({ value }) => value.endsReasoning === true),
+      ...(reasoning === undefined ? [] : [{ mark: reasoning.close, value: 'close' as const }]),
+    ]),
+  }
+}
+
+const plainRules: ChoiceRules = {
+  messages: undefined,
+  reasoning: undefined,
+  prefix: '',
+  splitReasoning: true,
+  startsInReasoning: false,
+  textMarks: createMarks([]),
+  reasoningMarks: createMarks([]),
+}
+
+function asksForJson({ output }: OutputParserOptions): boolean {
+  return output?.type === 'json-object' || output?.type === 'json-schema'
+}
+
+/** The tools that may be called. */
+function callableTools({ tools = [], toolChoice = { type: 'auto' } }: OutputParserOptions): readonly Tool[] {
+  if (toolChoice.type === 'none') return []
+  const { names } = toolChoice
+  return names === undefined ? tools : tools.filter(({ name }) => names.includes(name))
+}
+
+function randomCallId(): string {
+  return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`
+}
+
+/** Where there is nothing to look for, everything is text. */
+class PlainParser implements OutputParser {
+  readonly reasoningTokens = 0
+  readonly #open = new Set<number>()
+
+  push({ choice, text, tokens }: RawText): readonly GenerationEvent[] {
+    const delta: GenerationEvent = { type: 'text-delta', choice, delta: text, ...(tokens !== undefined && { tokens }) }
+    if (this.#open.has(choice)) return [delta]
+    this.#open.add(choice)
+    return [{ type: 'text-start', choice }, delta]
+  }
+
+  end(choice: number): readonly GenerationEvent[] {
+    return this.#open.delete(choice) ? [{ type: 'text-end', choice }] : []
+  }
+
+  calls(): number {
+    return 0
+  }
+}
+
+type ChoiceState = {
+  readonly feed: TextFeed
+  readonly sink: ChoiceSink
+  readonly writer: CallWriter
+  readonly parser: ChoiceParser
+  readonly reading: Reading<void>
+}
+
+/** One reading for each choice, moved on by each piece of its text. */
+class MarkedParser implements OutputParser {
+  reasoningTokens = 0
+  readonly #rules: ChoiceRules
+  readonly #options: OutputParserOptions
+  readonly #choices: (ChoiceState | undefined)[] = []
+
+  constructor(rules: ChoiceRules, options: OutputParserOptions) {
+    this.#rules = rules
+    this.#options = options
+  }
+
+  push({ choice, text, tokens }: RawText): readonly GenerationEvent[] {
+    const { feed, sink, parser, reading } = this.#state(choice)
+    if (parser.inReasoning) this.reasoningTokens += 1
+    sink.addTokens(tokens)
+    feed.push(text)
+    reading.next()
+    return sink.take()
+  }
+
+  end(choice: number, reason: FinishReason = 'stop'): readonly GenerationEvent[] {
+    const { feed, sink, reading } = this.#state(choice)
+    feed.end(reason === 'length')
+    reading.next()
+    return sink.end()
+  }
+
+  calls(choice: number): number {
+    return this.#choices[choice]?.writer.calls ?? 0
+  }
+
+  #state(choice: number): ChoiceState {
+    const known = this.#choices[choice]
+    if (known !== undefined) return known
+    const feed = new TextFeed()
+    const sink = new ChoiceSink(choice, asksForJson(this.#options) ? new JsonFence() : undefined)
+    const { parallelToolCalls = true, makeCallId = randomCallId } = this.#options
+    const writer = new CallWriter(feed, sink, { tools: callableTools(this.#options), parallel: parallelToolCalls, makeCallId })
+    const parser = new ChoiceParser({ feed, sink, writer }, this.#rules)
+    const state = { feed, sink, writer, parser, reading: parser.read() }
+    this.#choices[choice] = state
+    return state
   }
 }

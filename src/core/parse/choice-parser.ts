@@ -1,0 +1,324 @@
+import type { CallWriter } from '../tool-format/call-writer.ts'
+import type { MessageSyntax, Place, Stray, Trigger } from '../tool-format/tool-format.ts'
+import type { ChoiceSink } from './choice-sink.ts'
+import { type Marks, matchMark } from './marks.ts'
+import type { ReasoningMarks } from './reasoning-marks.ts'
+import { acceptAfterSpace, isSpace, peek, type Reading, space, type TextFeed, until, upcoming } from './text-feed.ts'
+
+export type ChoiceRules = {
+  /** The answer is a row of messages, and nothing below applies but `startsInReasoning`. */
+  readonly messages: MessageSyntax | undefined
+  /** What may begin something in the answer. */
+  readonly textMarks: Marks<Trigger | Stray | 'reasoning'>
+  /** What may end reasoning. */
+  readonly reasoningMarks: Marks<Trigger | 'close'>
+  readonly reasoning: ReasoningMarks | undefined
+  readonly startsInReasoning: boolean
+  /** Text that the prompt ended with, and that is part of the answer where reasoning is not taken out of it. */
+  readonly prefix: string
+  /** False: reasoning is text, with the marks around it. */
+  readonly splitReasoning: boolean
+}
+
+/** Reads the text of one choice into its sink, from beginning to end. */
+export class ChoiceParser {
+  readonly #feed: TextFeed
+  readonly #sink: ChoiceSink
+  readonly #writer: CallWriter
+  readonly #rules: ChoiceRules
+  /** White space in front of a text that has not begun. */
+  #lead = ''
+  #atStart = true
+  #keepLead = true
+  #previous = ''
+  /** The text before what was taken out ended with white space. */
+  #seam = false
+  /** Whether what comes next is reasoning, as far as can be told. */
+  inReasoning: boolean
+
+  constructor(parts: { feed: TextFeed; sink: ChoiceSink; writer: CallWriter }, rules: ChoiceRules) {
+    this.#feed = parts.feed
+    this.#sink = parts.sink
+    this.#writer = parts.writer
+    this.#rules = rules
+    this.inReasoning = rules.startsInReasoning
+  }
+
+  /** The whole reading; it yields to wait for text. */
+  *read(): Reading<void> {
+    const { messages, prefix } = this.#rules
+    this.#sink.text(prefix)
+    if (messages !== undefined) return yield* this.#readMessages(messages)
+    if (this.inReasoning) yield* this.#readReasoning('prompt')
+    const feed = this.#feed
+    const { textMarks } = this.#rules
+    while (true) {
+      if (feed.at === feed.text.length) {
+        if (feed.ended) break
+        yield
+        continue
+      }
+      const next = textMarks.search(feed.text, feed.at)
+      if (next > feed.at) {
+        this.#write(feed.text.slice(feed.at, next))
+        feed.at = next
+        continue
+      }
+      const match = matchMark(textMarks, feed)
+      if (match === 'open') {
+        yield
+        continue
+      }
+      if (match === undefined || !(yield* this.#enter(match.mark, match.value))) {
+        this.#write(feed.text[feed.at] as string)
+        feed.at += 1
+      }
+    }
+    if (this.#keepLead) this.#sink.text(this.#lead)
+  }
+
+  *#readMessages(syntax: MessageSyntax): Reading<void> {
+    const feed = this.#feed
+    const { body, ends, headerStarts, readHeader } = syntax
+    if (this.inReasoning) yield* this.#readBody(syntax, 'reasoning')
+    while ((yield* peek(feed)) !== '') {
+      if ((yield* upcoming(feed, headerStarts)) === undefined) {
+        yield* this.#readBody(syntax, 'text')
+        continue
+      }
+      feed.mark()
+      const header = yield* until(feed, [body], 1024)
+      if (header === undefined) {
+        feed.release()
+        // A header that was cut off says nothing; what is too long for one is text.
+        if (feed.ended && feed.text.length - feed.at <= 1024) feed.at = feed.text.length
+        else yield* this.#readBody(syntax, 'text')
+        continue
+      }
+      feed.at += body.length
+      const kind = readHeader(header)
+      if (kind.type !== 'call') {
+        feed.release()
+        const asText = kind.type === 'reasoning' && !this.#rules.splitReasoning
+        if (asText) this.#sink.text(header + body)
+        yield* this.#readBody(syntax, asText ? 'text' : kind.type, { keepEnd: asText })
+        continue
+      }
+      feed.rewind()
+      const read = this.#readCall({
+        mark: header + body,
+        place: 'anywhere',
+        read: syntax.readCall(kind.name),
+      })
+      if (yield* read) {
+        yield* acceptAfterSpace(feed, ends)
+        continue
+      }
+      this.#sink.text(header + body)
+      feed.at += header.length + body.length
+      yield* this.#readBody(syntax, 'text')
+    }
+  }
+
+  /** Reads the body of a message, up to and with the mark that ends it. */
+  *#readBody({ start, ends }: MessageSyntax, type: 'text' | 'reasoning' | 'dropped', { keepEnd = false } = {}): Reading<void> {
+    const feed = this.#feed
+    const marks = [...ends, start]
+    const write = (text: string) => {
+      if (type !== 'dropped') this.#sink[type](text)
+      feed.at += text.length
+    }
+    this.inReasoning = type === 'reasoning'
+    while ((yield* peek(feed)) !== '') {
+      const next = feed.text.indexOf('<', feed.at)
+      if (next !== feed.at) {
+        write(feed.text.slice(feed.at, next === -1 ? undefined : next))
+        continue
+      }
+      const mark = yield* upcoming(feed, marks)
+      if (mark === undefined) {
+        write('<')
+        continue
+      }
+      if (mark !== start) feed.at += mark.length
+      if (keepEnd) this.#sink.text(mark)
+      break
+    }
+    this.inReasoning = false
+    this.#sink.closeBlock()
+  }
+
+  /** Follows a mark. False, with nothing consumed, when it is only text here. */
+  *#enter(mark: string, value: Trigger | Stray | 'reasoning'): Reading<boolean> {
+    const feed = this.#feed
+    if (value === 'reasoning') {
+      if (!this.#atStart && this.#rules.reasoning?.anywhere !== true) return false
+      feed.at += mark.length
+      this.#startText({ keepLead: false })
+      yield* this.#readReasoning('mark')
+      return true
+    }
+    if (!this.#mayStand(value)) return false
+    if (!('read' in value)) {
+      feed.at += mark.length
+      return true
+    }
+    if (!(yield* this.#readCall(value))) return false
+    this.#startText({ keepLead: false })
+    return true
+  }
+
+  #mayStand({ place }: { readonly place: Place }): boolean {
+    switch (place) {
+      case 'anywhere':
+        return true
+      case 'unquoted':
+        return !'`"\''.includes(this.#previous) || this.#previous === ''
+      case 'start':
+        return this.#atStart
+      case 'line':
+        return this.#atStart || this.#previous === '\n'
+    }
+  }
+
+  *#readCall({ mark, keep = false, read: readIt }: Trigger): Reading<boolean> {
+    const feed = this.#feed
+    feed.mark()
+    if (!keep) feed.at += mark.length
+    const made = this.#writer.calls
+    const read = yield* readIt(this.#writer)
+    if (read) feed.release()
+    else feed.rewind()
+    // A call that the end of the text cut off.
+    if (read || this.#writer.calls > made) this.#writer.close()
+    return read
+  }
+
+  /** What follows is the beginning of a text; the space in front of it stays where a text follows, or not. */
+  #startText({ keepLead }: { keepLead: boolean }): void {
+    if (this.#previous !== '') this.#seam = isSpace(this.#previous)
+    this.#lead = ''
+    this.#atStart = true
+    this.#keepLead = keepLead
+    this.#previous = ''
+  }
+
+  #write(text: string): void {
+    if (!this.#atStart) {
+      this.#previous = text.at(-1) ?? ''
+      this.#sink.text(text)
+      return
+    }
+    const begin = firstVisible(text)
+    this.#lead += text.slice(0, begin)
+    if (begin === text.length) return
+    this.#atStart = false
+    const rest = text.slice(begin)
+    this.#previous = rest.at(-1) ?? ''
+    // Where a call stood between two words, the space on one side of it is enough.
+    this.#sink.text(this.#seam ? rest : this.#lead + rest)
+    this.#lead = ''
+  }
+
+  *#readReasoning(opened: 'prompt' | 'mark'): Reading<void> {
+    const feed = this.#feed
+    const { reasoning, reasoningMarks } = this.#rules
+    if (reasoning === undefined) return
+    this.inReasoning = true
+    this.#seam = false
+    const held = { started: false, space: '' }
+    if (opened === 'mark') yield* space(feed)
+    else yield* this.#passRepeatedOpen(reasoning)
+    while (true) {
+      if (feed.at === feed.text.length) {
+        if (feed.ended) break
+        yield
+        continue
+      }
+      const next = reasoningMarks.search(feed.text, feed.at)
+      if (next > feed.at) {
+        this.#writeReasoning(held, feed.text.slice(feed.at, next))
+        feed.at = next
+        continue
+      }
+      const match = matchMark(reasoningMarks, feed)
+      if (match === 'open') {
+        yield
+        continue
+      }
+      if (match?.value === 'close') {
+        feed.at += match.mark.length
+        this.inReasoning = false
+        this.#sink.closeBlock()
+        if (reasoning.trimAfter) yield* space(feed)
+        this.#startText({ keepLead: true })
+        return
+      }
+      if (match !== undefined) {
+        this.#writer.sawName = false
+        if (yield* this.#readCall(match.value)) {
+          // The reasoning was interrupted, not ended: what follows is reasoning until it is closed.
+          held.space = ''
+          held.started = false
+          continue
+        }
+        if (this.#writer.sawName) {
+          // What looks like a call is not reasoning, also when nothing is called.
+          this.inReasoning = false
+          if (held.started) this.#sink.reasoning(held.space)
+          this.#sink.closeBlock()
+          this.#startText({ keepLead: true })
+          return
+        }
+      }
+      this.#writeReasoning(held, feed.text[feed.at] as string)
+      feed.at += 1
+    }
+    if (held.started) this.#sink.reasoning(held.space)
+  }
+
+  /** White space waits: it belongs to the reasoning only if more of it follows. */
+  #writeReasoning(held: { started: boolean; space: string }, text: string): void {
+    const end = lastVisible(text)
+    if (end === 0) {
+      held.space += text
+      return
+    }
+    const lead = held.started ? held.space : held.space.replace(/^[\r\n]+/, '')
+    const body = held.started || lead !== '' ? text.slice(0, end) : text.slice(0, end).replace(/^[\r\n]+/, '')
+    this.#sink.reasoning(lead + body)
+    held.started = true
+    held.space = text.slice(end)
+  }
+
+  /**
+   * A model may repeat the mark that its prompt ended with: it is no text then. With nothing between it and the closing
+   * mark it is the only thing that was said, and stays.
+   */
+  *#passRepeatedOpen({ open, close }: ReasoningMarks): Reading<void> {
+    const feed = this.#feed
+    feed.mark()
+    if ((yield* acceptAfterSpace(feed, [open])) === undefined) {
+      feed.release()
+      return
+    }
+    const after = yield* space(feed)
+    if ((yield* acceptAfterSpace(feed, [close])) !== undefined) {
+      this.#sink.reasoning(open + after)
+      feed.at -= close.length
+    }
+    feed.release()
+  }
+}
+
+function firstVisible(text: string): number {
+  let at = 0
+  while (at < text.length && isSpace(text[at] as string)) at += 1
+  return at
+}
+
+function lastVisible(text: string): number {
+  let at = text.length
+  while (at > 0 && isSpace(text[at - 1] as string)) at -= 1
+  return at
+}

@@ -1,0 +1,119 @@
+import type { GeneratedToken, GenerationEvent } from '../event.ts'
+import type { JsonFence } from './json-fence.ts'
+
+type Block = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly id: string }
+
+/** Makes the events of one choice: opens and closes blocks, joins what leaves together, and lets each token leave once. */
+export class ChoiceSink {
+  readonly #choice: number
+  readonly #fence: JsonFence | undefined
+  #events: GenerationEvent[] = []
+  #block: Block | undefined
+  #delta = ''
+  #tokens: GeneratedToken[] = []
+
+  /** `fence` takes away what stands around an answer that is to be JSON. */
+  constructor(choice: number, fence?: JsonFence) {
+    this.#choice = choice
+    this.#fence = fence
+  }
+
+  /** Tokens that wait for the next event. */
+  addTokens(tokens: readonly GeneratedToken[] | undefined): void {
+    if (tokens !== undefined) this.#tokens.push(...tokens)
+  }
+
+  text(text: string): void {
+    this.#write('text', this.#fence?.push(text) ?? text)
+  }
+
+  reasoning(text: string): void {
+    this.#write('reasoning', text)
+  }
+
+  /** Starts a call; only its arguments may follow until it is closed. */
+  openCall(id: string, name: string): void {
+    this.closeBlock()
+    this.#events.push({ type: 'tool-call-start', choice: this.#choice, id, name, ...this.#takeTokens() })
+    this.#block = { type: 'call', id }
+  }
+
+  callArguments(text: string): void {
+    this.#delta += text
+  }
+
+  /** Ends the block that is open, if any. */
+  closeBlock(): void {
+    this.#write('text', this.#fence?.end() ?? '')
+    this.#close()
+  }
+
+  /** The events so far, each handed out once. */
+  take(): readonly GenerationEvent[] {
+    this.#flush()
+    const events = this.#events
+    this.#events = []
+    return events
+  }
+
+  /** Ends everything. Tokens that made no text at all leave on a piece of text that is empty. */
+  end(): readonly GenerationEvent[] {
+    this.#write('text', this.#fence?.end() ?? '')
+    this.#flush()
+    if (this.#tokens.length > 0) {
+      if (this.#block === undefined) this.#open('text')
+      this.#emitDelta('')
+    }
+    this.closeBlock()
+    return this.take()
+  }
+
+  #write(type: 'text' | 'reasoning', text: string): void {
+    if (text === '') return
+    if (this.#block?.type !== type) {
+      if (type === 'text') this.#close()
+      else this.closeBlock()
+      this.#open(type)
+    }
+    this.#delta += text
+  }
+
+  #close(): void {
+    this.#flush()
+    const block = this.#block
+    if (block === undefined) return
+    this.#block = undefined
+    const choice = this.#choice
+    this.#events.push(
+      block.type === 'call' ? { type: 'tool-call-end', choice, id: block.id } : { type: `${block.type}-end`, choice },
+    )
+  }
+
+  #open(type: 'text' | 'reasoning'): void {
+    this.#block = { type }
+    this.#events.push({ type: `${type}-start`, choice: this.#choice })
+  }
+
+  #flush(): void {
+    if (this.#delta === '') return
+    const delta = this.#delta
+    this.#delta = ''
+    this.#emitDelta(delta)
+  }
+
+  #emitDelta(delta: string): void {
+    const block = this.#block
+    if (block === undefined) return
+    const choice = this.#choice
+    if (block.type === 'call') {
+      this.#events.push({ type: 'tool-call-delta', choice, id: block.id, delta, ...this.#takeTokens() })
+    } else this.#events.push({ type: `${block.type}-delta`, choice, delta, ...this.#takeTokens() })
+  }
+
+  #takeTokens(): { readonly tokens?: readonly GeneratedToken[] } {
+    if (this.#tokens.length === 0) return {}
+    const tokens = this.#tokens
+    this.#tokens = []
+    return { tokens }
+  }
+}

@@ -1,0 +1,64 @@
+import { isSpace } from './text-feed.ts'
+
+/**
+ * Takes the fence off an answer that is JSON in a Markdown fence, and the white space off its ends. Text inside passes as it
+ * comes; what may still be the end of the fence waits.
+ */
+export class JsonFence {
+  #state: 'before' | 'bare' | 'fenced' = 'before'
+  #held = ''
+
+  /** The text that is now certain. */
+  push(piece: string): string {
+    if (this.#state !== 'before' && isBlank(piece)) {
+      this.#held += piece
+      return ''
+    }
+    let text = this.#held + piece
+    if (this.#state === 'before') {
+      text = text.trimStart()
+      const fence = /^```[ \t]*(?:json)?[ \t]*\r?\n/i.exec(text)
+      if (fence === null && mayBeFence(text)) {
+        this.#held = text
+        return ''
+      }
+      this.#state = fence === null ? 'bare' : 'fenced'
+      text = text.slice(fence?.[0].length ?? 0)
+    }
+    const end = endOfContent(text, this.#state === 'fenced')
+    this.#held = text.slice(end)
+    return text.slice(0, end)
+  }
+
+  /** What was held back and is text after all; the next text begins anew. */
+  end(): string {
+    const held = this.#held
+    const closed = this.#state === 'fenced' && held.trim() === '```'
+    this.#held = ''
+    this.#state = 'before'
+    return closed || isBlank(held) ? '' : held
+  }
+}
+
+function mayBeFence(text: string): boolean {
+  return text === '' || '```'.startsWith(text) || /^```[ \t]*j?s?o?n?[ \t]*\r?$/i.test(text)
+}
+
+/** Where the white space at the end begins, and the closing fence in front of it. */
+function endOfContent(text: string, fenced: boolean): number {
+  let end = skipSpaceBack(text, text.length)
+  if (!fenced) return end
+  const ticksEnd = end
+  while (end > 0 && ticksEnd - end < 3 && text[end - 1] === '`') end -= 1
+  return end === ticksEnd ? end : skipSpaceBack(text, end)
+}
+
+function skipSpaceBack(text: string, from: number): number {
+  let at = from
+  while (at > 0 && isSpace(text[at - 1] as string)) at -= 1
+  return at
+}
+
+function isBlank(text: string): boolean {
+  return skipSpaceBack(text, text.length) === 0
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { coerceBare } from './coerce-bare.ts'
+import { jsonReader, readValue } from './json-value.ts'
+import type { Declared } from './schema-types.ts'
+import { collectText, completeFeed, readNow } from './text-feed.ts'
+
+function read(text: string, { strict = false, schema }: { strict?: boolean; schema?: unknown } = {}) {
+  const json = collectText()
+  const feed = completeFeed(text)
+  const declared: Declared = schema === undefined ? undefined : { schema, root: schema }
+  const whole = readNow(readValue(jsonReader(feed, { out: json.out, strict }), declared))
+  return { json: json.text, whole, rest: feed.text.slice(feed.at) }
+}
+
+describe('a value', () => {
+  test.each([
+    ['{"a": [1, -2.5e3, true, null, "x\\u00e9\\n"]}', '{"a": [1, -2.5e3, true, null, "x\\u00e9\\n"]}'],
+    ['{"a":1}', '{"a":1}'],
+    ["{'a': 'b \"c\"', 'd': True}", '{"a": "b \\"c\\"", "d": true}'],
+    ['{a: 1, "b" : (1, 2)}', '{"a": 1, "b" : [1, 2]}'],
+    ['[1, 2, ]', '[1, 2 ]'],
+    ['{,}', '{}'],
+    ['{"a": , "b": }', '{"a": null, "b": null}'],
+    ['{"a" "b": 1}', '{"a" :null,"b": 1}'],
+    ['{"a": [1, {"b": 2]}', '{"a": [1, {"b": 2}]}'],
+    ['{"a": "\\d+ \\\' \\x41"}', '{"a": "\\\\d+ \' \\u0041"}'],
+    ['{"a": http://x.y/z}', '{"a": "http://x.y/z"}'],
+    ['"tab\there"', '"tab\\there"'],
+  ])('%j is read as %s', (text, json) => {
+    expect(read(text)).toEqual({ json, whole: true, rest: '' })
+    expect(() => JSON.parse(json)).not.toThrow()
+  })
+
+  test('what follows it is left', () => {
+    expect(read('{"a": 1} and more')).toMatchObject({ whole: true, rest: ' and more' })
+  })
+
+  test.each(['{"a": [1', '{"a', '"abc', '[1,'])('%j is not whole', (text) => {
+    expect(read(text).whole).toBe(false)
+  })
+
+  test.each(['nope', '{"a": nope}', '[1 2]', '{"a" 1}', '[1}', '01', ''])('%j is none when it must be one', (text) => {
+    expect(read(text, { strict: true }).whole).toBe(false)
+  })
+
+  test('brackets without end do not throw', () => {
+    expect(() => read('['.repeat(100_000))).not.toThrow()
+    expect(() => read('{"a":'.repeat(100_000))).not.toThrow()
+  })
+})
+
+describe('a declared type', () => {
+  const recursive = {
+    $defs: { node: { type: 'object', properties: { n: { type: 'integer' }, next: { $ref: '#/$defs/node' } } } },
+    $ref: '#/$defs/node',
+  }
+
+  test.each([
+    [{ type: 'integer' }, '"5"', '5'],
+    [{ type: 'integer' }, '"five"', '"five"'],
+    [{ type: 'string' }, '5', '"5"'],
+    [{ type: 'string' }, 'true', '"true"'],
+    [{ type: 'string' }, '{"a": 1}', '"{\\"a\\": 1}"'],
+    [{ type: ['string', 'null'] }, 'null', 'null'],
+    [{ type: 'boolean' }, '"True"', 'true'],
+    [{ type: 'array' }, '"[1, 2]"', '[1, 2]'],
+    [{ type: 'object' }, '"{\'a\': 1}"', '{"a": 1}'],
+    [{ enum: [1, 2] }, '"2"', '2'],
+    [{ anyOf: [{ type: 'number' }, { type: 'string' }] }, '"007"', '"007"'],
+    [{ allOf: [{ description: 'x' }, { type: 'integer' }] }, '"5"', '5'],
+    [{}, '"5"', '"5"'],
+    [recursive, '{"n": "1", "next": {"next": {"n": "2"}}}', '{"n": 1, "next": {"next": {"n": 2}}}'],
+    [{ $ref: '#/nowhere' }, '"5"', '"5"'],
+  ])('%j makes %s %s', (schema, text, json) => {
+    expect(read(text, { schema }).json).toBe(json)
+  })
+})
+
+describe('a value without quotes', () => {
+  test.each([
+    [{ type: 'string' }, 'null', '"null"'],
+    [{ type: ['string', 'null'] }, 'null', 'null'],
+    [{ type: 'string', nullable: true }, 'none', 'null'],
+    [{ type: 'number' }, ' 1.50\n', '1.50'],
+    [{ type: ['object', 'string'] }, '{not json', '"{not json"'],
+    [{ type: 'array' }, "['a', None]", '["a", null]'],
+    [{}, 'Infinity', '"Infinity"'],
+    [{}, '01234', '"01234"'],
+    [{}, '[1, {"a": true}]', '[1, {"a": true}]'],
+    [undefined, '', '""'],
+  ])('%j makes %j %s', (schema, text, json) => {
+    expect(coerceBare(text, schema === undefined ? undefined : { schema, root: schema })).toBe(json)
+  })
+})

@@ -1,0 +1,430 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { chunkings, cutAt, joinEvents, parseOutput } from '../../../test/support/parse-output.ts'
+import type { EngineEvent, GeneratedToken, GenerationEvent } from '../event.ts'
+import type { Tool } from '../request.ts'
+import { toolFormatNames } from '../tool-format/tool-formats.ts'
+import type { OutputFormat } from './output-format.ts'
+import { createOutputParser, type OutputParserOptions } from './output-parser.ts'
+
+const think = { open: '<think>\n', close: '\n</think>\n\n' }
+const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }
+const tools: readonly Tool[] = [
+  {
+    name: 'f',
+    parameters: {
+      type: 'object',
+      properties: {
+        n: { type: 'integer' },
+        s: { type: 'string' },
+        either: { anyOf: [{ type: 'number' }, { type: 'string' }] },
+        list: { type: 'array', items: { type: 'number' } },
+      },
+    },
+  },
+  { name: 'g', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+]
+
+function parse(raw: string, options: OutputParserOptions = {}, reason: 'stop' | 'length' = 'stop') {
+  const results = chunkings(raw, { rounds: 5 }).map((chunks) =>
+    parseOutput({ format: hermes, tools, ...options }, chunks, reason),
+  )
+  const [{ events: _, ...first } = { events: [] }] = results
+  for (const { events: __, ...result } of results) expect(result).toEqual(first)
+  return first as Omit<(typeof results)[number], 'events'>
+}
+
+const argumentsOf = (raw: string, options?: OutputParserOptions) => parse(raw, options).calls.map((call) => call.arguments)
+const inTags = (body: string) => `<tool_call>\n${body}\n</tool_call>`
+
+describe('reasoning', () => {
+  test.each([
+    { name: 'between its marks', raw: '<think>\nhm\n</think>\n\nYes.', reasoning: 'hm', text: 'Yes.' },
+    { name: 'after white space', raw: '\n<think>hm</think>Yes.', reasoning: 'hm', text: 'Yes.' },
+    { name: 'empty, so that there is none', raw: '<think>\n\n</think>\n\nYes.', reasoning: '', text: 'Yes.' },
+    { name: 'never closed', raw: '<think>\nhm, well', reasoning: 'hm, well', text: '' },
+    { name: 'a mark inside an answer is its text', raw: 'Use <think> tags.', reasoning: '', text: 'Use <think> tags.' },
+    { name: 'a mark that was only begun', raw: 'a <thin', reasoning: '', text: 'a <thin' },
+  ])('$name', ({ raw, reasoning, text }) => {
+    expect(parse(raw)).toEqual({ reasoning, text, calls: [] })
+  })
+
+  test('a prompt that ended inside it makes the output begin with it', () => {
+    const format = { ...hermes, startsInReasoning: true }
+    expect(parse('hm\n</think>\n\nYes.', { format })).toMatchObject({ reasoning: 'hm', text: 'Yes.' })
+    expect(parse('<think>\nhm\n</think>\n\nYes.', { format })).toMatchObject({ reasoning: 'hm', text: 'Yes.' })
+    expect(parse('</think>\n\nYes.', { format })).toEqual({ reasoning: '', text: 'Yes.', calls: [] })
+  })
+
+  test('is split where no calls are looked for, and left in the text where that is wanted', () => {
+    expect(parse('<think>hm</think>f', { tools: [] })).toMatchObject({ reasoning: 'hm', text: 'f' })
+    expect(parse('<think>hm</think>f', { toolChoice: { type: 'none' } })).toMatchObject({ reasoning: 'hm', text: 'f' })
+    expect(parse('<think>hm</think>f', { splitReasoning: false })).toMatchObject({ text: '<think>hm</think>f' })
+  })
+
+  test('a call that interrupts it is made, and what follows is reasoning until it is closed', () => {
+    expect(parse(`<think>hm ${inTags('{"name": "f", "arguments": {}}')} more</think>done`)).toEqual({
+      reasoning: 'hm more',
+      text: 'done',
+      calls: [{ id: 'call_0', name: 'f', arguments: '{}' }],
+    })
+  })
+
+  test('a bare function inside it is no call', () => {
+    expect(parse('<think><function=f></function></think><function=g></function>').calls.map(({ name }) => name)).toEqual(['g'])
+  })
+
+  test('pieces that begin inside it are counted', () => {
+    const parser = createOutputParser({ format: hermes })
+    for (const text of ['<think>', '\n', 'a', 'b', '</think>', 'c']) parser.push({ type: 'raw-text', choice: 0, text })
+    parser.end(0)
+    expect(parser.reasoningTokens).toBe(4)
+  })
+})
+
+describe('calls', () => {
+  test('a call begins as soon as its name is certain, and its arguments come in pieces', () => {
+    const parser = createOutputParser({ format: hermes, tools, makeCallId: () => 'c1' })
+    const push = (text: string) => parser.push({ type: 'raw-text', choice: 0, text })
+    expect(push('Hi <tool')).toEqual([
+      { type: 'text-start', choice: 0 },
+      { type: 'text-delta', choice: 0, delta: 'Hi ' },
+    ])
+    expect(push('_call>\n{"name": "f", "arg')).toEqual([])
+    expect(push('uments": {"s": "a')).toEqual([
+      { type: 'text-end', choice: 0 },
+      { type: 'tool-call-start', choice: 0, id: 'c1', name: 'f' },
+      { type: 'tool-call-delta', choice: 0, id: 'c1', delta: '{"s": "a' },
+    ])
+    expect(push('b"}}\n</tool_call>')).toEqual([
+      { type: 'tool-call-delta', choice: 0, id: 'c1', delta: 'b"}' },
+      { type: 'tool-call-end', choice: 0, id: 'c1' },
+    ])
+    expect(parser.end(0)).toEqual([])
+    expect(parser.calls(0)).toBe(1)
+    expect(parser.calls(1)).toBe(0)
+  })
+
+  test('text before, between and after calls is kept', () => {
+    const result = parse(`one ${inTags('{"name": "f", "arguments": {}}')} two ${inTags('{"name": "g"}')}three`)
+    expect(result.text).toBe('one two three')
+    expect(result.calls.map(({ name }) => name)).toEqual(['f', 'g'])
+  })
+
+  test.each([
+    { name: 'arguments before the name', body: '{"arguments": {"n": 1}, "name": "f"}', json: '{"n": 1}' },
+    { name: 'parameters', body: '{"name": "f", "parameters": {"n": 1}}', json: '{"n": 1}' },
+    { name: 'inside function', body: '{"type": "function", "function": {"name": "f", "arguments": {"n": 1}}}', json: '{"n": 1}' },
+    { name: 'arguments as a text that is JSON', body: '{"name": "f", "arguments": "{\\"n\\": 1}"}', json: '{"n": 1}' },
+    { name: 'no arguments at all', body: '{"name": "f", "arguments": null}', json: '{}' },
+    { name: 'a number as a text', body: '{"name": "f", "arguments": {"n": "5"}}', json: '{"n": 5}' },
+    { name: 'a text as a number', body: '{"name": "f", "arguments": {"s": 12.50}}', json: '{"s": "12.50"}' },
+    {
+      name: 'leading zeros',
+      body: '{"name": "f", "arguments": {"s": "01234", "either": "007"}}',
+      json: '{"s": "01234", "either": "007"}',
+    },
+    { name: 'items', body: '{"name": "f", "arguments": {"list": ["1", 2]}}', json: '{"list": [1, 2]}' },
+    { name: 'single quotes', body: "{'name': 'f', 'arguments': {'s': 'it\\'s \"so\"'}}", json: '{"s": "it\'s \\"so\\""}' },
+    { name: 'Python', body: '{"name": "f", "arguments": {"x": True, "y": None}}', json: '{"x": true, "y": null}' },
+    { name: 'trailing commas', body: '{"name": "f", "arguments": {"list": [1, 2,], },}', json: '{"list": [1, 2] }' },
+    { name: 'a line break in a text', body: '{"name": "f", "arguments": {"s": "a\nb"}}', json: '{"s": "a\\nb"}' },
+    { name: 'a brace too few', body: '{"name": "f", "arguments": {"n": 1}', json: '{"n": 1}' },
+    { name: 'a brace too many', body: '{"name": "f", "arguments": {"n": 1}}}', json: '{"n": 1}' },
+    { name: 'a bracket that was forgotten', body: '{"name": "f", "arguments": {"list": [1, 2}}', json: '{"list": [1, 2]}' },
+    { name: 'a word without quotes', body: '{"name": "f", "arguments": {"s": hello there}}', json: '{"s": "hello there"}' },
+  ])('$name', ({ body, json }) => {
+    expect(argumentsOf(inTags(body))).toEqual([json])
+    expect(() => JSON.parse(json)).not.toThrow()
+  })
+
+  test('a text for a tool with one text as its only required argument is that argument', () => {
+    expect(argumentsOf(inTags('{"name": "g", "arguments": "Paris"}'))).toEqual(['{"city":"Paris"}'])
+  })
+
+  test.each([
+    '<tool_call>{"name": "unknown", "arguments": {}}</tool_call>',
+    '<tool_call>{"name": "f", "arguments": [1]}</tool_call>',
+    '<tool_call>{"name": "f", "arguments": "words"}</tool_call>',
+    '<tool_call>what is this</tool_call>',
+    '<tool_call>',
+    '{"name": "bob", "age": 3}',
+    '{"name": "f"}',
+    '[{"name": "f"}]',
+    '42',
+    '[]',
+    'f and g are tools',
+    'see `{"name": "f", "arguments": {}}`',
+  ])('%j is text', (raw) => {
+    expect(parse(raw)).toEqual({ text: raw, reasoning: '', calls: [] })
+  })
+
+  test('is text where none may be made, or not this one', () => {
+    const raw = inTags('{"name": "f", "arguments": {}}')
+    expect(parse(raw, { toolChoice: { type: 'none' } })).toMatchObject({ text: raw, calls: [] })
+    expect(parse(raw, { toolChoice: { type: 'auto', names: ['g'] } })).toMatchObject({ text: raw, calls: [] })
+    expect(parse(raw, { tools: [] })).toMatchObject({ text: raw, calls: [] })
+  })
+
+  test('the good calls of a list are made, and from the first bad one on it is text', () => {
+    const { calls, text } = parse('<tool_call>[{"name": "f", "arguments": {}}, {"name": "h", "arguments": {}}]</tool_call>')
+    expect(calls.map(({ name }) => name)).toEqual(['f'])
+    expect(text).toContain('{"name": "h", "arguments": {}}')
+  })
+
+  test.each([
+    ['{"name": "f", "arguments": {"n": 1, "s": "ab', '{"n": 1, "s": "ab'],
+    ['{"name": "f", "arguments": {"list": [1, 2', '{"list": [1, 2'],
+    ['{"name": "f", "arguments": {"n": 1', '{"n": 1'],
+  ])('%j that a limit cut off stays as it is', (body, json) => {
+    expect(parse(`<tool_call>\n${body}`, {}, 'length').calls.map((call) => call.arguments)).toEqual([json])
+  })
+
+  test.each([
+    ['{"name": "f", "arguments": {"list": [1, 2', '{"list": [1, 2]}'],
+    ['{"name": "f", "arguments": {"n": 1,', '{"n": 1}'],
+    ['{"name": "f", "arguments": {"n": 1}}', '{"n": 1}'],
+  ])('%j that ended by itself is completed', (body, json) => {
+    expect(argumentsOf(`<tool_call>\n${body}`)).toEqual([json])
+  })
+
+  test('two choices do not touch each other', () => {
+    const parser = createOutputParser({ format: hermes, tools })
+    const events: GenerationEvent[] = []
+    const push = (choice: number, text: string) => events.push(...parser.push({ type: 'raw-text', choice, text }))
+    push(0, '<tool_call>{"name": "f", "arg')
+    push(1, 'plain <tool')
+    push(0, 'uments": {}}</tool_call>')
+    push(1, ' text')
+    events.push(...parser.end(0), ...parser.end(1))
+    const of = (choice: number) => joinEvents(events.filter((event) => 'choice' in event && event.choice === choice))
+    expect(of(0)).toMatchObject({ text: '', calls: [{ name: 'f' }] })
+    expect(of(1)).toEqual({ text: 'plain <tool text', reasoning: '', calls: [] })
+  })
+
+  test('ids are made for every call, and none twice', () => {
+    const parser = createOutputParser({ format: hermes, tools })
+    const call = inTags('{"name": "f", "arguments": {}}')
+    const ids = parser
+      .push({ type: 'raw-text', choice: 0, text: call + call })
+      .flatMap((event) => (event.type === 'tool-call-start' ? [event.id] : []))
+    expect(ids).toHaveLength(2)
+    expect(new Set(ids).size).toBe(2)
+    for (const id of ids) expect(id).toMatch(/^call_[0-9a-f]{24}$/)
+  })
+})
+
+describe('a value between tags', () => {
+  const xml: OutputFormat = { toolFormat: 'qwen3-coder', startsInReasoning: false }
+  const value = (key: string, text: string) =>
+    argumentsOf(`<tool_call>\n<function=f>\n<parameter=${key}>\n${text}\n</parameter>\n</function>\n</tool_call>`, {
+      format: xml,
+    })[0]
+
+  test.each([
+    ['n', '5', '{"n": 5}'],
+    ['s', '5', '{"s": "5"}'],
+    ['s', '01234', '{"s": "01234"}'],
+    ['s', ' two\n\nlines ', '{"s": " two\\n\\nlines "}'],
+    ['s', '</parameter> is how it ends', '{"s": "</parameter> is how it ends"}'],
+    ['s', 'call </function> it', '{"s": "call </function> it"}'],
+    ['either', '5', '{"either": 5}'],
+    ['either', 'five', '{"either": "five"}'],
+    ['list', '[1, 2]', '{"list": [1, 2]}'],
+    ['undeclared', '{"a": [1]}', '{"undeclared": {"a": [1]}}'],
+    ['undeclared', 'NaN', '{"undeclared": "NaN"}'],
+  ])('%s=%j', (key, text, json) => {
+    expect(value(key, text)).toBe(json)
+  })
+
+  test('text leaves before it is complete', () => {
+    const parser = createOutputParser({ format: xml, tools, makeCallId: () => 'c' })
+    const events = parser.push({ type: 'raw-text', choice: 0, text: '<tool_call><function=f><parameter=s>a long "text' })
+    expect(events.at(-1)).toEqual({ type: 'tool-call-delta', choice: 0, id: 'c', delta: '{"s": "a long \\"text' })
+  })
+})
+
+describe('answers that are to be JSON', () => {
+  const output = { type: 'json-object' } as const
+
+  test.each([
+    ['```json\n{"a": 1}\n```', '{"a": 1}'],
+    ['```\n{"a": "`b`"}\n```\n', '{"a": "`b`"}'],
+    ['{"a": 1}\n', '{"a": 1}'],
+    ['{"a": " x "}', '{"a": " x "}'],
+    ['<think>hm</think>\n```json\n[1]\n```', '[1]'],
+    ['``', '``'],
+    ['```js\n1', '```js\n1'],
+  ])('%j is %j', (raw, text) => {
+    expect(parse(raw, { output }).text).toBe(text)
+    if (!raw.startsWith('<')) expect(parse(raw, { output, format: { startsInReasoning: false } }).text).toBe(text)
+  })
+})
+
+describe('tokens', { timeout: 60_000 }, () => {
+  const token = (id: number, text: string): GeneratedToken => ({ id, text, bytes: [...Buffer.from(text)], logprob: -1, top: [] })
+
+  test('each leaves exactly once, in order, whatever is held back', () => {
+    const formats = [...toolFormatNames.map((toolFormat): OutputFormat => ({ ...hermes, toolFormat })), undefined]
+    fc.assert(
+      fc.property(pieces, fc.constantFrom(...formats), (texts, format) => {
+        const parser = createOutputParser({ format, tools })
+        const raw = texts.map(
+          (text, id): Extract<EngineEvent, { type: 'raw-text' }> => ({
+            type: 'raw-text',
+            choice: 0,
+            text,
+            tokens: [token(id, text)],
+          }),
+        )
+        const events = [...raw.flatMap((event) => [...parser.push(event)]), ...parser.end(0)]
+        const left = events.flatMap((event) => ('tokens' in event ? (event.tokens ?? []) : []))
+        expect(left.map(({ id }) => id)).toEqual(texts.map((_, id) => id))
+      }),
+    )
+  })
+
+  test('that make text leave on it', () => {
+    const parser = createOutputParser({ format: hermes, tools })
+    const [, delta] = parser.push({ type: 'raw-text', choice: 0, text: 'Hi', tokens: [token(7, 'Hi')] })
+    expect(delta).toMatchObject({ type: 'text-delta', delta: 'Hi', tokens: [{ id: 7 }] })
+  })
+})
+
+/** Text that is made of what the formats look for. */
+const marks = [
+  ...['<tool_call>', '</tool_call>', '<function=f>', '<function=', '<parameter=s>', '</parameter>', '</function>', '<think>'],
+  ...[
+    '</think>',
+    '[TOOL_CALLS]',
+    '[ARGS]',
+    '[',
+    ']',
+    '{',
+    '}',
+    '"',
+    "'",
+    '\\',
+    ',',
+    ':',
+    ' ',
+    '\n',
+    '(',
+    ')',
+    '=',
+    'f',
+    'g',
+    '```json',
+  ],
+  ...['"name"', '"arguments"', '{"name": "f", "arguments": {', 'f(', '<|python_tag|>', '<|channel|>', '<|message|>', '<|end|>'],
+  ...[
+    '<｜tool▁calls▁begin｜>',
+    '<｜tool▁call▁begin｜>',
+    '<｜tool▁sep｜>',
+    '<|tool_call>call:f{',
+    '<|"|>',
+    '>>>f\n',
+    'Action: f\n',
+    'Action Input:',
+  ],
+  ...[
+    '<arg_key>',
+    '</arg_key>',
+    '<arg_value>',
+    '</arg_value>',
+    '<invoke name="f">',
+    '<minimax:tool_call>',
+    'null',
+    '1',
+    '😀',
+    'é',
+    '<|start|>',
+  ],
+  ...[
+    ']<]minimax[>[<invoke name="f">',
+    ']<]minimax[>[<s>',
+    ']<]minimax[>[</s>',
+    '<|open|>call tool="f"<|sep|>',
+    '<|close|>call<|sep|>',
+  ],
+]
+const pieces = fc.array(fc.oneof(fc.constantFrom(...marks), fc.string({ maxLength: 4 })), { maxLength: 25 })
+const anyFormat = fc.constantFrom(
+  ...toolFormatNames.flatMap((toolFormat): OutputFormat[] => [
+    { toolFormat, startsInReasoning: false },
+    { toolFormat, startsInReasoning: false, reasoning: think },
+    { toolFormat, startsInReasoning: true, reasoning: think },
+  ]),
+)
+const someTools = fc.subarray([...tools, { name: 'name' }, { name: '' }, { name: 'a.b-c' }])
+
+describe('whatever comes', { timeout: 120_000 }, () => {
+  test('nothing throws, and where it is cut makes no difference', () => {
+    fc.assert(
+      fc.property(
+        pieces,
+        anyFormat,
+        someTools,
+        fc.array(fc.nat(200), { maxLength: 20 }),
+        fc.constantFrom('stop', 'length'),
+        (texts, format, declared, cuts, reason) => {
+          const raw = texts.join('')
+          const options = { format, tools: declared }
+          const { events: _, ...whole } = parseOutput(options, [raw], reason)
+          for (const chunks of [[...raw], texts, cutAt(raw, cuts)]) {
+            const { events: __, ...cut } = parseOutput(options, chunks, reason)
+            expect(cut).toEqual(whole)
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('text without marks comes out as it went in', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 60 }),
+        anyFormat,
+        fc.array(fc.nat(60), { maxLength: 8 }),
+        (raw, format, cuts) => {
+          const { text, calls } = parseOutput({ format: { ...format, startsInReasoning: false }, tools }, cutAt(raw, cuts))
+          expect({ text, calls }).toEqual({ text: raw, calls: [] })
+        },
+      ),
+    )
+  })
+
+  test('a text in which a call is begun and never made is kept to the last character', () => {
+    const format: OutputFormat = { toolFormat: 'hermes', startsInReasoning: false }
+    fc.assert(
+      fc.property(pieces, (texts) => {
+        const raw = texts.join('')
+        expect(parseOutput({ format, tools: [{ name: 'undeclared' }] }, texts).text).toBe(raw)
+      }),
+    )
+  })
+})
+
+describe('what is kept back', { timeout: 60_000 }, () => {
+  test('is limited: a call whose name does not come is text in the end', () => {
+    const long = 'x'.repeat(70_000)
+    const raw = `<tool_call>{"arguments": {"s": "${long}"}, "name": "f"}</tool_call>`
+    for (const chunks of [[raw], raw.match(/.{1,500}/gs) ?? []]) {
+      expect(parseOutput({ format: hermes, tools }, chunks)).toMatchObject({ text: raw, calls: [] })
+    }
+  })
+
+  test('is not limited once the name has come', () => {
+    const long = 'x'.repeat(200_000)
+    const raw = `<tool_call>{"name": "f", "arguments": {"s": "${long}"}}</tool_call>`
+    const { calls, events } = parseOutput({ format: hermes, tools }, raw.match(/.{1,500}/gs) ?? [])
+    expect(calls).toMatchObject([{ name: 'f', arguments: `{"s": "${long}"}` }])
+    expect(events.length).toBeGreaterThan(300)
+  })
+
+  test('does not make long answers slow', () => {
+    const raw = '<tool_call>{"arguments": ['.repeat(2000)
+    expect(parseOutput({ format: hermes, tools }, raw.match(/.{1,7}/gs) ?? [])).toMatchObject({ text: raw })
+  })
+})

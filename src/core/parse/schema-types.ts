@@ -1,0 +1,116 @@
+import type { JsonObject } from '../request.ts'
+
+/** The types of JSON Schema. `integer` is apart from `number`, as a declaration tells them apart. */
+export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
+
+/** A schema within a document: `root` is where its references point into. Undefined where nothing is declared. */
+export type Declared = { readonly schema: unknown; readonly root: unknown } | undefined
+
+const deepest = 16
+
+/** What a declaration allows a value to be; undefined when it allows anything, or cannot be told. */
+export function allowedTypes(declared: Declared, depth = 0): ReadonlySet<JsonType> | undefined {
+  const schema = resolve(declared)
+  if (schema === undefined || declared === undefined || depth > deepest) return undefined
+  const { type } = schema
+  if (typeof type === 'string') return withNullable(new Set([type as JsonType]), schema)
+  if (Array.isArray(type)) return withNullable(new Set(type as JsonType[]), schema)
+  if (Array.isArray(schema.enum)) return new Set(schema.enum.map(typeOf))
+  if ('const' in schema) return new Set([typeOf(schema.const)])
+  const choices = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(choices)) {
+    const each = choices.map((choice) => allowedTypes({ schema: choice, root: declared.root }, depth + 1))
+    return each.some((types) => types === undefined)
+      ? undefined
+      : withNullable(new Set(each.flatMap((types) => [...(types ?? [])])), schema)
+  }
+  if (Array.isArray(schema.allOf)) {
+    for (const part of schema.allOf) {
+      const types = allowedTypes({ schema: part, root: declared.root }, depth + 1)
+      if (types !== undefined) return types
+    }
+  }
+  if (isObject(schema.properties)) return new Set(['object'])
+  return undefined
+}
+
+/** What is declared for one property of an object. */
+export function propertyOf(declared: Declared, key: string, depth = 0): Declared {
+  const schema = resolve(declared)
+  if (schema === undefined || declared === undefined || depth > deepest) return undefined
+  const { root } = declared
+  if (isObject(schema.properties) && Object.hasOwn(schema.properties, key)) return { schema: schema.properties[key], root }
+  for (const part of parts(schema)) {
+    const found = propertyOf({ schema: part, root }, key, depth + 1)
+    if (found !== undefined) return found
+  }
+  return isObject(schema.additionalProperties) ? { schema: schema.additionalProperties, root } : undefined
+}
+
+/** What is declared for the items of an array. */
+export function itemOf(declared: Declared, depth = 0): Declared {
+  const schema = resolve(declared)
+  if (schema === undefined || declared === undefined || depth > deepest) return undefined
+  const { root } = declared
+  if (isObject(schema.items)) return { schema: schema.items, root }
+  for (const part of parts(schema)) {
+    const found = itemOf({ schema: part, root }, depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The names of an object's properties, in the order in which they are declared. */
+export function propertyNames(declared: Declared): readonly string[] {
+  const schema = resolve(declared)
+  return isObject(schema?.properties) ? Object.keys(schema.properties) : []
+}
+
+/** The one property that must be given, if there is exactly one and it may be a string. */
+export function soleStringProperty(declared: Declared): string | undefined {
+  const required = resolve(declared)?.required
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+  const [name] = names
+  if (names.length !== 1 || name === undefined) return undefined
+  const types = allowedTypes(propertyOf(declared, name))
+  return types === undefined || types.has('string') ? name : undefined
+}
+
+function resolve(declared: Declared): JsonObject | undefined {
+  let schema = declared?.schema
+  for (let hops = 0; hops < deepest && isObject(schema) && typeof schema.$ref === 'string'; hops++) {
+    schema = follow(declared?.root, schema.$ref)
+  }
+  return isObject(schema) ? schema : undefined
+}
+
+/** Follows a reference inside the same document; others are not declared as far as we can see. */
+function follow(root: unknown, reference: string): unknown {
+  if (!reference.startsWith('#')) return undefined
+  let place: unknown = root
+  for (const step of reference.slice(1).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    place = isObject(place) || Array.isArray(place) ? (place as JsonObject)[key] : undefined
+  }
+  return place
+}
+
+function parts(schema: JsonObject): readonly unknown[] {
+  return [schema.allOf, schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list : []))
+}
+
+function withNullable(types: Set<JsonType>, schema: JsonObject): ReadonlySet<JsonType> {
+  if (schema.nullable === true) types.add('null')
+  return types
+}
+
+function typeOf(value: unknown): JsonType {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (Number.isInteger(value)) return 'integer'
+  return typeof value as JsonType
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

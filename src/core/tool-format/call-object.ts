@@ -1,0 +1,183 @@
+import { readString } from '../parse/json-string.ts'
+import { jsonReader, readObject, readValue } from '../parse/json-value.ts'
+import { soleStringProperty } from '../parse/schema-types.ts'
+import {
+  accept,
+  acceptAfterSpace,
+  collectText,
+  completeFeed,
+  peek,
+  type Reading,
+  readNow,
+  space,
+  type TextFeed,
+} from '../parse/text-feed.ts'
+import type { Tool } from '../request.ts'
+import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
+
+export type CallObjectOptions = {
+  /** There is no mark around it, so that it must look like a call in every way: no other keys, and arguments. */
+  readonly bare?: boolean
+  /** Its id may come last and is wanted. */
+  readonly deferred?: boolean
+}
+
+const nameKeys = new Set(['name', 'tool_name', 'function_name'])
+const argumentKeys = new Set(['arguments', 'parameters', 'args'])
+const idKeys = new Set(['id', 'tool_call_id', 'call_id'])
+
+/** Reads `{"name": …, "arguments": {…}}`, in whatever order, flat or inside `"function"`. */
+export function* readCallObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
+  const { feed } = writer
+  if (!(yield* accept(feed, '{'))) return false
+  let tool: Tool | undefined
+  let id: string | undefined
+  let held: string | undefined
+  let opened = false
+  let first = true
+  while (true) {
+    yield* space(feed)
+    if (!first && !(yield* accept(feed, ','))) {
+      yield* accept(feed, '}')
+      break
+    }
+    yield* space(feed)
+    if (yield* accept(feed, '}')) break
+    first = false
+    const key = yield* readWord(feed)
+    if (key === undefined) break
+    yield* space(feed)
+    if (!(yield* accept(feed, ':'))) break
+    yield* space(feed)
+    const next = yield* peek(feed)
+    if (key === 'function' && next === '{' && !opened) {
+      if (!(yield* readCallObject(writer, options))) return false
+      opened = true
+    } else if ((nameKeys.has(key) || key === 'function') && !opened) {
+      const name = yield* readWord(feed)
+      tool = name === undefined ? undefined : writer.tool(name)
+      if (tool === undefined) return false
+    } else if (argumentKeys.has(key) && !opened) {
+      if (tool !== undefined && next === '{') {
+        if (options.deferred === true) writer.openDeferred(tool, id)
+        else writer.open(tool, id)
+        opened = true
+        if (!(yield* readArguments(writer, tool))) break
+      } else {
+        held = yield* readHeld(feed)
+        if (held === undefined) return false
+      }
+    } else if (idKeys.has(key)) {
+      id = yield* readHeldText(feed)
+      if (id === undefined) break
+      writer.callId = id
+    } else {
+      if (options.bare === true && !opened && key !== 'type' && key !== 'index') return false
+      if ((yield* readHeld(feed)) === undefined) break
+    }
+  }
+  if (opened) {
+    writer.close()
+    return true
+  }
+  const given = tool === undefined ? undefined : (held ?? (options.bare === true || feed.truncated ? undefined : '{}'))
+  return tool !== undefined && given !== undefined && writeHeld(writer, tool, { json: given, id })
+}
+
+/** Reads `{"NAME": {…}}`: the name is the key. */
+export function* readNamedObject(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  if (!(yield* accept(feed, '{'))) return false
+  yield* space(feed)
+  const name = yield* readWord(feed)
+  const tool = name === undefined ? undefined : writer.tool(name)
+  yield* space(feed)
+  if (tool === undefined || !(yield* accept(feed, ':'))) return false
+  yield* space(feed)
+  if ((yield* peek(feed)) !== '{') return false
+  writer.open(tool)
+  const whole = yield* readArguments(writer, tool)
+  writer.close()
+  if (whole) yield* acceptAfterSpace(feed, ['}'])
+  return true
+}
+
+/** Reads one call after another: in brackets or not, with commas, semicolons or nothing in between, up to a closing mark. */
+export function readCallList(options: { readonly close: readonly string[]; readonly one?: CallReader }): CallReader {
+  const { close, one = readCallObject } = options
+  const closers = close.flatMap((mark) => [mark, `}${mark}`, `}\n${mark}`])
+  return function* (writer) {
+    const { feed } = writer
+    const bracketed = (yield* acceptAfterSpace(feed, ['['])) !== undefined
+    yield* space(feed)
+    if (!(yield* one(writer))) return false
+    while (true) {
+      feed.mark()
+      yield* acceptAfterSpace(feed, [',', ';'])
+      yield* space(feed)
+      if ((yield* peek(feed)) === '{' && (yield* one(writer))) continue
+      feed.rewind()
+      break
+    }
+    if (bracketed) yield* acceptAfterSpace(feed, [']'])
+    if (closers.length > 0) yield* acceptAfterSpace(feed, closers)
+    return true
+  }
+}
+
+/** Opens a call whose arguments are all here, as JSON: an object, or a text that holds one. False when they are neither. */
+export function writeHeld(
+  writer: CallWriter,
+  tool: Tool,
+  call: { readonly json: string; readonly id?: string | undefined },
+): boolean {
+  const object = asObject(call.json, tool)
+  if (object === undefined) return false
+  writer.open(tool, call.id)
+  readNow(readArguments(writer, tool, { feed: completeFeed(object) }))
+  writer.close()
+  return true
+}
+
+function asObject(json: string, tool: Tool): string | undefined {
+  if (json.startsWith('{')) return json
+  if (json === 'null') return '{}'
+  if (!json.startsWith('"')) return undefined
+  const text: string = JSON.parse(json).trim()
+  if (text === '') return '{}'
+  const inner = collectText()
+  const feed = completeFeed(text)
+  const reader = jsonReader(feed, { out: inner.out, strict: true })
+  if (readNow(readObject(reader, undefined)) && feed.at === text.length) return inner.text
+  const property = soleStringProperty(declaredArguments(tool))
+  return property === undefined ? undefined : JSON.stringify({ [property]: text })
+}
+
+/** A value that is kept back whole. */
+function* readHeld(feed: TextFeed): Reading<string | undefined> {
+  const json = collectText()
+  const whole = yield* readValue(jsonReader(feed, { out: json.out, strict: true }), undefined)
+  return whole ? json.text.trim() : undefined
+}
+
+function* readHeldText(feed: TextFeed): Reading<string | undefined> {
+  const json = yield* readHeld(feed)
+  return json?.startsWith('"') === true ? JSON.parse(json) : json
+}
+
+/** A quoted word, or one without quotes. */
+function* readWord(feed: TextFeed): Reading<string | undefined> {
+  const next = yield* peek(feed)
+  if (next === '"' || next === "'") {
+    const quoted = collectText()
+    const whole = yield* readString(feed, next, quoted.out)
+    return whole ? JSON.parse(`"${quoted.text}"`) : undefined
+  }
+  let word = ''
+  while (true) {
+    const char = yield* peek(feed)
+    if (char === '' || !/[\w.-]/.test(char)) return word === '' ? undefined : word
+    word += char
+    feed.at += 1
+  }
+}

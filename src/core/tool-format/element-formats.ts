@@ -1,0 +1,246 @@
+import { isTextOnly } from '../parse/coerce-bare.ts'
+import { propertyOf } from '../parse/schema-types.ts'
+import { accept, acceptAfterSpace, type Reading, space, type TextFeed, until } from '../parse/text-feed.ts'
+import type { JsonObject, Tool } from '../request.ts'
+import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
+import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
+import { hermes } from './json-formats.ts'
+import { text } from './named-json.ts'
+import { argumentPairs, readBareFunction, readPairs, readTaggedCall } from './tagged-calls.ts'
+import type { ToolFormat, Trigger } from './tool-format.ts'
+
+const readSeedCall: CallReader = function* (writer) {
+  yield* space(writer.feed)
+  return yield* readTaggedCall(writer)
+}
+
+/** How a forced call is written with tags: what stands around each argument, and around them all. */
+type ElementSpelling = {
+  readonly prefix: string
+  readonly suffix: string
+  readonly separator: string
+  begin(name: string): string
+  before(key: string, isText: boolean): string
+  after(key: string): string
+  readonly end: string
+}
+
+/** Qwen 3 Coder, Qwen 3.5, Step 3.5, Nemotron 3: `<tool_call><function=…><parameter=…>…`. */
+export const qwen3Coder: ToolFormat = {
+  name: 'qwen3-coder',
+  triggers: hermes.triggers,
+  visibleTokens: ['<tool_call>', '</tool_call>'],
+  describeCalls: elementCalls({
+    prefix: '<tool_call>\n',
+    separator: '\n</tool_call>\n<tool_call>\n',
+    suffix: '\n</tool_call>',
+    begin: (name) => `<function=${name}>\n`,
+    before: (key) => `<parameter=${key}>\n`,
+    after: () => '\n</parameter>\n',
+    end: '</function>',
+  }),
+}
+
+/** Seed OSS: the same inside tags of its own. */
+export const seedOss: ToolFormat = {
+  name: 'seed-oss',
+  triggers: () => [
+    { mark: '<seed:tool_call>', place: 'anywhere', read: readSeedCall },
+    { mark: '<function', place: 'anywhere', read: readBareFunction },
+  ],
+  visibleTokens: ['<seed:tool_call>', '</seed:tool_call>'],
+  describeCalls: elementCalls({
+    prefix: '<seed:tool_call>\n',
+    separator: '\n</seed:tool_call>\n<seed:tool_call>\n',
+    suffix: '\n</seed:tool_call>',
+    begin: (name) => `<function=${name}>\n`,
+    before: (key) => `<parameter=${key}>`,
+    after: () => '</parameter>\n',
+    end: '</function>',
+  }),
+}
+
+/** MiniCPM 5: `<function name="…"><param name="…">…`, without a wrapper. */
+export const minicpm: ToolFormat = {
+  name: 'minicpm',
+  triggers: hermes.triggers,
+  visibleTokens: ['<function', '</function>', '<param', '</param>'],
+  describeCalls: elementCalls({
+    prefix: '',
+    separator: '\n',
+    suffix: '',
+    begin: (name) => `<function name="${name}">`,
+    before: (key) => `<param name="${key}">`,
+    after: () => '</param>',
+    end: '</function>',
+  }),
+}
+
+/** GLM 4.5 and later, Laguna, Spark, Ling 3: `<tool_call>NAME<arg_key>…</arg_key><arg_value>…</arg_value>`. */
+export const glm: ToolFormat = {
+  name: 'glm',
+  triggers: hermes.triggers,
+  visibleTokens: ['<tool_call>', '</tool_call>', '<arg_key>', '</arg_key>', '<arg_value>', '</arg_value>'],
+  describeCalls: elementCalls({
+    prefix: '<tool_call>',
+    separator: '\n</tool_call>\n<tool_call>',
+    suffix: '\n</tool_call>',
+    begin: (name) => name,
+    before: (key) => `\n<arg_key>${key}</arg_key>\n<arg_value>`,
+    after: () => '</arg_value>',
+    end: '',
+  }),
+}
+
+const hunyuanPairs = argumentPairs(':opensource')
+
+/** Hunyuan 3: GLM's pairs, with a suffix in every tag. */
+export const hunyuan: ToolFormat = {
+  name: 'hunyuan',
+  triggers: () => [
+    { mark: '<tool_calls:opensource>', place: 'anywhere', read: readHunyuanBlock },
+    { mark: '<tool_call:opensource>', place: 'anywhere', read: readHunyuanCall },
+  ],
+  strays: [{ mark: '</tool_calls:opensource>', place: 'anywhere' }],
+  visibleTokens: ['tool_calls', 'tool_call', 'tool_sep', 'arg_key', 'arg_value'].flatMap((name) => [
+    `<${name}:opensource>`,
+    `</${name}:opensource>`,
+  ]),
+  describeCalls: elementCalls({
+    prefix: '<tool_calls:opensource>\n',
+    separator: '\n',
+    suffix: '\n</tool_calls:opensource>',
+    begin: (name) => `<tool_call:opensource>${name}<tool_sep:opensource>`,
+    before: (key) => `\n<arg_key:opensource>${key}</arg_key:opensource>\n<arg_value:opensource>`,
+    after: () => '</arg_value:opensource>',
+    end: '\n</tool_call:opensource>',
+  }),
+}
+
+function* readHunyuanBlock(writer: CallWriter): Reading<boolean> {
+  return (yield* acceptAfterSpace(writer.feed, ['<tool_call:opensource>'])) !== undefined && (yield* readHunyuanCall(writer))
+}
+
+function* readHunyuanCall(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  const name = yield* until(feed, ['<tool_sep:opensource>', '</tool_call:opensource>'], 512)
+  if (name === undefined) return false
+  yield* accept(feed, '<tool_sep:opensource>')
+  return yield* readPairs(writer, { name: name.trim(), style: hunyuanPairs })
+}
+
+/** Calls as `<invoke name="…"><parameter name="…">…`, in a block; `tag` is what some put in front of every tag's name. */
+function invocations(options: {
+  readonly name: string
+  readonly blocks: readonly string[]
+  readonly tag: string
+  /** Whether each argument says if it is text. */
+  readonly typed?: boolean
+}): ToolFormat & { readonly read: CallReader } {
+  const { name, blocks, tag, typed = false } = options
+  const style: ElementStyle = {
+    head: `<${tag}parameter`,
+    readHead: readAttributes,
+    valueEnd: `</${tag}parameter>`,
+    callEnds: [`</${tag}invoke>`],
+    wrapperEnds: [...blocks.map((block) => `</${block}>`), `<${tag}invoke`],
+  }
+  const readInvoke: CallReader = function* (writer) {
+    const { feed } = writer
+    const head = yield* readAttributes(feed)
+    const tool = head && writer.tool(head.key)
+    if (tool === undefined) return false
+    writer.open(tool)
+    yield* readElements(writer, tool, { style, wrapped: true })
+    return true
+  }
+  const readBlock: CallReader = function* (writer) {
+    const { feed } = writer
+    let made = false
+    while (true) {
+      if (made) feed.mark()
+      if ((yield* acceptAfterSpace(feed, [`<${tag}invoke`])) === undefined || !(yield* readInvoke(writer))) break
+      made = true
+    }
+    if (!made) return false
+    feed.rewind()
+    yield* acceptAfterSpace(
+      feed,
+      blocks.map((block) => `</${block}>`),
+    )
+    return true
+  }
+  const [block = ''] = blocks
+  return {
+    name,
+    read: readBlock,
+    triggers: () => [
+      ...blocks.map((each): Trigger => ({ mark: `<${each}>`, place: 'anywhere', read: readBlock })),
+      { mark: `<${tag}invoke`, place: 'anywhere', read: readInvoke },
+    ],
+    visibleTokens: blocks.flatMap((each) => [`<${each}>`, `</${each}>`]),
+    describeCalls: elementCalls({
+      prefix: `<${block}>\n`,
+      separator: '\n',
+      suffix: `\n</${block}>`,
+      begin: (toolName) => `<${tag}invoke name="${toolName}">\n`,
+      before: (key, isText) => `<${tag}parameter name="${key}"${typed ? ` string="${isText}"` : ''}>`,
+      after: () => `</${tag}parameter>\n`,
+      end: `</${tag}invoke>`,
+    }),
+  }
+}
+
+/** MiniMax M2. */
+export const minimaxM2: ToolFormat = invocations({ name: 'minimax-m2', blocks: ['minimax:tool_call'], tag: '' })
+
+/** DeepSeek V3.2 and V4: each argument says whether it is text. */
+export const deepseekDsml: ToolFormat = invocations({
+  name: 'deepseek-dsml',
+  blocks: ['｜DSML｜tool_calls', '｜DSML｜function_calls'],
+  tag: '｜DSML｜',
+  typed: true,
+})
+
+/** What stands inside a call message of Glimmer. */
+export const atemCalls = invocations({ name: 'atem', blocks: ['atem:function_calls'], tag: 'atem:' })
+
+/** Reads ` name="NAME" …>`, after the tag's own word. */
+function* readAttributes(feed: TextFeed): Reading<ArgumentHead | undefined> {
+  const rest = yield* until(feed, ['>'], 512)
+  if (rest === undefined) return undefined
+  feed.at += 1
+  const key = /\sname\s*=\s*"([^"]*)"/.exec(rest)?.[1] ?? /\sname\s*=\s*'([^']*)'/.exec(rest)?.[1]
+  if (key === undefined) return undefined
+  const string = /\sstring\s*=\s*"(true|false)"/.exec(rest)?.[1]
+  return { key, ...(string !== undefined && { typed: string === 'true' ? 'text' : 'json' }) }
+}
+
+/** What a forced call looks like where its arguments stand between tags: text as it is, the rest as JSON. */
+export function elementCalls(spelling: ElementSpelling): ToolFormat['describeCalls'] {
+  return (tools, { parallel }): ForcedCalls => ({
+    prefix: spelling.prefix,
+    suffix: spelling.suffix,
+    ...(parallel && { separator: spelling.separator }),
+    calls: tools.map((tool) => ({ name: tool.name, pieces: elementPieces(tool, spelling) })),
+  })
+}
+
+function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpelling): readonly ForcedPiece[] {
+  const declared = declaredArguments(tool)
+  const { properties = {}, required = [] } = (tool.parameters ?? {}) as { properties?: JsonObject; required?: readonly string[] }
+  const keys = Object.keys(properties)
+  return [
+    text(begin(tool.name)),
+    ...keys.flatMap((key): readonly ForcedPiece[] => {
+      const isText = isTextOnly(propertyOf(declared, key))
+      const value: ForcedPiece = isText
+        ? { type: 'free-text', before: after(key).trim() }
+        : { type: 'json', schema: (properties[key] ?? {}) as JsonObject }
+      const pieces = [text(before(key, isText)), value, text(after(key))]
+      return required.includes(key) ? pieces : [{ type: 'optional', pieces }]
+    }),
+    text(end),
+  ]
+}

@@ -1,0 +1,51 @@
+import { acceptAfterSpace, peek, space, until } from '../parse/text-feed.ts'
+import { type CallReader, readArguments } from './call-writer.ts'
+import { jsonCalls } from './named-json.ts'
+import type { ToolFormat } from './tool-format.ts'
+
+/** Calls as `call:NAME{key:value}` between marks; texts stand between marks as well, and in them nothing is escaped. */
+function braceCalls(options: {
+  readonly name: string
+  readonly open: string
+  readonly close: string
+  readonly quote: string
+}): ToolFormat {
+  const { name, open, close, quote } = options
+  const read: CallReader = function* (writer) {
+    const { feed } = writer
+    yield* acceptAfterSpace(feed, ['call:'])
+    const toolName = yield* until(feed, ['{', close], 512)
+    const tool = toolName === undefined ? undefined : writer.tool(toolName.trim())
+    if (tool === undefined) return false
+    yield* space(feed)
+    writer.open(tool)
+    if ((yield* peek(feed)) === '{') yield* readArguments(writer, tool, { rawQuote: quote })
+    else writer.arguments('{}')
+    writer.close()
+    yield* acceptAfterSpace(feed, [close])
+    return true
+  }
+  return {
+    name,
+    triggers: () => [{ mark: open, place: 'anywhere', read }],
+    visibleTokens: [open, close, quote],
+    // JSON is understood where a grammar needs it, though the model was taught its own quotes.
+    describeCalls: (tools, { parallel }) =>
+      jsonCalls(
+        tools,
+        { prefix: open, separator: close + open, suffix: close, parallel },
+        { before: (toolName) => `call:${toolName}`, after: '' },
+      ),
+  }
+}
+
+/** Gemma 4. */
+export const gemma4 = braceCalls({ name: 'gemma4', open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' })
+
+/** FunctionGemma. */
+export const functionGemma = braceCalls({
+  name: 'function-gemma',
+  open: '<start_function_call>',
+  close: '<end_function_call>',
+  quote: '<escape>',
+})

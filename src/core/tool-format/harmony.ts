@@ -1,0 +1,87 @@
+import { accept, peek, space } from '../parse/text-feed.ts'
+import { type CallReader, readArguments } from './call-writer.ts'
+import { atemCalls } from './element-formats.ts'
+import { jsonCalls } from './named-json.ts'
+import type { MessageKind, ToolFormat } from './tool-format.ts'
+
+const readJsonBody = (toolName: string): CallReader =>
+  function* (writer) {
+    const { feed } = writer
+    yield* space(feed)
+    const tool = writer.tool(toolName)
+    if (tool === undefined || (yield* peek(feed)) !== '{') return false
+    writer.open(tool)
+    yield* readArguments(writer, tool)
+    writer.close()
+    return true
+  }
+
+/** gpt-oss: messages on channels; a call is a message to `functions.NAME`. */
+export const harmony: ToolFormat = {
+  name: 'harmony',
+  triggers: () => [],
+  messages: {
+    start: '<|start|>',
+    body: '<|message|>',
+    ends: ['<|end|>', '<|call|>', '<|return|>'],
+    headerStarts: ['<|channel|>', '<|start|>', 'assistant<|channel|>', ' to=', 'to=', '<|message|>', '<|constrain|>'],
+    readHeader: readHarmonyHeader,
+    readCall: readJsonBody,
+  },
+  visibleTokens: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
+  // The prompt ends with `<|start|>assistant`; after reasoning that message is begun anew.
+  describeCalls: (tools) =>
+    jsonCalls(
+      tools,
+      { prefix: '', separator: '', suffix: '', parallel: false },
+      { before: (name) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`, after: '' },
+    ),
+}
+
+function readHarmonyHeader(header: string): MessageKind {
+  const recipients = [...header.matchAll(/to=([^\s<]+)/g)].map((match) => match[1] as string)
+  const recipient = recipients.findLast((name) => name !== 'assistant' && name !== 'user')
+  if (recipient !== undefined) {
+    return recipient.startsWith('functions.') ? { type: 'call', name: recipient.slice('functions.'.length) } : { type: 'dropped' }
+  }
+  const channel = [...header.matchAll(/<\|channel\|>\s*(\w+)/g)].at(-1)?.[1]
+  return { type: channel === 'analysis' ? 'reasoning' : 'text' }
+}
+
+/** Glimmer: messages to `self`, to the user, or to a tool. */
+export const glimmer: ToolFormat = {
+  name: 'glimmer',
+  triggers: () => [],
+  messages: {
+    start: '<|start|>',
+    body: '<|message|>',
+    ends: ['<|eom|>', '<|eot|>'],
+    headerStarts: ['<|start|>', ' to=', 'to=', '<|message|>'],
+    readHeader(header) {
+      const recipient = /to=([^\s<]+)/.exec(header)?.[1]
+      if (recipient === undefined || recipient === 'user') return { type: 'text' }
+      return recipient === 'self' ? { type: 'reasoning' } : { type: 'call', name: recipient.replace(/^functions\./, '') }
+    },
+    readCall: (toolName) =>
+      function* (writer) {
+        const { feed } = writer
+        yield* space(feed)
+        if ((yield* peek(feed)) === '{') return yield* readJsonBody(toolName)(writer)
+        yield* accept(feed, '<atem:function_calls>')
+        return yield* atemCalls.read(writer)
+      },
+  },
+  visibleTokens: ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>', '<atem:function_calls>', '</atem:function_calls>'],
+  describeCalls(tools, { parallel }) {
+    const forced = atemCalls.describeCalls(tools, { parallel: false })
+    const inMessage = forced.calls.map(({ name, pieces }) => ({
+      name,
+      pieces: [
+        { type: 'text' as const, text: ` to=${name}<|message|>${forced.prefix}` },
+        ...pieces,
+        { type: 'text' as const, text: forced.suffix },
+      ],
+    }))
+    return { prefix: '', suffix: '', calls: inMessage, ...(parallel && { separator: '<|eom|><|start|>assistant' }) }
+  },
+}

@@ -1,0 +1,268 @@
+import { accept, acceptAfterSpace, peek, type Reading, space, until } from '../parse/text-feed.ts'
+import type { Tool } from '../request.ts'
+import { readCallList, readCallObject } from './call-object.ts'
+import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
+import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
+import { bareJson } from './json-formats.ts'
+import { jsonCalls } from './named-json.ts'
+import type { ToolFormat, Trigger } from './tool-format.ts'
+
+const deepseekStyle: HeadedStyle = {
+  begin: ['<｜tool▁call▁begin｜>'],
+  headEnds: ['<｜tool▁sep｜>'],
+  // `function` is a kind, and the name is on the next line; later models have the name here.
+  readHead: (head) => ({ name: head === 'function' ? '' : head }),
+  end: ['<｜tool▁call▁end｜>'],
+  blockEnd: ['<｜tool▁calls▁end｜>'],
+}
+
+const deepseekBlocks = [
+  '<｜tool▁calls▁begin｜>',
+  '<｜tool_calls_begin｜>',
+  '<｜tool calls begin｜>',
+  '<｜tool\\_calls\\_begin｜>',
+  '<｜tool▁calls｜>',
+]
+
+const deepseekTriggers: readonly Trigger[] = [
+  ...deepseekBlocks.map((mark): Trigger => ({ mark, place: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: false }) })),
+  { mark: '<｜tool▁call▁begin｜>', place: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: true }) },
+]
+
+const deepseekTokens = [
+  '<｜tool▁calls▁begin｜>',
+  '<｜tool▁call▁begin｜>',
+  '<｜tool▁sep｜>',
+  '<｜tool▁call▁end｜>',
+  '<｜tool▁calls▁end｜>',
+]
+
+/** DeepSeek V3 and R1: a fence of JSON after `function<｜tool▁sep｜>NAME`. */
+export const deepseek: ToolFormat = {
+  name: 'deepseek',
+  triggers: () => deepseekTriggers,
+  visibleTokens: deepseekTokens,
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '<｜tool▁calls▁begin｜>', separator: '\n', suffix: '<｜tool▁calls▁end｜>', parallel },
+      {
+        before: (name) => `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n`,
+        after: '\n```<｜tool▁call▁end｜>',
+      },
+    ),
+}
+
+/** DeepSeek V3.1: JSON after `NAME<｜tool▁sep｜>`. */
+export const deepseekV31: ToolFormat = {
+  ...deepseek,
+  name: 'deepseek-v3.1',
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '<｜tool▁calls▁begin｜>', separator: '', suffix: '<｜tool▁calls▁end｜>', parallel },
+      { before: (name) => `<｜tool▁call▁begin｜>${name}<｜tool▁sep｜>`, after: '<｜tool▁call▁end｜>' },
+    ),
+}
+
+const kimiStyle: HeadedStyle = {
+  begin: ['<|tool_call_begin|>'],
+  headEnds: ['<|tool_call_argument_begin|>'],
+  readHead(head) {
+    const name = /^(?:functions\.)?(.+?)(?::\d+)?$/s.exec(head)?.[1]
+    return name === undefined ? undefined : { name, ...(head.startsWith('functions.') && { id: head }) }
+  },
+  end: ['<|tool_call_end|>'],
+  blockEnd: ['<|tool_calls_section_end|>'],
+}
+
+/** Kimi K2: `functions.NAME:0` is the call's id, and later turns of the conversation have to repeat it. */
+export const kimiK2: ToolFormat = {
+  name: 'kimi-k2',
+  triggers: () => [
+    { mark: '<|tool_calls_section_begin|>', place: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) },
+    { mark: '<|tool_call_begin|>', place: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: true }) },
+  ],
+  visibleTokens: [
+    '<|tool_calls_section_begin|>',
+    '<|tool_call_begin|>',
+    '<|tool_call_argument_begin|>',
+    '<|tool_call_end|>',
+    '<|tool_calls_section_end|>',
+  ],
+  // Every call's number would have to be one more than the last, which a grammar cannot count: so only one call.
+  describeCalls: (tools) =>
+    jsonCalls(
+      tools,
+      { prefix: '<|tool_calls_section_begin|>', separator: '', suffix: '<|tool_calls_section_end|>', parallel: false },
+      {
+        before: (name) => `<|tool_call_begin|>functions.${name}:0<|tool_call_argument_begin|>`,
+        after: '<|tool_call_end|>',
+      },
+    ),
+}
+
+const solarStyle: HeadedStyle = {
+  begin: ['<|tool_call:begin|>'],
+  headEnds: ['<|tool_call:args|>'],
+  readHead(head) {
+    const [id = '', name] = head.split('<|tool_call:name|>')
+    return name === undefined ? undefined : { name: name.trim(), ...(id !== '' && { id: id.trim() }) }
+  },
+  end: ['<|tool_call:end|>'],
+  blockEnd: ['<|calls|>'],
+}
+
+/** Solar Open: an id, a name and JSON, each behind its mark. */
+export const solar: ToolFormat = {
+  name: 'solar',
+  triggers: () => [{ mark: '<|tool_call:begin|>', place: 'anywhere', read: readHeadedCalls(solarStyle, { begun: true }) }],
+  strays: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((mark) => ({
+    mark,
+    place: 'anywhere',
+  })),
+  visibleTokens: [
+    '<|begin|>',
+    '<|content|>',
+    '<|think|>',
+    '<|end|>',
+    '<|tool_calls|>',
+    '<|calls|>',
+    '<|tool_call:begin|>',
+    '<|tool_call:name|>',
+    '<|tool_call:args|>',
+    '<|tool_call:end|>',
+  ],
+  describeCalls: (tools) =>
+    jsonCalls(
+      tools,
+      { prefix: '<|tool_calls|>', separator: '', suffix: '<|calls|>', parallel: false },
+      {
+        before: (name) => `<|tool_call:begin|>call00000<|tool_call:name|>${name}<|tool_call:args|>`,
+        after: '<|tool_call:end|>',
+      },
+    ),
+}
+
+const readMistralList = readCallList({ close: [], one: (writer) => readCallObject(writer, { deferred: true }) })
+
+/** Mistral before its eleventh tokenizer: a list of JSON objects, each with an id at its end. */
+export const mistral: ToolFormat = {
+  name: 'mistral',
+  triggers: () => [{ mark: '[TOOL_CALLS]', place: 'anywhere', read: readMistral }, ...bareJson('start')],
+  visibleTokens: ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'],
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '[TOOL_CALLS][', separator: ', ', suffix: ']', parallel },
+      { before: (name) => `{"name": ${JSON.stringify(name)}, "arguments": `, after: '}' },
+    ),
+}
+
+/** Mistral since then: `[TOOL_CALLS]NAME[ARGS]{…}`. */
+export const mistralNamed: ToolFormat = {
+  ...mistral,
+  name: 'mistral-named',
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '[TOOL_CALLS]', separator: '[TOOL_CALLS]', suffix: '', parallel },
+      { before: (name) => `${name}[ARGS]`, after: '' },
+    ),
+}
+
+function* readMistral(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (next === '{' || next === '[') return yield* readMistralList(writer)
+  if (!(yield* readMistralNamed(writer))) return false
+  while (true) {
+    feed.mark()
+    yield* acceptAfterSpace(feed, [','])
+    if (!(yield* readMistralNamed(writer))) break
+  }
+  feed.rewind()
+  return true
+}
+
+function* readMistralNamed(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  const name = yield* until(feed, ['[CALL_ID]', '[ARGS]', '{'], 512)
+  const tool = name === undefined ? undefined : writer.tool(name.trim())
+  if (tool === undefined) return false
+  let id: string | undefined
+  if (yield* accept(feed, '[CALL_ID]')) id = yield* until(feed, ['[ARGS]', '{'], 128)
+  yield* accept(feed, '[ARGS]')
+  yield* space(feed)
+  if ((yield* peek(feed)) !== '{') return false
+  writer.open(tool, id?.trim())
+  yield* readArguments(writer, tool)
+  writer.close()
+  return true
+}
+
+/** Functionary 3.2: every part of the answer begins with `>>>` and whom it is for; the prompt ends with the first `>>>`. */
+export const functionaryV32: ToolFormat = {
+  name: 'functionary-v3.2',
+  triggers: (tools) => [
+    ...tools.map((tool): Trigger => ({ mark: `>>>${tool.name}\n`, place: 'anywhere', read: readRecipient(tool) })),
+    ...tools.map((tool): Trigger => ({ mark: `${tool.name}\n`, place: 'start', read: readRecipient(tool) })),
+  ],
+  strays: [
+    { mark: '>>>all\n', place: 'anywhere' },
+    { mark: 'all\n', place: 'start' },
+  ],
+  visibleTokens: [],
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(tools, { prefix: '', separator: '>>>', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
+}
+
+/** GLM 4 before 4.5: the name on a line of its own, and JSON. */
+export const glm4: ToolFormat = {
+  name: 'glm4',
+  triggers: (tools) => tools.map((tool): Trigger => ({ mark: `${tool.name}\n`, place: 'line', read: readRecipient(tool) })),
+  visibleTokens: [],
+  describeCalls: (tools) =>
+    jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel: false }, { before: (name) => `${name}\n`, after: '' }),
+}
+
+/** JSON that follows the name of a tool; for a tool that takes one text, the text may follow as it is. */
+function readRecipient(tool: Tool): CallReader {
+  return function* (writer) {
+    yield* space(writer.feed)
+    if ((yield* peek(writer.feed)) !== '{' || writer.tool(tool.name) === undefined) return false
+    writer.open(tool)
+    yield* readArguments(writer, tool)
+    writer.close()
+    return true
+  }
+}
+
+/** Agents in words: `Action: NAME` and `Action Input: {…}`, each on a line. */
+export const react: ToolFormat = {
+  name: 'react',
+  triggers: () => [{ mark: 'Action:', place: 'line', read: readAction }],
+  visibleTokens: [],
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '', separator: '\n', suffix: '', parallel },
+      { before: (name) => `Action: ${name}\nAction Input: `, after: '' },
+    ),
+}
+
+function* readAction(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  const name = yield* until(feed, ['\n'], 512)
+  const tool = name === undefined ? undefined : writer.tool(name.trim().replace(/^[`"']+|[`"']+$/g, ''))
+  if (tool === undefined || (yield* acceptAfterSpace(feed, ['Action Input:'])) === undefined) return false
+  const fence = yield* acceptAfterSpace(feed, ['```json', '```', '`'])
+  yield* space(feed)
+  if ((yield* peek(feed)) !== '{') return false
+  writer.open(tool)
+  yield* readArguments(writer, tool)
+  writer.close()
+  if (fence !== undefined) yield* acceptAfterSpace(feed, [fence === '`' ? '`' : '```'])
+  return true
+}

@@ -1,0 +1,265 @@
+import { accept, acceptAfterSpace, peek, type Reading, space } from '../parse/text-feed.ts'
+import { readCallList, readCallObject, readNamedObject } from './call-object.ts'
+import type { CallReader, CallWriter } from './call-writer.ts'
+import { jsonCalls, objectCalls } from './named-json.ts'
+import { readPythonCalls } from './python-calls.ts'
+import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
+import type { Place, ToolFormat, Trigger } from './tool-format.ts'
+
+const readBareList = readCallList({ close: [], one: (writer) => readCallObject(writer, { bare: true }) })
+
+/** A fence around calls, and around nothing else. */
+const readFenced: CallReader = function* (writer) {
+  const { feed } = writer
+  yield* acceptAfterSpace(feed, ['json', 'tool_call', 'tool_code'])
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (next !== '{' && next !== '[') return false
+  if (!(yield* readBareList(writer))) return false
+  yield* acceptAfterSpace(feed, ['```'])
+  return true
+}
+
+/** Calls as JSON without any mark, where a call may stand. */
+export function bareJson(place: Place): readonly Trigger[] {
+  return [
+    { mark: '{', place, keep: true, read: readBareList },
+    { mark: '[', place, keep: true, read: readBareList },
+    { mark: '```', place: 'start', read: readFenced },
+  ]
+}
+
+const taggedTriggers: readonly Trigger[] = [
+  { mark: '<tool_call>', place: 'anywhere', endsReasoning: true, read: readTaggedCall },
+  { mark: '<function', place: 'anywhere', read: readBareFunction },
+]
+
+/** Hermes, Qwen 2.5 and 3, Granite 4 and many more: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. */
+export const hermes: ToolFormat = {
+  name: 'hermes',
+  triggers: () => [...taggedTriggers, ...bareJson('start')],
+  visibleTokens: ['<tool_call>', '</tool_call>'],
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, {
+      prefix: '<tool_call>\n',
+      separator: '\n</tool_call>\n<tool_call>\n',
+      suffix: '\n</tool_call>',
+      parallel,
+    }),
+}
+
+/** For models that nothing is known about: JSON, however it is wrapped. */
+export const genericJson: ToolFormat = {
+  name: 'json',
+  triggers: () => [...taggedTriggers, ...bareJson('unquoted')],
+  visibleTokens: [],
+  describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: '[', separator: ', ', suffix: ']', parallel }),
+}
+
+/** A list of calls as JSON between two marks. */
+function markedList(options: {
+  readonly name: string
+  /** The first is how the model was taught; the others are tolerated. */
+  readonly open: readonly string[]
+  readonly close: readonly string[]
+  readonly visible?: readonly string[]
+  readonly bracketed?: boolean
+}): ToolFormat {
+  const { name, open, close, visible = [], bracketed = true } = options
+  const read = readCallList({ close })
+  const [prefix = '', suffix = ''] = [open[0], close[0]]
+  return {
+    name,
+    triggers: () => [...open.map((mark) => ({ mark, place: 'anywhere' as const, read })), ...bareJson('start')],
+    visibleTokens: visible,
+    describeCalls: (tools, { parallel }) =>
+      objectCalls(tools, {
+        prefix: bracketed ? `${prefix}[` : prefix,
+        separator: bracketed ? ', ' : '\n',
+        suffix: bracketed ? `]${suffix}` : suffix,
+        parallel,
+      }),
+  }
+}
+
+/** MiniMax M1 and Apriel: `<tool_calls>` with a list, or one object in each line. */
+export const toolCallsTag = markedList({
+  name: 'tool-calls-tag',
+  open: ['<tool_calls>'],
+  close: ['</tool_calls>'],
+  visible: ['<tool_calls>', '</tool_calls>'],
+})
+
+/** Nemotron Nano 2: `<TOOLCALL>[…]</TOOLCALL>`. */
+export const nemotron = markedList({
+  name: 'nemotron',
+  open: ['<TOOLCALL>'],
+  close: ['</TOOLCALL>'],
+  visible: ['<TOOLCALL>', '</TOOLCALL>'],
+})
+
+/** Granite 3 and Phi 4: `<|tool_call|>[…]`. */
+export const granite: ToolFormat = {
+  ...markedList({
+    name: 'granite',
+    open: ['<|tool_call|>', '<tool_call>'],
+    close: ['<|/tool_call|>', '</tool_call>'],
+    visible: ['<|tool_call|>', '<|/tool_call|>'],
+  }),
+  strays: [
+    { mark: '<response>', place: 'start' },
+    { mark: '</response>', place: 'anywhere' },
+  ],
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, { prefix: '<|tool_call|>[', separator: ', ', suffix: ']', parallel }),
+}
+
+/** FireFunction: `functools[…]`. */
+export const functools: ToolFormat = {
+  ...markedList({ name: 'functools', open: ['functools'], close: [] }),
+  describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: 'functools[', separator: ', ', suffix: ']', parallel }),
+}
+
+/** GigaChat 3: one object after `<|function_call|>`, or after a header. */
+export const gigachat = markedList({
+  name: 'gigachat',
+  open: ['<|function_call|>', '<|message_sep|>\n\nfunction call<|role_sep|>\n', 'function call<|role_sep|>\n'],
+  close: [],
+  visible: ['<|function_call|>', '<|message_sep|>', '<|role_sep|>'],
+  bracketed: false,
+})
+
+/** GigaChat 3.0, which has a header in place of a mark. */
+export const gigachatHeader: ToolFormat = {
+  ...gigachat,
+  name: 'gigachat-header',
+  describeCalls: (tools) =>
+    objectCalls(tools, {
+      prefix: '<|message_sep|>\n\nfunction call<|role_sep|>\n',
+      separator: '',
+      suffix: '',
+      parallel: false,
+    }),
+}
+
+/** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
+export const commandR7b: ToolFormat = {
+  ...markedList({ name: 'command-r7b', open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
+  strays: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'].map((mark) => ({
+    mark,
+    place: 'anywhere',
+  })),
+  visibleTokens: [
+    '<|START_ACTION|>',
+    '<|END_ACTION|>',
+    '<|START_RESPONSE|>',
+    '<|END_RESPONSE|>',
+    '<|START_TEXT|>',
+    '<|END_TEXT|>',
+  ],
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, {
+      prefix: '<|START_ACTION|>[\n    ',
+      separator: ',\n    ',
+      suffix: '\n]<|END_ACTION|>',
+      parallel,
+      nameKey: 'tool_name',
+      argumentsKey: 'parameters',
+    }),
+}
+
+/** Command R and R+: a list in a fence after `Action:`. */
+export const commandR: ToolFormat = {
+  name: 'command-r',
+  triggers: () => [{ mark: 'Action:', place: 'line', read: readAction }, ...bareJson('start')],
+  visibleTokens: [],
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, {
+      prefix: 'Action:\n```json\n[\n',
+      separator: ',\n',
+      suffix: '\n]\n```',
+      parallel,
+      nameKey: 'tool_name',
+      argumentsKey: 'parameters',
+    }),
+}
+
+function* readAction(writer: CallWriter): Reading<boolean> {
+  return (yield* acceptAfterSpace(writer.feed, ['```'])) !== undefined && (yield* readFenced(writer))
+}
+
+/** Apertus: `<|tools_prefix|>[{"NAME": {…}}, …]<|tools_suffix|>`. */
+export const apertus: ToolFormat = {
+  name: 'apertus',
+  triggers: () => [
+    { mark: '<|tools_prefix|>', place: 'anywhere', read: readCallList({ close: ['<|tools_suffix|>'], one: readNamedObject }) },
+  ],
+  visibleTokens: ['<|tools_prefix|>', '<|tools_suffix|>'],
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '<|tools_prefix|>[', separator: ', ', suffix: ']<|tools_suffix|>', parallel },
+      { before: (name) => `{${JSON.stringify(name)}: `, after: '}' },
+    ),
+}
+
+const readPython = readPythonCalls()
+const readMarkedPython = readPythonCalls({ close: ['<|python_end|>'] })
+
+/** Llama 3: a JSON object with `parameters`, or after `<|python_tag|>`, which also calls built-in tools as Python does. */
+export const llama3: ToolFormat = {
+  name: 'llama3',
+  triggers: () => [
+    { mark: '<|python_tag|>', place: 'anywhere', read: readPythonTag },
+    { mark: '<function', place: 'anywhere', read: readBareFunction },
+    ...bareJson('line').filter(({ mark }) => mark !== '['),
+    { mark: '[', place: 'line', keep: true, read: readListOfEither },
+  ],
+  visibleTokens: ['<|python_tag|>'],
+  describeCalls: (tools) =>
+    objectCalls(tools, { prefix: '', separator: '; ', suffix: '', parallel: false, argumentsKey: 'parameters' }),
+}
+
+/** Llama 4: Python calls in a list, between marks or not. */
+export const llama4: ToolFormat = {
+  ...llama3,
+  name: 'llama4',
+  triggers: (tools) => [{ mark: '<|python_start|>', place: 'anywhere', read: readMarkedPython }, ...llama3.triggers(tools)],
+  visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
+}
+
+function* readListOfEither(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  yield* accept(feed, '[')
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (next === '{') return (yield* readBareList(writer)) && (yield* closeList(writer))
+  return (yield* readPython(writer)) && (yield* closeList(writer))
+}
+
+function* closeList({ feed }: CallWriter): Reading<true> {
+  yield* acceptAfterSpace(feed, [']'])
+  return true
+}
+
+function* readPythonTag(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (next === '{') return yield* readBareList(writer)
+  if (next === '[') return yield* readListOfEither(writer)
+  return yield* readPython(writer)
+}
+
+/** Functionary 3.1: `<function=NAME>{…}</function>`. */
+export const functionaryV31: ToolFormat = {
+  name: 'functionary-v3.1',
+  triggers: llama3.triggers,
+  visibleTokens: ['<|python_tag|>'],
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '', separator: '', suffix: '', parallel },
+      { before: (name) => `<function=${name}>`, after: '</function>' },
+    ),
+}

@@ -1,0 +1,65 @@
+import { accept, type Reading, type TextFeed, until } from '../parse/text-feed.ts'
+import type { CallReader } from './call-writer.ts'
+import { elementCalls } from './element-formats.ts'
+import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
+import type { ToolFormat } from './tool-format.ts'
+
+const sep = '<|sep|>'
+
+const style: ElementStyle = {
+  head: '<|open|>argument',
+  readHead,
+  valueEnd: '<|close|>argument<|sep|>',
+  callEnds: ['<|close|>call<|sep|>'],
+  wrapperEnds: ['<|close|>tools<|sep|>', '<|open|>call'],
+}
+
+const readCall: CallReader = function* (writer) {
+  const { feed } = writer
+  const attributes = yield* until(feed, [sep], 512)
+  const name = attributes === undefined ? undefined : attribute(attributes, 'tool')
+  const tool = name === undefined ? undefined : writer.tool(name)
+  if (tool === undefined) return false
+  yield* accept(feed, sep)
+  writer.open(tool)
+  yield* readElements(writer, tool, { style, wrapped: true })
+  return true
+}
+
+/** Kimi K3: XML whose tags are special tokens, `<|open|>call tool="…"<|sep|>`; each argument says its type. */
+export const kimiK3: ToolFormat = {
+  name: 'kimi-k3',
+  triggers: () => [{ mark: '<|open|>call', place: 'anywhere', read: readCall }],
+  strays: [
+    '<|open|>response<|sep|>',
+    '<|close|>response<|sep|>',
+    '<|open|>tools<|sep|>',
+    '<|close|>tools<|sep|>',
+    '<|close|>message<|sep|>',
+    '<|end_of_msg|>',
+  ].map((mark) => ({ mark, place: 'anywhere' })),
+  visibleTokens: ['<|open|>', '<|close|>', '<|sep|>', '<|end_of_msg|>'],
+  describeCalls: (tools, { parallel: _ }) =>
+    elementCalls({
+      prefix: '<|open|>tools<|sep|>',
+      separator: '',
+      suffix: '<|close|>tools<|sep|>',
+      begin: (name) => `<|open|>call tool="${name}" index="1"<|sep|>`,
+      before: (key, isText) => `<|open|>argument key="${key}"${isText ? ' type="string"' : ''}<|sep|>`,
+      after: () => '<|close|>argument<|sep|>',
+      end: '<|close|>call<|sep|>',
+    })(tools, { parallel: false }),
+}
+
+function* readHead(feed: TextFeed): Reading<ArgumentHead | undefined> {
+  const attributes = yield* until(feed, [sep], 512)
+  const key = attributes === undefined ? undefined : attribute(attributes, 'key')
+  if (attributes === undefined || key === undefined) return undefined
+  yield* accept(feed, sep)
+  const type = attribute(attributes, 'type')
+  return { key, ...(type !== undefined && { typed: type === 'string' ? 'text' : 'json' }) }
+}
+
+function attribute(attributes: string, name: string): string | undefined {
+  return new RegExp(`\\s${name}\\s*=\\s*"([^"]*)"`).exec(attributes)?.[1]
+}

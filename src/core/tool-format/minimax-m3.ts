@@ -1,0 +1,109 @@
+import { coerceBare } from '../parse/coerce-bare.ts'
+import { allowedTypes, type Declared, itemOf, propertyOf } from '../parse/schema-types.ts'
+import { accept, acceptAfterSpace, type Reading, type TextFeed, until, upcoming } from '../parse/text-feed.ts'
+import type { Tool } from '../request.ts'
+import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { elementCalls } from './element-formats.ts'
+import type { ToolFormat } from './tool-format.ts'
+
+const mark = ']<]minimax[>['
+const deepest = 32
+
+const readBlock: CallReader = function* (writer) {
+  const { feed } = writer
+  let made = false
+  while (true) {
+    if (made) feed.mark()
+    if ((yield* acceptAfterSpace(feed, [`${mark}<invoke`])) === undefined || !(yield* readInvoke(writer))) break
+    made = true
+  }
+  if (!made) return false
+  feed.rewind()
+  yield* acceptAfterSpace(feed, [`${mark}</tool_call>`])
+  return true
+}
+
+function* readInvoke(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  const head = yield* until(feed, ['>'], 512)
+  const name = head === undefined ? undefined : /\sname\s*=\s*"([^"]*)"/.exec(head)?.[1]
+  const tool = name === undefined ? undefined : writer.tool(name)
+  if (tool === undefined) return false
+  feed.at += 1
+  writer.open(tool)
+  yield* readMembers(writer, tool)
+  writer.close()
+  return true
+}
+
+/** The arguments: each leaves when it is complete. */
+function* readMembers(writer: CallWriter, tool: Tool): Reading<void> {
+  const { feed } = writer
+  const declared = declaredArguments(tool)
+  let separator = ''
+  writer.arguments('{')
+  while (true) {
+    if ((yield* acceptAfterSpace(feed, [`${mark}</invoke>`])) !== undefined) break
+    if (feed.ended && feed.text.slice(feed.at).trim() === '') {
+      if (feed.truncated) return
+      break
+    }
+    const member = yield* readMember(feed, declared, 0)
+    if (member === undefined) {
+      if (feed.truncated) return
+      break
+    }
+    writer.arguments(`${separator}${JSON.stringify(member.key)}: ${member.json}`)
+    separator = ', '
+  }
+  writer.arguments('}')
+}
+
+/** One element: its name, and what stands in it as JSON. Undefined when there is none, or the text ends inside it. */
+function* readMember(
+  feed: TextFeed,
+  declared: Declared,
+  depth: number,
+): Reading<{ readonly key: string; readonly json: string } | undefined> {
+  if (depth > deepest || (yield* acceptAfterSpace(feed, [`${mark}<`])) === undefined) return undefined
+  const key = yield* until(feed, ['>'], 512)
+  if (key === undefined || key.startsWith('/')) return undefined
+  feed.at += 1
+  const own = declared === undefined ? undefined : (propertyOf(declared, key) ?? (key === 'item' ? itemOf(declared) : undefined))
+  const end = `${mark}</${key}>`
+  const text = (yield* until(feed, [mark])) ?? ''
+  if (text.trim() === '' && (yield* upcoming(feed, [end, `${mark}<`])) !== end) {
+    const members: { readonly key: string; readonly json: string }[] = []
+    while ((yield* acceptAfterSpace(feed, [end])) === undefined) {
+      const member = yield* readMember(feed, own, depth + 1)
+      if (member === undefined) return undefined
+      members.push(member)
+    }
+    return { key, json: writeMembers(members, own) }
+  }
+  if (!(yield* accept(feed, end))) return undefined
+  return { key, json: text === '' && allowedTypes(own)?.has('array') === true ? '[]' : coerceBare(text, own) }
+}
+
+function writeMembers(members: readonly { readonly key: string; readonly json: string }[], declared: Declared): string {
+  const isList = allowedTypes(declared)?.has('array') ?? members.every(({ key }) => key === 'item')
+  return isList
+    ? `[${members.map(({ json }) => json).join(', ')}]`
+    : `{${members.map(({ key, json }) => `${JSON.stringify(key)}: ${json}`).join(', ')}}`
+}
+
+/** MiniMax M3: an element for each argument, with elements inside it for objects and lists, and a mark before each tag. */
+export const minimaxM3: ToolFormat = {
+  name: 'minimax-m3',
+  triggers: () => [{ mark: `${mark}<tool_call>`, place: 'anywhere', read: readBlock }],
+  visibleTokens: [mark, '<tool_call>', '</tool_call>'],
+  describeCalls: elementCalls({
+    prefix: `${mark}<tool_call>\n`,
+    separator: '\n',
+    suffix: `\n${mark}</tool_call>`,
+    begin: (name) => `${mark}<invoke name="${name}">`,
+    before: (key) => `${mark}<${key}>`,
+    after: (key) => `${mark}</${key}>`,
+    end: `${mark}</invoke>`,
+  }),
+}

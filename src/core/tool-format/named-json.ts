@@ -1,0 +1,47 @@
+import type { JsonObject, Tool } from '../request.ts'
+import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
+
+type Around = Pick<ForcedCalls, 'prefix' | 'suffix'> & {
+  /** Between calls, where several are allowed. */
+  readonly separator: string
+  readonly parallel: boolean
+}
+
+/** Calls as `before(name)`, the arguments as JSON, `after`. */
+export function jsonCalls(
+  tools: readonly Tool[],
+  { separator, parallel, prefix, suffix }: Around,
+  piece: { before(name: string): string; readonly after: string },
+): ForcedCalls {
+  return {
+    prefix,
+    suffix,
+    ...(parallel && { separator }),
+    calls: tools.map((tool) => ({
+      name: tool.name,
+      pieces: [text(piece.before(tool.name)), { type: 'json', schema: argumentsSchema(tool) }, text(piece.after)],
+    })),
+  }
+}
+
+/** Calls as one JSON object each, the name first. */
+export function objectCalls(
+  tools: readonly Tool[],
+  around: Around & { readonly nameKey?: string; readonly argumentsKey?: string },
+): ForcedCalls {
+  const { nameKey = 'name', argumentsKey = 'arguments' } = around
+  return jsonCalls(tools, around, {
+    before: (name) => `{"${nameKey}": ${JSON.stringify(name)}, "${argumentsKey}": `,
+    after: '}',
+  })
+}
+
+/** What the arguments must be: an object, whatever else is declared. */
+export function argumentsSchema(tool: Tool): JsonObject {
+  return tool.parameters ?? { type: 'object', properties: {} }
+}
+
+/** A piece that stands as it is. */
+export function text(content: string): ForcedPiece {
+  return { type: 'text', text: content }
+}

@@ -1,0 +1,89 @@
+import { acceptAfterSpace, peek, type Reading, space } from '../parse/text-feed.ts'
+import type { Tool } from '../request.ts'
+import type { CallWriter } from './call-writer.ts'
+import type { ForcedCalls } from './forced-calls.ts'
+import { bareJson } from './json-formats.ts'
+import { argumentsSchema, text } from './named-json.ts'
+import { readCallExpression, readPythonCalls } from './python-calls.ts'
+import type { ToolFormat, Trigger } from './tool-format.ts'
+
+const readList = readPythonCalls({ bracket: 'needed' })
+
+/** A call by name where an answer begins, as `f(a=1)`. */
+function namedCalls(tools: readonly Tool[]): readonly Trigger[] {
+  const read = readPythonCalls()
+  return tools.map(({ name }) => ({ mark: `${name}(`, place: 'start', keep: true, read }))
+}
+
+/** Calls as Python writes them, in a list or alone, without marks: MLC, Gorilla, Llama 3.2. */
+export const pythonic: ToolFormat = {
+  name: 'pythonic',
+  triggers: (tools) => [
+    { mark: '[', place: 'line', keep: true, read: readList },
+    ...namedCalls(tools),
+    ...bareJson('start').filter(({ mark }) => mark === '{'),
+    { mark: '```tool_code', place: 'line', read: readToolCode },
+    { mark: '```python', place: 'start', read: readToolCode },
+  ],
+  visibleTokens: [],
+  describeCalls: (tools, { parallel }) => pythonCalls(tools, { prefix: '[', suffix: ']', parallel }),
+}
+
+function* readToolCode(writer: CallWriter): Reading<boolean> {
+  const read = readPythonCalls({ close: ['```'] })
+  return yield* read(writer)
+}
+
+/** LFM2: a list of Python calls between marks. */
+export const lfm2: ToolFormat = {
+  name: 'lfm2',
+  triggers: () => [
+    { mark: '<|tool_call_start|>', place: 'anywhere', read: readLfm2 },
+    ...bareJson('start').filter(({ mark }) => mark === '{'),
+  ],
+  visibleTokens: ['<|tool_call_start|>', '<|tool_call_end|>'],
+  describeCalls: (tools, { parallel }) =>
+    pythonCalls(tools, { prefix: '<|tool_call_start|>[', suffix: ']<|tool_call_end|>', parallel }),
+}
+
+const readLfm2 = readPythonCalls({ close: ['<|tool_call_end|>'] })
+
+/** Olmo 3: a Python call in each line. */
+export const olmo: ToolFormat = {
+  name: 'olmo',
+  triggers: () => [{ mark: '<function_calls>', place: 'anywhere', read: readOlmo }],
+  visibleTokens: ['<function_calls>', '</function_calls>'],
+  describeCalls: (tools, { parallel }) =>
+    pythonCalls(tools, { prefix: '<function_calls>', suffix: '</function_calls>', separator: '\n', parallel }),
+}
+
+function* readOlmo(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  yield* space(feed)
+  if (!(yield* readCallExpression(writer))) return false
+  while (true) {
+    feed.mark()
+    yield* space(feed)
+    if (!/\w/.test(yield* peek(feed)) || !(yield* readCallExpression(writer))) break
+  }
+  feed.rewind()
+  yield* acceptAfterSpace(feed, ['</function_calls>'])
+  return true
+}
+
+/** A grammar cannot keep JSON values apart from Python's, and need not: both are read. */
+function pythonCalls(
+  tools: readonly Tool[],
+  around: { readonly prefix: string; readonly suffix: string; readonly separator?: string; readonly parallel: boolean },
+): ForcedCalls {
+  const { prefix, suffix, separator = ', ', parallel } = around
+  return {
+    prefix,
+    suffix,
+    ...(parallel && { separator }),
+    calls: tools.map((tool) => ({
+      name: tool.name,
+      pieces: [text(`${tool.name}(**`), { type: 'json', schema: argumentsSchema(tool) }, text(')')],
+    })),
+  }
+}

@@ -1,0 +1,48 @@
+import type { OutputFormat } from '../parse/output-format.ts'
+
+type Reasoning = NonNullable<OutputFormat['reasoning']>
+
+/** Marks that a template holds, and what they mean; the first that is there counts. */
+const known: readonly { readonly marker: string; readonly reasoning: Reasoning }[] = [
+  { marker: '<seed:think>', reasoning: { open: '<seed:think>', close: '</seed:think>' } },
+  { marker: '<mm:think>', reasoning: { open: '<mm:think>', close: '</mm:think>' } },
+  { marker: '[THINK]', reasoning: { open: '[THINK]', close: '[/THINK]' } },
+  { marker: '<|START_THINKING|>', reasoning: { open: '<|START_THINKING|>', close: '<|END_THINKING|>' } },
+  { marker: '<|channel>thought', reasoning: { open: '<|channel>thought\n', close: '<channel|>' } },
+  { marker: '<|channel|>analysis', reasoning: { open: '<|channel|>analysis<|message|>', close: '<|end|>' } },
+  { marker: 'to=self', reasoning: { open: ' to=self<|message|>', close: '<|eom|>' } },
+  { marker: "open_tag('think')", reasoning: { open: '<|open|>think<|sep|>', close: '<|close|>think<|sep|>' } },
+  { marker: '<|inner_prefix|>', reasoning: { open: '<|inner_prefix|>', close: '<|inner_suffix|>' } },
+  { marker: '<|think|>', reasoning: { open: '<|think|>', close: '<|end|>' } },
+  { marker: '◁think▷', reasoning: { open: '◁think▷', close: '◁/think▷' } },
+  {
+    marker: '[BEGIN FINAL RESPONSE]',
+    reasoning: { open: 'Here are my reasoning steps:\n', close: '\n[BEGIN FINAL RESPONSE]\n' },
+  },
+  { marker: 'Here is my thought process:', reasoning: { open: 'Here is my thought process:', close: 'Here is my response:' } },
+  { marker: '<think{}>', reasoning: { open: '<think:opensource>', close: '</think:opensource>' } },
+]
+
+/**
+ * What a chat template puts around reasoning, with the white space that it writes there; undefined when it knows none. White
+ * space at the end of `close` says that the model's own after the mark is not part of the answer.
+ */
+export function recogniseReasoning(template: string): Reasoning | undefined {
+  const found = known.find(({ marker }) => template.includes(marker))
+  if (found !== undefined) return found.reasoning
+  if (!template.includes('</think>')) return undefined
+  // A template's source may hold a line break as it is, or escaped in a string.
+  const writes = (text: string) => template.includes(text) || template.includes(text.replaceAll('\n', '\\n'))
+  const open = writes('<think>\n') ? '<think>\n' : '<think>'
+  if (writes('</think>\n\n')) return { open, close: '\n</think>\n\n' }
+  if (writes('</think>\n')) return { open, close: '\n</think>\n' }
+  // It takes the space away from the answers of earlier turns, or puts some there itself.
+  const trims = /<\/think>['"]\)\[-?\d\][^%}]{0,30}(?:strip|trim)|think_end_token ~ '\\n/.test(template)
+  return { open, close: trims ? '</think>\n\n' : '</think>' }
+}
+
+/** Whether a prompt ends inside reasoning that it opened. */
+export function endsInReasoning(prompt: string, { open, close }: Reasoning): boolean {
+  const opened = prompt.lastIndexOf(open.trim())
+  return opened !== -1 && !prompt.slice(opened).includes(close.trim())
+}

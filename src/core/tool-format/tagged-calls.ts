@@ -1,0 +1,101 @@
+import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, until, upcoming } from '../parse/text-feed.ts'
+import { readCallList } from './call-object.ts'
+import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
+import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
+
+const wrapperEnds = ['</tool_call>', '</seed:tool_call>', '<tool_call>', '<seed:tool_call>', '<function=']
+
+/** `<function=NAME><parameter=KEY>…</parameter></function>`, each on lines of its own or not. */
+const functionStyle: ElementStyle = {
+  head: '<parameter',
+  readHead: readParameterHead,
+  valueEnd: '</parameter>',
+  callEnds: ['</function>'],
+  wrapperEnds,
+  ownLines: true,
+}
+
+/** `<function name="NAME"><param name="KEY">…</param></function>`. */
+const shortFunctionStyle: ElementStyle = {
+  ...functionStyle,
+  head: '<param',
+  valueEnd: '</param>',
+  wrapperEnds: [...wrapperEnds, '<function'],
+}
+
+/** `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; `suffix` is what some put before each `>`. */
+export function argumentPairs(suffix: string): ElementStyle {
+  return {
+    head: `<arg_key${suffix}>`,
+    *readHead(feed) {
+      const key = yield* until(feed, [`</arg_key${suffix}>`])
+      if (key === undefined) return undefined
+      yield* accept(feed, `</arg_key${suffix}>`)
+      return (yield* acceptAfterSpace(feed, [`<arg_value${suffix}>`])) === undefined ? undefined : { key: key.trim() }
+    },
+    valueEnd: `</arg_value${suffix}>`,
+    callEnds: [`</tool_call${suffix}>`],
+    wrapperEnds: [`</tool_calls${suffix}>`, `<tool_call${suffix}>`],
+  }
+}
+
+const pairs = argumentPairs('')
+const readJson = readCallList({ close: ['</tool_call>'] })
+
+/** Reads what follows `<tool_call>`, in whichever of the three ways: JSON, `<function=…>`, or a name and pairs. */
+export function* readTaggedCall(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  yield* space(feed)
+  const next = yield* peek(feed)
+  if (next === '{' || next === '[') return yield* readJson(writer)
+  if (next === '<') return (yield* accept(feed, '<function')) && (yield* readFunction(writer, { wrapped: true }))
+  const name = yield* until(feed, ['\n', '<arg_key>', '</tool_call>'], 512)
+  return name !== undefined && (yield* readPairs(writer, { name: name.trim(), style: pairs }))
+}
+
+/** Reads the pairs of a call, whose name is known. */
+export function* readPairs(writer: CallWriter, { name, style }: { name: string; style: ElementStyle }): Reading<boolean> {
+  const tool = writer.tool(name)
+  if (tool === undefined) return false
+  const begins = [style.head, ...style.callEnds]
+  yield* space(writer.feed)
+  if ((yield* upcoming(writer.feed, begins)) === undefined) return false
+  writer.open(tool)
+  yield* readElements(writer, tool, { style, wrapped: false })
+  return true
+}
+
+/** Reads a call after `<function`, which stands inside a wrapper or by itself. */
+export function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolean }): Reading<boolean> {
+  const { feed } = writer
+  const head = yield* readParameterHead(feed)
+  const tool = head && writer.tool(head.key)
+  if (tool === undefined) return false
+  yield* space(feed)
+  const next = yield* peek(feed)
+  writer.open(tool)
+  if (next === '{') {
+    const whole = yield* readArguments(writer, tool)
+    writer.close()
+    if (whole) yield* acceptAfterSpace(feed, ['</function>'])
+  } else {
+    const short = (yield* upcoming(feed, ['<parameter', '<param'])) === '<param'
+    yield* readElements(writer, tool, { style: short ? shortFunctionStyle : functionStyle, wrapped })
+  }
+  yield* acceptAfterSpace(feed, ['</tool_call>', '</seed:tool_call>'])
+  return true
+}
+
+/** A bare `<function=…>`, without its wrapper. */
+export const readBareFunction: CallReader = (writer) => readFunction(writer, { wrapped: false })
+
+/** Reads `=NAME>` or ` name="NAME">`, after the tag's own word. */
+function* readParameterHead(feed: TextFeed): Reading<ArgumentHead | undefined> {
+  const rest = yield* until(feed, ['>'], 512)
+  if (rest === undefined) return undefined
+  feed.at += 1
+  const bare = /^=\s*["']?([^"'<>]*?)["']?\s*$/.exec(rest)
+  const named = /^(?:eter)?\s+name\s*=\s*["']?([^"'<>]*?)["']?(?:\s.*)?$/s.exec(rest)
+  const key = bare?.[1] ?? named?.[1]
+  return key === undefined || key === '' ? undefined : { key }
+}

@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'vitest'
+import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
+import type { Tool } from '../request.ts'
+import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
+import { endsInReasoning, recogniseReasoning } from './recognise-reasoning.ts'
+import { recogniseToolFormat, toolFormat, toolFormatNames, visibleTokens } from './tool-formats.ts'
+
+const tools: readonly Tool[] = [
+  {
+    name: 'get_weather',
+    parameters: {
+      type: 'object',
+      properties: {
+        city: { type: 'string' },
+        days: { type: 'integer' },
+        options: { type: 'object', properties: { metric: { type: 'boolean' } } },
+      },
+      required: ['city'],
+    },
+  },
+  { name: 'now', parameters: { type: 'object', properties: {} } },
+]
+
+const rain = { name: 'get_weather', arguments: { city: 'Köln, "am Rhein"', days: 3 } }
+const now = { name: 'now', arguments: {} }
+const json = JSON.stringify(rain.arguments)
+
+/** One answer for each family: text before, two calls as the model writes them. */
+const answers: readonly { readonly format: string; readonly raw: string; readonly text?: string }[] = [
+  {
+    format: 'hermes',
+    raw: `Sure.<tool_call>\n{"name": "get_weather", "arguments": ${json}}\n</tool_call>\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>`,
+  },
+  {
+    format: 'json',
+    raw: `Sure.\n[{"name": "get_weather", "arguments": ${json}}, {"function": {"name": "now", "arguments": "{}"}}]`,
+    text: 'Sure.\n',
+  },
+  {
+    format: 'qwen3-coder',
+    raw: 'Sure.<tool_call>\n<function=get_weather>\n<parameter=city>\nKöln, "am Rhein"\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=now>\n</function>\n</tool_call>',
+  },
+  {
+    format: 'seed-oss',
+    raw: 'Sure.<seed:tool_call>\n<function=get_weather>\n<parameter=city>Köln, "am Rhein"</parameter>\n<parameter=days>3</parameter>\n</function>\n</seed:tool_call>\n<seed:tool_call>\n<function=now>\n</function>\n</seed:tool_call>',
+  },
+  {
+    format: 'minicpm',
+    raw: 'Sure.<function name="get_weather"><param name="city">Köln, "am Rhein"</param><param name="days">3</param></function>\n<function name="now"></function>',
+  },
+  {
+    format: 'glm',
+    raw: 'Sure.<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Köln, "am Rhein"</arg_value>\n<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>\n<tool_call>now\n</tool_call>',
+  },
+  {
+    format: 'hunyuan',
+    raw: 'Sure.<tool_calls:opensource>\n<tool_call:opensource>get_weather<tool_sep:opensource>\n<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>Köln, "am Rhein"</arg_value:opensource>\n<arg_key:opensource>days</arg_key:opensource>\n<arg_value:opensource>3</arg_value:opensource>\n</tool_call:opensource>\n<tool_call:opensource>now<tool_sep:opensource>\n</tool_call:opensource>\n</tool_calls:opensource>',
+  },
+  {
+    format: 'minimax-m2',
+    raw: 'Sure.<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Köln, "am Rhein"</parameter>\n<parameter name="days">3</parameter>\n</invoke>\n<invoke name="now">\n</invoke>\n</minimax:tool_call>',
+  },
+  {
+    format: 'minimax-m3',
+    raw: 'Sure.]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Köln, "am Rhein"]<]minimax[>[</city>]<]minimax[>[<days>3]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name="now">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+  },
+  {
+    format: 'deepseek-dsml',
+    raw: 'Sure.<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Köln, "am Rhein"</｜DSML｜parameter>\n<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name="now">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+  },
+  {
+    format: 'deepseek',
+    raw: `Sure.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n\`\`\`json\n${json}\n\`\`\`<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n\`\`\`json\n{}\n\`\`\`<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+  },
+  {
+    format: 'deepseek-v3.1',
+    raw: `Sure.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>${json}<｜tool▁call▁end｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+  },
+  {
+    format: 'kimi-k2',
+    raw: `Sure.<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>${json}<|tool_call_end|><|tool_call_begin|>functions.now:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`,
+  },
+  {
+    format: 'kimi-k3',
+    raw: '<|open|>response<|sep|>Sure.<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Köln, "am Rhein"<|close|>argument<|sep|><|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|><|close|>call<|sep|><|open|>call tool="now" index="2"<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>',
+  },
+  {
+    format: 'solar',
+    raw: `<|begin|>assistant<|content|>Sure.<|end|><|begin|>assistant<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>get_weather<|tool_call:args|>${json}<|tool_call:end|><|tool_call:begin|>a2<|tool_call:name|>now<|tool_call:args|>{}<|tool_call:end|><|calls|>`,
+  },
+  {
+    format: 'gemma4',
+    raw: 'Sure.<|tool_call>call:get_weather{city:<|"|>Köln, "am Rhein"<|"|>,days:3}<tool_call|><|tool_call>call:now{}<tool_call|>',
+  },
+  {
+    format: 'function-gemma',
+    raw: 'Sure.<start_function_call>call:get_weather{city:<escape>Köln, "am Rhein"<escape>,days:3}<end_function_call><start_function_call>call:now{}<end_function_call>',
+  },
+  { format: 'lfm2', raw: 'Sure.<|tool_call_start|>[get_weather(city=\'Köln, "am Rhein"\', days=3), now()]<|tool_call_end|>' },
+  { format: 'olmo', raw: 'Sure.<function_calls>get_weather(city="Köln, \\"am Rhein\\"", days=3)\nnow()</function_calls>' },
+  { format: 'pythonic', raw: '[get_weather(city="Köln, \\"am Rhein\\"", days=3), now()]', text: '' },
+  { format: 'llama4', raw: 'Sure.<|python_start|>[get_weather(city="Köln, \\"am Rhein\\"", days=3), now()]<|python_end|>' },
+  {
+    format: 'llama3',
+    raw: `Sure.<|python_tag|>{"type": "function", "name": "get_weather", "parameters": ${json}}; {"name": "now", "parameters": {}}`,
+  },
+  { format: 'functionary-v3.1', raw: `Sure.<function=get_weather>${json}</function><function=now>{}</function>` },
+  { format: 'functionary-v3.2', raw: `all\nSure.>>>get_weather\n${json}>>>now\n{}` },
+  {
+    format: 'mistral',
+    raw: `Sure.[TOOL_CALLS][{"name": "get_weather", "arguments": ${json}, "id": "abcdefghi"}, {"name": "now", "arguments": {}, "id": "abcdefghj"}]`,
+  },
+  { format: 'mistral-named', raw: `Sure.[TOOL_CALLS]get_weather[CALL_ID]abcdefghi[ARGS]${json}[TOOL_CALLS]now[ARGS]{}` },
+  {
+    format: 'command-r7b',
+    raw: `<|START_RESPONSE|>Sure.<|END_RESPONSE|><|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "get_weather", "parameters": ${json}},\n    {"tool_call_id": "1", "tool_name": "now", "parameters": {}}\n]<|END_ACTION|>`,
+  },
+  {
+    format: 'command-r',
+    raw: `Sure.\nAction:\n\`\`\`json\n[\n    {"tool_name": "get_weather", "parameters": ${json}},\n    {"tool_name": "now", "parameters": {}}\n]\n\`\`\``,
+    text: 'Sure.\n',
+  },
+  { format: 'apertus', raw: `Sure.<|tools_prefix|>[{"get_weather": ${json}}, {"now": {}}]<|tools_suffix|>` },
+  {
+    format: 'nemotron',
+    raw: `Sure.<TOOLCALL>[{"name": "get_weather", "arguments": ${json}}, {"name": "now", "arguments": {}}]</TOOLCALL>`,
+  },
+  {
+    format: 'granite',
+    raw: `Sure.<|tool_call|>[{"name": "get_weather", "arguments": ${json}}, {"name": "now", "arguments": {}}]`,
+  },
+  {
+    format: 'tool-calls-tag',
+    raw: `Sure.<tool_calls>\n{"name": "get_weather", "arguments": ${json}}\n{"name": "now", "arguments": {}}\n</tool_calls>`,
+  },
+  { format: 'functools', raw: `Sure.functools[{"name": "get_weather", "arguments": ${json}}, {"name": "now", "arguments": {}}]` },
+  {
+    format: 'gigachat',
+    raw: `Sure.<|function_call|>{"name": "get_weather", "arguments": ${json}}<|function_call|>{"name": "now", "arguments": {}}`,
+  },
+  {
+    format: 'gigachat-header',
+    raw: `Sure.<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "get_weather", "arguments": ${json}}<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "now", "arguments": {}}`,
+  },
+  {
+    format: 'harmony',
+    raw: `<|channel|>commentary<|message|>Sure.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>${json}<|call|><|start|>assistant to=functions.now<|channel|>commentary json<|message|>{}<|call|>`,
+  },
+  {
+    format: 'glimmer',
+    raw: '<|message|>Sure.<|eom|><|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Köln, "am Rhein"</atem:parameter>\n<atem:parameter name="days">3</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant to=now<|message|><atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls><|eot|>',
+  },
+  { format: 'glm4', raw: `Sure.\nget_weather\n${json}\nnow\n{}`, text: 'Sure.\n' },
+  { format: 'react', raw: `Sure.\nAction: get_weather\nAction Input: ${json}\nAction: now\nAction Input: {}`, text: 'Sure.\n' },
+]
+
+describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'Sure.' }) => {
+  const options = { format: { toolFormat: format, startsInReasoning: false }, tools }
+
+  test('two calls after a text are read, however the text is cut', () => {
+    for (const chunks of chunkings(raw, { rounds: 6 })) {
+      const result = parseOutput(options, chunks)
+      expect(result.text).toBe(text)
+      expect(result.calls.map((call) => ({ name: call.name, arguments: JSON.parse(call.arguments) }))).toEqual([rain, now])
+    }
+  })
+
+  test('only the first call is made where one is allowed', () => {
+    const { calls, text: left } = parseOutput({ ...options, parallelToolCalls: false }, [...raw])
+    expect(calls.map(({ name }) => name)).toEqual(['get_weather'])
+    expect(left).toBe(text)
+  })
+
+  test('calls of tools that were not declared stay text', () => {
+    const { calls, text: left } = parseOutput({ ...options, tools: [{ name: 'other' }] }, [...raw])
+    expect(calls).toEqual([])
+    expect(left).toContain('get_weather')
+  })
+
+  test('a forced call is read back as the call that it is', () => {
+    const forced = toolFormat(format)?.describeCalls(tools, { parallel: true })
+    expect(forced?.calls.map(({ name }) => name)).toEqual(['get_weather', 'now'])
+    const written = writeForced(forced as ForcedCalls)
+    for (const chunks of [[written], [...written]]) {
+      const { calls, text: left } = parseOutput(options, chunks)
+      expect({ left, calls: calls.map((call) => ({ name: call.name, arguments: JSON.parse(call.arguments) })) }).toEqual({
+        left: '',
+        calls:
+          forced?.separator === undefined
+            ? [{ name: 'get_weather', arguments: forcedArguments }]
+            : [{ name: 'get_weather', arguments: forcedArguments }, now],
+      })
+    }
+  })
+})
+
+const forcedArguments = { city: 'a "b" <c', days: 7, options: { metric: true } }
+
+/** What a model writes when a grammar allows nothing but what is described. */
+function writeForced({ prefix, suffix, separator, calls }: ForcedCalls): string {
+  const values: unknown[] = [forcedArguments.city, forcedArguments.days, forcedArguments.options]
+  const write = (piece: ForcedPiece): string => {
+    switch (piece.type) {
+      case 'text':
+        return piece.text
+      case 'free-text':
+        return String(values.shift())
+      case 'json':
+        if (piece.schema === tools[0]?.parameters) return JSON.stringify(forcedArguments)
+        if (piece.schema === tools[1]?.parameters) return '{}'
+        return JSON.stringify(values.shift())
+      case 'optional':
+        return piece.pieces.map(write).join('')
+    }
+  }
+  const written = calls.map(({ pieces }) => pieces.map(write).join(''))
+  return prefix + (separator === undefined ? written[0] : written.join(separator)) + suffix
+}
+
+describe('recognising formats', () => {
+  test('every format has an answer here that it reads', () => {
+    const listed = new Set(answers.map(({ format }) => format))
+    expect(toolFormatNames.filter((name) => !listed.has(name) && name !== 'xml')).toEqual([])
+  })
+
+  test.each([
+    ['<tool_call>\n{"name": <function-name>}', 'hermes'],
+    ['<tool_call>\n<function=example>\n<parameter=x>', 'qwen3-coder'],
+    ['<tool_call>{name}<arg_key>{k}</arg_key>', 'glm'],
+    ["{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", 'mistral-named'],
+    ["{{ '[TOOL_CALLS] [' }}", 'mistral'],
+    ["'<|start|>assistant<|channel|>final<|message|>'", 'harmony'],
+    ['<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>x\\n```json', 'deepseek'],
+    ['<|im_start|>{{ role }}', 'json'],
+  ])('%s is %s', (template, name) => {
+    expect(recogniseToolFormat(template)).toBe(name)
+  })
+
+  test('the special tokens of a format are named, and none for a name that is none', () => {
+    expect(visibleTokens('mistral')).toContain('[TOOL_CALLS]')
+    expect(visibleTokens('no-such-format')).toEqual([])
+  })
+})
+
+describe('recognising reasoning', () => {
+  test.each([
+    ["'<think>\\n' + reasoning + '\\n</think>\\n\\n'", { open: '<think>\n', close: '\n</think>\n\n' }],
+    ["content.split('</think>')[-1].lstrip('\\n')", { open: '<think>', close: '</think>\n\n' }],
+    ["content.split('</think>')[-1]", { open: '<think>', close: '</think>' }],
+    ['<seed:think>', { open: '<seed:think>', close: '</seed:think>' }],
+    ['[THINK]…[/THINK]', { open: '[THINK]', close: '[/THINK]' }],
+    ['plain', undefined],
+  ])('%s', (template, reasoning) => {
+    expect(recogniseReasoning(template)).toEqual(reasoning)
+  })
+
+  test.each([
+    ['assistant\n<think>\n', true],
+    ['assistant\n<think>\n\n</think>\n\n', false],
+    ['assistant\n<think>I am', true],
+    ['assistant\n', false],
+  ])('a prompt that ends with %j is inside reasoning: %s', (prompt, inside) => {
+    expect(endsInReasoning(prompt, { open: '<think>\n', close: '\n</think>\n\n' })).toBe(inside)
+  })
+})

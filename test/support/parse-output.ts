@@ -1,0 +1,97 @@
+import type { FinishReason, GenerationEvent } from '../../src/core/event.ts'
+import { createOutputParser, type OutputParserOptions } from '../../src/core/parse/output-parser.ts'
+
+export type ParsedOutput = {
+  readonly text: string
+  readonly reasoning: string
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+  readonly events: readonly GenerationEvent[]
+}
+
+/** Feeds the pieces to a parser and joins what comes out, checking that every block is opened and closed in order. */
+export function parseOutput(
+  options: OutputParserOptions,
+  chunks: readonly string[],
+  reason: FinishReason = 'stop',
+): ParsedOutput {
+  let ids = 0
+  const parser = createOutputParser({ makeCallId: () => `call_${ids++}`, ...options })
+  const events = chunks.flatMap((text) => parser.push({ type: 'raw-text', choice: 0, text }))
+  events.push(...parser.end(0, reason))
+  return { ...joinEvents(events), events }
+}
+
+/** What the events say, put together. */
+export function joinEvents(events: readonly GenerationEvent[]): Omit<ParsedOutput, 'events'> {
+  const joined = { text: '', reasoning: '', calls: [] as { id: string; name: string; arguments: string }[] }
+  let open: string | undefined
+  const step = (wanted: string | undefined, next: string | undefined) => {
+    if (open !== wanted) throw new Error(`'${open}' was open where '${wanted}' should be`)
+    open = next
+  }
+  for (const event of events) {
+    switch (event.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        step(undefined, event.type)
+        break
+      case 'text-end':
+      case 'reasoning-end':
+        step(event.type.replace('end', 'start'), undefined)
+        break
+      case 'text-delta':
+        step('text-start', 'text-start')
+        joined.text += event.delta
+        break
+      case 'reasoning-delta':
+        step('reasoning-start', 'reasoning-start')
+        joined.reasoning += event.delta
+        break
+      case 'tool-call-start':
+        step(undefined, event.id)
+        joined.calls.push({ id: event.id, name: event.name, arguments: '' })
+        break
+      case 'tool-call-delta': {
+        step(event.id, event.id)
+        const call = joined.calls.at(-1)
+        if (call !== undefined) call.arguments += event.delta
+        break
+      }
+      case 'tool-call-end':
+        step(event.id, undefined)
+        break
+      default:
+        throw new Error(`a parser made the event ${event.type}`)
+    }
+  }
+  if (open !== undefined) throw new Error(`'${open}' was left open`)
+  return joined
+}
+
+/** Ways to cut a text: whole, letter by letter, at every single place if it is short, and at random places. */
+export function chunkings(text: string, { rounds = 20 } = {}): readonly (readonly string[])[] {
+  const cuts: number[][] = [[], Array.from({ length: text.length }, (_, index) => index)]
+  if (text.length <= 160) for (let at = 1; at < text.length; at++) cuts.push([at])
+  const random = createRandom(text.length + 1)
+  for (let round = 0; round < rounds; round++) {
+    cuts.push(Array.from({ length: 1 + (round % 12) }, () => Math.floor(random() * text.length)))
+  }
+  return cuts.map((places) => cutAt(text, places))
+}
+
+/** A text cut at these places. */
+export function cutAt(text: string, places: readonly number[]): readonly string[] {
+  const points = [...new Set([0, ...places.filter((at) => at < text.length), text.length])].sort((a, b) => a - b)
+  return points.slice(1).map((point, index) => text.slice(points[index], point))
+}
+
+/** Numbers between 0 and 1 that are the same in every run (mulberry32). */
+export function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
