@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Message, plainChat } from '../request.ts'
+import { type Message, plainChat, type ReasoningOptions } from '../request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
 const chatml =
@@ -16,7 +16,7 @@ const text = (role: 'system' | 'developer' | 'user', words: string): Message => 
 })
 const reply = (words: string): Message => ({ role: 'assistant', content: [{ type: 'text', text: words }], toolCalls: [] })
 const render = (source: string, ...messages: Message[]) =>
-  compileChatTemplate(source, {}).render({ type: 'chat', messages, ...plainChat })
+  compileChatTemplate(source, {}).render({ type: 'chat', messages, ...plainChat }).text
 
 describe('a chat template', () => {
   test('ends where the answer begins', () => {
@@ -129,8 +129,8 @@ describe('a chat template', () => {
       {},
     )
     const messages = [text('user', 'q')]
-    expect(template.render({ type: 'chat', messages, ...plainChat })).toBe('noneq')
-    expect(template.render({ type: 'chat', messages, ...plainChat, tools: [{ name: 'f', description: 'd' }] })).toBe(
+    expect(template.render({ type: 'chat', messages, ...plainChat }).text).toBe('noneq')
+    expect(template.render({ type: 'chat', messages, ...plainChat, tools: [{ name: 'f', description: 'd' }] }).text).toBe(
       '[{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}}]q',
     )
   })
@@ -143,5 +143,246 @@ describe('a chat template', () => {
 
   test('a template that does not parse says so', () => {
     expect(() => compileChatTemplate('{% if %}', {})).toThrow(expect.objectContaining({ code: 'template-failed' }))
+  })
+})
+
+/** Shows thinking as Qwen 3 does: a switch, a block that the template opens, and reasoning of earlier turns. */
+const thinking = `{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning_content %}<think>
+{{ m.reasoning_content }}
+</think>
+
+{% endif %}{{ m.content | trim }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% if enable_thinking is defined and not enable_thinking %}<think>
+
+</think>
+
+{% else %}<think>
+{% endif %}{% endif %}`
+
+type Chat = Parameters<ReturnType<typeof compileChatTemplate>['render']>[0]
+type Reasoning = { readonly reasoning?: ReasoningOptions }
+
+const renderWith = (source: string, prompt: Partial<Chat>, options: Reasoning = {}) =>
+  compileChatTemplate(source, {}).render({ type: 'chat', messages: [text('user', 'q')], ...plainChat, ...prompt }, options)
+
+describe('where the answer begins', () => {
+  test('bare leaves the generation prompt out', () => {
+    expect(renderWith(chatml, { start: 'bare' }).text).toBe('<|im_start|>user\nq<|im_end|>\n')
+  })
+
+  test('the response prefix follows the generation prompt', () => {
+    expect(renderWith(chatml, { responsePrefix: 'Sure' }).text).toBe('<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\nSure')
+  })
+
+  test('a continued message ends where its text ends, without a marker', () => {
+    const messages = [text('user', 'q'), reply('The story begins ')]
+    expect(renderWith(chatml, { messages, start: 'last-message' }).text).toBe(
+      '<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\nThe story begins ',
+    )
+  })
+
+  test('a template that trims texts trims the continued one too', () => {
+    const messages = [text('user', 'q'), reply('The story begins ')]
+    expect(renderWith(thinking, { messages, start: 'last-message' }).text).toBe('<|user|>q<|end|><|assistant|>The story begins')
+  })
+
+  test('a text that was said before is continued at its last place', () => {
+    const messages = [text('user', 'a'), reply('a'), text('user', 'a'), reply('a')]
+    expect(renderWith(strictSystem, { messages, start: 'last-message', responsePrefix: 'b' }).text).toBe(
+      '[user]a[assistant]a[user]a[assistant]ab',
+    )
+  })
+
+  test.each([
+    { name: 'its reasoning, where there is no text', words: '', prompt: '<think>\nhm', inside: true },
+    { name: 'its text, behind its reasoning', words: 'So ', prompt: '<think>\nhm\n</think>\n\nSo ', inside: false },
+  ])('a continued message with reasoning goes on with $name', ({ words, prompt, inside }) => {
+    const messages = [text('user', 'q'), { ...reply(words), reasoning: 'hm' } as Message]
+    expect(renderWith(thinking, { messages, start: 'last-message' })).toEqual({
+      text: `<|user|>q<|end|><|assistant|>${prompt}`,
+      startsInReasoning: inside,
+    })
+  })
+
+  test.each<{ name: string; messages: Message[] }>([
+    { name: 'a message of the user', messages: [text('user', 'q')] },
+    { name: 'no message', messages: [] },
+    { name: 'a message without text', messages: [text('user', 'q'), reply('')] },
+    {
+      name: 'a message with calls',
+      messages: [text('user', 'q'), { ...reply('a'), toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }] } as Message],
+    },
+  ])('$name cannot be continued', ({ messages }) => {
+    const refused = expect.objectContaining({ code: 'invalid-request', param: 'messages' })
+    expect(() => renderWith(chatml, { messages, start: 'last-message' })).toThrow(refused)
+  })
+
+  test('a text that the template does not show cannot be continued', () => {
+    const deaf = '{% for m in messages %}{{ m.content if m.role == "user" }}{% endfor %}'
+    const run = () => renderWith(deaf, { messages: [text('user', 'q'), reply('a')], start: 'last-message' })
+    expect(run).toThrow(expect.objectContaining({ code: 'invalid-request', message: expect.stringContaining('does not show') }))
+  })
+
+  test.each<{ name: string; prompt: Partial<Chat>; options?: Reasoning; inside: boolean }>([
+    { name: 'the template opened a block', prompt: {}, inside: true },
+    { name: 'thinking is off', prompt: {}, options: { reasoning: { enabled: false } }, inside: false },
+    { name: 'the prefix closes the block', prompt: { responsePrefix: 'hm</think>\n' }, inside: false },
+    { name: 'the prefix goes on inside the block', prompt: { responsePrefix: 'Okay' }, inside: true },
+    {
+      name: 'the prefix opens a block',
+      prompt: { responsePrefix: '<think>' },
+      options: { reasoning: { enabled: false } },
+      inside: true,
+    },
+    { name: 'the user speaks of the mark', prompt: { messages: [text('user', '<think>')], start: 'bare' }, inside: false },
+  ])('says whether the answer begins inside reasoning: $name', ({ prompt, options, inside }) => {
+    expect(renderWith(thinking, prompt, options).startsInReasoning).toBe(inside)
+  })
+})
+
+describe('template variables', () => {
+  const show = (names: string) =>
+    `{% for m in messages %}{{ m.content }}{% endfor %}{% for v in [${names}] %}:{{ v }}{% endfor %}`
+
+  test('reach the template, and win over what reasoning sets', () => {
+    const source = show('enable_thinking, reasoning_effort, mine')
+    const prompt = { templateVariables: { enable_thinking: true, mine: [1] } }
+    expect(renderWith(source, prompt, { reasoning: { enabled: false, effort: 'low' } }).text).toBe('q:True:low:[1]')
+  })
+
+  test.each(['messages', 'tools', 'add_generation_prompt'])('%s is the request itself, and no variable', (name) => {
+    const run = () => renderWith(chatml, { templateVariables: { [name]: [] } })
+    expect(run).toThrow(expect.objectContaining({ code: 'invalid-request', message: expect.stringContaining(name) }))
+  })
+
+  test.each<{ name: string; reasoning: ReasoningOptions; names: string; shown: string }>([
+    {
+      name: 'nothing asked',
+      reasoning: {},
+      names: 'enable_thinking, thinking, preserve_thinking, reasoning_effort',
+      shown: 'q::::',
+    },
+    { name: 'on', reasoning: { enabled: true }, names: 'enable_thinking, thinking, thinking_mode', shown: 'q:True:True:enabled' },
+    {
+      name: 'off',
+      reasoning: { enabled: false },
+      names: 'enable_thinking, thinking, thinking_mode',
+      shown: 'q:False:False:disabled',
+    },
+    { name: 'no effort is off', reasoning: { effort: 'none' }, names: 'enable_thinking, reasoning_effort', shown: 'q:False:' },
+    { name: 'effort', reasoning: { effort: 'high' }, names: 'reasoning_effort, thinking_effort', shown: 'q:high:high' },
+    { name: 'off, where there is only an effort', reasoning: { enabled: false }, names: 'reasoning_effort', shown: 'q:low' },
+    { name: 'on, where there is only an effort', reasoning: { enabled: true }, names: 'reasoning_effort', shown: 'q:' },
+    { name: 'off, where there is only a budget', reasoning: { enabled: false }, names: 'thinking_budget', shown: 'q:0' },
+    { name: 'a budget', reasoning: { budgetTokens: 512 }, names: 'thinking_budget', shown: 'q:512' },
+    { name: 'kept', reasoning: { preserve: true }, names: 'preserve_thinking, clear_thinking', shown: 'q:True:False' },
+    { name: 'dropped', reasoning: { preserve: false }, names: 'preserve_thinking, clear_thinking', shown: 'q:False:True' },
+  ])('reasoning as templates know it: $name', ({ reasoning, names, shown }) => {
+    expect(renderWith(show(names), {}, { reasoning }).text).toBe(shown)
+  })
+
+  test.each([
+    { name: 'enable_thinking', source: thinking, found: 'enable_thinking' },
+    { name: 'reasoning_effort', source: show('reasoning_effort'), found: 'reasoning_effort' },
+    {
+      name: 'none, where it is only mentioned',
+      source: `${chatml}{% set enable_thinking = 1 %}{{ enable_thinking }}`,
+      found: undefined,
+    },
+    { name: 'none', source: chatml, found: undefined },
+  ])('the switch of thinking is found: $name', ({ source, found }) => {
+    expect(compileChatTemplate(source, {}).traits.thinkingSwitch).toBe(found)
+  })
+
+  test('the clock of strftime_now is the one that is given', () => {
+    const now = () => new Date(2031, 0, 2)
+    const template = compileChatTemplate("{{ strftime_now('%Y-%m-%d') }}", {}, { now })
+    expect(template.render({ type: 'chat', messages: [], ...plainChat }).text).toBe('2031-01-02')
+  })
+})
+
+describe('the history of calls', () => {
+  const history = (id: string): Message[] => [
+    text('user', 'q'),
+    { role: 'assistant', content: [], toolCalls: [{ id, name: 'f', arguments: '{"a":1}' }] },
+    { role: 'tool', toolCallId: id, content: [{ type: 'text', text: 'sunny' }] },
+  ]
+  const body = `{% for m in messages %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.id }}{{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }} {{ m.name }} {{ m.content }}{% endfor %}`
+  const demandsNine = `${body}{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id | length != 9 %}{{ raise_exception('nine!') }}{% endif %}{% endfor %}{% endfor %}`
+
+  test('ids become nine letters and digits where the template demands it, the same for call and result', () => {
+    const prompt = render(demandsNine, ...history('call_0123456789abcdef'))
+    const [, called, answered] = /\[assistant\](\w{9})\{.*\[tool\](\w{9}) /.exec(prompt) ?? []
+    expect(called).toMatch(/^[a-zA-Z0-9]{9}$/)
+    expect(answered).toBe(called)
+    expect(render(demandsNine, ...history('abcDEF123'))).toContain('abcDEF123{')
+  })
+
+  test('ids stay as they are elsewhere, and a result carries the name of its function', () => {
+    expect(render(body, ...history('call_1'))).toBe('[user]  q[assistant]call_1{"a": 1}  [tool]call_1 f sunny')
+  })
+
+  test.each(['reasoning_content', 'reasoning', 'thinking'])(
+    'reasoning is handed over as %s where the template reads that',
+    (field) => {
+      const source = `{% for m in messages %}{{ m.${field} }}{{ m.content }}{% endfor %}`
+      expect(render(source, text('user', 'q'), { ...reply('a'), reasoning: 'hm,' } as Message)).toBe('qhm,a')
+    },
+  )
+
+  test('reasoning that the template refuses beside a text is left out', () => {
+    const source = `{% for m in messages %}{% if m.thinking and m.content %}{{ raise_exception('not both') }}{% endif %}{{ m.thinking }}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}`
+    expect(render(source, text('user', 'q'), { ...reply('a'), reasoning: 'hm' } as Message)).toBe('qa')
+  })
+
+  test('a template that must go through a list of tools gets an empty one', () => {
+    expect(render('{% for t in tools %}{{ t }}{% endfor %}{{ messages[0].content }}', text('user', 'q'))).toBe('q')
+  })
+})
+
+describe('what a template cannot show as it is', () => {
+  const result = (id: string, words: string): Message => ({
+    role: 'tool',
+    toolCallId: id,
+    content: [{ type: 'text', text: words }],
+  })
+  const calling = (words: string, ...ids: string[]): Message => ({
+    role: 'assistant',
+    content: words === '' ? [] : [{ type: 'text', text: words }],
+    toolCalls: ids.map((id) => ({ id, name: 'f', arguments: `{"n":"${id}"}` })),
+  })
+  const shown = `{% for m in messages %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}`
+
+  test('calls stay in one turn where they can', () => {
+    expect(render(shown, text('user', 'q'), calling('', 'a', 'b'), result('b', 'B'), result('a', 'A'))).toBe(
+      '[user]q[assistant]{"n": "a"}{"n": "b"}[tool]A[tool]B',
+    )
+  })
+
+  test('where a turn may hold one call, each gets a turn, with its result behind it', () => {
+    const single = `${shown}{% for m in messages %}{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}{% endfor %}`
+    expect(render(single, text('user', 'q'), calling('ok', 'a', 'b'), result('b', 'B'), result('a', 'A'), reply('x'))).toBe(
+      '[user]q[assistant]{"n": "a"}ok[tool]A[assistant]{"n": "b"}[tool]B[assistant]x',
+    )
+  })
+
+  test('where a turn shows text or calls, the text gets a turn of its own', () => {
+    const either = `{% for m in messages %}[{{ m.role }}]{% if m.content %}{{ m.content }}{% else %}{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{% endif %}{% endfor %}`
+    expect(render(either, text('user', 'q'), calling('ok', 'a'), result('a', 'A'))).toBe(
+      '[user]q[assistant]ok[assistant]{"n": "a"}[tool]A',
+    )
+  })
+
+  test('arguments that are no object are put into one where the template demands it', () => {
+    const source = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}{% endfor %}{{ m.content }}{% endfor %}`
+    const broken: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{"n":' }] }
+    expect(render(source, text('user', 'q'), broken, result('a', 'A'))).toBe('qinput={"n":;A')
+    expect(render(shown, text('user', 'q'), broken, result('a', 'A'))).toContain('[assistant]"{\\"n\\":"[tool]A')
+  })
+
+  test('tools without descriptions get empty ones only where the template fails without', () => {
+    const strict = `{% for t in tools or [] %}{{ t.function.name + ':' + t.function.description + '.' }}{% for k, v in t.function.parameters.properties | items %}{{ k + v.description }}{% endfor %}{% endfor %}`
+    const tools = [{ name: 'f', parameters: { type: 'object', properties: { a: { type: 'string' } } } }]
+    expect(renderWith(strict, { tools }).text).toBe('f:.a')
+    expect(renderWith('{{ tools[0].function | tojson if tools }}', { tools }).text).not.toContain('description')
   })
 })

@@ -1,55 +1,157 @@
-import { Template } from '@huggingface/jinja'
 import { AppError, messageOf } from '../errors.ts'
-import type { Prompt } from '../request.ts'
+import type { JsonObject, Message, Prompt, ReasoningOptions } from '../request.ts'
+import { recogniseReasoning } from '../tool-format/recognise-reasoning.ts'
+import { type ContinuedPrompt, continueLastMessage } from './continue-message.ts'
+import { compileJinja, type JinjaTemplate } from './jinja/jinja-template.ts'
+import { strftime } from './jinja/strftime.ts'
 import { normalizeMessages } from './normalize-messages.ts'
-import { encodeMessages, encodeTools, type TemplateMessage } from './template-messages.ts'
-import { probeTraits, type TemplateTraits } from './template-traits.ts'
+import { reasoningVariables } from './reasoning-variables.ts'
+import { encodeMessages, encodeTools } from './template-messages.ts'
+import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** The texts of the model's special tokens that templates may place themselves. */
 export type TemplateTokens = { readonly bos?: string | undefined; readonly eos?: string | undefined }
 
+/** A prompt's text, and where it leaves the model. */
+export type RenderedPrompt = {
+  readonly text: string
+  /** The prompt ends inside a block of reasoning: what the model writes first is reasoning. */
+  readonly startsInReasoning: boolean
+}
+
 /** A model's chat template, compiled and probed once. */
 export type ChatTemplate = {
+  readonly source: string
   readonly traits: TemplateTraits
-  /** The prompt text, ending where the model's answer begins. Throws `template-failed` with the template's own words. */
-  render(prompt: ChatPrompt): string
+  /**
+   * The prompt, ending where the model's answer begins (see `start` and `responsePrefix` of the prompt). Throws
+   * `template-failed` with the template's own words, or `invalid-request` for a last message that cannot be continued.
+   */
+  render(prompt: ChatPrompt, options?: { readonly reasoning?: ReasoningOptions }): RenderedPrompt
 }
+
+export type CompileOptions = {
+  /** The clock of `strftime_now`. */
+  readonly now?: () => Date
+}
+
+/** No template needs more for a conversation of three messages; one that does not end must not hold up its model's load. */
+const probeSteps = 200_000
 
 /**
  * Compiles a Jinja chat template as Hugging Face `transformers` defines them (`apply_chat_template`), and finds out by
  * rendering small conversations what it can express. Throws `template-failed` for a template that does not parse.
  */
-export function compileChatTemplate(source: string, tokens: TemplateTokens): ChatTemplate {
-  const template = parse(source)
-  const render = (messages: readonly TemplateMessage[], tools: readonly unknown[]): string =>
-    template.render({
-      messages,
-      tools: tools.length > 0 ? tools : null,
-      documents: null,
-      add_generation_prompt: true,
-      bos_token: tokens.bos ?? '',
-      eos_token: tokens.eos ?? '',
-    })
-  const traits = probeTraits(render)
+export function compileChatTemplate(
+  source: string,
+  tokens: TemplateTokens,
+  { now = () => new Date() }: CompileOptions = {},
+): ChatTemplate {
+  // Templates of GGUF files are made for llama.cpp; some fail without what only it allows.
+  const template = parse(source, { rules: 'llama.cpp', now })
+  const renderInput = (input: ProbeInput, maxSteps?: number) => template.render(variablesOf(input, { tokens, now }), maxSteps)
+  const traits = probeTraits((input) => renderInput(input, probeSteps), template.names)
+  const tags = recogniseReasoning(source)
   return {
+    source,
     traits,
-    render({ messages, tools }) {
-      const encoded = encodeMessages(normalizeMessages(messages, traits), traits)
-      try {
-        return render(encoded, encodeTools(tools))
-      } catch (error) {
-        const message = `the model's chat template cannot render this conversation: ${messageOf(error)}`
-        throw new AppError('template-failed', message, { param: 'messages', cause: error })
+    render(prompt, { reasoning = {} } = {}) {
+      refuseReserved(prompt.templateVariables)
+      const variables = { ...reasoningVariables(reasoning, traits.thinkingSwitch), ...prompt.templateVariables }
+      const tools = encodeTools(prompt.tools, traits)
+      const renderMessages = (
+        messages: readonly Message[],
+        { generationPrompt }: { readonly generationPrompt: boolean },
+      ): string => {
+        const encode = (given: readonly Message[]) => encodeMessages(normalizeMessages(given, traits), traits)
+        const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt }
+        return renderOrRefuse(messages, (given) => renderInput({ ...input, messages: encode(given) }))
       }
+      const rendered = renderStart(prompt, {
+        render: renderMessages,
+        tags,
+        showsReasoning: traits.reasoningField !== undefined,
+      })
+      return withPrefix(rendered, prompt.responsePrefix, tags)
     },
   }
 }
 
-function parse(source: string): Template {
+type StartOptions = Parameters<typeof continueLastMessage>[1]
+
+function renderStart(prompt: ChatPrompt, options: StartOptions): ContinuedPrompt {
+  const { messages, start } = prompt
+  switch (start) {
+    case 'last-message':
+      return continueLastMessage(messages, options)
+    case 'bare':
+      return { text: options.render(messages, { generationPrompt: false }), startsInReasoning: false }
+    case 'new-turn': {
+      const text = options.render(messages, { generationPrompt: true })
+      const opening = options.tags?.open.trim()
+      return { text, startsInReasoning: opening !== undefined && text.trimEnd().endsWith(opening) }
+    }
+  }
+}
+
+/** The prefix belongs to the answer, so it may open or close reasoning itself. */
+function withPrefix({ text, startsInReasoning }: ContinuedPrompt, prefix: string, tags: StartOptions['tags']): RenderedPrompt {
+  if (prefix === '') return { text, startsInReasoning }
+  const opened = tags === undefined ? -1 : prefix.lastIndexOf(tags.open.trim())
+  const closed = tags === undefined ? -1 : prefix.lastIndexOf(tags.close.trim())
+  return { text: text + prefix, startsInReasoning: opened > closed || (startsInReasoning && closed === -1) }
+}
+
+/**
+ * Reasoning of earlier turns is for the template to show or drop; one that refuses it beside other text (gpt-oss) gets the
+ * conversation without it.
+ */
+function renderOrRefuse(messages: readonly Message[], render: (messages: readonly Message[]) => string): string {
+  const reasoned = messages.some((message) => message.role === 'assistant' && message.reasoning !== undefined)
   try {
-    return new Template(source)
+    return render(messages)
+  } catch (error) {
+    if (reasoned) return renderOrRefuse(messages.map(withoutReasoning), render)
+    const message = `the model's chat template cannot render this conversation: ${messageOf(error)}`
+    throw new AppError('template-failed', message, { param: 'messages', cause: error })
+  }
+}
+
+function withoutReasoning(message: Message): Message {
+  if (message.role !== 'assistant') return message
+  const { reasoning: _, ...rest } = message
+  return rest
+}
+
+/** What the request itself says cannot be said a second time. */
+function refuseReserved(variables: JsonObject): void {
+  const name = ['messages', 'tools', 'add_generation_prompt'].find((reserved) => Object.hasOwn(variables, reserved))
+  if (name === undefined) return
+  throw new AppError('invalid-request', `the template variable '${name}' is made from the request; it cannot be set as well`)
+}
+
+type VariableOptions = { readonly tokens: TemplateTokens; readonly now: () => Date }
+
+function variablesOf({ messages, tools, variables, generationPrompt }: ProbeInput, { tokens, now }: VariableOptions): JsonObject {
+  return {
+    messages,
+    tools,
+    documents: null,
+    add_generation_prompt: generationPrompt,
+    bos_token: tokens.bos ?? '',
+    eos_token: tokens.eos ?? '',
+    // Firefunction prints these; `transformers` leaves it to the caller to set them.
+    functions: JSON.stringify(tools ?? []),
+    datetime: strftime(now(), '%b %d %Y'),
+    ...variables,
+  }
+}
+
+function parse(source: string, options: Parameters<typeof compileJinja>[1]): JinjaTemplate {
+  try {
+    return compileJinja(source, options)
   } catch (error) {
     throw new AppError('template-failed', `the chat template does not parse: ${messageOf(error)}`, { cause: error })
   }

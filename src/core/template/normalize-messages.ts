@@ -1,20 +1,25 @@
 import type { ContentPart, Message } from '../request.ts'
+import { separateCalls } from './separate-calls.ts'
 import { joinText } from './template-messages.ts'
 import type { TemplateTraits } from './template-traits.ts'
 
 /**
  * Rewrites a conversation into one that the template can express, without moving any text: `developer` becomes `system`;
- * where the template knows no tools, calls and results are told as JSON in ordinary turns; where it forbids a system message,
+ * where the template knows no tools, calls and results are told as JSON in ordinary turns; calls that it cannot show
+ * together get turns of their own; where it forbids a system message,
  * its text joins the neighbouring user turn, in place. Hoisting it to the top
  * instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
  */
 export function normalizeMessages(
   messages: readonly Message[],
-  traits: Pick<TemplateTraits, 'system' | 'systemAnywhere' | 'repeatedUser' | 'toolHistory' | 'userAfterTool'>,
+  traits: Pick<
+    TemplateTraits,
+    'system' | 'systemAnywhere' | 'repeatedUser' | 'toolHistory' | 'userAfterTool' | 'callsTogether' | 'callsBesideText'
+  >,
 ): Message[] {
   const renamed = messages.map((message): Message => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
-  const spoken = traits.toolHistory ? ordered : ordered.map(tellToolTurn)
+  const spoken = traits.toolHistory ? separateCalls(ordered, traits) : ordered.map(tellToolTurn)
   const folded = traits.systemAnywhere ? spoken : foldSystemMessages(spoken, traits)
   return traits.repeatedUser ? folded : mergeUserRuns(folded)
 }

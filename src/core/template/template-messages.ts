@@ -1,45 +1,62 @@
-import type { ContentPart, Message, Tool } from '../request.ts'
+import type { ContentPart, JsonObject, Message, Tool } from '../request.ts'
+import { nineCharacterId } from './call-ids.ts'
+import type { CallTraits } from './probe-calls.ts'
 
 /** A message in the form that chat templates are written against: OpenAI's, with tool arguments as data. */
 export type TemplateMessage = { readonly role: string; readonly content: string | readonly unknown[] } & {
   readonly [key: string]: unknown
 }
 
-/** The two ways in which templates differ in how a message is written. */
-export type Spelling = {
+/** The ways in which templates differ in how a message is written. */
+export type Spelling = Pick<CallTraits, 'objectArguments' | 'anyArguments' | 'nineCharacterIds'> & {
   /** Content must be a list of parts; a plain string is not rendered. */
   readonly typedContent: boolean
-  /** Tool-call arguments are printed from data; otherwise they must be handed over as JSON text. */
-  readonly objectArguments: boolean
+  /** What must have a description, be it an empty one: nothing, each tool, or each parameter of a tool as well. */
+  readonly descriptions: 'optional' | 'tools' | 'parameters'
+  /** The name under which the reasoning of an earlier turn is shown; absent when it never is. */
+  readonly reasoningField: ReasoningField | undefined
 }
+
+/** The names that templates read an earlier turn's reasoning from. */
+export const reasoningFields = ['reasoning_content', 'reasoning', 'thinking'] as const
+export type ReasoningField = (typeof reasoningFields)[number]
 
 /** Canonical messages in the spelling that this template understands. */
 export function encodeMessages(messages: readonly Message[], spelling: Spelling): TemplateMessage[] {
-  return messages.map((message) => encodeMessage(message, spelling))
+  // Some templates print the name of the function beside its result, which callers need not repeat.
+  const names = new Map(
+    messages.flatMap((message) =>
+      message.role === 'assistant' ? message.toolCalls.map(({ id, name }) => [id, name] as const) : [],
+    ),
+  )
+  return messages.map((message) => encodeMessage(message, spelling, names))
 }
 
-function encodeMessage(message: Message, { typedContent, objectArguments }: Spelling): TemplateMessage {
+function encodeMessage(message: Message, spelling: Spelling, names: ReadonlyMap<string, string>): TemplateMessage {
+  const { typedContent, nineCharacterIds, reasoningField = 'reasoning_content' } = spelling
+  const spellId = (id: string) => (nineCharacterIds ? nineCharacterId(id) : id)
+  const name = message.name ?? (message.role === 'tool' ? names.get(message.toolCallId) : undefined)
   const text = joinText(message.content)
   const base = {
     role: message.role,
     content: typedContent ? [{ type: 'text', text }] : text,
-    ...(message.name !== undefined && { name: message.name }),
+    ...(name !== undefined && { name }),
   }
   switch (message.role) {
     case 'assistant':
       return {
         ...base,
-        ...(message.reasoning !== undefined && { reasoning_content: message.reasoning }),
+        ...(message.reasoning !== undefined && { [reasoningField]: message.reasoning }),
         ...(message.toolCalls.length > 0 && {
-          tool_calls: message.toolCalls.map(({ id, name, arguments: json }) => ({
-            id,
+          tool_calls: message.toolCalls.map(({ id, name: called, arguments: json }) => ({
+            id: spellId(id),
             type: 'function',
-            function: { name, arguments: objectArguments ? parseArguments(json) : json },
+            function: { name: called, arguments: spellArguments(json, spelling) },
           })),
         }),
       }
     case 'tool':
-      return { ...base, tool_call_id: message.toolCallId }
+      return { ...base, tool_call_id: spellId(message.toolCallId) }
     case 'system':
     case 'developer':
     case 'user':
@@ -48,15 +65,32 @@ function encodeMessage(message: Message, { typedContent, objectArguments }: Spel
 }
 
 /** Tools as the list of function specifications that templates print. */
-export function encodeTools(tools: readonly Tool[]): unknown[] {
-  return tools.map(({ name, description, parameters }) => ({
+export function encodeTools(tools: readonly Tool[], { descriptions }: Pick<Spelling, 'descriptions'>): unknown[] {
+  return tools.map(({ name, description, parameters = noParameters }) => ({
     type: 'function',
     function: {
       name,
-      ...(description !== undefined && { description }),
-      parameters: parameters ?? { type: 'object', properties: {} },
+      ...(description === undefined ? descriptions !== 'optional' && { description: '' } : { description }),
+      parameters: descriptions === 'parameters' ? describeParameters(parameters) : parameters,
     },
   }))
+}
+
+const noParameters: JsonObject = { type: 'object', properties: {} }
+
+/** Some templates print the description of every parameter, and fail where there is none. */
+function describeParameters(parameters: JsonObject): JsonObject {
+  const { properties } = parameters
+  if (!isObject(properties)) return parameters
+  const described = Object.entries(properties).map(([key, schema]) => [
+    key,
+    isObject(schema) ? { description: '', ...schema } : schema,
+  ])
+  return { ...parameters, properties: Object.fromEntries(described) }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Text parts on lines of their own, as vLLM and llama.cpp join them; parts without text are the engine's to refuse. */
@@ -64,11 +98,18 @@ export function joinText(content: readonly ContentPart[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-function parseArguments(text: string): unknown {
+/** What a model once generated need not be JSON, nor an object: where a template wants one, it gets the text inside of one. */
+function spellArguments(text: string, { objectArguments, anyArguments }: Spelling): unknown {
+  if (!objectArguments) return text
+  const data = parseJson(text)
+  return isObject(data) || anyArguments ? (data ?? text) : { input: text }
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // What the model once generated need not be JSON; templates then print the text as it was.
-    return text
+    // Not JSON: templates print it as it was.
+    return undefined
   }
 }

@@ -1,53 +1,82 @@
-import type { Spelling, TemplateMessage } from './template-messages.ts'
+import type { JsonObject } from '../request.ts'
+import { type CallTraits, probeCalls } from './probe-calls.ts'
+import { type ThinkingSwitch, thinkingSwitches } from './reasoning-variables.ts'
+import { encodeTools, type ReasoningField, reasoningFields, type Spelling, type TemplateMessage } from './template-messages.ts'
 
 /** What a chat template can express, found by rendering small conversations with it. */
-export type TemplateTraits = Spelling & {
-  /** A system message at the start is rendered. */
-  readonly system: boolean
-  /** System messages after the start, and several in a row, are rendered where they stand. */
-  readonly systemAnywhere: boolean
-  /** Two user messages in a row are rendered. */
-  readonly repeatedUser: boolean
-  /** Tool calls of earlier turns and their results are rendered. */
-  readonly toolHistory: boolean
-  /** A user turn may follow a tool result, before the assistant has answered it. */
-  readonly userAfterTool: boolean
+export type TemplateTraits = Spelling &
+  CallTraits & {
+    /** A system message at the start is rendered. */
+    readonly system: boolean
+    /** System messages after the start, and several in a row, are rendered where they stand. */
+    readonly systemAnywhere: boolean
+    /** Two user messages in a row are rendered. */
+    readonly repeatedUser: boolean
+    /** Declared tools are shown to the model. */
+    readonly tools: boolean
+    /** What stands for "no tools": most templates want none, a few an empty list. */
+    readonly noTools: null | readonly unknown[]
+    /** The variable that switches thinking on and off; absent when the template has none, so that nothing can. */
+    readonly thinkingSwitch: ThinkingSwitch | undefined
+  }
+
+/** What a template is rendered with. */
+export type ProbeInput = {
+  readonly messages: readonly TemplateMessage[]
+  readonly tools: null | readonly unknown[]
+  readonly variables: JsonObject
+  readonly generationPrompt: boolean
 }
 
-type Render = (messages: readonly TemplateMessage[], tools: readonly unknown[]) => string
-
 /** Texts that no template contains by itself. */
-const needle = { system: 'xSYSx', second: 'xSYS2x', user: 'xUSRx', reply: 'xASTx', later: 'xLTRx', result: 'xRESx' }
+const needle = {
+  system: 'xSYSx',
+  second: 'xSYS2x',
+  user: 'xUSRx',
+  reply: 'xASTx',
+  later: 'xLTRx',
+  reasoning: 'xRSNx',
+}
 
-/** Renders a handful of conversations; what throws, loses text or moves it is not supported. Takes about a millisecond. */
-export function probeTraits(render: Render): TemplateTraits {
-  const shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools: readonly unknown[] = []): boolean => {
+/**
+ * Renders some thirty small conversations; what throws, loses text or moves it is not supported. Takes a few milliseconds.
+ * `names` are those that the template reads.
+ */
+export function probeTraits(renderInput: (input: ProbeInput) => string, names: ReadonlySet<string>): TemplateTraits {
+  const attempt = (input: Partial<ProbeInput>): string | undefined => {
     try {
-      const text = render(messages, tools)
-      const places = inOrder.map((word) => text.indexOf(word))
-      return places.every((place, index) => place !== -1 && place > (places[index - 1] ?? -1))
+      return renderInput({ messages: [], tools: null, variables: {}, generationPrompt: true, ...input })
     } catch {
       // A template refuses what it cannot express by raising an exception: that is the answer to the probe.
-      return false
+      return undefined
     }
+  }
+  const plainTurn = (tools: null | readonly unknown[]) =>
+    [false, true].some((typed) => attempt({ messages: [say('user', needle.user, typed)], tools }) !== undefined)
+  const noTools = plainTurn(null) || !plainTurn([]) ? null : []
+  const shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools: readonly unknown[] = []): boolean => {
+    const text = attempt({ messages, tools: tools.length > 0 ? tools : noTools })
+    if (text === undefined) return false
+    const places = inOrder.map((word) => text.indexOf(word))
+    return places.every((place, index) => place !== -1 && place > (places[index - 1] ?? -1))
   }
   const typedContent = !shows([say('user', needle.user)], [needle.user]) && shows([say('user', needle.user, true)], [needle.user])
   const turn = (role: string, text: string) => say(role, text, typedContent)
-  /** Whether a call in the history, and its result, are shown when its arguments are handed over in this form. */
-  const showsCall = (args: unknown, ...following: TemplateMessage[]) => {
-    const call = { id: 'call00001', type: 'function', function: { name: 'xFNx', arguments: args } }
-    const messages = [
-      turn('user', needle.user),
-      { ...turn('assistant', ''), tool_calls: [call] },
-      { ...turn('tool', needle.result), tool_call_id: call.id, name: 'xFNx' },
-      ...following,
-    ]
-    const inOrder = [needle.user, 'xVALx', needle.result]
-    // Some templates print calls only beside the declaration of the tool.
-    return shows(messages, inOrder) || shows(messages, inOrder, [declaredTool])
-  }
+  const calls = probeCalls(shows, turn, reasoningFields)
+  const showsReasoning = (field: ReasoningField) =>
+    calls.reasoningBesideCall.includes(field) ||
+    shows([turn('user', needle.user), { ...turn('assistant', needle.reply), [field]: needle.reasoning }], [needle.reasoning])
+  const asksWith = (descriptions: Spelling['descriptions']) =>
+    attempt({ messages: [turn('user', needle.user)], tools: encodeTools([bareTool], { descriptions }) })
+  const thinks = (variables: JsonObject) => attempt({ messages: [turn('user', needle.user)], tools: noTools, variables })
   return {
+    ...calls,
     typedContent,
+    noTools,
+    thinkingSwitch: thinkingSwitches.find(
+      ({ name, on, off }) => names.has(name) && thinks({ [name]: on }) !== thinks({ [name]: off }),
+    )?.name,
+    reasoningField: reasoningFields.find(showsReasoning),
     system: shows([turn('system', needle.system), turn('user', needle.user)], [needle.system, needle.user]),
     systemAnywhere:
       shows(
@@ -63,18 +92,12 @@ export function probeTraits(render: Render): TemplateTraits {
         [needle.user, needle.system, needle.reply, needle.later],
       ),
     repeatedUser: shows([turn('user', needle.user), turn('user', needle.later)], [needle.user, needle.later]),
-    toolHistory: showsCall({ xKEYx: 'xVALx' }) || showsCall(argumentsAsText),
-    userAfterTool: [{ xKEYx: 'xVALx' }, argumentsAsText].some((args) => showsCall(args, turn('user', needle.later))),
-    // Data unless only text is printed: templates that know both want data.
-    objectArguments: showsCall({ xKEYx: 'xVALx' }) || !showsCall(argumentsAsText),
+    descriptions: (['optional', 'tools', 'parameters'] as const).find((each) => asksWith(each) !== undefined) ?? 'optional',
+    tools: asksWith('parameters')?.includes(bareTool.name) === true,
   }
 }
 
-const argumentsAsText = '{"xKEYx":"xVALx"}'
-const declaredTool = {
-  type: 'function',
-  function: { name: 'xFNx', description: 'a tool', parameters: { type: 'object', properties: {} } },
-}
+const bareTool = { name: 'xFNx', parameters: { type: 'object', properties: { xPRMx: { type: 'string' } } } }
 
 function say(role: string, text: string, typed = false): TemplateMessage {
   return { role, content: typed ? [{ type: 'text', text }] : text }

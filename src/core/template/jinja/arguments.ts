@@ -1,0 +1,27 @@
+import { failure, type NamedArguments, type Value } from './value.ts'
+
+/** What a filter, test, method or macro was called with. */
+export type Call = { readonly positional: readonly Value[]; readonly named: NamedArguments }
+
+/**
+ * Puts a call's arguments into the order of `parameters`; the first `required` of them must be there, the rest may be
+ * undefined. Throws, as Python does, for too many, too few and unknown ones.
+ */
+export function bindArguments<const T extends readonly string[]>(
+  { positional, named }: Call,
+  { name, parameters, required = 0 }: { name: string; parameters: T; required?: number },
+): { [K in keyof T]: Value | undefined } {
+  if (positional.length > parameters.length) {
+    throw failure(`${name}() takes at most ${parameters.length} arguments (${positional.length} given)`)
+  }
+  const values: (Value | undefined)[] = parameters.map((_, index) => positional[index])
+  for (const [key, value] of named) {
+    const index = parameters.indexOf(key)
+    if (index === -1) throw failure(`${name}() got an unexpected keyword argument '${key}'`)
+    if (index < positional.length) throw failure(`${name}() got multiple values for argument '${key}'`)
+    values[index] = value
+  }
+  const missing = parameters.slice(0, required).find((_, index) => values[index] === undefined)
+  if (missing !== undefined) throw failure(`${name}() missing required argument: '${missing}'`)
+  return values as { [K in keyof T]: Value | undefined }
+}

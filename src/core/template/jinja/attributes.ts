@@ -1,0 +1,139 @@
+import type { Call } from './arguments.ts'
+import { containerMethod } from './container-methods.ts'
+import { formatBraces } from './format-braces.ts'
+import { asInteger, asNumber } from './operators.ts'
+import { toRepr } from './print.ts'
+import { stringMethods } from './string-methods.ts'
+import { characters } from './text.ts'
+import { callable, failure, hashKey, isA, orElse, typeName, undefinedValue, type Value } from './value.ts'
+
+/**
+ * Whose refusals hold. In `transformers` templates may not change lists and dictionaries, nor print a generator as JSON; in
+ * llama.cpp, for which the templates in GGUF files are made, they may.
+ */
+export type Rules = 'transformers' | 'llama.cpp'
+
+/** `value.name`: an attribute or method first, then an item. What is not there is undefined. */
+export function getAttribute(value: Value, name: string, rules: Rules): Value {
+  return orElse(ownAttribute(value, name, rules), () => orElse(itemAt(value, name), () => missing(value, name)))
+}
+
+/** `value[key]`: an item first, then, for a text, an attribute or method. What is not there is undefined. */
+export function getItem(value: Value, key: Value, rules: Rules): Value {
+  const own = () => (typeof key === 'string' ? ownAttribute(value, key, rules) : undefined)
+  return orElse(itemAt(value, key), () => orElse(own(), () => missing(value, key)))
+}
+
+/** Only what `value.name` finds without looking at items. */
+export function ownAttribute(value: Value, name: string, rules: Rules): Value | undefined {
+  if (/^__.*__$/.test(name)) return unsafe(value, name)
+  if (typeof value === 'string') return stringAttribute(value, name, rules)
+  if (value === null || typeof value === 'boolean') return undefined
+  if (typeof value === 'number') return numberAttribute(value, name)
+  if (Array.isArray(value)) return containerAttribute(value, name, rules)
+  switch (value.type) {
+    case 'undefined':
+      throw failure(value.message)
+    case 'float':
+      return numberAttribute(value, name)
+    case 'markup':
+      return stringAttribute(value.text, name, rules)
+    case 'dict':
+      return containerAttribute(value, name, rules)
+    case 'tuple': {
+      const place = value.names?.indexOf(name) ?? -1
+      return place === -1 ? containerAttribute(value, name, rules) : value.items[place]
+    }
+    case 'native':
+      return value.attribute(name)
+    case 'range':
+      return name === 'start' || name === 'step' ? value[name] : undefined
+    case 'callable':
+    case 'stream':
+      return undefined
+  }
+}
+
+function stringAttribute(text: string, name: string, rules: Rules): Value | undefined {
+  const lookups = {
+    attribute: (value: Value, key: string) => getAttribute(value, key, rules),
+    item: (value: Value, key: Value) => getItem(value, key, rules),
+  }
+  if (name === 'format') return callable(name, (positional, named) => formatBraces(text, { positional, named, ...lookups }))
+  const method = stringMethods.get(name)
+  return method === undefined ? undefined : callable(name, (positional, named) => method(text, { positional, named }))
+}
+
+function numberAttribute(value: Value, name: string): Value | undefined {
+  if (name === 'real' || name === 'numerator') return value
+  if (name === 'imag') return 0
+  const number = asNumber(value)
+  if (name === 'is_integer' && number?.isFloat === true) return callable(name, () => Number.isInteger(number.number))
+  return undefined
+}
+
+function containerAttribute(value: Value, name: string, rules: Rules): Value | undefined {
+  const found = containerMethod(value, name)
+  if (found === undefined) return undefined
+  if (found.changes && rules === 'transformers') return unsafe(value, name)
+  return callable(name, (positional, named) => found.run({ positional, named } satisfies Call))
+}
+
+/** Not an error until it is used, as in jinja2's sandbox. */
+function unsafe(value: Value, name: string): Value {
+  return undefinedValue(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`)
+}
+
+function itemAt(value: Value, key: Value): Value | undefined {
+  if (isA(value, 'undefined')) throw failure(value.message)
+  if (isA(value, 'dict')) {
+    const hashable = !Array.isArray(key) && !isA(key, 'dict')
+    return hashable ? value.entries.get(hashKey(key))?.value : undefined
+  }
+  const place = asNumber(key)
+  if (place === undefined || place.isFloat) return undefined
+  const items = sequenceOf(value)
+  return items === undefined ? undefined : items[place.number < 0 ? place.number + items.length : place.number]
+}
+
+function sequenceOf(value: Value): ArrayLike<Value> | undefined {
+  if (typeof value === 'string') return characters(value)
+  if (Array.isArray(value)) return value
+  if (isA(value, 'tuple')) return value.items
+  if (!isA(value, 'range')) return undefined
+  return Array.from({ length: value.length }, (_, index) => value.start + index * value.step)
+}
+
+function missing(value: Value, key: Value): Value {
+  const object = value === null ? 'None' : `${typeName(value)} object`
+  return undefinedValue(
+    typeof key === 'string' ? `'${object}' has no attribute '${key}'` : `${object} has no element ${toRepr(key)}`,
+  )
+}
+
+type Bounds = { readonly start: Value | undefined; readonly stop: Value | undefined; readonly step: Value | undefined }
+
+/** `value[start:stop:step]` of a text, list, tuple or range. Throws for anything else. */
+export function getSlice(value: Value, bounds: Bounds): Value {
+  if (isA(value, 'undefined')) throw failure(value.message)
+  const items = sequenceOf(value)
+  if (items === undefined)
+    throw failure(isA(value, 'dict') ? "unhashable type: 'slice'" : `'${typeName(value)}' object is not subscriptable`)
+  const step = bounds.step === undefined || bounds.step === null ? 1 : asInteger(bounds.step)
+  if (step === 0) throw failure('slice step cannot be zero')
+  const { length } = items
+  const place = (bound: Value | undefined, otherwise: number): number => {
+    if (bound === undefined || bound === null) return otherwise
+    const index = asInteger(bound)
+    const low = step > 0 ? 0 : -1
+    const high = step > 0 ? length : length - 1
+    return Math.min(high, Math.max(low, index < 0 ? index + length : index))
+  }
+  const start = place(bounds.start, step > 0 ? 0 : length - 1)
+  const stop = place(bounds.stop, step > 0 ? length : -1)
+  if (typeof items === 'string' && step === 1) return items.slice(start, Math.max(start, stop))
+  const picked: Value[] = []
+  for (let index = start; step > 0 ? index < stop : index > stop; index += step) picked.push(items[index] ?? null)
+  if (typeof value === 'string') return picked.join('')
+  return isA(value, 'tuple') ? { type: 'tuple', items: picked } : picked
+}

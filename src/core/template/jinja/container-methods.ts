@@ -1,0 +1,147 @@
+import { bindArguments, type Call } from './arguments.ts'
+import { areEqual, asInteger, isTrue, itemsOf, iterate, orderOf } from './operators.ts'
+import { type Dict, dict, failure, hashKey, isA, orElse, type Stream, setKey, tuple, type Value } from './value.ts'
+
+/** A method of a list, tuple or dictionary. */
+type Method = {
+  readonly run: (call: Call) => Value
+  /** It changes the object, which the sandbox of `transformers` refuses. */
+  readonly changes: boolean
+}
+
+/** The method that a container has under this name. */
+export function containerMethod(value: Value, name: string): Method | undefined {
+  if (isA(value, 'dict')) return pick(dictReaders(value), dictChangers(value), name)
+  const items = itemsOf(value)
+  if (items === undefined) return undefined
+  return pick(sequenceReaders(items), Array.isArray(value) ? listChangers(value) : {}, name)
+}
+
+type Methods = Readonly<Record<string, (call: Call) => Value>>
+
+function pick(readers: Methods, changers: Methods, name: string): Method | undefined {
+  const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
+  if (reader !== undefined) return { run: reader, changes: false }
+  const changer = Object.hasOwn(changers, name) ? changers[name] : undefined
+  return changer === undefined ? undefined : { run: changer, changes: true }
+}
+
+/** The pairs of a dictionary, each a tuple. */
+export function* pairsOf({ entries }: Dict): Generator<Value> {
+  for (const { key, value } of entries.values()) yield tuple(key, value)
+}
+
+function view(typeName: string, of: Dict, read: () => Iterator<Value>): Stream {
+  return { type: 'stream', typeName, length: of.entries.size, read }
+}
+
+function dictReaders(of: Dict): Methods {
+  return {
+    get: (call) => {
+      const [key = null, otherwise = null] = bindArguments(call, { name: 'get', parameters: ['key', 'default'], required: 1 })
+      return orElse(of.entries.get(hashKey(key))?.value, () => otherwise)
+    },
+    keys: () => view('dict_keys', of, () => Array.from(of.entries.values(), ({ key }) => key).values()),
+    values: () => view('dict_values', of, () => Array.from(of.entries.values(), ({ value }) => value).values()),
+    items: () => view('dict_items', of, () => pairsOf(of)),
+    copy: () => ({ type: 'dict', entries: new Map(of.entries) }),
+  }
+}
+
+function dictChangers(of: Dict): Methods {
+  const take = (key: Value): Value | undefined => {
+    const hash = hashKey(key)
+    const value = of.entries.get(hash)?.value
+    of.entries.delete(hash)
+    return value
+  }
+  return {
+    pop: (call) => {
+      const [key = null, otherwise] = bindArguments(call, { name: 'pop', parameters: ['key', 'default'], required: 1 })
+      return orElse(take(key), () => {
+        if (otherwise === undefined) throw failure('KeyError: the dictionary has no such key')
+        return otherwise
+      })
+    },
+    popitem: () => {
+      const last = [...of.entries.values()].at(-1)
+      if (last === undefined) throw failure('popitem(): dictionary is empty')
+      take(last.key)
+      return tuple(last.key, last.value)
+    },
+    setdefault: (call) => {
+      const [key = null, otherwise = null] = bindArguments(call, {
+        name: 'setdefault',
+        parameters: ['key', 'default'],
+        required: 1,
+      })
+      return orElse(of.entries.get(hashKey(key))?.value, () => {
+        setKey(of, key, otherwise)
+        return otherwise
+      })
+    },
+    update: ({ positional, named }) => {
+      for (const { key, value } of makeDict({ positional, named }).entries.values()) setKey(of, key, value)
+      return null
+    },
+    clear: () => {
+      of.entries.clear()
+      return null
+    },
+  }
+}
+
+/** Python's `dict(…)`: from another one, from pairs, from named values. */
+export function makeDict({ positional, named }: Call): Dict {
+  const made = dict()
+  for (const source of positional) {
+    if (isA(source, 'dict')) for (const { key, value } of source.entries.values()) setKey(made, key, value)
+    else {
+      for (const pair of iterate(source)) {
+        const [key, value] = Array.from(iterate(pair))
+        if (key === undefined || value === undefined) throw failure('dictionary update sequence needs pairs')
+        setKey(made, key, value)
+      }
+    }
+  }
+  for (const [key, value] of named) setKey(made, key, value)
+  return made
+}
+
+function sequenceReaders(items: readonly Value[]): Methods {
+  return {
+    count: ({ positional: [wanted = null] }) => items.filter((item) => areEqual(item, wanted)).length,
+    index: ({ positional: [wanted = null] }) => {
+      const at = items.findIndex((item) => areEqual(item, wanted))
+      if (at === -1) throw failure('the value is not in the list')
+      return at
+    },
+    copy: () => [...items],
+  }
+}
+
+function listChangers(list: Value[]): Methods {
+  const done = (_result: unknown) => null
+  return {
+    append: ({ positional: [item = null] }) => done(list.push(item)),
+    extend: ({ positional: [items = null] }) => done(list.push(...iterate(items))),
+    insert: ({ positional: [at = 0, item = null] }) => done(list.splice(asInteger(at), 0, item)),
+    remove: ({ positional: [wanted = null] }) => {
+      const at = list.findIndex((item) => areEqual(item, wanted))
+      if (at === -1) throw failure('list.remove(x): x not in list')
+      return done(list.splice(at, 1))
+    },
+    pop: ({ positional: [at = -1] }) => {
+      const [taken] = list.splice(asInteger(at), 1)
+      if (taken === undefined) throw failure(list.length === 0 ? 'pop from empty list' : 'pop index out of range')
+      return taken
+    },
+    clear: () => done(list.splice(0)),
+    reverse: () => done(list.reverse()),
+    sort: (call) => {
+      const [reverse = false] = bindArguments(call, { name: 'sort', parameters: ['reverse'] })
+      list.sort((a, b) => orderOf(a, b))
+      return done(isTrue(reverse) && list.reverse())
+    },
+  }
+}

@@ -1,0 +1,219 @@
+import type { Call } from './arguments.ts'
+import { callValue, evaluate, evaluateArguments, macroValue, type Run } from './evaluate.ts'
+import { Loop } from './loop.ts'
+import { isTrue, iterate } from './operators.ts'
+import { toText } from './print.ts'
+import { Scope } from './scope.ts'
+import { blockText, type Expression, type ForStatement, type MacroSyntax, type Statement, type Target } from './syntax.ts'
+import { dict, failure, isA, orElse, plain, undefinedValue, type Value } from './value.ts'
+
+/** How a body ended: at its end, or with a `break` or `continue` that the loop around it is to follow. */
+type Ending = 'end' | 'break' | 'continue'
+
+/** Where statements run, and where what they write goes. */
+type Frame = {
+  readonly scope: Scope
+  readonly output: string[]
+  readonly run: Run
+  /** The template's own scope: all that a `block` sees. */
+  readonly top: Scope
+}
+
+/** Runs a template's statements and returns what they write. `scope` is left with the names that they set. */
+export function runTemplate(statements: readonly Statement[], scope: Scope, run: Run): string {
+  const output: string[] = []
+  executeAll(statements, { scope, output, run, top: scope })
+  return output.join('')
+}
+
+function executeAll(statements: readonly Statement[], frame: Frame): Ending {
+  for (const statement of statements) {
+    const ending = execute(statement, frame)
+    if (ending !== 'end') return ending
+  }
+  return 'end'
+}
+
+function execute(statement: Statement, frame: Frame): Ending {
+  const { scope, run } = frame
+  run.budget.spend(1)
+  switch (statement.type) {
+    case 'text':
+      write(statement.text, frame)
+      return 'end'
+    case 'output':
+      write(toText(evaluate(statement.value, scope, run)), frame)
+      return 'end'
+    case 'if': {
+      const branch = statement.branches.find(({ test }) => isTrue(evaluate(test, scope, run)))
+      return executeAll(branch?.body ?? statement.otherwise, frame)
+    }
+    case 'for':
+      return executeFor(statement, frame)
+    case 'set':
+      assign(statement.target, evaluate(statement.value, scope, run), frame)
+      return 'end'
+    case 'set-block': {
+      const { ending, text } = capture(statement.body, statement.filter, frame)
+      if (ending === 'end') assign(statement.target, text, frame)
+      return ending
+    }
+    case 'filter-block': {
+      const { ending, text } = capture(statement.body, statement.filter, frame)
+      if (ending === 'end') write(toText(text), frame)
+      return ending
+    }
+    case 'macro':
+      scope.set(statement.macro.name, makeMacro(statement.macro, frame))
+      return 'end'
+    case 'call-block': {
+      const caller = makeMacro(statement.body, frame)
+      const callee = evaluate(statement.call.callee, scope, run)
+      const { positional, named } = evaluateArguments(statement.call.args, scope, run)
+      write(toText(callValue(callee, { positional, named: new Map([...named, ['caller', caller]]) })), frame)
+      return 'end'
+    }
+    case 'with': {
+      const inner = { ...frame, scope: new Scope(scope) }
+      for (const { target, value } of statement.bindings) assign(target, evaluate(value, scope, run), inner)
+      return executeAll(statement.body, inner)
+    }
+    case 'scope':
+      return executeAll(statement.body, { ...frame, scope: new Scope(statement.isolated ? frame.top : scope) })
+    case 'break':
+    case 'continue':
+      return statement.type
+    case 'other-template':
+      throw failure(`the tag '${statement.tag}' needs other templates; a chat template is one file`)
+  }
+}
+
+function write(text: string, { output, run }: Frame): void {
+  run.budget.spendText(text.length)
+  if (text !== '') output.push(text)
+}
+
+/** The text that a body writes, gone through the filters of its tag. */
+function capture(body: readonly Statement[], filter: Expression, frame: Frame): { ending: Ending; text: Value } {
+  const scope = new Scope(frame.scope)
+  const output: string[] = []
+  const ending = executeAll(body, { ...frame, scope, output })
+  scope.set(blockText, output.join(''))
+  return { ending, text: evaluate(filter, scope, frame.run) }
+}
+
+function assign(target: Target, value: Value, frame: Frame): void {
+  switch (target.type) {
+    case 'name':
+      frame.scope.set(target.name, value)
+      return
+    case 'attribute': {
+      const object = frame.scope.find(target.object)
+      if (object === undefined || !isA(object, 'native') || object.assign === undefined) {
+        throw failure('cannot assign attribute on non-namespace object')
+      }
+      object.assign(target.name, value)
+      return
+    }
+    case 'tuple': {
+      const values = Array.from(iterate(value))
+      if (values.length !== target.targets.length) {
+        const fault = values.length < target.targets.length ? 'not enough' : 'too many'
+        throw failure(`${fault} values to unpack (expected ${target.targets.length}, got ${values.length})`)
+      }
+      for (const [index, each] of target.targets.entries()) assign(each, values[index] ?? null, frame)
+    }
+  }
+}
+
+function executeFor(statement: ForStatement, frame: Frame): Ending {
+  const source = plain(evaluate(statement.iterable, frame.scope, frame.run))
+  const { ending } = runLoop(statement, source, { frame, level: 0 })
+  return ending
+}
+
+type LoopPlace = { readonly frame: Frame; readonly level: number }
+
+function runLoop(statement: ForStatement, source: Value, { frame, level }: LoopPlace): { readonly ending: Ending } {
+  const { target, filter, recursive, body, otherwise } = statement
+  const { scope, run } = frame
+  const recurse = (items: Value): Value => {
+    const output: string[] = []
+    run.budget.nest(() => runLoop(statement, items, { frame: { ...frame, output }, level: level + 1 }))
+    return output.join('')
+  }
+  const items = iterate(source)[Symbol.iterator]()
+  const loop = new Loop({
+    source: filter === undefined ? source : undefined,
+    items: filter === undefined ? items : keepOnly(items, { target, filter, frame }),
+    depth: level,
+    recurse: recursive ? recurse : undefined,
+  })
+  let count = 0
+  for (let item = loop.next(); item !== undefined; item = loop.next()) {
+    run.budget.spend(1)
+    count += 1
+    const inner = { ...frame, scope: new Scope(scope) }
+    inner.scope.set('loop', loop.value)
+    assign(target, item, inner)
+    if (executeAll(body, inner) === 'break') break
+  }
+  // `break` and `continue` in the `else` part belong to the loop around this one.
+  return { ending: count > 0 ? 'end' : executeAll(otherwise, { ...frame, scope: new Scope(scope) }) }
+}
+
+type KeepOptions = { readonly target: Target; readonly filter: Expression; readonly frame: Frame }
+
+function* keepOnly(items: Iterator<Value>, { target, filter, frame }: KeepOptions): Generator<Value, undefined> {
+  for (let next = items.next(); next.done !== true; next = items.next()) {
+    const inner = { ...frame, scope: new Scope(frame.scope) }
+    assign(target, next.value, inner)
+    if (isTrue(evaluate(filter, inner.scope, frame.run))) yield next.value
+  }
+  return undefined
+}
+
+function makeMacro(macro: MacroSyntax, frame: Frame): Value {
+  return macroValue(macro.name, (call) => {
+    const output: string[] = []
+    const inner = { ...frame, scope: new Scope(frame.scope), output }
+    frame.run.budget.nest(() => {
+      bindParameters(macro, call, inner)
+      executeAll(macro.body, inner)
+    })
+    return output.join('')
+  })
+}
+
+/** Puts what a macro was called with under the names of its parameters. A fallback may use the parameters before it. */
+function bindParameters({ name, parameters, mentions }: MacroSyntax, { positional, named }: Call, { scope, run }: Frame): void {
+  const rest = new Map(named)
+  for (const [index, parameter] of parameters.entries()) {
+    const byName = index < positional.length ? undefined : rest.get(parameter.name)
+    if (byName !== undefined) rest.delete(parameter.name)
+    const fallback = () =>
+      parameter.fallback === undefined
+        ? undefinedValue(`parameter '${parameter.name}' was not provided`)
+        : evaluate(parameter.fallback, scope, run)
+    scope.set(
+      parameter.name,
+      orElse(positional[index], () => orElse(byName, fallback)),
+    )
+  }
+  const own = parameters.some((parameter) => parameter.name === 'caller')
+  if (mentions.has('caller') && !own) {
+    scope.set(
+      'caller',
+      orElse(rest.get('caller'), () => undefinedValue('No caller defined')),
+    )
+    rest.delete('caller')
+  }
+  if (mentions.has('kwargs')) scope.set('kwargs', dict(rest))
+  else {
+    const [unknown] = rest.keys()
+    if (unknown !== undefined) throw failure(`macro '${name}' takes no keyword argument '${unknown}'`)
+  }
+  const extra = positional.slice(parameters.length)
+  if (mentions.has('varargs')) scope.set('varargs', { type: 'tuple', items: extra })
+  else if (extra.length > 0) throw failure(`macro '${name}' takes not more than ${parameters.length} argument(s)`)
+}

@@ -1,0 +1,119 @@
+import { formatNumber } from './format-percent.ts'
+import { asNumber } from './operators.ts'
+import { toRepr, toText } from './print.ts'
+import { countCharacters, cutText } from './text.ts'
+import { failure, float, type NamedArguments, type Value } from './value.ts'
+
+type Lookups = {
+  readonly positional: readonly Value[]
+  readonly named: NamedArguments
+  readonly attribute: (value: Value, name: string) => Value
+  readonly item: (value: Value, key: Value) => Value
+}
+
+/** Python's `'{} and {name:>8}'.format(…)`. Throws for fields that are not there and formats that do not exist. */
+export function formatBraces(format: string, lookups: Lookups): string {
+  let result = ''
+  let nextIndex = 0
+  for (let at = 0; at < format.length; ) {
+    const character = format.charAt(at)
+    if (character !== '{' && character !== '}') {
+      result += character
+      at += 1
+    } else if (format.charAt(at + 1) === character) {
+      result += character
+      at += 2
+    } else if (character === '}') {
+      throw failure("Single '}' encountered in format string")
+    } else {
+      const end = fieldEnd(format, at + 1)
+      const { name, conversion, spec } = splitField(format.slice(at + 1, end))
+      const field = /^[^.[]*/.exec(name)?.[0] ?? ''
+      const first = field === '' ? String(nextIndex++) : field
+      const value = follow(resolve(first, lookups), name.slice(field.length), lookups)
+      // A format may itself hold fields, such as a width.
+      const inner = spec.includes('{') ? formatBraces(spec, lookups) : spec
+      result += formatValue(conversion === 'r' ? toRepr(value) : conversion === 's' ? toText(value) : value, inner)
+      at = end + 1
+    }
+  }
+  return result
+}
+
+function fieldEnd(format: string, from: number): number {
+  let depth = 1
+  for (let at = from; at < format.length; at += 1) {
+    if (format[at] === '{') depth += 1
+    if (format[at] === '}') depth -= 1
+    if (depth === 0) return at
+  }
+  throw failure("expected '}' before end of string")
+}
+
+function splitField(field: string): { name: string; conversion: string | undefined; spec: string } {
+  const colon = field.indexOf(':')
+  const head = colon === -1 ? field : field.slice(0, colon)
+  const [name = '', conversion] = head.split('!')
+  return { name, conversion, spec: colon === -1 ? '' : field.slice(colon + 1) }
+}
+
+function resolve(field: string, { positional, named }: Lookups): Value {
+  const value = /^\d+$/.test(field) ? positional[Number(field)] : named.get(field)
+  if (value !== undefined) return value
+  throw failure(/^\d+$/.test(field) ? 'Replacement index out of range for positional args tuple' : `KeyError: '${field}'`)
+}
+
+function follow(start: Value, path: string, { attribute, item }: Lookups): Value {
+  let value = start
+  for (const [, name, key] of path.matchAll(/\.([^.[]+)|\[([^\]]*)\]/g)) {
+    if (name !== undefined) value = attribute(value, name)
+    else if (key !== undefined) value = item(value, /^\d+$/.test(key) ? Number(key) : key)
+  }
+  return value
+}
+
+const specPattern = /^(?:([\s\S])?([<>=^]))?([-+ ])?(#)?(0)?(\d+)?([,_])?(?:\.(\d+))?([a-zA-Z%])?$/u
+
+function formatValue(value: Value, spec: string): string {
+  if (spec === '') return toText(value)
+  const match = specPattern.exec(spec)
+  if (match === null) throw failure(`Invalid format specifier '${spec}'`)
+  const [, filling, alignment, sign, alternate, zero, width, grouping, digits, kind] = match
+  const number = typeof value === 'string' || kind === 's' ? undefined : asNumber(value)
+  const precision = digits === undefined ? undefined : Number(digits)
+  const fill = filling ?? (zero === undefined ? ' ' : '0')
+  const size = width === undefined ? 0 : Number(width)
+  if (number === undefined) {
+    const text = toText(value)
+    return align(precision === undefined ? text : cutText(text, 0, precision), { fill, size, alignment: alignment ?? '<' })
+  }
+  const prefix = number.number < 0 ? '-' : sign === '+' || sign === ' ' ? sign : ''
+  const plain = plainNumber(Math.abs(number.number), number.isFloat, { kind, precision, alternate: alternate !== undefined })
+  const text = grouping === undefined ? plain : plain.replace(/^\d+/, (whole) => group(whole, grouping))
+  const padding = alignment ?? (zero === undefined ? '>' : '=')
+  if (padding !== '=') return align(prefix + text, { fill, size, alignment: padding })
+  return prefix + align(text, { fill, size: size - prefix.length, alignment: '>' })
+}
+
+type NumberStyle = { readonly kind: string | undefined; readonly precision: number | undefined; readonly alternate: boolean }
+
+function plainNumber(number: number, isFloat: boolean, { kind, precision, alternate }: NumberStyle): string {
+  if (kind === '%') return `${formatNumber(number * 100, 'f', { digits: precision })}%`
+  if (kind === undefined && precision === undefined) return toText(isFloat ? float(number) : number)
+  const text = formatNumber(number, kind === 'n' ? 'd' : (kind ?? 'g'), { digits: precision, alternate })
+  if (text === undefined) throw failure(`Unknown format code '${kind}'`)
+  return text
+}
+
+function group(digits: string, separator: string): string {
+  return digits.replace(/\B(?=(?:\d{3})+$)/g, separator)
+}
+
+function align(text: string, { fill, size, alignment }: { fill: string; size: number; alignment: string }): string {
+  const missing = size - countCharacters(text)
+  if (missing <= 0) return text
+  if (alignment === '<') return text + fill.repeat(missing)
+  if (alignment === '>') return fill.repeat(missing) + text
+  const left = Math.floor(missing / 2)
+  return fill.repeat(left) + text + fill.repeat(missing - left)
+}

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest'
+import { compileJinja, type JinjaOptions } from './jinja-template.ts'
+
+const now = () => new Date(2025, 6, 6, 15, 4, 5)
+const render = (source: string, variables: Record<string, unknown> = {}, options: JinjaOptions = {}) =>
+  compileJinja(source, { now, ...options }).render(variables)
+
+type Row = readonly [source: string, expected: string, variables?: Record<string, unknown>]
+const rows = (table: readonly Row[]) => table.map(([source, expected, variables]) => ({ source, expected, variables }))
+
+/** What Python printed for each of these (jinja2 3.1.6 in the environment of `transformers`). */
+const printed: readonly Row[] = [
+  // White space
+  ['{% if true %}\nx\n{% endif %}\ny', 'x\ny'],
+  ['  {% if true %}\n  x\n  {% endif %}\ny', '  x\ny'],
+  ['  {%+ if true %}x{% endif +%}\ny', '  x\ny'],
+  ['a  {%- if true -%}  b  {%- endif -%}  c', 'abc'],
+  [' {{- 1 -}} \n2', '12'],
+  ['{# gone #}\nx{#- gone -#} y', 'xy'],
+  ['a {%- raw -%} {{ x }} {%- endraw -%} b', 'a{{ x }}b'],
+  ['one\r\n{% if true %}\r\ntwo\r\n{% endif %}\r\n', 'one\ntwo\n'],
+  ['x\n\n', 'x\n'],
+  // Values as they print
+  [
+    '{{ none }} {{ true }} {{ 1.0 }} {{ 1e16 }} {{ 0.00001 }} {{ 4 / 2 }} {{ 7 // -2 }} {{ -7 % 3 }}',
+    'None True 1.0 1e+16 1e-05 2.0 -4 2',
+  ],
+  ["{{ ['a', \"it's\", none, 1.5, {'k': (1,)}] }}", "['a', \"it's\", None, 1.5, {'k': (1,)}]"],
+  ["{{ 'a\\n\\x41' }}{{ ['\\n', '\\u00e9'] }}", "a\nA['\\n', 'é']"],
+  ['{{ 1, 2 }}{{ () }}{{ range(3) }}{{ {1: 2}.items() }}', '(1, 2)()range(0, 3)dict_items([(1, 2)])'],
+  // Undefined
+  ['[{{ nothing }}]{{ nothing is defined }}{{ nothing | length }}{% for x in nothing %}x{% endfor %}', '[]False0'],
+  ["{{ x.nope is defined }}{{ x.nope | default('d') }}{{ none.a }}{{ ('a' if false) is defined }}", 'FalsedFalse', { x: {} }],
+  ["{{ x['items'] }}{{ y['items'] is defined }}", '1True', { x: { items: 1 }, y: {} }],
+  // Operators
+  ['{{ 1 < 2 < 3 }}{{ 1 == 1.0 }}{{ true == 1 }}{{ [1] == (1,) }}{{ 2 ** 3 ** 2 }}', 'TrueTrueTrueFalse64'],
+  ["{{ 'b' in 'abc' }}{{ 1 not in [1.0] }}{{ 'k' in {'k': 0} }}{{ not 1 == 2 }}", 'TrueFalseTrueTrue'],
+  ["{{ 1 ~ none ~ 'x' }}{{ 'ab' * 2 }}{{ [1] + [2] }}{{ none or 0 or 'z' }}", '1Nonexabab[1, 2]z'],
+  ["{{ 'abcd'[1:3] }}{{ 'abc'[::-1] }}{{ [1, 2, 3][-1] }}{{ '🌍a'[1] }}{{ '🌍a' | length }}", 'bccba3a2'],
+  [
+    "{{ '%s is %d, %05.1f%%' % ('x', 7, 2.25) }}{{ '{:>4}|{0!r}'.format(1) if false else '{0:>4}|{1!r}'.format(1, 'q') }}",
+    "x is 7, 002.2%   1|'q'",
+  ],
+  // Scopes
+  ['{% set x = 0 %}{% for i in [1, 2] %}{{ x }}{% set x = i %}{{ x }}{% endfor %}{{ x }}', '01020'],
+  ['{% set ns = namespace(n=0) %}{% for i in [1, 2] %}{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}', '3'],
+  ['{% set x = 1 %}{% macro m() %}{{ x }}{% endmacro %}{% set x = 2 %}{{ m() }}', '2'],
+  ['{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a }}', '3'],
+  ['{% set x %}a{{ 1 }}{% endset %}{% set y | upper %}b{% endset %}{{ x }}{{ y }}{% filter upper %}c{% endfilter %}', 'a1BC'],
+  ['{% generation %}{% set q = 1 %}{{ q }}{% endgeneration %}[{{ q }}]', '1[]'],
+  // Loops
+  [
+    '{% for x in [1, 2, 3] %}{% if x == 2 %}{% continue %}{% endif %}{{ loop.index }}{{ loop.last }}{% else %}none{% endfor %}',
+    '1False3True',
+  ],
+  [
+    '{% for x in range(9) %}{% if x > 1 %}{% break %}{% endif %}{{ x }}{% endfor %}{% for x in [] %}{% else %}none{% endfor %}',
+    '01none',
+  ],
+  [
+    '{% for x in [1, 2, 3] if x != 2 %}{{ loop.index }}/{{ loop.length }}{{ loop.previtem }}>{{ loop.nextitem }};{% endfor %}',
+    '1/2>3;2/21>;',
+  ],
+  ['{% for x in [[1, [2]], [3]] recursive %}{{ loop(x) if x is iterable else x ~ loop.depth }}{% endfor %}', '122332'],
+  ["{% for k, v in {'a': 1}.items() %}{{ k }}{{ v }}{% endfor %}{{ loop is defined }}", 'a1False'],
+  [
+    '{% set ns = namespace(found=false) %}{% for x in [1, 2, 3] if not ns.found %}{{ x }}{% set ns.found = x == 2 %}{% endfor %}',
+    '12',
+  ],
+  // Macros
+  ['{% macro f(a, b=a, c=3) %}{{ a }}{{ b }}{{ c }};{% endmacro %}{{ f(1) }}{{ f(1, c=2) }}{{ f() }}', '113;112;3;'],
+  ['{% macro f() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f(1, x=2) }}', "(1,){'x': 2}"],
+  ['{% macro f(a) %}<{{ caller(a) }}>{% endmacro %}{% call(x) f(5) %}{{ x }}!{% endcall %}', '<5!>'],
+  ['{% macro f(n) %}{{ n }}{{ f(n - 1) if n }}{% endmacro %}{{ f(3) }}', '3210'],
+  // Filters and tests
+  ["{{ {'b': 'é<', 'a': [1, none, 1.5, true]} | tojson }}", '{"b": "é<", "a": [1, null, 1.5, true]}'],
+  ["{{ {'b': [], 'a': {'c': 1}} | tojson(indent=2, sort_keys=true) }}", '{\n  "a": {\n    "c": 1\n  },\n  "b": []\n}'],
+  ["{{ x | tojson(ensure_ascii=true, separators=(',', ':')) }}", '{"k":"\\u00e9","l":[1,2]}', { x: { k: 'é', l: [1, 2] } }],
+  [
+    "{{ xs | map(attribute='a.b') | join(',') }}{{ xs | selectattr('n', '>', 1) | map(attribute='n') | list }}",
+    '1,2[2]',
+    {
+      xs: [
+        { a: { b: 1 }, n: 1 },
+        { a: { b: 2 }, n: 2 },
+      ],
+    },
+  ],
+  [
+    "{{ ['b', 'A'] | sort }}{{ [3, 1] | max }}{{ {'b': 1, 'A': 2} | dictsort }}{{ [1, 2] | sum }}",
+    "['A', 'b']3[('A', 2), ('b', 1)]3",
+  ],
+  [
+    "{{ ' x\\n' | trim }}{{ 'a\\nb' | indent(2) }}{{ 'x y' | title }}{{ none | string }}{{ '7.9' | int }}{{ 2.5 | round }}",
+    'xa\n  bX YNone72.0',
+  ],
+  [
+    "{% set g = [1, 2] | map('string') %}{{ g | list }}{{ g | list }}{{ [1, 2, 3] | batch(2) | list }}",
+    "['1', '2'][][[1, 2], [3]]",
+  ],
+  [
+    "{{ [1] is sequence }}{{ {} is mapping }}{{ 1.0 is float }}{{ true is integer }}{{ 3 is divisibleby 3 }}{{ 'a' is in ['a'] }}",
+    'TrueTrueTrueFalseTrueTrue',
+  ],
+  ["{{ '<' | safe + '<' }}{{ '<b>' | e }}", '<&lt;&lt;b&gt;'],
+  // Methods
+  [
+    "{{ 'a,b,c'.split(',', 1) }}{{ ' a  b '.split() }}{{ 'xxa'.lstrip('x') }}{{ 'abc'.startswith(('z', 'a')) }}",
+    "['a', 'b,c']['a', 'b']aTrue",
+  ],
+  ["{{ x.get('q') }}{{ x.get('q', 1) }}{{ x.keys() | list }}{{ x.k.upper() }}", "None1['k']V", { x: { k: 'v' } }],
+  // Globals
+  ["{{ strftime_now('%d %b %Y %H:%M %-d %B %A %j') }}", '06 Jul 2025 15:04 6 July Sunday 187'],
+  ["{{ range(1, 10, 4) | list }}{{ dict(a=1) }}{% set j = joiner('-') %}{{ j() }}{{ j() }}", "[1, 5, 9]{'a': 1}-"],
+  ['{% if false %}{{ x | nothing_like_it }}{% endif %}ok', 'ok'],
+]
+
+/** What Python refuses, and with which words. */
+const refused: readonly Row[] = [
+  ["{{ raise_exception('roles must alternate') }}", 'roles must alternate'],
+  ["{{ 'a' + x }}", 'can only concatenate str (not "list") to str', { x: [] }],
+  ["{{ 'a' + none }}", 'can only concatenate str (not "NoneType") to str'],
+  ['{{ nothing.at.all }}', "'nothing' is undefined"],
+  ["{{ x.a['b'] }}", "'dict object' has no attribute 'a'", { x: {} }],
+  ['{{ x[0].role }}', 'list object has no element 0', { x: [] }],
+  ["{{ 'text'.items() }}", "'str object' has no attribute 'items'"],
+  ['{% for t in none %}{% endfor %}', "'NoneType' object is not iterable"],
+  ["{{ [1] | map('string') | tojson }}", 'Object of type generator is not JSON serializable'],
+  ['{{ [1] | length > none }}', "'>' not supported between instances of 'int' and 'NoneType'"],
+  ['{{ x | from_json }}', "No filter named 'from_json'."],
+  ['{% if true %}{{ x | from_json }}{% endif %}', "No filter named 'from_json' found."],
+  ['{% for a, b in [(1, 2, 3)] %}{% endfor %}', 'too many values to unpack (expected 2, got 3)'],
+  ['{{ [].append(1) }}', "access to attribute 'append' of 'list' object is unsafe."],
+  ['{{ range(100001) }}', 'Range too big'],
+  ['{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}', 'takes not more than 1 argument(s)'],
+  ["{% include 'other' %}", 'a chat template is one file'],
+  ['{% do 1 %}', "unknown tag 'do'"],
+  ['{% if true %}', 'was expected'],
+  ['a\nb {{ ? }}', 'line 2'],
+]
+
+describe('a Jinja template', () => {
+  test.each(rows(printed))('prints what Python prints: $source', ({ source, expected, variables }) => {
+    expect(render(source, variables)).toBe(expected)
+  })
+
+  test.each(rows(refused))('refuses what Python refuses: $source', ({ source, expected, variables }) => {
+    const failed = { code: 'template-failed', message: expect.stringContaining(expected) }
+    expect(() => render(source, variables)).toThrow(expect.objectContaining(failed))
+  })
+
+  test('may change its lists and print generators as JSON under the rules of llama.cpp', () => {
+    const source = "{% set xs = [1] %}{% set _ = xs.append(2) %}{{ xs }}{{ xs | map('string') | tojson }}"
+    expect(render(source, {}, { rules: 'llama.cpp' })).toBe('[1, 2]["1", "2"]')
+  })
+
+  test.each([
+    '{{ x.constructor }}{{ x.__proto__ }}{{ x.toString }}{{ x.hasOwnProperty }}',
+    "{{ x['constructor'] }}{{ x['__proto__'] }}{{ ''['constructor'] }}{{ [].length }}{{ 'a'.length }}",
+    '{{ constructor }}{{ __proto__ }}{{ toString }}{{ globalThis }}{{ process }}',
+  ])('reaches no property of JavaScript: %s', (source) => {
+    expect(render(source, { x: {} })).toBe('')
+  })
+
+  test('keeps a key of the caller called __proto__ as a key', () => {
+    expect(render('{{ x | tojson }}', { x: JSON.parse('{"__proto__": {"a": 1}}') })).toBe('{"__proto__": {"a": 1}}')
+  })
+
+  test.each([
+    ['loops inside loops', '{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}'],
+    ['a text that doubles', "{% set ns = namespace(t='x') %}{% for i in range(99) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}"],
+    ['a list that doubles', '{% set ns = namespace(t=[1]) %}{% for i in range(99) %}{% set ns.t = ns.t + ns.t %}{% endfor %}'],
+    ['a huge multiplication', "{{ 'x' * 999999999999 }}"],
+    ['a macro without end', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'],
+    ['brackets nested too deep', `{{ ${'['.repeat(50_000)}${']'.repeat(50_000)} }}`],
+    ['replacement that multiplies', "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}"],
+  ])('ends with a failure: %s', (_, source) => {
+    expect(() => compileJinja(source).render({}, 200_000)).toThrow(expect.objectContaining({ code: 'template-failed' }))
+  })
+
+  test('says which names it reads', () => {
+    const { names } = compileJinja('{% if enable_thinking %}{{ messages[0].thinking }}{% endif %}')
+    expect([...names].sort()).toEqual(['enable_thinking', 'messages'])
+  })
+})

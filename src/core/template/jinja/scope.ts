@@ -1,0 +1,25 @@
+import type { Value } from './value.ts'
+
+/** Names and their values, on top of those of the scope around it. Assignments stay in the innermost one. */
+export class Scope {
+  readonly #names = new Map<string, Value>()
+  readonly #outer: Scope | undefined
+
+  constructor(outer?: Scope) {
+    this.#outer = outer
+  }
+
+  find(name: string): Value | undefined {
+    let scope: Scope | undefined = this
+    while (scope !== undefined) {
+      const value = scope.#names.get(name)
+      if (value !== undefined) return value
+      scope = scope.#outer
+    }
+    return undefined
+  }
+
+  set(name: string, value: Value): void {
+    this.#names.set(name, value)
+  }
+}

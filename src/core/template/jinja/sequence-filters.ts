@@ -1,0 +1,222 @@
+import { bindArguments, type Call } from './arguments.ts'
+import { getItem } from './attributes.ts'
+import type { Environment, Filter } from './environment.ts'
+import { areEqual, asInteger, calculate, isTrue, iterate, lengthOf, orderOf } from './operators.ts'
+import { toText } from './print.ts'
+import { reverseText } from './string-methods.ts'
+import { compareTexts } from './text.ts'
+import { failure, generator, hashKey, isA, orElse, tuple, typeName, undefinedValue, type Value } from './value.ts'
+
+/** The filters of jinja2 that work on several values. Those that are generators in Python are generators here. */
+export const sequenceFilters = {
+  batch: (input, call) => {
+    const [size = 1, fill = null] = bindArguments(call, { name: 'batch', parameters: ['linecount', 'fill_with'], required: 1 })
+    return generator(batches(Array.from(iterate(input)), asInteger(size), fill))
+  },
+  dictsort: (input, call) => {
+    const parameters = ['case_sensitive', 'by', 'reverse'] as const
+    const [caseSensitive = false, by = 'key', reverse = false] = bindArguments(call, { name: 'dictsort', parameters })
+    if (by !== 'key' && by !== 'value') throw failure('You can only sort by either "key" or "value"')
+    if (isA(input, 'undefined')) throw failure(input.message)
+    if (!isA(input, 'dict')) throw failure(`'${typeName(input)}' object has no attribute 'items'`)
+    const entries = [...input.entries.values()]
+    const keyed = entries.map(({ key, value }) => ({ item: tuple(key, value), key: [by === 'key' ? key : value] }))
+    return sortKeyed(keyed, { caseSensitive: isTrue(caseSensitive), reverse: isTrue(reverse) })
+  },
+  first: (input) => {
+    const next = iterate(input)[Symbol.iterator]().next()
+    return next.done === true ? undefinedValue('No first item, sequence was empty.') : next.value
+  },
+  groupby: (input, call, environment) => {
+    const parameters = ['attribute', 'default', 'case_sensitive'] as const
+    const [attribute = '', otherwise, caseSensitive = false] = bindArguments(call, { name: 'groupby', parameters, required: 1 })
+    const get = (item: Value) => attributeOf(item, attribute, { environment, otherwise })
+    const options = { caseSensitive: isTrue(caseSensitive), reverse: false }
+    const sorted = sortKeyed(
+      Array.from(iterate(input), (item) => ({ item, key: [get(item)] })),
+      options,
+    )
+    const groups: { key: Value; items: Value[] }[] = []
+    for (const item of sorted) {
+      const last = groups.at(-1)
+      const key = get(item)
+      if (last !== undefined && areEqual(fold(last.key, options.caseSensitive), fold(key, options.caseSensitive)))
+        last.items.push(item)
+      else groups.push({ key, items: [item] })
+    }
+    return groups.map(({ key, items }) => ({ type: 'tuple', items: [key, items], names: ['grouper', 'list'] }))
+  },
+  join: (input, call, environment) => {
+    const [by = '', attribute = null] = bindArguments(call, { name: 'join', parameters: ['d', 'attribute'] })
+    const get = (item: Value) => (attribute === null ? item : attributeOf(item, attribute, { environment }))
+    return Array.from(iterate(input), (item) => toText(get(item))).join(toText(by))
+  },
+  last: (input) => orElse(reversed(input)[0], () => undefinedValue('No last item, sequence was empty.')),
+  list: (input) => Array.from(iterate(input)),
+  map: (input, call, environment) => {
+    if (!isTrue(input)) return generator([])
+    const convert = prepareMap(call, environment)
+    return generator(mapped(iterate(input), convert))
+  },
+  max: (input, call, environment) => extreme(input, call, { environment, name: 'max' }),
+  min: (input, call, environment) => extreme(input, call, { environment, name: 'min' }),
+  reject: (input, call, environment) => choose(input, call, { environment, wanted: false, byAttribute: false }),
+  rejectattr: (input, call, environment) => choose(input, call, { environment, wanted: false, byAttribute: true }),
+  reverse: (input) => {
+    if (typeof input === 'string') return reverseText(input)
+    if (lengthOf(input) === undefined) return Array.from(iterate(input)).reverse()
+    return generator(reversed(input), 'list_reverseiterator')
+  },
+  select: (input, call, environment) => choose(input, call, { environment, wanted: true, byAttribute: false }),
+  selectattr: (input, call, environment) => choose(input, call, { environment, wanted: true, byAttribute: true }),
+  slice: (input, call) => {
+    const [count = 1, fill = null] = bindArguments(call, { name: 'slice', parameters: ['slices', 'fill_with'], required: 1 })
+    return generator(slices(Array.from(iterate(input)), asInteger(count), fill))
+  },
+  sort: (input, call, environment) => {
+    const parameters = ['reverse', 'case_sensitive', 'attribute'] as const
+    const [reverse = false, caseSensitive = false, attribute = null] = bindArguments(call, { name: 'sort', parameters })
+    const paths: Value[] = typeof attribute === 'string' ? attribute.split(',') : [attribute]
+    const keyed = Array.from(iterate(input), (item) => ({
+      item,
+      key: paths.map((path) => (path === null ? item : attributeOf(item, path, { environment }))),
+    }))
+    return sortKeyed(keyed, { caseSensitive: isTrue(caseSensitive), reverse: isTrue(reverse) })
+  },
+  sum: (input, call, environment) => {
+    const [attribute = null, start = 0] = bindArguments(call, { name: 'sum', parameters: ['attribute', 'start'] })
+    let total = start
+    for (const item of iterate(input)) {
+      total = calculate('+', total, attribute === null ? item : attributeOf(item, attribute, { environment }))
+    }
+    return total
+  },
+  unique: (input, call, environment) => {
+    const [caseSensitive = false, attribute = null] = bindArguments(call, {
+      name: 'unique',
+      parameters: ['case_sensitive', 'attribute'],
+    })
+    const get = (item: Value) => (attribute === null ? item : attributeOf(item, attribute, { environment }))
+    return generator(distinct(iterate(input), (item) => hashKey(fold(get(item), isTrue(caseSensitive)))))
+  },
+} satisfies Record<string, Filter>
+
+type AttributeOptions = { readonly environment: Environment; readonly otherwise?: Value | undefined }
+
+/** `a.b.0` of an item, as the `attribute` arguments of filters are written. */
+function attributeOf(item: Value, path: Value, { environment, otherwise }: AttributeOptions): Value {
+  const parts = typeof path === 'string' ? path.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part)) : [path]
+  let value = item
+  for (const part of parts) {
+    value = getItem(value, part, environment.rules)
+    if (otherwise !== undefined && isA(value, 'undefined')) value = otherwise
+  }
+  return value
+}
+
+function fold(value: Value, caseSensitive: boolean): Value {
+  return typeof value === 'string' && !caseSensitive ? value.toLowerCase() : value
+}
+
+type Keyed = { readonly item: Value; readonly key: readonly Value[] }
+type SortOptions = { readonly caseSensitive: boolean; readonly reverse: boolean }
+
+/** A stable sort; reversed, equal items still keep their order. */
+function sortKeyed(items: readonly Keyed[], { caseSensitive, reverse }: SortOptions): Value[] {
+  const folded = items.map(({ item, key }) => ({ item, key: key.map((part) => fold(part, caseSensitive)) }))
+  const order = (a: Keyed, b: Keyed): number => {
+    for (const [index, part] of a.key.entries()) {
+      const other = b.key[index] ?? null
+      if (typeof part === 'string' && typeof other === 'string' ? compareTexts(part, other) !== 0 : !areEqual(part, other)) {
+        return orderOf(part, other)
+      }
+    }
+    return 0
+  }
+  return folded.sort((a, b) => (reverse ? order(b, a) : order(a, b))).map(({ item }) => item)
+}
+
+function reversed(input: Value): Value[] {
+  if (lengthOf(input) === undefined) throw failure(`'${typeName(input)}' object is not reversible`)
+  return Array.from(iterate(input)).reverse()
+}
+
+type ExtremeOptions = { readonly environment: Environment; readonly name: 'min' | 'max' }
+
+function extreme(input: Value, call: Call, { environment, name }: ExtremeOptions): Value {
+  const [caseSensitive = false, attribute = null] = bindArguments(call, { name, parameters: ['case_sensitive', 'attribute'] })
+  const keyOf = (item: Value) =>
+    fold(attribute === null ? item : attributeOf(item, attribute, { environment }), isTrue(caseSensitive))
+  const [first, ...rest] = Array.from(iterate(input), (item) => ({ item, key: keyOf(item) }))
+  if (first === undefined) return undefinedValue('No aggregated item, sequence was empty.')
+  const better = (a: Value, b: Value) => (name === 'min' ? orderOf(a, b) < 0 : orderOf(a, b) > 0)
+  return rest.reduce((best, next) => (better(next.key, best.key) ? next : best), first).item
+}
+
+function prepareMap(call: Call, environment: Environment): (item: Value) => Value {
+  const { positional, named } = call
+  if (positional.length === 0 && named.has('attribute')) {
+    const parameters = ['attribute', 'default'] as const
+    const [attribute = '', otherwise] = bindArguments(call, { name: 'map', parameters })
+    return (item) => attributeOf(item, attribute, { environment, otherwise })
+  }
+  const [name, ...args] = positional
+  if (name === undefined) throw failure('map requires a filter argument')
+  const filter = environment.filter(toText(name))
+  return (item) => filter(item, { positional: args, named }, environment)
+}
+
+function* mapped(items: Iterable<Value>, convert: (item: Value) => Value): Generator<Value> {
+  for (const item of items) yield convert(item)
+}
+
+type ChooseOptions = { readonly environment: Environment; readonly wanted: boolean; readonly byAttribute: boolean }
+
+function choose(input: Value, { positional, named }: Call, { environment, wanted, byAttribute }: ChooseOptions): Value {
+  if (!isTrue(input)) return generator([])
+  const [attribute] = positional
+  if (byAttribute && attribute === undefined) throw failure('Missing parameter for attribute name')
+  const [name, ...args] = byAttribute ? positional.slice(1) : positional
+  const test = name === undefined ? isTrue : prepareTest(toText(name), { positional: args, named }, environment)
+  const get = (item: Value) => (byAttribute && attribute !== undefined ? attributeOf(item, attribute, { environment }) : item)
+  return generator(chosen(iterate(input), (item) => test(get(item)) === wanted))
+}
+
+function prepareTest(name: string, call: Call, environment: Environment): (item: Value) => boolean {
+  const test = environment.test(name)
+  return (item) => test(item, call, environment)
+}
+
+function* chosen(items: Iterable<Value>, keeps: (item: Value) => boolean): Generator<Value> {
+  for (const item of items) if (keeps(item)) yield item
+}
+
+function* distinct(items: Iterable<Value>, keyOf: (item: Value) => unknown): Generator<Value> {
+  const seen = new Set<unknown>()
+  for (const item of items) {
+    const key = keyOf(item)
+    if (!seen.has(key)) yield item
+    seen.add(key)
+  }
+}
+
+function* batches(items: readonly Value[], size: number, fill: Value): Generator<Value> {
+  for (let from = 0; from < items.length; from += Math.max(1, size)) {
+    const batch = items.slice(from, from + Math.max(1, size))
+    while (fill !== null && batch.length < size) batch.push(fill)
+    yield batch
+  }
+}
+
+function* slices(items: readonly Value[], count: number, fill: Value): Generator<Value> {
+  const each = Math.floor(items.length / count)
+  const larger = items.length % count
+  let from = 0
+  for (let index = 0; index < count; index += 1) {
+    const to = from + each + (index < larger ? 1 : 0)
+    const slice = items.slice(from, to)
+    if (fill !== null && index >= larger) slice.push(fill)
+    yield slice
+    from = to
+  }
+}

@@ -1,0 +1,253 @@
+import { bindArguments, type Call } from './arguments.ts'
+import { asInteger, asNumber, checkLength, isTrue, iterate } from './operators.ts'
+import { characters, countCharacters, cutText, isSpace, splitLines, trimText } from './text.ts'
+import { failure, isA, tuple, typeName, type Value } from './value.ts'
+
+type Method = (text: string, call: Call) => Value
+
+/** The methods of Python's `str` that templates may call; `format` is with the attributes. */
+export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
+  Object.entries({
+    capitalize,
+    casefold: (text) => text.toLowerCase().replaceAll('ß', 'ss'),
+    center: (text, call) => justify('center', text, call),
+    count: (text, call) => countIn(text, call),
+    endswith: (text, call) => affix('endswith', text, call),
+    expandtabs: (text, call) => expandTabs(text, call),
+    find: (text, call) => search('find', text, call),
+    index: (text, call) => found(search('index', text, call)),
+    isalnum: (text) => every(text, /[\p{L}\p{N}]/u),
+    isalpha: (text) => every(text, /\p{L}/u),
+    isascii: (text) => !/[^\0-\x7f]/.test(text),
+    isdecimal: (text) => every(text, /\p{Nd}/u),
+    isdigit: (text) => every(text, /[\p{Nd}²³¹⁰-⁹₀-₉]/u),
+    isidentifier: (text) => /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*$/u.test(text),
+    islower: (text) => /\p{Ll}/u.test(text) && !/[\p{Lu}\p{Lt}]/u.test(text),
+    isnumeric: (text) => every(text, /\p{N}/u),
+    isprintable: (text) => !/[\p{C}\p{Z}]/u.test(text.replaceAll(' ', '')),
+    isspace: (text) => text !== '' && Array.from(text).every(isSpace),
+    istitle: (text) => /[\p{Lu}\p{Lt}]/u.test(text) && text === titleCase(text),
+    isupper: (text) => /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text),
+    join: (text, call) => joinMethod(text, call),
+    ljust: (text, call) => justify('ljust', text, call),
+    lower: (text) => text.toLowerCase(),
+    lstrip: (text, call) => stripMethod('lstrip', text, call),
+    partition: (text, call) => partition('partition', text, call),
+    removeprefix: (text, call) => removeAffix('removeprefix', text, call),
+    removesuffix: (text, call) => removeAffix('removesuffix', text, call),
+    replace: (text, call) => replaceMethod(text, call),
+    rfind: (text, call) => search('rfind', text, call),
+    rindex: (text, call) => found(search('rindex', text, call)),
+    rjust: (text, call) => justify('rjust', text, call),
+    rpartition: (text, call) => partition('rpartition', text, call),
+    rsplit: (text, call) => splitMethod('rsplit', text, call),
+    rstrip: (text, call) => stripMethod('rstrip', text, call),
+    split: (text, call) => splitMethod('split', text, call),
+    splitlines: (text, call) => {
+      const [keepEnds = false] = bindArguments(call, { name: 'splitlines', parameters: ['keepends'] })
+      return splitLines(text, isTrue(keepEnds))
+    },
+    startswith: (text, call) => affix('startswith', text, call),
+    strip: (text, call) => stripMethod('strip', text, call),
+    swapcase: (text) =>
+      text.replace(/\p{L}/gu, (letter) => (letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase())),
+    title: titleCase,
+    upper: (text) => text.toUpperCase(),
+    zfill: (text, call) => zeroFill(text, call),
+  } satisfies Record<string, Method>),
+)
+
+/** The first letter large, the rest small. */
+export function capitalize(text: string): string {
+  return cutText(text, 0, 1).toUpperCase() + cutText(text, 1).toLowerCase()
+}
+
+/** Python's `str.replace`; fewer than zero means all. Throws before the result gets too long. */
+export function replaceText(text: string, from: string, { to, count = -1 }: { to: string; count?: number }): string {
+  const parts = from === '' ? ['', ...characters(text), ''] : text.split(from)
+  const times = count < 0 ? parts.length - 1 : Math.min(count, parts.length - 1)
+  if (times === 0) return text
+  checkLength(text.length + times * (to.length - from.length))
+  return (
+    parts.slice(0, times + 1).join(to) +
+    parts
+      .slice(times + 1)
+      .map((part) => from + part)
+      .join('')
+  )
+}
+
+/** Python's `str.split`; without a separator it goes by white space, and drops empty parts. */
+export function splitText(text: string, separator: string | undefined, limit = -1): string[] {
+  if (separator === undefined) return splitSpace(text, limit)
+  if (separator === '') throw failure('empty separator')
+  const parts = text.split(separator)
+  if (limit < 0 || parts.length <= limit + 1) return parts
+  return [...parts.slice(0, limit), parts.slice(limit).join(separator)]
+}
+
+function splitSpace(text: string, limit: number): string[] {
+  const parts: string[] = []
+  let rest = trimText(text, { start: true })
+  while (rest !== '') {
+    if (limit >= 0 && parts.length === limit) return [...parts, rest]
+    let end = 0
+    while (end < rest.length && !isSpace(rest.charAt(end))) end += 1
+    parts.push(rest.slice(0, end))
+    rest = trimText(rest.slice(end), { start: true })
+  }
+  return parts
+}
+
+function splitFromEnd(text: string, separator: string | undefined, limit: number): string[] {
+  if (separator === undefined) {
+    const reversed = splitSpace(reverseText(text), limit)
+    return reversed.map(reverseText).reverse()
+  }
+  const parts = splitText(text, separator)
+  if (limit < 0 || parts.length <= limit + 1) return parts
+  const kept = parts.length - limit
+  return [parts.slice(0, kept).join(separator), ...parts.slice(kept)]
+}
+
+export function reverseText(text: string): string {
+  return Array.from(text).reverse().join('')
+}
+
+function splitMethod(name: 'split' | 'rsplit', text: string, call: Call): Value {
+  const [separator, limit] = bindArguments(call, { name, parameters: ['sep', 'maxsplit'] })
+  const by = separator === undefined || separator === null ? undefined : textOf(separator)
+  const count = limit === undefined ? -1 : asInteger(limit)
+  return name === 'split' ? splitText(text, by, count) : splitFromEnd(text, by, count)
+}
+
+function stripMethod(name: 'strip' | 'lstrip' | 'rstrip', text: string, call: Call): string {
+  const [set] = bindArguments(call, { name, parameters: ['chars'] })
+  const characterSet = set === undefined || set === null ? undefined : textOf(set)
+  return trimText(text, { start: name !== 'rstrip', end: name !== 'lstrip', characters: characterSet })
+}
+
+function replaceMethod(text: string, call: Call): string {
+  const [from = '', to = '', count = -1] = bindArguments(call, {
+    name: 'replace',
+    parameters: ['old', 'new', 'count'],
+    required: 2,
+  })
+  return replaceText(text, textOf(from), { to: textOf(to), count: asInteger(count) })
+}
+
+function joinMethod(text: string, call: Call): string {
+  const [values = null] = bindArguments(call, { name: 'join', parameters: ['iterable'], required: 1 })
+  return Array.from(iterate(values), (item, index) => {
+    if (typeof item === 'string') return item
+    throw failure(`sequence item ${index}: expected str instance, ${typeName(item)} found`)
+  }).join(text)
+}
+
+function affix(name: 'startswith' | 'endswith', text: string, call: Call): boolean {
+  const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['prefix', 'start', 'end'], required: 1 })
+  const part = start === undefined && end === undefined ? text : sliceFor(text, start, end).part
+  const options = isA(wanted, 'tuple') ? wanted.items : [wanted]
+  return options.map(textOf).some((option) => (name === 'startswith' ? part.startsWith(option) : part.endsWith(option)))
+}
+
+function removeAffix(name: 'removeprefix' | 'removesuffix', text: string, call: Call): string {
+  const [wanted = ''] = bindArguments(call, { name, parameters: ['prefix'], required: 1 })
+  const cut = textOf(wanted)
+  if (name === 'removeprefix') return text.startsWith(cut) ? text.slice(cut.length) : text
+  return cut !== '' && text.endsWith(cut) ? text.slice(0, -cut.length) : text
+}
+
+function partition(name: 'partition' | 'rpartition', text: string, call: Call): Value {
+  const [separator = ''] = bindArguments(call, { name, parameters: ['sep'], required: 1 })
+  const by = textOf(separator)
+  if (by === '') throw failure('empty separator')
+  const at = name === 'partition' ? text.indexOf(by) : text.lastIndexOf(by)
+  if (at === -1) return name === 'partition' ? tuple(text, '', '') : tuple('', '', text)
+  return tuple(text.slice(0, at), by, text.slice(at + by.length))
+}
+
+function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call: Call): number {
+  const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['sub', 'start', 'end'], required: 1 })
+  const { part, from } = sliceFor(text, start, end)
+  const at = name.startsWith('r') ? part.lastIndexOf(textOf(wanted)) : part.indexOf(textOf(wanted))
+  return at === -1 ? -1 : from + countCharacters(part.slice(0, at))
+}
+
+function found(at: number): number {
+  if (at === -1) throw failure('substring not found')
+  return at
+}
+
+function countIn(text: string, call: Call): number {
+  const [wanted = '', start, end] = bindArguments(call, { name: 'count', parameters: ['sub', 'start', 'end'], required: 1 })
+  const { part } = sliceFor(text, start, end)
+  const what = textOf(wanted)
+  return what === '' ? countCharacters(part) + 1 : part.split(what).length - 1
+}
+
+/** The part that optional bounds name, in code points and from the end where negative. */
+function sliceFor(text: string, start: Value | undefined, end: Value | undefined): { part: string; from: number } {
+  const length = countCharacters(text)
+  const place = (value: Value | undefined, otherwise: number): number => {
+    if (value === undefined || value === null) return otherwise
+    const number = asInteger(value)
+    return number < 0 ? Math.max(0, number + length) : number
+  }
+  const from = place(start, 0)
+  return { part: cutText(text, from, Math.max(from, place(end, length))), from }
+}
+
+function justify(name: 'center' | 'ljust' | 'rjust', text: string, call: Call): string {
+  const [width = 0, fill = ' '] = bindArguments(call, { name, parameters: ['width', 'fillchar'], required: 1 })
+  return justifyText(name, text, { width: asInteger(width), fill: textOf(fill) })
+}
+
+/** Pads a text; an odd space in the middle goes where Python puts it. */
+export function justifyText(
+  name: 'center' | 'ljust' | 'rjust',
+  text: string,
+  { width, fill = ' ' }: { width: number; fill?: string },
+): string {
+  const missing = width - countCharacters(text)
+  if (missing <= 0) return text
+  checkLength(width)
+  if (name === 'ljust') return text + fill.repeat(missing)
+  if (name === 'rjust') return fill.repeat(missing) + text
+  const left = Math.floor(missing / 2) + (missing & width & 1)
+  return fill.repeat(left) + text + fill.repeat(missing - left)
+}
+
+function zeroFill(text: string, call: Call): string {
+  const [width = 0] = bindArguments(call, { name: 'zfill', parameters: ['width'], required: 1 })
+  const sign = /^[-+]/.exec(text)?.[0] ?? ''
+  return sign + justifyText('rjust', text.slice(sign.length), { width: asInteger(width) - sign.length, fill: '0' })
+}
+
+function expandTabs(text: string, call: Call): string {
+  const [size = 8] = bindArguments(call, { name: 'expandtabs', parameters: ['tabsize'] })
+  const width = asNumber(size)?.number ?? 8
+  let column = 0
+  return text.replace(/\t|[\r\n]|[^\t\r\n]+/g, (part) => {
+    if (part === '\t') {
+      const spaces = width <= 0 ? 0 : width - (column % width)
+      column += spaces
+      return ' '.repeat(spaces)
+    }
+    column = part === '\n' || part === '\r' ? 0 : column + countCharacters(part)
+    return part
+  })
+}
+
+function titleCase(text: string): string {
+  return text.replace(/\p{L}+/gu, capitalize)
+}
+
+function every(text: string, pattern: RegExp): boolean {
+  return text !== '' && Array.from(text).every((character) => pattern.test(character))
+}
+
+function textOf(value: Value): string {
+  if (typeof value === 'string') return value
+  throw failure(isA(value, 'undefined') ? value.message : `must be str, not ${typeName(value)}`)
+}

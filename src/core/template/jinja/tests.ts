@@ -1,0 +1,67 @@
+import type { Test } from './environment.ts'
+import { areEqual, asNumber, calculate, compare, isIterable } from './operators.ts'
+import { toText } from './print.ts'
+import type { CompareOperator } from './syntax.ts'
+import { isA, type Value } from './value.ts'
+
+/** The tests of jinja2 3.1: what may follow `is`. */
+export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
+  Object.entries({
+    ...comparisons({ eq: '==', equalto: '==', '==': '==', ne: '!=', '!=': '!=', in: 'in' }),
+    ...comparisons({ lt: '<', lessthan: '<', '<': '<', le: '<=', '<=': '<=' }),
+    ...comparisons({ gt: '>', greaterthan: '>', '>': '>', ge: '>=', '>=': '>=' }),
+    boolean: (value) => typeof value === 'boolean',
+    callable: (value) => isA(value, 'callable') || (isA(value, 'native') && value.call !== undefined),
+    defined: (value) => !isA(value, 'undefined'),
+    divisibleby: (value, { positional: [by = null] }) => areEqual(calculate('%', value, by), 0),
+    escaped: () => false,
+    even: (value) => areEqual(calculate('%', value, 2), 0),
+    false: (value) => value === false,
+    filter: (value, _, { filter }) => exists(() => filter(toText(value))),
+    float: (value) => typeof value !== 'boolean' && asNumber(value)?.isFloat === true,
+    integer: (value) => typeof value !== 'boolean' && asNumber(value)?.isFloat === false,
+    iterable: isIterable,
+    lower: (value) => /\p{Ll}/u.test(toText(value)) && !/[\p{Lu}\p{Lt}]/u.test(toText(value)),
+    mapping: (value) => isA(value, 'dict'),
+    none: (value) => value === null,
+    number: (value) => asNumber(value) !== undefined,
+    odd: (value) => areEqual(calculate('%', value, 2), 1),
+    sameas: (value, { positional: [other = null] }) => isSame(value, other),
+    sequence: (value) => hasLengthAndItems(value),
+    string: (value) => typeof value === 'string',
+    test: (value, _, { test }) => exists(() => test(toText(value))),
+    true: (value) => value === true,
+    undefined: (value) => isA(value, 'undefined'),
+    upper: (value) => /\p{Lu}/u.test(toText(value)) && !/\p{Ll}/u.test(toText(value)),
+  } satisfies Record<string, Test>),
+)
+
+function comparisons(operators: Readonly<Record<string, CompareOperator>>): Record<string, Test> {
+  return Object.fromEntries(
+    Object.entries(operators).map(([name, operator]): [string, Test] => [
+      name,
+      (value, { positional: [other = null] }) => compare(operator, value, other),
+    ]),
+  )
+}
+
+/** Python's `is`: the very same object; small values are. */
+function isSame(a: Value, b: Value): boolean {
+  const [first, second] = [asNumber(a), asNumber(b)]
+  if (typeof a === 'boolean' || typeof b === 'boolean' || first === undefined || second === undefined) return a === b
+  return first.number === second.number && first.isFloat === second.isFloat
+}
+
+function hasLengthAndItems(value: Value): boolean {
+  if (typeof value === 'string' || Array.isArray(value) || isA(value, 'undefined')) return true
+  return isA(value, 'tuple') || isA(value, 'dict') || isA(value, 'range')
+}
+
+function exists(look: () => unknown): boolean {
+  try {
+    return look() !== undefined
+  } catch {
+    // The environment throws for a name that it does not know: that is the answer.
+    return false
+  }
+}

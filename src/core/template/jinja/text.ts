@@ -1,0 +1,111 @@
+/** The characters that Python takes for white space, as a class of a regular expression; JavaScript's `\s` differs. */
+export const spaceClass = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
+const whiteSpace = new RegExp(spaceClass)
+
+export function isSpace(character: string): boolean {
+  return whiteSpace.test(character)
+}
+
+/** Python's `strip`, `lstrip` and `rstrip`: `characters` is a set of them; absent, it is white space. */
+export function trimText(text: string, { start = false, end = false, characters }: TrimOptions): string {
+  const set = characters === undefined ? undefined : new Set(characters)
+  const drops = (character: string) => (set === undefined ? whiteSpace.test(character) : set.has(character))
+  let from = 0
+  let to = text.length
+  while (start && from < to) {
+    const character = String.fromCodePoint(text.codePointAt(from) ?? 0)
+    if (!drops(character)) break
+    from += character.length
+  }
+  while (end && to > from) {
+    const character = lastCharacter(text, to)
+    if (!drops(character)) break
+    to -= character.length
+  }
+  return text.slice(from, to)
+}
+
+type TrimOptions = { readonly start?: boolean; readonly end?: boolean; readonly characters?: string | undefined }
+
+function lastCharacter(text: string, end: number): string {
+  const pair = text.slice(Math.max(0, end - 2), end)
+  return (pair.codePointAt(0) ?? 0) > 0xffff ? pair : text.slice(end - 1, end)
+}
+
+/** A text as Python counts it: by code points. Most texts have none above U+FFFF, and are their own list. */
+export function characters(text: string): string | readonly string[] {
+  return /[\ud800-\udbff]/.test(text) ? Array.from(text) : text
+}
+
+export function countCharacters(text: string): number {
+  return characters(text).length
+}
+
+/** The part of a text between two places in code points. */
+export function cutText(text: string, from: number, to?: number): string {
+  const all = characters(text)
+  return typeof all === 'string' ? all.slice(from, to) : all.slice(from, to).join('')
+}
+
+/** Order of texts by code points; JavaScript's `<` goes by UTF-16 units. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0
+  const [first, second] = [characters(a), characters(b)]
+  if (typeof first === 'string' && typeof second === 'string') return first < second ? -1 : 1
+  for (let index = 0; index < Math.min(first.length, second.length); index += 1) {
+    const difference = (first[index]?.codePointAt(0) ?? 0) - (second[index]?.codePointAt(0) ?? 0)
+    if (difference !== 0) return difference
+  }
+  return first.length - second.length
+}
+
+const lineEnds = '\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]'
+
+/** Python's `splitlines`. */
+export function splitLines(text: string, keepEnds = false): string[] {
+  const lines: string[] = []
+  let rest = 0
+  for (const match of text.matchAll(new RegExp(lineEnds, 'g'))) {
+    lines.push(text.slice(rest, match.index + (keepEnds ? match[0].length : 0)))
+    rest = match.index + match[0].length
+  }
+  if (rest < text.length) lines.push(text.slice(rest))
+  return lines
+}
+
+/** Python's `repr` of a text. */
+export function quoteText(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'"
+  const body = text.replace(/[\\\p{C}\p{Z}'"]/gu, (character) => {
+    if (character === ' ') return character
+    if (character === "'" || character === '"') return character === quote ? `\\${character}` : character
+    if (character === '\\') return '\\\\'
+    if (character === '\n') return '\\n'
+    if (character === '\r') return '\\r'
+    if (character === '\t') return '\\t'
+    const code = character.codePointAt(0) ?? 0
+    if (code <= 0xff) return `\\x${code.toString(16).padStart(2, '0')}`
+    return code <= 0xffff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`
+  })
+  return `${quote}${body}${quote}`
+}
+
+/** Python's `repr` of an `int`. */
+export function integerText(value: number): string {
+  return Math.abs(value) < 1e21 ? String(value === 0 ? 0 : value) : BigInt(value).toString()
+}
+
+/** Python's `repr` of a `float`: the shortest digits that read back, exponents where Python has them. */
+export function floatText(value: number): string {
+  if (Number.isNaN(value)) return 'nan'
+  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
+  const [mantissa = '', exponentText = '0'] = value.toExponential().split('e')
+  const exponent = Number(exponentText)
+  if (exponent < -4 || exponent >= 16) {
+    const digits = Math.abs(exponent).toString().padStart(2, '0')
+    return `${mantissa}e${exponent < 0 ? '-' : '+'}${digits}`
+  }
+  const plain = Math.abs(value) < 1e-6 ? value.toFixed(20).replace(/0+$/, '') : String(value)
+  return plain.includes('.') ? plain : `${plain}.0`
+}

@@ -1,0 +1,66 @@
+import { lineOf, type Token, tokenize } from './tokenize.ts'
+import { failure } from './value.ts'
+
+/** A place in the tokens of a template, and what the parser has learned on the way. */
+export class TokenCursor {
+  readonly #source: string
+  readonly #tokens: readonly Token[]
+  #index = 0
+  /** Which of the names that mean something inside a macro were read since the macro began. */
+  mentions = new Set<string>()
+  /** Filters and tests that do not exist, where the template fails as a whole; in an `if` they fail when they are reached. */
+  unknown: string[] = []
+  inCondition = false
+
+  constructor(source: string) {
+    this.#source = source
+    this.#tokens = tokenize(source)
+  }
+
+  get current(): Token {
+    const token = this.#tokens[this.#index]
+    if (token === undefined) throw failure('the template ends too early')
+    return token
+  }
+
+  next(): Token {
+    const token = this.current
+    if (token.type !== 'end') this.#index += 1
+    return token
+  }
+
+  /** Whether a token stands here, or `ahead` tokens later. */
+  is(type: Token['type'], text?: string, ahead = 0): boolean {
+    const token = this.#tokens[this.#index + ahead]
+    return token !== undefined && token.type === type && (text === undefined || token.text === text)
+  }
+
+  isOperator(...texts: readonly string[]): boolean {
+    return this.current.type === 'operator' && texts.includes(this.current.text)
+  }
+
+  isName(...texts: readonly string[]): boolean {
+    return this.current.type === 'name' && texts.includes(this.current.text)
+  }
+
+  /** Goes past the token if it stands here. */
+  skip(type: Token['type'], text?: string): boolean {
+    if (!this.is(type, text)) return false
+    this.next()
+    return true
+  }
+
+  expect(type: Token['type'], text?: string): Token {
+    if (!this.is(type, text)) this.fail(`expected ${text ?? type}, got ${this.describe()}`)
+    return this.next()
+  }
+
+  describe(): string {
+    const { type, text } = this.current
+    return text === '' ? type : `'${text}'`
+  }
+
+  fail(message: string): never {
+    throw failure(`${message} (line ${lineOf(this.#source, this.current.at)})`)
+  }
+}

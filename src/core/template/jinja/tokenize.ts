@@ -1,0 +1,191 @@
+import { spaceClass, trimText } from './text.ts'
+import { failure, float, type Value } from './value.ts'
+
+/** A piece of a template. `at` is the offset in the source with its line ends made one. */
+export type Token =
+  | { readonly type: 'data'; readonly text: string; readonly at: number }
+  | {
+      readonly type: 'variable-begin' | 'variable-end' | 'block-begin' | 'block-end' | 'end'
+      readonly text: ''
+      readonly at: number
+    }
+  | { readonly type: 'name' | 'operator'; readonly text: string; readonly at: number }
+  | { readonly type: 'string' | 'integer' | 'float'; readonly text: string; readonly value: Value; readonly at: number }
+
+const space = spaceClass
+const pattern = {
+  opening: /\{[%{#]/g,
+  raw: new RegExp(`\\{%[-+]?${space}*raw${space}*(?:-%\\}${space}*|%\\})`, 'y'),
+  rawEnd: new RegExp(`\\{%([-+]?)${space}*endraw${space}*(?:\\+%\\}|-%\\}${space}*|%\\}\\n?)`, 'g'),
+  commentEnd: new RegExp(`\\+#\\}|-#\\}${space}*|#\\}\\n?`, 'g'),
+  blockEnd: new RegExp(`\\+%\\}|-%\\}${space}*|%\\}\\n?`, 'y'),
+  variableEnd: new RegExp(`-\\}\\}${space}*|\\}\\}`, 'y'),
+  space: new RegExp(`${space}+`, 'y'),
+  float: /(?<!\.)(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)/iy,
+  integer: /0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(?:_?0)*/iy,
+  name: /[\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}]+/uy,
+  string: /'[^'\\]*(?:\\[\s\S][^'\\]*)*'|"[^"\\]*(?:\\[\s\S][^"\\]*)*"/y,
+  operator: /\/\/|\*\*|[=!<>]=|[-+*/%~[\](){}<>=.:|,;]/y,
+}
+
+/**
+ * Cuts a template into tokens as jinja2 does with `trim_blocks` and `lstrip_blocks`, the settings of chat templates. Throws
+ * `template-failed` for what is not a template.
+ */
+export function tokenize(template: string): Token[] {
+  const source = template.replace(/\r\n?/g, '\n').replace(/\n$/, '')
+  const tokens: Token[] = []
+  let position = 0
+  // Whether what follows stands at the start of a line, as far as the last tag can tell.
+  let lineStarting = true
+  const addData = (text: string, at: number) => {
+    if (text !== '') tokens.push({ type: 'data', text, at })
+  }
+  while (position < source.length) {
+    const at = find(pattern.opening, source, position)?.index
+    if (at === undefined) break
+    const kind = source[at + 1]
+    const signed = source[at + 2] === '-' || source[at + 2] === '+'
+    const text = source.slice(position, at)
+    addData(strip(text, { sign: signed ? source[at + 2] : undefined, keepIndent: kind === '{', lineStarting }), position)
+    const inside = at + 2 + (signed ? 1 : 0)
+    if (kind === '#') {
+      position = endOf(find(pattern.commentEnd, source, inside)) ?? lost(source, at, 'the comment does not end')
+    } else if (kind === '{') {
+      tokens.push({ type: 'variable-begin', text: '', at })
+      position = tokenizeTag({ source, tokens, from: inside, end: pattern.variableEnd, endType: 'variable-end' })
+    } else {
+      const raw = match(pattern.raw, source, at)
+      if (raw === undefined) {
+        tokens.push({ type: 'block-begin', text: '', at })
+        position = tokenizeTag({ source, tokens, from: inside, end: pattern.blockEnd, endType: 'block-end' })
+      } else {
+        const start = at + raw.length
+        const end = find(pattern.rawEnd, source, start) ?? lost(source, at, 'the raw block does not end')
+        const options = { sign: end[1], keepIndent: false, lineStarting: source[start - 1] === '\n' }
+        addData(strip(source.slice(start, end.index), options), start)
+        position = endOf(end) ?? source.length
+      }
+    }
+    lineStarting = source[position - 1] === '\n'
+  }
+  addData(source.slice(position), position)
+  tokens.push({ type: 'end', text: '', at: source.length })
+  return tokens
+}
+
+/** The line of an offset, for messages. */
+export function lineOf(template: string, at: number): number {
+  return template.replace(/\r\n?/g, '\n').slice(0, at).split('\n').length
+}
+
+type StripOptions = { readonly sign: string | undefined; readonly keepIndent: boolean; readonly lineStarting: boolean }
+
+/** What is left of the text in front of a tag: `-` takes all space; a tag that stands first on its line, its indentation. */
+function strip(text: string, { sign, keepIndent, lineStarting }: StripOptions): string {
+  if (sign === '-') return trimText(text, { end: true })
+  if (sign === '+' || keepIndent) return text
+  const lineAt = text.lastIndexOf('\n') + 1
+  const alone = (lineAt > 0 || lineStarting) && trimText(text.slice(lineAt), { start: true }) === ''
+  return alone ? text.slice(0, lineAt) : text
+}
+
+type TagInput = {
+  readonly source: string
+  readonly tokens: Token[]
+  readonly from: number
+  readonly end: RegExp
+  readonly endType: 'variable-end' | 'block-end'
+}
+
+/** Reads one tag and returns where it ends. */
+function tokenizeTag({ source, tokens, from, end, endType }: TagInput): number {
+  const open: string[] = []
+  let at = from
+  while (at < source.length) {
+    // Inside brackets `}}` closes two dictionaries, not the tag.
+    const ending = open.length === 0 ? match(end, source, at) : undefined
+    if (ending !== undefined) {
+      tokens.push({ type: endType, text: '', at })
+      return at + ending.length
+    }
+    const gap = match(pattern.space, source, at)
+    if (gap !== undefined) {
+      at += gap.length
+      continue
+    }
+    const token = readToken(source, at)
+    if (token.type === 'operator') balance(open, token.text, source, at)
+    tokens.push(token)
+    at += token.text.length
+  }
+  return lost(source, from, 'the tag does not end')
+}
+
+function readToken(source: string, at: number): Token {
+  const decimal = match(pattern.float, source, at)
+  if (decimal !== undefined) return { type: 'float', text: decimal, value: float(Number(decimal.replaceAll('_', ''))), at }
+  const whole = match(pattern.integer, source, at)
+  if (whole !== undefined) return { type: 'integer', text: whole, value: Number(whole.replaceAll('_', '')), at }
+  const name = match(pattern.name, source, at)
+  if (name !== undefined) return { type: 'name', text: name, at }
+  const string = match(pattern.string, source, at)
+  if (string !== undefined) return { type: 'string', text: string, value: unescapeText(string.slice(1, -1)), at }
+  const operator = match(pattern.operator, source, at)
+  if (operator !== undefined) return { type: 'operator', text: operator, at }
+  return lost(source, at, `unexpected char '${source.slice(at, at + 1)}'`)
+}
+
+const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' }
+
+function balance(open: string[], operator: string, source: string, at: number): void {
+  const wanted = closing[operator]
+  if (wanted !== undefined) open.push(wanted)
+  else if (operator === ')' || operator === ']' || operator === '}') {
+    if (open.pop() !== operator) lost(source, at, `unexpected '${operator}'`)
+  }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  '\n': '',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+}
+
+/** Python's escapes; one that it does not know stays as it is written. */
+function unescapeText(text: string): string {
+  if (!text.includes('\\')) return text
+  return text.replace(/\\(?:([0-7]{1,3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([\s\S]))/g, (...groups) => {
+    const [whole, octal, two, four, eight, other] = groups as (string | undefined)[]
+    const hexadecimal = two ?? four ?? eight
+    if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8))
+    if (hexadecimal !== undefined) return String.fromCodePoint(Number.parseInt(hexadecimal, 16))
+    return escapes[other ?? ''] ?? whole ?? ''
+  })
+}
+
+function match(sticky: RegExp, source: string, at: number): string | undefined {
+  sticky.lastIndex = at
+  return sticky.exec(source)?.[0]
+}
+
+function find(global: RegExp, source: string, from: number): RegExpExecArray | undefined {
+  global.lastIndex = from
+  return global.exec(source) ?? undefined
+}
+
+function endOf(found: RegExpExecArray | undefined): number | undefined {
+  return found === undefined ? undefined : found.index + found[0].length
+}
+
+function lost(source: string, at: number, message: string): never {
+  throw failure(`${message} (line ${lineOf(source, at)})`)
+}

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
+import { AppError } from '../errors.ts'
+import { type Message, plainChat } from '../request.ts'
+import { type ChatTemplate, compileChatTemplate } from './chat-template.ts'
+import { compileJinja, type JinjaTemplate } from './jinja/jinja-template.ts'
+
+const vectors = new URL('../../../../shared/vectors/', import.meta.url)
+const templates = existsSync(vectors) ? readLlamaTemplates() : undefined
+if (templates === undefined) console.warn('template goldens are skipped: ../shared/vectors or llama.cpp sources are not here')
+
+type Golden = { template: string; case: string; output?: string; error?: string }
+type Goldens = { cases: { id: string; context: Record<string, unknown> }[]; renders: Golden[] }
+type UnitCase = { name: string; template: string; vars: Record<string, unknown>; expect: string }
+type ChatCase = {
+  template: string
+  messages: { role: string; content: string; reasoning_content: string; tool_call_id: string; tool_calls: never[] }[]
+  tools: { name: string; description: string; parameters_json: string }[]
+  enable_thinking: boolean
+  add_generation_prompt: boolean
+  continue_final_message: number
+  rendered_prompt: string
+}
+
+function readVectors(path: string): string {
+  return readFileSync(new URL(path, vectors), 'utf8')
+}
+
+function readLines<T>(path: string): T[] {
+  const lines = readVectors(path).trim().split('\n')
+  return lines.map((line) => JSON.parse(line) as T)
+}
+
+/** Compiles each template once. */
+function compileAll<T>(compile: (source: string) => T): (name: string) => T {
+  const compiled = new Map<string, T>()
+  return (name) => {
+    const template = compiled.get(name) ?? compile(templates?.get(name) ?? '')
+    compiled.set(name, template)
+    return template
+  }
+}
+
+describe.skipIf(templates === undefined)('the template goldens', () => {
+  test('every render of Python is matched, and every refusal is a template failure', { timeout: 60_000 }, () => {
+    const { cases, renders } = JSON.parse(readVectors('templates/goldens.json')) as Goldens
+    const contexts = new Map(cases.map(({ id, context }) => [id, context]))
+    const template = compileAll((source): JinjaTemplate => compileJinja(source, { now: () => new Date(2025, 6, 26, 12, 34, 56) }))
+    const differing = renders.filter((golden) => {
+      const rendered = attempt(() => template(golden.template).render(contexts.get(golden.case) ?? {}))
+      return rendered !== (golden.output ?? 'template-failed')
+    })
+    expect(differing.map((golden) => `${golden.template}: ${golden.case}`)).toEqual([])
+    expect(renders).toHaveLength(480)
+  })
+
+  test.each(existsSync(vectors) ? readLines<UnitCase>('templates/jinja-unit.jsonl') : [])('small template: $name', (unit) => {
+    expect(compileJinja(unit.template, { rules: 'llama.cpp' }).render(unit.vars)).toBe(unit.expect)
+  })
+
+  test("the prompts of llama.cpp's own chat tests are matched", { timeout: 60_000 }, () => {
+    const template = compileAll((source): ChatTemplate => compileChatTemplate(source, {}))
+    const cases = readLines<ChatCase>('tool-calls/chat-parse.jsonl')
+    const differing = cases.filter((chat) => renderChat(template, chat) !== undate(chat.rendered_prompt))
+    expect(differing.map((chat) => chat.template)).toEqual([])
+    expect(cases).toHaveLength(137)
+  })
+})
+
+function attempt(render: () => string): string {
+  try {
+    return render()
+  } catch (error) {
+    return AppError.from(error).code
+  }
+}
+
+function renderChat(template: (name: string) => ChatTemplate, chat: ChatCase): string {
+  const messages = chat.messages.map(({ role, content, reasoning_content: reasoning, tool_calls: calls, ...rest }): Message => {
+    const text = [{ type: 'text', text: content } as const]
+    if (role === 'assistant') return { role, content: text, toolCalls: calls, ...(reasoning !== '' && { reasoning }) }
+    if (role === 'tool') return { role, content: text, toolCallId: rest.tool_call_id }
+    return { role: role as 'user', content: text }
+  })
+  const tools = chat.tools.map(({ name, description, parameters_json: json }) => ({
+    name,
+    description,
+    parameters: JSON.parse(json),
+  }))
+  // llama.cpp tells templates of Llama 3 the day; in `transformers` they show the one that is written in them.
+  const templateVariables = { date_string: 'TODAY' }
+  const start = chat.continue_final_message !== 0 ? 'last-message' : chat.add_generation_prompt ? 'new-turn' : 'bare'
+  const prompt = { type: 'chat', ...plainChat, messages, tools, templateVariables, start } as const
+  const name = chat.template.slice(chat.template.lastIndexOf('/') + 1)
+  return undate(template(name).render(prompt, { reasoning: { enabled: chat.enable_thinking } }).text)
+}
+
+/** Without the day on which a prompt was rendered. */
+function undate(text: string): string {
+  return text.replace(/(Date: )\d\d \w{3} \d{4}/g, '$1TODAY').replace(/(Current date: )\d{4}-\d\d-\d\d/g, '$1TODAY')
+}
