@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../src/core/engine.ts'
 import { AppError } from '../src/core/errors.ts'
-import type { EngineEvent, FinishReason, Usage } from '../src/core/event.ts'
+import type { EngineEvent, FinishReason, GeneratedToken, Usage } from '../src/core/event.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/core/request.ts'
 
 export type ContractOptions = {
@@ -39,6 +39,35 @@ export async function complete(engine: Engine, request: GenerationRequest, signa
     if (event.type === 'usage') outcome.usage = event.usage
   }
   return outcome
+}
+
+export type Choice = { text: string; tokens: GeneratedToken[]; finishes: FinishReason[] }
+
+/** Every choice of a request, with its tokens. */
+export async function completeChoices(
+  engine: Engine,
+  request: GenerationRequest,
+  signal = never,
+): Promise<{ choices: Choice[]; usage: Usage | undefined }> {
+  const choices = Array.from({ length: request.choices }, (): Choice => ({ text: '', tokens: [], finishes: [] }))
+  let usage: Usage | undefined
+  for await (const event of (await engine.prepare(request, signal)).run(signal)) {
+    if (event.type === 'usage') usage = event.usage
+    if (event.type !== 'raw-text' && event.type !== 'text-delta' && event.type !== 'finish') continue
+    const choice = choices[event.choice]
+    if (choice === undefined) throw new Error(`choice ${event.choice} was not asked for`)
+    if (event.type === 'finish') choice.finishes.push(event.reason)
+    else {
+      choice.text += event.type === 'raw-text' ? event.text : event.delta
+      choice.tokens.push(...(event.tokens ?? []))
+    }
+  }
+  return { choices, usage }
+}
+
+/** What the tokens say that the text is. */
+export function textOfTokens(tokens: readonly GeneratedToken[]): string {
+  return Buffer.concat(tokens.map(({ bytes }) => Uint8Array.from(bytes))).toString('utf8')
 }
 
 /** What every engine must do, whatever runs behind it. */
@@ -135,6 +164,60 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
         if (events % 50 === 1) await sleep(50)
       }
       expect(text).toBe(whole.text)
+    })
+
+    test('each choice ends once, and the prompt is counted once for all', async () => {
+      const alone = await completeChoices(engine, chatRequest(longPrompt, { maxOutputTokens: 6 }))
+      const { choices, usage } = await completeChoices(engine, chatRequest(longPrompt, { choices: 3, maxOutputTokens: 6 }))
+      expect(choices.map((choice) => choice.finishes)).toEqual([['length'], ['length'], ['length']])
+      // Greedy choices have no reason to differ: what the first left behind must not change the others.
+      expect(choices.map((choice) => choice.text)).toEqual(Array.from(choices, () => alone.choices[0]?.text))
+      expect(usage).toMatchObject({ inputTokens: alone.usage?.inputTokens, outputTokens: 18 })
+    })
+
+    test('choices that nobody waits for any more are not begun', async () => {
+      const controller = new AbortController()
+      const reason = new AppError('cancelled', 'enough')
+      const prepared = await engine.prepare(chatRequest(longPrompt, { choices: 3, maxOutputTokens: 4 }), never)
+      const seen: number[] = []
+      const run = async () => {
+        for await (const event of prepared.run(controller.signal)) {
+          if (event.type !== 'raw-text') continue
+          seen.push(event.choice)
+          controller.abort(reason)
+        }
+      }
+      await expect(run()).rejects.toBe(reason)
+      expect(new Set(seen)).toEqual(new Set([0]))
+    })
+
+    test('every generated token is told once, and together they are the text', async () => {
+      const request = chatRequest(longPrompt, { maxOutputTokens: 60 })
+      const plain = await complete(engine, request)
+      const { choices } = await completeChoices(engine, { ...request, id: `${request.id}-scored`, logprobs: { top: 2 } })
+      const tokens = choices[0]?.tokens ?? []
+      expect(choices[0]?.text).toBe(plain.text)
+      expect(tokens).toHaveLength(60)
+      // A character that the output ends inside of is in the tokens only.
+      expect(textOfTokens(tokens).startsWith(plain.text)).toBe(true)
+      for (const { logprob, top } of tokens) {
+        expect(logprob).toBeLessThanOrEqual(0)
+        expect(top.map((other) => other.logprob)).toEqual(top.map((other) => other.logprob).sort((a, b) => b - a))
+        expect(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0)).toBeLessThanOrEqual(1.001)
+      }
+    })
+
+    test('tokens behind a stop string are not told', async () => {
+      const whole = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 60 }))
+      const start = Math.floor(whole.text.length / 2)
+      const stop = whole.text.slice(start, start + 6)
+      const request = chatRequest(longPrompt, { maxOutputTokens: 60, stop: [stop], logprobs: { top: 0 } })
+      const { choices } = await completeChoices(engine, request)
+      const text = choices[0]?.text ?? ''
+      const told = textOfTokens(choices[0]?.tokens ?? [])
+      expect(told.startsWith(text)).toBe(true)
+      // The last one may begin before the stop string and end inside of it.
+      expect(told.length).toBeLessThan(text.length + stop.length)
     })
 
     test('a closed engine starts again when it is asked to be ready', async () => {

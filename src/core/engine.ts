@@ -19,6 +19,11 @@ export type PreparedGeneration = {
   /** How to read the raw text of this run; absent when it is plain text, or when the engine yields no raw text. */
   readonly outputFormat?: OutputFormat
   /**
+   * How the request's `output` constraint is kept: `full`, by a grammar that is exactly it; `partial`, by a grammar that
+   * lets through more than it; `validated`, by checking what came. Absent when the request has none.
+   */
+  readonly structured?: 'full' | 'partial' | 'validated'
+  /**
    * Generates. Call it at most once, and only while holding a slot of the model: when the iteration has ended, however it
    * ended, the engine has stopped working on the request.
    */
@@ -29,6 +34,8 @@ export type PreparedGeneration = {
 export type EngineFacts = {
   /** Tokens that one request may use, prompt and output together. */
   readonly contextLength?: number
+  /** Token ids are below this. */
+  readonly vocabularySize?: number
 }
 
 /** Anything that generates tokens. */

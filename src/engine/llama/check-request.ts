@@ -14,8 +14,13 @@ export function refuseMedia({ prompt }: GenerationRequest, model: string): void 
   }
 }
 
-/** Throws `invalid-request` for a bias on a token that the model does not have. */
-export function refuseUnknownTokens({ sampling }: GenerationRequest, vocabularySize: number): void {
+/** Throws `invalid-request` for a token that the model does not have, in the prompt or in the bias. */
+export function refuseUnknownTokens({ prompt, sampling }: GenerationRequest, vocabularySize: number): void {
+  for (const [index, id] of prompt.type === 'tokens' ? prompt.tokens.entries() : []) {
+    if (id >= 0 && id < vocabularySize) continue
+    const message = `the prompt's token ${index} is ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
+    throw new AppError('invalid-request', message, { param: 'prompt' })
+  }
   for (const id of sampling.logitBias?.keys() ?? []) {
     if (id < vocabularySize) continue
     const message = `logit_bias names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`

@@ -1,9 +1,8 @@
 import type { Token } from 'node-llama-cpp'
-import { StopStrings } from '../../core/parse/stop-strings.ts'
+import { type ChoiceEnd, decodeChoice } from './choice.ts'
 import type { Command, Report } from './ipc.ts'
 import type { WorkerModel } from './model.ts'
 import { type PrefillPacer, promptChunks } from './prefill.ts'
-import { evaluateOptions } from './sampling.ts'
 import type { Slot } from './slots.ts'
 
 type RunCommand = Extract<Command, { type: 'run' }>
@@ -15,76 +14,57 @@ export type RunControl = {
   readonly whenWanted: () => Promise<void> | undefined
 }
 
+/** One request at work: its slot, what it wants, and how it is steered. */
+export type Run = { readonly slot: Slot; readonly command: RunCommand; readonly control: RunControl }
+
 type Done = Extract<Report, { type: 'done' }>
 
-/** Generates for one request on its slot, and reports as it goes. The result is to be reported once the slot is free. */
+/**
+ * Generates for one request on its slot, and reports as it goes. Choices follow each other: the prompt stays in the slot,
+ * and is computed once. The result is to be reported once the slot is free.
+ */
 export async function decode(
   loaded: WorkerModel,
-  { slot, command, control, pacer }: { slot: Slot; command: RunCommand; control: RunControl; pacer: PrefillPacer },
+  run: Run & { readonly pacer: PrefillPacer },
   report: (report: Report) => void,
 ): Promise<Done> {
-  const { id, maxOutputTokens } = command
-  const { sequence } = slot
-  const output: Token[] = []
-  const done = (reason: Done['reason'], decodeMs: number, stopSequence?: string): Done => ({
-    type: 'done',
-    id,
-    reason,
-    outputTokens: output.length,
-    decodeMs,
-    ...(stopSequence !== undefined && { stopSequence }),
-  })
+  const { id, choices } = run.command
+  const counts = { outputTokens: 0, reasoningTokens: 0 }
+  let decodeMs = 0
+  const done = (cancelled: boolean): Done => ({ type: 'done', id, cancelled, ...counts, decodeMs: Math.round(decodeMs) })
 
-  const startedMs = performance.now()
-  const tokens = [...command.tokens] as Token[]
-  const last = tokens.pop() as Token
-  // The last token is always computed: its logits give the first token of the answer.
+  for (let choice = 0; choice < choices; choice++) {
+    const startedMs = performance.now()
+    const cachedTokens = await readPrompt(run, run.pacer)
+    if (cachedTokens === 'cancelled') return done(true)
+    let decodeFromMs: number | undefined
+    const begin = () => {
+      if (decodeFromMs !== undefined) return
+      decodeFromMs = performance.now()
+      if (choice === 0) report({ type: 'prompt-read', id, cachedTokens, prefillMs: Math.round(decodeFromMs - startedMs) })
+    }
+    const end: ChoiceEnd = await decodeChoice(loaded, { ...run, choice, begin }, report)
+    counts.outputTokens += end.outputTokens
+    counts.reasoningTokens += end.reasoningTokens
+    decodeMs += performance.now() - (decodeFromMs ?? performance.now())
+    if (end.reason === 'cancelled') return done(true)
+    const { reason, stopSequence } = end
+    report({ type: 'choice-done', id, choice, reason, ...(stopSequence !== undefined && { stopSequence }) })
+  }
+  return done(false)
+}
+
+/** Computes all of the prompt but its last token, whose logits give the first token of the answer. */
+async function readPrompt({ slot, command, control }: Run, pacer: PrefillPacer): Promise<number | 'cancelled'> {
+  const { sequence } = slot
+  const tokens = [...command.tokens.subarray(0, -1)] as Token[]
   await sequence.adaptStateToTokens(tokens, false)
   const cachedTokens = sequence.nextTokenIndex
   for await (const chunk of promptChunks(tokens.slice(cachedTokens), pacer)) {
-    if (control.cancelled()) return done('cancelled', 0)
+    if (control.cancelled()) return 'cancelled'
     await sequence.evaluateWithoutGeneratingNewTokens(chunk)
   }
-  if (control.cancelled()) return done('cancelled', 0)
-
-  // Bytes of a character that the output ends inside of are not text, and are left out.
-  const text = new TextDecoder('utf-8', { ignoreBOM: true })
-  const stops = new StopStrings(command.stop)
-  const send = (piece: string) => {
-    if (piece !== '') report({ type: 'text', id, text: piece })
-  }
-  const options = evaluateOptions(command.sampling, {
-    model: loaded.model,
-    vocabulary: loaded.vocabulary,
-    history: { prompt: command.tokens, output },
-    ignoreEos: command.ignoreEos,
-    contextLength: sequence.contextSize,
-  })
-  let decodeFromMs: number | undefined
-  const decodeMs = () => (decodeFromMs === undefined ? 0 : Math.round(performance.now() - decodeFromMs))
-  const begin = () => {
-    if (decodeFromMs !== undefined) return
-    decodeFromMs = performance.now()
-    report({ type: 'prompt-read', id, cachedTokens, prefillMs: Math.round(decodeFromMs - startedMs) })
-  }
-
-  for await (const token of sequence.evaluate([last], options)) {
-    begin()
-    if (control.cancelled()) return done('cancelled', decodeMs())
-    output.push(token)
-    const step = stops.push(text.decode(loaded.vocabulary.bytesOf(token), { stream: true }))
-    send(step.text)
-    if (step.stop !== undefined) return done('stop', decodeMs(), step.stop)
-    if (output.length >= maxOutputTokens) {
-      send(stops.end())
-      return done('length', decodeMs())
-    }
-    const paused = control.whenWanted()
-    if (paused === undefined) continue
-    await paused
-    if (control.cancelled()) return done('cancelled', decodeMs())
-  }
-  begin()
-  send(stops.end())
-  return done('stop', decodeMs())
+  // Models whose cache cannot be cut (recurrent ones) go back to this point for the next choice; for others it does nothing.
+  if (command.choices > 1) await sequence.takeCheckpoint()
+  return control.cancelled() ? 'cancelled' : cachedTokens
 }

@@ -4,7 +4,7 @@ import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import { refuseMedia, refuseUnknownTokens } from './check-request.ts'
 import { Inbox } from './inbox.ts'
-import type { Failure, LoadOptions, Report } from './ipc.ts'
+import type { Failure, LoadOptions, Report, Shape } from './ipc.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
 import { resolveSampling } from './resolve-sampling.ts'
 import { Supervisor, type SupervisorLog } from './supervisor.ts'
@@ -21,8 +21,13 @@ export type LlamaEngineOptions = {
   readonly prepareTimeoutMs?: number
 }
 
-/** A prompt as the worker has prepared it. */
-type Prompt = { readonly tokens: Uint32Array; readonly templateMs: number }
+/** A request as the worker has prepared it. */
+type Prepared = {
+  readonly tokens: Uint32Array
+  readonly templateMs: number
+  readonly shape: Shape
+  readonly structured?: 'full' | 'partial' | undefined
+}
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -58,7 +63,7 @@ export class LlamaEngine implements Engine {
 
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
-    return loaded === undefined ? {} : { contextLength: loaded.contextLength }
+    return loaded === undefined ? {} : { contextLength: loaded.contextLength, vocabularySize: loaded.vocabularySize }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {
@@ -69,16 +74,22 @@ export class LlamaEngine implements Engine {
     refuseMedia(request, this.#id)
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
-    const prompt = await orAborted(
-      this.#preparePrompt(request).catch(async (error: unknown) => {
+    const prepared = await orAborted(
+      this.#prepareOnWorker(request).catch(async (error: unknown) => {
         // Not this prompt's doing, and nothing was answered yet: once more, on the next worker.
         if (error !== this.#endedFromOutside) throw error
         await this.#supervisor.ensureReady(signal)
-        return this.#preparePrompt(request)
+        return this.#prepareOnWorker(request)
       }),
       signal,
     )
-    return { inputTokens: prompt.tokens.length, run: (runSignal) => this.#run(request, prompt, runSignal) }
+    const { tokens, shape, structured } = prepared
+    return {
+      inputTokens: tokens.length,
+      ...(shape.format !== undefined && { outputFormat: shape.format }),
+      ...(structured !== undefined && { structured }),
+      run: (runSignal) => this.#run(request, prepared, runSignal),
+    }
   }
 
   async close(): Promise<void> {
@@ -86,7 +97,8 @@ export class LlamaEngine implements Engine {
   }
 
   /** Goes on until the worker has answered or is gone, whoever has left by then: that is how a hung worker is noticed. */
-  async #preparePrompt({ id, prompt, maxOutputTokens }: GenerationRequest): Promise<Prompt> {
+  async #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
+    const { id, prompt, maxOutputTokens, output, toolChoice, parallelToolCalls, reasoning } = request
     const inbox = this.#open(id)
     const watchdog = setTimeout(() => {
       const message = `preparing this prompt took longer than ${this.#prepareTimeoutMs} ms; its chat template may never end`
@@ -94,7 +106,14 @@ export class LlamaEngine implements Engine {
       this.#supervisor.abandon(message)
     }, this.#prepareTimeoutMs)
     try {
-      this.#supervisor.send({ type: 'prepare', id, prompt, ...(maxOutputTokens !== undefined && { maxOutputTokens }) })
+      const wanted = { output, toolChoice, parallelToolCalls, reasoning }
+      this.#supervisor.send({
+        type: 'prepare',
+        id,
+        prompt,
+        ...wanted,
+        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      })
       const report = await inbox.next()
       if (report.type !== 'prepared') throw unexpected(report)
       return report
@@ -106,7 +125,7 @@ export class LlamaEngine implements Engine {
 
   async *#run(
     request: GenerationRequest,
-    { tokens, templateMs }: Prompt,
+    { tokens, templateMs, shape }: Prepared,
     signal: AbortSignal,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
@@ -116,6 +135,7 @@ export class LlamaEngine implements Engine {
     const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     const room = contextLength - tokens.length
+    const { budgetTokens } = request.reasoning
     let working = false
     let cachedInputTokens = 0
     let prefillMs = 0
@@ -128,6 +148,10 @@ export class LlamaEngine implements Engine {
         stop: [...request.stop],
         ignoreEos: request.ignoreEos,
         sampling: resolveSampling(request.sampling, this.#sampling),
+        choices: request.choices,
+        shape,
+        ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
+        ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
       })
       working = true
       if (signal.aborted) cancel()
@@ -142,15 +166,21 @@ export class LlamaEngine implements Engine {
             prefillMs = report.prefillMs
             yield { type: 'prompt-read', inputTokens: tokens.length, cachedInputTokens }
             break
-          case 'text':
-            yield { type: 'raw-text', choice: 0, text: report.text }
+          case 'text': {
+            const { choice, text, tokens: generated } = report
+            yield { type: 'raw-text', choice, text, ...(generated !== undefined && { tokens: generated }) }
             break
+          }
+          case 'choice-done': {
+            const { choice, reason, stopSequence } = report
+            yield { type: 'finish', choice, reason, ...(stopSequence !== undefined && { stopSequence }) }
+            break
+          }
           case 'done': {
             working = false
-            const { reason, stopSequence, outputTokens, decodeMs } = report
-            if (reason === 'cancelled') throw AppError.from(signal.reason)
-            yield { type: 'finish', choice: 0, reason, ...(stopSequence !== undefined && { stopSequence }) }
-            const usage = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens: 0 }
+            const { cancelled, outputTokens, reasoningTokens, decodeMs } = report
+            if (cancelled) throw AppError.from(signal.reason)
+            const usage = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens }
             yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
             break
           }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Inbox } from './inbox.ts'
 import type { Report } from './ipc.ts'
 
-const text = (index: number): Report => ({ type: 'text', id: 'r', text: String(index) })
+const text = (index: number): Report => ({ type: 'text', id: 'r', choice: 0, text: String(index) })
 
 function createInbox(): { inbox: Inbox; flow: string[] } {
   const flow: string[] = []

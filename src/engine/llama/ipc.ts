@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import type { Prompt } from '../../core/request.ts'
+import type { GeneratedToken } from '../../core/event.ts'
+import type { OutputFormat } from '../../core/parse/output-format.ts'
+import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../core/request.ts'
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
 const loadOptionsSchema = z.object({
@@ -12,6 +14,8 @@ const loadOptionsSchema = z.object({
   flashAttention: z.boolean(),
   /** Replaces the template in the model file. */
   chatTemplate: z.string().optional(),
+  /** How calls look in the model's text, where the template alone does not say it right. */
+  toolFormat: z.string().optional(),
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
@@ -40,16 +44,30 @@ const samplingSchema = z.object({
 export type ResolvedSampling = z.infer<typeof samplingSchema>
 
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
-const isPrompt = (value: unknown): boolean => typeof value === 'object' && value !== null && 'type' in value
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
+const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
-/** Parent to worker. The prompt was validated by the dialect that made it; only its envelope is checked again. */
+/** How one choice is to be written: the part of a run that `prepare` has found out. */
+const shapeSchema = z.object({
+  format: outputFormatSchema.optional(),
+  /** What the text must match, from its first token to its last: GBNF, and the rule to begin with. */
+  grammar: z.object({ text: z.string(), root: z.string() }).optional(),
+})
+export type Shape = z.infer<typeof shapeSchema>
+
+/** Parent to worker. What the dialect has validated is trusted; only its envelope is checked again. */
 export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('load'), options: loadOptionsSchema }),
   z.object({
     type: z.literal('prepare'),
     id: z.string(),
-    prompt: z.custom<Prompt>(isPrompt),
+    prompt: z.custom<Prompt>(isTagged),
     maxOutputTokens: z.int().positive().optional(),
+    output: z.custom<OutputConstraint>(isTagged),
+    toolChoice: z.custom<ToolChoice>(isTagged),
+    parallelToolCalls: z.boolean(),
+    reasoning: z.custom<ReasoningOptions>(isObject),
   }),
   z.object({
     type: z.literal('run'),
@@ -59,6 +77,12 @@ export const commandSchema = z.discriminatedUnion('type', [
     stop: z.array(z.string()),
     ignoreEos: z.boolean(),
     sampling: samplingSchema,
+    choices: z.int().positive(),
+    /** How many of the likeliest tokens are told beside each chosen one; absent: no log-probabilities. */
+    topLogprobs: z.int().nonnegative().optional(),
+    shape: shapeSchema,
+    /** Reasoning is closed after this many tokens. */
+    reasoningBudget: z.int().nonnegative().optional(),
   }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
   /** Asks whether the worker is alive; answered by `pong` at once. */
@@ -90,16 +114,37 @@ export const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('loading'), progress: z.number() }),
   z.object({ type: z.literal('ready'), contextLength: z.int(), vocabularySize: z.int(), description: z.string() }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),
-  z.object({ type: z.literal('prepared'), id: z.string(), tokens: tokensSchema, templateMs: z.number() }),
+  z.object({
+    type: z.literal('prepared'),
+    id: z.string(),
+    tokens: tokensSchema,
+    templateMs: z.number(),
+    shape: shapeSchema,
+    /** How much of the wanted output the grammar makes certain. */
+    structured: z.enum(['full', 'partial']).optional(),
+  }),
   z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
   z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
-  z.object({ type: z.literal('text'), id: z.string(), text: z.string() }),
+  z.object({
+    type: z.literal('text'),
+    id: z.string(),
+    choice: z.int(),
+    text: z.string(),
+    tokens: z.custom<readonly GeneratedToken[]>(Array.isArray).optional(),
+  }),
+  z.object({
+    type: z.literal('choice-done'),
+    id: z.string(),
+    choice: z.int(),
+    reason: z.enum(['stop', 'length']),
+    stopSequence: z.string().optional(),
+  }),
   z.object({
     type: z.literal('done'),
     id: z.string(),
-    reason: z.enum(['stop', 'length', 'cancelled']),
-    stopSequence: z.string().optional(),
+    cancelled: z.boolean(),
     outputTokens: z.int(),
+    reasoningTokens: z.int(),
     decodeMs: z.number(),
   }),
 ])

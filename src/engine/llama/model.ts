@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
 import { AppError } from '../../core/errors.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
+import { type ModelFormat, recogniseFormat, visibleTexts } from '../model-format.ts'
 import type { LoadOptions } from './ipc.ts'
 import type { Slot } from './slots.ts'
 import { readVocabulary, type Vocabulary } from './vocabulary.ts'
@@ -18,6 +19,8 @@ export type WorkerModel = {
    * load. Throws `template-failed`, also when there is none.
    */
   readonly template: () => ChatTemplate
+  /** How the template makes the model write its calls and its reasoning. */
+  readonly format: ModelFormat
 }
 
 /** A longer context is a choice of the operator: its memory is paid for every slot. */
@@ -58,7 +61,10 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
     failedCreationRemedy: false,
   })
   const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))
-  return { model, context, slots, vocabulary: readVocabulary(model), template: lazyTemplate(model, options.chatTemplate) }
+  const source = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
+  const format = recogniseFormat(source, options.toolFormat)
+  const vocabulary = readVocabulary(model, visibleTexts(format))
+  return { model, context, slots, vocabulary, template: lazyTemplate(model, source), format }
 }
 
 /** llama.cpp's own words for a file of another kind help nobody. */
@@ -72,8 +78,7 @@ async function requireGguf(path: string): Promise<void> {
   }
 }
 
-function lazyTemplate(model: LlamaModel, override: string | undefined): () => ChatTemplate {
-  const source = override ?? model.fileInfo.metadata.tokenizer.chat_template
+function lazyTemplate(model: LlamaModel, source: string | undefined): () => ChatTemplate {
   const { bosString, eosString } = model.tokens
   let compiled: ChatTemplate | undefined
   return () => {

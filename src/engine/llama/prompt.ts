@@ -2,13 +2,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LlamaModel } from 'node-llama-cpp'
 import { checkContextFit } from '../../core/context-fit.ts'
 import { AppError } from '../../core/errors.ts'
-import type { Prompt } from '../../core/request.ts'
+import type { GenerationRequest } from '../../core/request.ts'
 import { type PromptSegment, protectSpecialTokens } from '../../core/template/literal-text.ts'
+import { type ReasoningAtEnd, reasoningAtEnd } from '../model-format.ts'
 import type { WorkerModel } from './model.ts'
 
-type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template'>
+type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
 
-export type PreparedPrompt = { readonly tokens: Uint32Array; readonly templateMs: number }
+/** What a prompt's text depends on. */
+type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'>
+
+export type PreparedPrompt = {
+  readonly tokens: Uint32Array
+  readonly templateMs: number
+  readonly reasoning: ReasoningAtEnd
+}
 
 /** A text up to here is tokenized in one go; it takes some ten milliseconds, in which the worker does nothing else. */
 const estimateFromChars = 64 * 1024
@@ -20,34 +28,45 @@ const estimateStepChars = 16 * 1024
  */
 export async function preparePrompt(
   loaded: PromptModel,
-  prompt: Prompt,
+  request: PromptRequest,
   maxOutputTokens: number | undefined,
 ): Promise<PreparedPrompt> {
   const startedMs = performance.now()
   const { context } = loaded
+  const { prompt } = request
+  const { segments, reasoning } = render(loaded, request)
   const tokens =
-    prompt.type === 'tokens' ? Uint32Array.from(prompt.tokens) : await tokenizePrompt(loaded, prompt, maxOutputTokens)
+    prompt.type === 'tokens' ? Uint32Array.from(prompt.tokens) : await tokenizeSegments(loaded, segments, maxOutputTokens)
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
-  return { tokens, templateMs: Math.round(performance.now() - startedMs) }
+  return { tokens, templateMs: Math.round(performance.now() - startedMs), reasoning }
 }
 
-async function tokenizePrompt(
-  loaded: PromptModel,
-  prompt: Exclude<Prompt, { type: 'tokens' }>,
+async function tokenizeSegments(
+  { model, context }: PromptModel,
+  segments: readonly PromptSegment[],
   maxOutputTokens: number | undefined,
 ): Promise<Uint32Array> {
-  const { model, context } = loaded
-  const segments = prompt.type === 'chat' ? renderChat(loaded, prompt) : [{ text: prompt.text, literal: true }]
   await refuseFarTooLong(model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
   const ids = segments.flatMap((segment, index) => tokenize(model, segment, index))
   const { bos, shouldPrependBosToken } = model.tokens
   return Uint32Array.from(shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids)
 }
 
-function renderChat({ vocabulary, template }: PromptModel, prompt: Extract<Prompt, { type: 'chat' }>): readonly PromptSegment[] {
-  const { value, split } = protectSpecialTokens(prompt, vocabulary.controlTexts)
-  return split(template().render(value))
+type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasoning: ReasoningAtEnd }
+
+function render({ vocabulary, template, format }: PromptModel, { prompt, reasoning }: PromptRequest): Rendered {
+  switch (prompt.type) {
+    case 'tokens':
+      return { segments: [], reasoning: 'untouched' }
+    case 'text':
+      return { segments: [{ text: prompt.text, literal: true }], reasoning: 'untouched' }
+    case 'chat': {
+      const { value, split } = protectSpecialTokens(prompt, vocabulary.controlTexts)
+      const rendered = template().render(value, { reasoning })
+      return { segments: split(rendered.text), reasoning: reasoningAtEnd(rendered, prompt, format.reasoning) }
+    }
+  }
 }
 
 function tokenize(model: LlamaModel, { text, literal }: PromptSegment, index: number): number[] {

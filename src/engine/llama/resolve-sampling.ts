@@ -32,3 +32,8 @@ export function resolveSampling(request: Sampling, model: Sampling): ResolvedSam
     },
   }
 }
+
+/** Choices of one request differ, and each is the same every time. */
+export function choiceSeed(seed: number, choice: number): number {
+  return (seed + choice) % anySeed
+}

@@ -1,9 +1,11 @@
 import { type LlamaModel, type SequenceEvaluateOptions, type Token, TokenBias } from 'node-llama-cpp'
 import type { ResolvedSampling } from './ipc.ts'
-import type { Vocabulary } from './vocabulary.ts'
 
 /** The tokens of one generation so far, for the penalties that look back at them. */
 export type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
+
+/** What decides the bias: `banned` tokens are never chosen. */
+type BiasSource = { readonly model: LlamaModel; readonly history: History; readonly banned: readonly Token[] }
 
 type EvaluateOptions = Pick<
   SequenceEvaluateOptions,
@@ -11,10 +13,7 @@ type EvaluateOptions = Pick<
 >
 
 /** Our sampling in node-llama-cpp's terms. `history.output` is read anew for every token. */
-export function evaluateOptions(
-  sampling: ResolvedSampling,
-  source: { model: LlamaModel; vocabulary: Vocabulary; history: History; ignoreEos: boolean; contextLength: number },
-): EvaluateOptions {
+export function evaluateOptions(sampling: ResolvedSampling, source: BiasSource & { contextLength: number }): EvaluateOptions {
   const { temperature, topP, topK, minP, seed, xtc, dry } = sampling
   const tokenBias = createTokenBias(sampling, source)
   return {
@@ -47,18 +46,18 @@ export function evaluateOptions(
 
 /**
  * Adds to logits: the caller's bias; OpenAI's presence and frequency penalties, which count the output only (llama.cpp's
- * own would count the prompt as well); and the ban on ending the turn.
+ * own would count the prompt as well); and the ban on some tokens.
  */
 function createTokenBias(
   { logitBias, presencePenalty, frequencyPenalty }: ResolvedSampling,
-  { model, vocabulary, history, ignoreEos }: { model: LlamaModel; vocabulary: Vocabulary; history: History; ignoreEos: boolean },
+  { model, history, banned }: BiasSource,
 ): (() => TokenBias) | TokenBias | undefined {
   const fixed = new Map<Token, number>()
   for (const [id, bias] of logitBias) {
     // -100 and 100 are OpenAI's words for "never" and "always".
     fixed.set(id as Token, bias <= -100 ? Number.NEGATIVE_INFINITY : bias)
   }
-  if (ignoreEos) for (const token of vocabulary.endTokens) fixed.set(token, Number.NEGATIVE_INFINITY)
+  for (const token of banned) fixed.set(token, Number.NEGATIVE_INFINITY)
   if (presencePenalty === 0 && frequencyPenalty === 0) return fixed.size === 0 ? undefined : biasOf(model, fixed)
 
   const penalties = new Map<Token, number>()

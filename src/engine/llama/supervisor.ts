@@ -190,6 +190,7 @@ export class Supervisor {
       case 'failed':
       case 'prompt-read':
       case 'text':
+      case 'choice-done':
       case 'done':
         this.#options.onReport(report)
         break

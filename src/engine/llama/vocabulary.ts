@@ -5,31 +5,49 @@ export type Vocabulary = {
   readonly size: number
   /** Tokens that end the model's turn. */
   readonly endTokens: readonly Token[]
+  readonly endTexts: readonly string[]
   /** Texts that the tokenizer reads as control tokens when it is told to parse them. */
   readonly controlTexts: readonly string[]
-  /** The bytes that a token adds to the output; none for control tokens. Joined, they are the text in UTF-8. */
+  /** Tokens that neither end the turn nor add text to the output. */
+  readonly hiddenTokens: readonly Token[]
+  /** The bytes that a token adds to the output; none for hidden tokens. Joined, they are the text in UTF-8. */
   bytesOf(token: Token): Uint8Array
 }
 
-/** Scans the vocabulary once. Token bytes are found on demand and remembered. */
-export function readVocabulary(model: LlamaModel): Vocabulary {
+/**
+ * Scans the vocabulary once. Token bytes are found on demand and remembered. Control tokens with a text in `visible` (marks
+ * of calls and reasoning, which are read as text) add it to the output.
+ */
+export function readVocabulary(model: LlamaModel, visible: ReadonlySet<string> = new Set()): Vocabulary {
   const pieces: readonly unknown[] = model.fileInfo.metadata.tokenizer.ggml.tokens ?? []
   const endTokens: Token[] = []
+  const hiddenTokens: Token[] = []
   const controlTexts: string[] = []
+  const visibleTokens = new Set<Token>()
   for (const token of model.iterateAllTokens()) {
-    if (model.isEogToken(token)) endTokens.push(token)
+    const ends = model.isEogToken(token)
+    if (ends) endTokens.push(token)
     const { control, unknown } = model.getTokenAttributes(token)
-    if (control || unknown) controlTexts.push(model.detokenize([token], true))
+    if (!control && !unknown) continue
+    const text = model.detokenize([token], true)
+    controlTexts.push(text)
+    if (ends) continue
+    if (visible.has(text)) visibleTokens.add(token)
+    else hiddenTokens.push(token)
   }
   const known = new Map<Token, Uint8Array>()
   return {
     size: pieces.length,
     endTokens,
+    endTexts: endTokens.map((token) => model.detokenize([token], true)),
+    hiddenTokens,
     controlTexts: controlTexts.filter((text) => text !== ''),
     bytesOf(token) {
       const found = known.get(token)
       if (found !== undefined) return found
-      const bytes = tokenBytes(model, token, pieces[token])
+      const bytes = visibleTokens.has(token)
+        ? Buffer.from(model.detokenize([token], true))
+        : tokenBytes(model, token, pieces[token])
       known.set(token, bytes)
       return bytes
     },

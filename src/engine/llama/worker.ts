@@ -3,7 +3,7 @@ import { decode } from './decode.ts'
 import { type Command, commandSchema, type Report } from './ipc.ts'
 import { loadModel, type WorkerModel } from './model.ts'
 import { PrefillPacer, warmUp } from './prefill.ts'
-import { preparePrompt } from './prompt.ts'
+import { prepareGeneration } from './prepare.ts'
 import { pickSlot } from './slots.ts'
 
 /** The child process of one model: it loads, prepares prompts and decodes, and ends with its parent. */
@@ -47,11 +47,11 @@ async function computeAndForget({ model, slots }: WorkerModel, tokens: number): 
   await slot.sequence.clearHistory()
 }
 
-async function prepare({ id, prompt, maxOutputTokens }: Extract<Command, { type: 'prepare' }>): Promise<void> {
+async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<void> {
   try {
-    report({ type: 'prepared', id, ...(await preparePrompt(requireLoaded().model, prompt, maxOutputTokens)) })
+    report({ type: 'prepared', id: command.id, ...(await prepareGeneration(requireLoaded().model, command)) })
   } catch (error) {
-    reportFailure(id, error)
+    reportFailure(command.id, error)
   }
 }
 

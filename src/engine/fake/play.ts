@@ -1,0 +1,123 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { AppError } from '../../core/errors.ts'
+import type { EngineEvent, GeneratedToken } from '../../core/event.ts'
+import type { OutputFormat } from '../../core/parse/output-format.ts'
+import { StopStrings } from '../../core/parse/stop-strings.ts'
+import type { GenerationRequest } from '../../core/request.ts'
+import { watchReasoning } from '../reasoning-watch.ts'
+import { TokenTally } from '../token-tally.ts'
+import type { ScriptedReply } from './script.ts'
+
+/** How many chunks may follow each other before everything else in the process gets its turn. */
+const chunksPerTurn = 64
+
+/** A request, and what the script says to it. */
+export type Plan = {
+  readonly reply: ScriptedReply
+  readonly inputTokens: number
+  /** For each choice. */
+  readonly maxOutputTokens: number
+  readonly request: GenerationRequest
+  readonly outputFormat: OutputFormat | undefined
+  /** What closing the engine ends. */
+  readonly running: Set<AbortController>
+}
+
+/**
+ * Plays the reply, once for each choice. One generator and no more: each one that an event passes through costs as much as
+ * making the event.
+ */
+export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<EngineEvent> {
+  const { reply, inputTokens, request } = plan
+  const { chunks, delayMs } = reply
+  const wantedTokens = countWanted(plan)
+  const startedMs = performance.now()
+  let firstMs = startedMs
+  let outputTokens = 0
+  let reasoningTokens = 0
+  const controller = new AbortController()
+  const { signal } = controller
+  const forward = () => controller.abort(caller.reason)
+  caller.addEventListener('abort', forward, { once: true })
+  if (caller.aborted) forward()
+  plan.running.add(controller)
+  try {
+    signal.throwIfAborted()
+    for (let choice = 0; choice < request.choices; choice++) {
+      const stops = new StopStrings(request.stop)
+      const watch = watchReasoning(plan.outputFormat)
+      const tally = request.logprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
+      let sent = 0
+      let stop: string | undefined
+      while (stop === undefined && sent < wantedTokens) {
+        if (delayMs > 0) await pause(delayMs, signal)
+        else if (outputTokens % chunksPerTurn === chunksPerTurn - 1) await nextTurn()
+        signal.throwIfAborted()
+        if (sent === reply.failAfter) throw scriptedFailure(sent)
+        if (outputTokens === 0) {
+          firstMs = performance.now()
+          yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
+        }
+        const id = sent % chunks.length
+        const chunk = chunks[id] ?? ''
+        const pushed = stops.push(chunk)
+        sent += 1
+        outputTokens += 1
+        watch?.push(chunk)
+        stop = pushed.stop
+        if (tally === undefined) {
+          if (pushed.text !== '') yield { type: 'raw-text', choice, text: pushed.text }
+          continue
+        }
+        tally.add(certainToken(id, chunk, request.logprobs?.top ?? 0), chunk.length)
+        const tokens = tally.send(pushed.text.length)
+        if (stop !== undefined) tokens.push(...tally.cut())
+        if (pushed.text !== '' || tokens.length > 0) yield { type: 'raw-text', choice, text: pushed.text, tokens }
+      }
+      reasoningTokens += watch?.tokens ?? 0
+      const limited = stop === undefined && sent >= plan.maxOutputTokens
+      if (stop === undefined && !limited && sent === reply.failAfter) throw scriptedFailure(sent)
+      if (outputTokens === 0 && choice === 0) yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
+      const held = stop === undefined ? stops.end() : ''
+      const tokens = stop === undefined ? tally?.end() : undefined
+      if (held !== '' || (tokens?.length ?? 0) > 0) {
+        yield { type: 'raw-text', choice, text: held, ...(tokens !== undefined && { tokens }) }
+      }
+      const reason = stop !== undefined ? 'stop' : limited ? 'length' : reply.finish
+      yield { type: 'finish', choice, reason, ...(stop !== undefined && { stopSequence: stop }) }
+    }
+    yield {
+      type: 'usage',
+      usage: { inputTokens, cachedInputTokens: 0, outputTokens, reasoningTokens },
+      timings: { prefillMs: Math.round(firstMs - startedMs), decodeMs: Math.round(performance.now() - firstMs) },
+    }
+  } finally {
+    plan.running.delete(controller)
+    caller.removeEventListener('abort', forward)
+  }
+}
+
+/** A model that may not end its turn goes on; a script has nothing else to say, so it starts over. */
+function countWanted({ reply, request, maxOutputTokens }: Plan): number {
+  const repeats = request.ignoreEos && reply.finish === 'stop' && reply.chunks.length > 0
+  return Math.min(repeats ? Number.POSITIVE_INFINITY : reply.chunks.length, maxOutputTokens)
+}
+
+/** A script leaves nothing to chance: its chunk has probability 1, and nothing else has any. */
+function certainToken(id: number, text: string, top: number): GeneratedToken {
+  const shown = { id, text, bytes: [...Buffer.from(text)], logprob: 0 }
+  return { ...shown, top: top > 0 ? [shown] : [] }
+}
+
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(delayMs, undefined, { signal })
+  } catch (error) {
+    // The timer rejects with an error of its own; the reason says why the request ended.
+    throw signal.aborted ? signal.reason : error
+  }
+}
+
+function scriptedFailure(sent: number): AppError {
+  return new AppError('engine-failed', `the fake engine broke after ${sent} chunks, as its script says`)
+}

@@ -1,0 +1,111 @@
+import { AppError } from '../../core/errors.ts'
+import { checkGbnf } from '../../core/grammar/check-gbnf.ts'
+import { createGrammarBuilder, type GrammarBuilder } from '../../core/grammar/grammar-builder.ts'
+import { createGrammarCache } from '../../core/grammar/grammar-cache.ts'
+import type { OutputFormat } from '../../core/parse/output-format.ts'
+import type { OutputConstraint, Tool, ToolChoice } from '../../core/request.ts'
+import { toolFormat } from '../../core/tool-format/tool-formats.ts'
+import { addCalls } from './calls-grammar.ts'
+
+/** What a request says about the text that it wants. */
+export type Wanted = {
+  readonly output: OutputConstraint
+  readonly tools: readonly Tool[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+}
+
+/** The model's part of it. */
+export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
+
+/**
+ * A grammar for what comes after reasoning; `header` is a text in front of it. `structured` says how much of `output` it
+ * makes certain.
+ */
+export type Constraint = { readonly gbnf: string; readonly header?: string; readonly structured?: 'full' | 'partial' }
+
+/** What begins the message to the user, in formats whose answers are rows of messages. */
+const textHeaders: ReadonlyMap<string, string> = new Map([
+  ['harmony', '<|channel|>final<|message|>'],
+  ['glimmer', ' to=user<|message|>'],
+])
+
+const cache = createGrammarCache()
+
+/**
+ * What the request lets the model write, as a grammar; `undefined` when that is anything. Throws `invalid-request` for a
+ * constraint that is wrong, and `unsupported-field` for one that cannot be kept.
+ */
+export function compileConstraint(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
+  const { output, toolChoice } = wanted
+  // There is no text beside a call that must be made, so nothing that `output` could bind.
+  if (toolChoice.type === 'required') return { gbnf: forcedCalls(wanted, context) }
+  switch (output.type) {
+    case 'text':
+      return undefined
+    case 'gbnf':
+      checkGbnf(output.grammar, { param: 'grammar' })
+      return { gbnf: output.grammar, structured: 'full', header: textHeader(context) }
+    case 'json-object':
+    case 'json-schema':
+    case 'regex': {
+      const { grammar, enforcement } = cache.find([wanted, context], () => compileOutput(output, wanted, context))
+      return { gbnf: grammar, structured: enforcement }
+    }
+  }
+}
+
+function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
+  const { grammar } = cache.find([wanted, context], () => {
+    const builder = createGrammarBuilder()
+    const calls = addAllowedCalls(builder, wanted, context)
+    if (calls !== undefined) return builder.build(calls)
+    const message =
+      "tool_choice demands a call, but it is not known how this model writes calls: set `toolFormat` in the model's configuration"
+    throw new AppError('unsupported-field', message, { param: 'tool_choice' })
+  })
+  return grammar
+}
+
+type Structure = Exclude<OutputConstraint, { type: 'text' | 'gbnf' }>
+
+/** The output, or calls instead of it where the model may choose to make some. */
+function compileOutput(output: Structure, wanted: Wanted, context: ConstraintContext): ReturnType<GrammarBuilder['build']> {
+  const builder = createGrammarBuilder()
+  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output)}`
+  // What the tools' own schemas leave open says nothing about the output.
+  const { enforcement, unenforced } = builder.build(root)
+  const calls = addAllowedCalls(builder, wanted, context)
+  return { grammar: builder.build(calls === undefined ? root : `${root} | ${calls}`).grammar, enforcement, unenforced }
+}
+
+function textHeader({ format }: ConstraintContext): string {
+  return textHeaders.get(format?.toolFormat ?? '') ?? ''
+}
+
+function addOutput(builder: GrammarBuilder, output: Structure): string {
+  switch (output.type) {
+    case 'json-object':
+      return builder.addAnyObject()
+    case 'json-schema': {
+      const { schema, strict, name } = output
+      return builder.addSchema(schema, { strict, param: 'response_format', ...(name !== undefined && { name }) })
+    }
+    case 'regex':
+      return builder.addRegex(output.pattern, { param: 'regex' })
+  }
+}
+
+function addAllowedCalls(
+  builder: GrammarBuilder,
+  { tools: declared, toolChoice, parallelToolCalls }: Wanted,
+  { format, endTexts }: ConstraintContext,
+): string | undefined {
+  if (toolChoice.type === 'none') return undefined
+  const { names } = toolChoice
+  const tools = declared.filter(({ name }) => names?.includes(name) ?? true)
+  const known = format?.toolFormat === undefined ? undefined : toolFormat(format.toolFormat)
+  if (known === undefined || tools.length === 0) return undefined
+  const description = known.describeCalls(tools, { parallel: parallelToolCalls })
+  return addCalls(builder, { description, tools: declared, endTexts })
+}

@@ -1,0 +1,118 @@
+import type {
+  LlamaContextSequence,
+  LlamaGrammarEvaluationState,
+  LlamaModel,
+  SequenceEvaluateOptions,
+  Token,
+} from 'node-llama-cpp'
+
+/**
+ * What node-llama-cpp 3.22.1 does not export and exact log-probabilities need: to choose a token and to look at the logits
+ * that it was chosen from, of one and the same step. Everything that reaches inside it is in this file.
+ */
+
+/** Where the logits of one evaluated token lie in the batch that was just computed. */
+export type LogitIndex = number & { readonly __brand: 'logit index' }
+
+/** Pairs of a token and its logit, flat, the highest first. */
+type FlatLogits = readonly number[]
+type LogitFilter = readonly [tokens: readonly Token[], max: boolean, min: boolean, selected: boolean, top: number]
+type GrammarHandle = { readonly __brand: 'grammar state' }
+
+/** A chain of samplers that keeps its state (random numbers, penalties) from token to token. */
+export type NativeSampler = { applyConfig(config: object): void; dispose(): void }
+
+type NativeContext = {
+  sampleToken(index: LogitIndex, sampler: NativeSampler): Promise<Token | -1>
+  sampleToken(
+    index: LogitIndex,
+    sampler: NativeSampler,
+    probabilities: boolean,
+    confidence: boolean,
+    logits: LogitFilter,
+    totalLogitWeight: boolean,
+  ): Promise<[token: Token | -1, unknown, unknown, logits: FlatLogits | undefined, total: number | undefined]>
+}
+
+type Bindings = {
+  AddonSampler: {
+    new (model: unknown): NativeSampler
+    acceptGrammarEvaluationStateToken(state: GrammarHandle, token: Token): void
+    canBeNextTokenForGrammarEvaluationState(state: GrammarHandle, token: Token): boolean
+  }
+}
+type ModelInside = { readonly _model: unknown; readonly _llama: { readonly _bindings: Bindings } }
+type SequenceInside = {
+  readonly _context: { readonly _ctx: NativeContext }
+  readonly _tokenMeter: unknown
+  readonly _contextShift: unknown
+  readonly _takeIntervalCheckpointIfNeededAfterBatch: unknown
+  _resolveSamplerConfig(options: SequenceEvaluateOptions): object
+  _decodeTokens<T>(
+    tokens: readonly Token[],
+    logits: readonly boolean[],
+    priority: number,
+    meter: unknown,
+    contextShift: unknown,
+    read: (index: LogitIndex) => Promise<T>,
+    afterBatch: unknown,
+  ): Promise<T[]>
+}
+
+/** node-llama-cpp's own default. */
+const evaluationPriority = 5
+
+const insideOf = (sequence: LlamaContextSequence): SequenceInside => sequence as unknown as SequenceInside
+const bindingsOf = (model: LlamaModel): Bindings => (model as unknown as ModelInside)._llama._bindings
+const handleOf = (state: LlamaGrammarEvaluationState): GrammarHandle => (state as unknown as { _state: GrammarHandle })._state
+
+export function createSampler(model: LlamaModel): NativeSampler {
+  return new (bindingsOf(model).AddonSampler)((model as unknown as ModelInside)._model)
+}
+
+/** `read` is called with the token's logits while they are there; only one call may run on a sequence at a time. */
+export async function evaluateToken<T>(
+  sequence: LlamaContextSequence,
+  token: Token,
+  read: (index: LogitIndex) => Promise<T>,
+): Promise<T> {
+  const inside = insideOf(sequence)
+  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
+  const [result] = await inside._decodeTokens([token], [true], evaluationPriority, meter, contextShift, read, afterBatch)
+  return result as T
+}
+
+/** The next token as these options choose it, in the same order and with the same random numbers as `sequence.evaluate`. */
+export async function sampleToken(
+  sequence: LlamaContextSequence,
+  { sampler, index, options }: { sampler: NativeSampler; index: LogitIndex; options: SequenceEvaluateOptions },
+): Promise<Token> {
+  const inside = insideOf(sequence)
+  sampler.applyConfig(inside._resolveSamplerConfig(options))
+  const token = await inside._context._ctx.sampleToken(index, sampler)
+  if (token === -1) throw new Error('no token could be chosen')
+  return token
+}
+
+/** Logits of a step: of named tokens, or of the `top` highest; `sampler` must leave them as the model gave them. */
+export async function readLogits(
+  sequence: LlamaContextSequence,
+  { sampler, index, tokens, top }: { sampler: NativeSampler; index: LogitIndex; tokens: readonly Token[]; top: number },
+): Promise<{ selected: Token; logits: [Token, number][]; totalWeight: number }> {
+  const context = insideOf(sequence)._context._ctx
+  const named = tokens.length > 0
+  const filter: LogitFilter = [tokens, false, false, named, top]
+  const [selected, , , flat, total] = await context.sampleToken(index, sampler, false, false, filter, named)
+  const logits: [Token, number][] = []
+  for (let at = 0; at + 1 < (flat?.length ?? 0); at += 2) logits.push([flat?.[at] as Token, flat?.[at + 1] as number])
+  return { selected: selected as Token, logits, totalWeight: total ?? 1 }
+}
+
+/** Tells a grammar of a token that it was not asked about. Throws when the grammar does not allow it. */
+export function acceptToken(model: LlamaModel, state: LlamaGrammarEvaluationState, token: Token): void {
+  bindingsOf(model).AddonSampler.acceptGrammarEvaluationStateToken(handleOf(state), token)
+}
+
+export function allowsToken(model: LlamaModel, state: LlamaGrammarEvaluationState, token: Token): boolean {
+  return bindingsOf(model).AddonSampler.canBeNextTokenForGrammarEvaluationState(handleOf(state), token)
+}
