@@ -32,14 +32,13 @@ export async function foldEvents(events: AsyncIterable<GenerationEvent>): Promis
 }
 
 function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error' | 'usage' | 'prompt-read' }>): void {
+  if ('tokens' in event && event.tokens !== undefined) draft.tokens.push(...event.tokens)
   switch (event.type) {
     case 'text-delta':
       draft.text += event.delta
-      draft.tokens.push(...(event.tokens ?? []))
       break
     case 'reasoning-delta':
       draft.reasoning += event.delta
-      draft.tokens.push(...(event.tokens ?? []))
       break
     case 'tool-call-start':
       draft.toolCalls.push({ id: event.id, name: event.name, arguments: '' })

@@ -5,7 +5,8 @@ import type { GenerationResult } from '../core/result.ts'
 
 /** A validated call, and how to answer it in the caller's words. */
 export type DecodedCall = {
-  readonly request: GenerationRequest
+  /** One for each prompt of the call, all to the same model; their choices are counted on. */
+  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
   readonly stream: boolean
   /** Fields of the body that Dragoman does not know; named to the caller in `x-dragoman-ignored`. */
   readonly ignored: readonly string[]

@@ -1,10 +1,13 @@
 import { type Field, renderProtocolTable } from './field-table.ts'
-import { chatFields, nestedFields } from './openai-chat/fields.ts'
+import { nestedConstraintFields } from './openai/common-fields.ts'
+import { chatFields } from './openai-chat/fields.ts'
+import { completionFields } from './openai-completions/fields.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 
 const protocols: readonly Protocol[] = [
-  { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedFields] },
+  { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedConstraintFields] },
+  { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
 ]
 
 const introduction = `# Protocols
@@ -16,7 +19,7 @@ Every request field that Dragoman knows, and what it does with it. The server re
 - **refused**: HTTP 400 with the field in \`param\`, unless the value shown means the same as leaving it out.
 
 A field that is not listed is accepted and named in the reply's \`x-dragoman-ignored\` header. So is an unknown field inside a
-message, a content part, a tool call or \`stream_options\`: its path is named once, without indices, such as
+message, a content part, a tool, a tool call or another object: its path is named once, without indices, such as
 \`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
 with different values are refused.
 `

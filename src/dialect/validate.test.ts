@@ -14,6 +14,8 @@ const schema = z.looseObject({
   weight: z.number().gt(0).lt(9).nullish(),
   flag: z.boolean().nullish(),
   bias: z.record(z.string().regex(/^\d+$/, { error: 'digits' }), z.number()).nullish(),
+  mode: z.union([z.enum(['auto', 'none']), z.looseObject({ name: z.string() })]).nullish(),
+  ids: z.union([z.array(z.string()), z.array(z.int()), z.array(z.array(z.int()))]).nullish(),
   stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(2)]).nullish(),
 })
 
@@ -56,6 +58,10 @@ describe('validate', () => {
     [{ bias: { a: 1 } }, 'bias.a', 'bias.a: expected digits, got the key "a"'],
     [{ bias: { 'a b': 1 } }, 'bias["a b"]', 'bias["a b"]: expected digits, got the key "a b"'],
     [{ bias: { 7: null } }, 'bias.7', 'bias.7: expected a number, got null'],
+    [{ mode: 'all' }, 'mode', 'mode: expected one of "auto", "none", got "all"'],
+    [{ mode: {} }, 'mode.name', 'mode.name is missing: expected a string'],
+    [{ ids: ['a', 1] }, 'ids[1]', 'ids[1]: expected a string, got 1'],
+    [{ ids: [[1], [1, 'a']] }, 'ids[1][1]', 'ids[1][1]: expected a number, got "a"'],
     [{ stop: '' }, 'stop', 'stop: expected a non-empty string, got ""'],
     [{ stop: ['a', ''] }, 'stop[1]', 'stop[1]: expected a non-empty string, got ""'],
     [{ stop: ['a', 'b', 'c'] }, 'stop', 'stop: expected at most 2 items, got ["a","b","c"]'],

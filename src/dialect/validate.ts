@@ -49,8 +49,10 @@ function findFault(issues: readonly Issue[]): Fault {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) {
     return { path: issue.path, expected: issue.message, isKey: false }
   }
-  // The caller meant the branch whose outer type matches; when none does, all of them were possible.
-  const meant = issue.errors.find((branch) => branch[0]?.code !== 'invalid_type' || branch[0].path.length > 0)
+  // The caller meant the branch that is right the furthest, or else one whose outer type matches; when none does, all of
+  // them were possible.
+  const furthest = issue.errors.reduce((best, branch) => (isFurther(branch, best) ? branch : best))
+  const meant = (furthest[0]?.path.length ?? 0) > 0 ? furthest : issue.errors.find((branch) => branch[0]?.code !== 'invalid_type')
   if (meant !== undefined) {
     const fault = findFault(meant)
     return { ...fault, path: [...issue.path, ...fault.path] }
@@ -92,4 +94,14 @@ function itemsOf(origin: string): string {
 
 function listOptions(options: readonly unknown[]): string {
   return options.length === 1 ? preview(options[0]) : `one of ${options.map(preview).join(', ')}`
+}
+
+/** Whether the first fault of one branch comes behind that of another, in the order of the text. */
+function isFurther([first]: readonly Issue[], [second]: readonly Issue[]): boolean {
+  const path = first?.path ?? []
+  const other = second?.path ?? []
+  const step = path.findIndex((name, index) => name !== other[index])
+  if (step === -1) return false
+  const [name, otherName] = [path[step], other[step]]
+  return typeof name === 'number' && typeof otherName === 'number' ? name > otherName : path.length > other.length
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { EngineState } from '../core/engine.ts'
 import type { GenerateDeps } from '../core/generate.ts'
+import type { ReasoningFields } from '../dialect/openai-chat/encode.ts'
 import type { HostPolicy } from './hosts.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -37,6 +38,8 @@ export type ServerDeps = GenerateDeps & {
   readonly requestTimeoutMs?: number
   /** The largest body; 32 MiB unless given. */
   readonly bodyLimitBytes?: number
+  /** Under which names chat replies show their reasoning; both unless given. */
+  readonly reasoningFields?: ReasoningFields
   readonly log: Logger
   readonly metrics: Metrics
   readonly version: string

@@ -171,6 +171,36 @@ describe('a stream', () => {
   })
 })
 
+describe('a constrained output', () => {
+  const constrained = (structured: 'full' | 'partial' | 'validated'): Engine => {
+    const inner = fake()
+    return { ...inner, prepare: async (request, signal) => ({ ...(await inner.prepare(request, signal)), structured }) }
+  }
+
+  test.each([true, false])('says how it is kept, in a header (stream: %j)', async (isStream) => {
+    for (const structured of ['full', 'partial', 'validated'] as const) {
+      const { port } = await start({ engine: constrained(structured) })
+      const response = await receive(sendChat(port, chatBody('hi', { stream: isStream })))
+      expect(response.headers['x-dragoman-structured']).toBe(structured)
+      await readAll(response)
+    }
+  })
+
+  test('says it as well when a heartbeat opened the stream', async () => {
+    const { port } = await start({ engine: constrained('partial'), heartbeatMs: 10 })
+    const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 100 })))
+    expect(response.headers['x-dragoman-structured']).toBe('partial')
+    expect(await readAll(response)).toContain('[DONE]')
+  })
+
+  test('is not spoken of where there is none', async () => {
+    const { port } = await start()
+    const response = await receive(sendChat(port, chatBody('hi')))
+    expect(response.headers).not.toHaveProperty('x-dragoman-structured')
+    await readAll(response)
+  })
+})
+
 describe('a silent stream', () => {
   test('opens with a heartbeat, and goes on with more', async () => {
     const { port } = await start({ heartbeatMs: 10 })

@@ -2,7 +2,8 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../core/errors.ts'
 import type { Timings, Usage } from '../core/event.ts'
-import { type Generation, generate } from '../core/generate.ts'
+import type { Generation } from '../core/generate.ts'
+import { generateAll } from '../core/generate-all.ts'
 import { foldEvents } from '../core/result.ts'
 import type { DecodedCall, Dialect } from '../dialect/dialect.ts'
 import type { ServerDeps } from './deps.ts'
@@ -47,7 +48,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     let model: string | undefined
     let outcome: Measured | AppError | undefined
     try {
-      const generation = generate(deps, call.request, signal)
+      const generation = generateAll(deps, call.requests, signal)
       model = generation.model
       request.generation = { generationId: id, model }
       if (call.stream) {
@@ -58,6 +59,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       }
       const result = await foldEvents(generation.events)
       outcome = result
+      tellStructured(generation, reply)
       const serverTiming = encodeServerTiming(result.timings)
       if (serverTiming !== '') reply.header('server-timing', serverTiming)
       return call.encodeResult(result, model)
@@ -83,6 +85,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const writer = new SseWriter({
       raw: reply.raw,
       open: () => {
+        tellStructured(generation, reply)
         reply.hijack()
         reply.raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...streamHeaders })
       },
@@ -119,4 +122,9 @@ type StreamArgs = {
   readonly call: DecodedCall
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+}
+
+/** Says how the output constraint is kept, as far as that is known when the headers leave. */
+function tellStructured({ structured }: Generation, reply: FastifyReply): void {
+  if (structured !== undefined) reply.header('x-dragoman-structured', structured)
 }

@@ -19,6 +19,12 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     state: text,
     aliases: { type: 'array', items: text },
   } as Record<string, JsonSchema>,
+  // OpenAI's types have one shape for replies and chunks; in its streams these two are null until the end.
+  CompletionChoice: { finish_reason: { type: ['string', 'null'], enum: ['stop', 'length', 'content_filter', null] } } as Record<
+    string,
+    JsonSchema
+  >,
+  Completion: { usage: { anyOf: [{ $ref: '#/definitions/CompletionUsage' }, { type: 'null' }] } } as Record<string, JsonSchema>,
   'ChatCompletionChunk.Choice.Delta': { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
 }
 

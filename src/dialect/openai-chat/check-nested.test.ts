@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
 import { decodeChat } from './decode.ts'
 
 const user = { role: 'user', content: 'hi' }
@@ -30,8 +29,29 @@ describe('unknown fields inside a body', () => {
       'messages[].tool_calls[].function.strict',
     ],
     [{ role: 'assistant', function_call: { name: 'f', arguments: '', id: 'x' } }, 'messages[].function_call.id'],
+    [{ ...user, prefix: true }, 'messages[].prefix'],
   ])('%j: the path is named, without indices', (message, path) => {
     expect(ignoredIn([user, message])).toEqual([path])
+  })
+
+  test.each<[object, string]>([
+    [{ tools: [{ type: 'function', function: { name: 'f' }, cache_control: {} }] }, 'tools[].cache_control'],
+    [{ tools: [{ type: 'function', function: { name: 'f', defer_loading: true } }] }, 'tools[].function.defer_loading'],
+    [{ functions: [{ name: 'f', returns: {} }] }, 'functions[].returns'],
+    [{ response_format: { type: 'json_object', version: 1 } }, 'response_format.version'],
+    [{ response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {}, x: 1 } } }, 'response_format.json_schema.x'],
+    [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
+    [{ thinking: { type: 'enabled', display: 'omitted' } }, 'thinking.display'],
+    [{ structured_outputs: { json: {}, whitespace_pattern: ' ' } }, 'structured_outputs.whitespace_pattern'],
+  ])('%j: the path is named, whatever the object', (fields, path) => {
+    expect(ignoredIn([user], fields)).toEqual([path])
+  })
+
+  test('one that would change what is generated is refused', () => {
+    const param = 'structured_outputs.structural_tag'
+    expect(() => ignoredIn([user], { structured_outputs: { structural_tag: '{}' } })).toThrow(
+      expect.objectContaining({ code: 'unsupported-field', param }),
+    )
   })
 
   test('each is named once, after those at the top', () => {
@@ -52,19 +72,14 @@ describe('unknown fields inside a body', () => {
     ).toEqual([])
   })
 
+  test('the keywords of a schema and of a bare one are not looked into', () => {
+    const schema = { type: 'object', 'x-note': 1 }
+    const tools = [{ type: 'function', function: { name: 'f', parameters: schema } }]
+    expect(ignoredIn([user], { tools, response_format: { type: 'json_schema', json_schema: schema } })).toEqual([])
+  })
+
   test('what a caller names freely, such as the arguments of a call, is not looked into', () => {
     const free = { ...call, function: { name: 'f', arguments: { anything: { at: 'all' } } } }
     expect(ignoredIn([{ role: 'assistant', tool_calls: [free] }], { metadata: { trace: 'a' } })).toEqual([])
-  })
-})
-
-describe('a message that the model shall continue', () => {
-  test.each(['prefix', 'partial'])('%s is refused with its index, and false is not', (name) => {
-    const messages = (value: unknown) => [user, { role: 'assistant', content: 'Sure', [name]: value }]
-    const param = `messages[1].${name}`
-    const message = `${param} true is not supported (a reply is always a new message): leave it out or send false`
-    expect(() => ignoredIn(messages(true))).toThrow(new AppError('unsupported-field', message, { param }))
-    expect(() => ignoredIn(messages(true))).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))
-    expect([false, null].map((value) => ignoredIn(messages(value)))).toEqual([[], []])
   })
 })

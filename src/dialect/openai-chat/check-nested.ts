@@ -1,5 +1,6 @@
-import { indexFields, refuseValue } from '../field-table.ts'
-import { nestedFields } from './fields.ts'
+import { indexFields } from '../field-table.ts'
+import { nestedConstraintFields } from '../openai/common-fields.ts'
+import { checkCommonNested, createNestedCheck, type Keys, keysOf, type NestedCheck } from '../openai/nested-check.ts'
 import {
   assistantMessage,
   audioPart,
@@ -11,20 +12,16 @@ import {
   inputAudio,
   promptMessage,
   refusalPart,
-  streamOptions,
   textPart,
   toolCall,
   toolMessage,
   type WireMessage,
   type WirePart,
-  type WireRequest,
-} from './schema.ts'
+} from './message-schema.ts'
+import { reasoningObject, thinkingObject, type WireRequest } from './schema.ts'
+import { allowedChoice, allowedTools, namedChoice, tool, toolFunction } from './tool-schema.ts'
 
-type Keys = ReadonlySet<string>
-/** Where an object is: its path with `[]` for every index, and the index of its message. */
-type Place = { readonly path: string; readonly message?: number }
-
-const refused = indexFields(nestedFields)
+const refused = indexFields(nestedConstraintFields)
 
 const promptKeys = keysOf(promptMessage)
 const messageKeys: Readonly<Record<WireMessage['role'], Keys>> = {
@@ -46,48 +43,63 @@ const imageUrlKeys = keysOf(imageUrl)
 const inputAudioKeys = keysOf(inputAudio)
 const toolCallKeys = keysOf(toolCall)
 const functionCallKeys = keysOf(functionCall)
-const streamOptionsKeys = keysOf(streamOptions)
+const toolKeys = keysOf(tool)
+const toolFunctionKeys = keysOf(toolFunction)
+const namedChoiceKeys = keysOf(namedChoice)
+const allowedChoiceKeys = keysOf(allowedChoice)
+const allowedToolsKeys = keysOf(allowedTools)
+const reasoningKeys = keysOf(reasoningObject)
+const thinkingKeys = keysOf(thinkingObject)
 
 /**
- * The fields inside messages and `stream_options` that Dragoman does not know, as paths without indices, each once. Throws
+ * The fields inside the objects of a body that Dragoman does not know, as paths without indices, each once. Throws
  * `unsupported-field` for those that would change what is generated.
  */
-export function checkNested({ messages, stream_options }: WireRequest): string[] {
-  const ignored = new Set<string>()
-
-  const check = (object: object | null | undefined, known: Keys, { path, message }: Place): void => {
-    if (object === undefined || object === null) return
-    for (const [name, value] of Object.entries(object)) {
-      if (known.has(name) || value === null) continue
-      const fieldPath = `${path}.${name}`
-      const field = refused.get(fieldPath)
-      if (field === undefined) ignored.add(fieldPath)
-      else refuseValue(field, fieldPath.replace('[]', `[${message}]`), value)
-    }
-  }
-
-  const checkPart = (part: WirePart, message: number): void => {
-    check(part, partKeys[part.type], { path: 'messages[].content[]', message })
-    if (part.type === 'image_url') check(part.image_url, imageUrlKeys, { path: 'messages[].content[].image_url', message })
-    if (part.type === 'input_audio') {
-      check(part.input_audio, inputAudioKeys, { path: 'messages[].content[].input_audio', message })
-    }
-  }
-
-  for (const [index, message] of messages.entries()) {
-    check(message, messageKeys[message.role], { path: 'messages[]', message: index })
-    if (Array.isArray(message.content)) for (const part of message.content) checkPart(part, index)
-    if (message.role !== 'assistant') continue
-    for (const call of message.tool_calls ?? []) {
-      check(call, toolCallKeys, { path: 'messages[].tool_calls[]', message: index })
-      check(call.function, functionCallKeys, { path: 'messages[].tool_calls[].function', message: index })
-    }
-    check(message.function_call, functionCallKeys, { path: 'messages[].function_call', message: index })
-  }
-  check(stream_options, streamOptionsKeys, { path: 'stream_options' })
-  return [...ignored]
+export function checkNested(wire: WireRequest): string[] {
+  const nested = createNestedCheck(refused)
+  for (const [index, message] of wire.messages.entries()) checkMessage(nested, message, index)
+  checkCommonNested(nested, wire)
+  checkTools(nested, wire)
+  nested.check(wire.reasoning, reasoningKeys, { path: 'reasoning' })
+  if (typeof wire.thinking === 'object') nested.check(wire.thinking, thinkingKeys, { path: 'thinking' })
+  return [...nested.ignored]
 }
 
-function keysOf(schema: { readonly shape: object }): Keys {
-  return new Set(Object.keys(schema.shape))
+function checkMessage(nested: NestedCheck, message: WireMessage, index: number): void {
+  const { check } = nested
+  check(message, messageKeys[message.role], { path: 'messages[]', index })
+  if (Array.isArray(message.content)) for (const part of message.content) checkPart(nested, part, index)
+  if (message.role !== 'assistant') return
+  for (const call of message.tool_calls ?? []) {
+    check(call, toolCallKeys, { path: 'messages[].tool_calls[]', index })
+    check(call.function, functionCallKeys, { path: 'messages[].tool_calls[].function', index })
+  }
+  check(message.function_call, functionCallKeys, { path: 'messages[].function_call', index })
+}
+
+function checkPart({ check }: NestedCheck, part: WirePart, index: number): void {
+  check(part, partKeys[part.type], { path: 'messages[].content[]', index })
+  if (part.type === 'image_url') check(part.image_url, imageUrlKeys, { path: 'messages[].content[].image_url', index })
+  if (part.type === 'input_audio') check(part.input_audio, inputAudioKeys, { path: 'messages[].content[].input_audio', index })
+}
+
+function checkTools({ check }: NestedCheck, { tools, functions, tool_choice: choice }: WireRequest): void {
+  for (const [index, item] of (tools ?? []).entries()) {
+    check(item, toolKeys, { path: 'tools[]', index })
+    check(item.function, toolFunctionKeys, { path: 'tools[].function', index })
+  }
+  for (const [index, item] of (functions ?? []).entries()) check(item, toolFunctionKeys, { path: 'functions[]', index })
+  if (typeof choice !== 'object' || choice === null) return
+  switch (choice.type) {
+    case 'function':
+      check(choice, namedChoiceKeys, { path: 'tool_choice' })
+      break
+    case 'allowed_tools':
+      check(choice, allowedChoiceKeys, { path: 'tool_choice' })
+      check(choice.allowed_tools, allowedToolsKeys, { path: 'tool_choice.allowed_tools' })
+      break
+    case 'custom':
+      // Refused whole.
+      break
+  }
 }

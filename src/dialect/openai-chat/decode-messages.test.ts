@@ -98,6 +98,12 @@ describe('decodeMessages', () => {
     ])
   })
 
+  test('a tool that returned nothing has an empty result, and one of an unknown call is kept', () => {
+    expect(messagesOf({ role: 'tool', tool_call_id: 'call_9', content: null })).toEqual([
+      { role: 'tool', content: [], toolCallId: 'call_9' },
+    ])
+  })
+
   test('deprecated function calls and results become tool calls with matching ids', () => {
     const [, assistant, result] = messagesOf(
       { role: 'user', content: 'a' },

@@ -1,8 +1,8 @@
 import { AppError } from '../../core/errors.ts'
 import type { ContentPart, Message, ToolCall } from '../../core/request.ts'
+import { pickSpelling } from '../openai/spelling.ts'
 import { preview } from '../preview.ts'
-import type { WireMessage, WirePart } from './schema.ts'
-import { pickSpelling } from './spelling.ts'
+import type { WireMessage, WirePart } from './message-schema.ts'
 
 type WireAssistant = Extract<WireMessage, { role: 'assistant' }>
 type WireFunctionCall = NonNullable<WireAssistant['function_call']>

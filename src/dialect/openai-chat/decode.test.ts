@@ -32,6 +32,8 @@ describe('decodeChat', () => {
       },
       stream: false,
       includeUsage: false,
+      legacyCalls: false,
+      showsReasoning: true,
       ignored: [],
     })
   })
@@ -198,7 +200,7 @@ describe('decodeChat', () => {
       }),
       { numRuns: 1000 },
     )
-  })
+  }, 60_000)
 
   test.each([...chatFields.map(({ name }) => name), 'unknown'])('nesting of any depth in %s is decoded or refused', (name) => {
     const deep: unknown = JSON.parse(`${'{"a":['.repeat(50_000)}${']}'.repeat(50_000)}`)

@@ -1,13 +1,16 @@
 import { AppError } from '../../core/errors.ts'
-import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
+import type { GenerationRequest, OutputConstraint } from '../../core/request.ts'
 import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
+import { decodeOutput } from '../openai/decode-output.ts'
 import { validate } from '../validate.ts'
 import { checkNested } from './check-nested.ts'
-import { decodeMessages } from './decode-messages.ts'
-import { decodeSampling } from './decode-sampling.ts'
+import { decodeLogprobs } from './decode-logprobs.ts'
+import { decodePrompt } from './decode-prompt.ts'
+import { decodeReasoning } from './decode-reasoning.ts'
+import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { chatFields } from './fields.ts'
 import { chatRequestSchema, type WireRequest } from './schema.ts'
-import { pickSpelling } from './spelling.ts'
 
 const fieldIndex = indexFields(chatFields)
 
@@ -16,6 +19,10 @@ export type DecodedChat = {
   readonly request: GenerationRequest
   readonly stream: boolean
   readonly includeUsage: boolean
+  /** Calls are answered in the deprecated form, because the tools came in it. */
+  readonly legacyCalls: boolean
+  /** False: the caller does not want to see how the model reasoned. */
+  readonly showsReasoning: boolean
   readonly ignored: readonly string[]
 }
 
@@ -24,44 +31,34 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const wire = validate(chatRequestSchema, body)
   refuseUnsupported(fieldIndex, wire)
   const ignoredInside = checkNested(wire)
-  const stream = wire.stream ?? false
-  const maxOutputTokens = pickSpelling(wire, ['max_completion_tokens', 'max_tokens', 'max_length'])
+  const tools = decodeTools(wire)
+  const { reasoning, isShown } = decodeReasoning(wire)
+  const logprobs = decodeLogprobs(wire)
   return {
     request: {
-      ...plainRequest,
+      ...decodeCommon(wire),
       id: requestId,
-      model: wire.model,
-      prompt: { type: 'chat', messages: decodeMessages(wire.messages), ...plainChat },
-      sampling: decodeSampling(wire),
-      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      stop: decodeStop(pickSpelling(wire, ['stop', 'stop_sequence'])),
-      ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
+      prompt: { ...decodePrompt(wire), tools: tools.tools },
+      toolChoice: tools.toolChoice,
+      parallelToolCalls: tools.parallelToolCalls,
+      reasoning,
+      output: decodeChatOutput(wire, tools),
+      ...(logprobs !== undefined && { logprobs }),
     },
-    stream,
-    includeUsage: decodeIncludeUsage(wire.stream_options, stream),
+    stream: wire.stream ?? false,
+    includeUsage: decodeIncludeUsage(wire),
+    legacyCalls: tools.legacy,
+    showsReasoning: isShown,
     ignored: [...listIgnored(fieldIndex, wire), ...ignoredInside],
   }
 }
 
-function decodeStop(stop: string | readonly string[] | undefined): readonly string[] {
-  return typeof stop === 'string' ? [stop] : (stop ?? [])
-}
-
-function decodeIncludeUsage(options: WireRequest['stream_options'], stream: boolean): boolean {
-  if (options === undefined || options === null) return false
-  if (!stream) {
-    throw new AppError('invalid-request', 'stream_options is only allowed when stream is true: leave it out', {
-      param: 'stream_options',
-    })
-  }
-  if (options.include_obfuscation) {
-    throw new AppError(
-      'unsupported-field',
-      'stream_options.include_obfuscation true is not supported: send false or leave it out',
-      {
-        param: 'stream_options.include_obfuscation',
-      },
-    )
-  }
-  return options.include_usage ?? false
+/**
+ * With a forced call there is no text to constrain. OpenAI takes a `response_format` all the same, because agents send one
+ * with every turn; a constraint on the whole output, as other servers have it, contradicts the call.
+ */
+function decodeChatOutput(wire: WireRequest, { toolChoice }: DecodedTools): OutputConstraint {
+  const { constraint, param } = decodeOutput(wire)
+  if (constraint.type === 'text' || toolChoice.type !== 'required' || param === 'response_format') return constraint
+  throw new AppError('invalid-request', `${param} constrains the text, and tool_choice leaves none: send one of them`, { param })
 }

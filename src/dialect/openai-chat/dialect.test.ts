@@ -3,7 +3,7 @@ import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../core/errors.ts'
 import type { GenerationEvent } from '../../core/event.ts'
 import { foldEvents } from '../../core/result.ts'
-import { openaiChat } from './dialect.ts'
+import { createOpenaiChat, openaiChat } from './dialect.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')
 const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
@@ -56,6 +56,17 @@ describe('openaiChat', () => {
       })
     }
     expect(frames.at(-2)).toBe('data: [DONE]')
+  })
+
+  test.each<[object, string[]]>([
+    [{}, ['reasoning']],
+    [{ include_reasoning: false }, []],
+  ])('the operator chooses the names of reasoning, and %j whether there is any', async (fields, names) => {
+    const dialect = createOpenaiChat({ reasoningFields: 'reasoning' })
+    const reasoned: readonly GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }, ...events]
+    const call = dialect.decode({ ...body, ...fields }, 'chatcmpl-7')
+    const reply = call.encodeResult(await foldEvents(streamOf(reasoned)), 'served') as { choices: { message: object }[] }
+    expect(Object.keys(reply.choices[0]?.message ?? {}).filter((name) => name.startsWith('reasoning'))).toEqual(names)
   })
 
   test('two streams of one call do not share state', () => {

@@ -1,25 +1,41 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../dialect.ts'
 import { systemFingerprint } from '../fingerprint.ts'
+import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeOpenaiError } from '../openai-errors.ts'
 import { decodeChat } from './decode.ts'
-import { encodeResult, type ReplyHead } from './encode.ts'
+import { encodeResult, type ReasoningFields, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
+/** What an operator may choose: under which names a reply shows its reasoning. Callers may leave it out altogether. */
+export type OpenaiChatOptions = { readonly reasoningFields: ReasoningFields }
+
 /** OpenAI's `POST /v1/chat/completions`. */
-export const openaiChat: Dialect = {
-  decode(body, requestId) {
-    const { includeUsage, ...call } = decodeChat(body, requestId)
-    const createdSeconds = Math.floor(Date.now() / 1000)
-    const headOf = (model: string): ReplyHead => ({ id: requestId, createdSeconds, model, systemFingerprint })
-    return {
-      ...call,
-      encodeResult: (result, model) => encodeResult(result, headOf(model)),
-      createStreamEncoder: (model) => createChunkEncoder(headOf(model), includeUsage),
-    }
-  },
-  // Node draws the bits of many UUIDs at once; asking for a few bytes each time costs ten times as much (measured).
-  createId: () => `chatcmpl-${randomUUID().replaceAll('-', '')}`,
-  encodeError: encodeOpenaiError,
-  heartbeat: ': \n\n',
+export function createOpenaiChat({ reasoningFields }: OpenaiChatOptions): Dialect {
+  return {
+    decode(body, requestId) {
+      const { request, stream, ignored, ...asked } = decodeChat(body, requestId)
+      const createdSeconds = Math.floor(Date.now() / 1000)
+      const headOf = (model: string): ReplyHead => ({ id: requestId, createdSeconds, model, systemFingerprint })
+      const style: ReplyStyle = {
+        reasoningFields: asked.showsReasoning ? reasoningFields : 'none',
+        legacyCalls: asked.legacyCalls,
+        logprobs: request.logprobs !== undefined,
+      }
+      return {
+        requests: [request],
+        stream,
+        ignored,
+        encodeResult: (result, model) => encodeResult(result, headOf(model), style),
+        createStreamEncoder: (model) => createChunkEncoder(headOf(model), { ...style, includeUsage: asked.includeUsage }),
+      }
+    },
+    // Node draws the bits of many UUIDs at once; asking for a few bytes each time costs ten times as much (measured).
+    createId: () => `chatcmpl-${randomUUID().replaceAll('-', '')}`,
+    encodeError: encodeOpenaiError,
+    heartbeat: ': \n\n',
+  }
 }
+
+/** The dialect with its defaults. */
+export const openaiChat: Dialect = createOpenaiChat({ reasoningFields: 'both' })

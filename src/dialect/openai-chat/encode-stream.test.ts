@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../core/errors.ts'
-import type { GenerationEvent } from '../../core/event.ts'
+import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import type { ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
 const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
@@ -30,9 +31,11 @@ const wireUsage = {
 const text = (delta: string, choice = 0): GenerationEvent => ({ type: 'text-delta', choice, delta })
 const finish = (choice = 0): GenerationEvent => ({ type: 'finish', choice, reason: 'stop' })
 
+const plainStyle = { reasoningFields: 'both', legacyCalls: false, logprobs: false, includeUsage: false } as const
+
 /** The frames of a stream. Every chunk is checked against OpenAI's schema, strictly. */
-function framesOf(events: readonly GenerationEvent[], includeUsage = false): unknown[] {
-  const encoder = createChunkEncoder(head, includeUsage)
+function framesOf(events: readonly GenerationEvent[], includeUsage = false, style: Partial<ReplyStyle> = {}): unknown[] {
+  const encoder = createChunkEncoder(head, { ...plainStyle, ...style, includeUsage })
   return events.flatMap((event) => {
     const sent = encoder.encode(event)
     if (sent !== '') expect(sent.endsWith('\n\n')).toBe(true)
@@ -139,6 +142,82 @@ describe('createChunkEncoder', () => {
     expect(frames[3]).toMatchObject({ choices: [{ index: 1, delta: { tool_calls: [{ index: 0, id: 'call_b' }] } }] })
   })
 
+  test.each([
+    ['reasoning_content', { reasoning_content: 'hm' }],
+    ['reasoning', { reasoning: 'hm' }],
+  ] as const)('reasoning under the name %s only', (reasoningFields, delta) => {
+    const events: GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }]
+    expect(framesOf(events, false, { reasoningFields })).toEqual([role(), chunkOf(delta)])
+  })
+
+  test('reasoning that is not shown still says that the model has begun', () => {
+    const events: GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }, text('a')]
+    expect(framesOf(events, false, { reasoningFields: 'none' })).toEqual([role(), chunkOf({ content: 'a' })])
+  })
+
+  test('a call of a deprecated function is told in fragments, with its own finish reason', () => {
+    const frames = framesOf(
+      [
+        { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f' },
+        { type: 'tool-call-delta', choice: 0, id: 'call_a', delta: '{}' },
+        { type: 'tool-call-end', choice: 0, id: 'call_a' },
+        { type: 'finish', choice: 0, reason: 'tool-calls' },
+      ],
+      false,
+      { legacyCalls: true },
+    )
+    expect(frames).toEqual([
+      role(),
+      chunkOf({ function_call: { name: 'f', arguments: '' } }),
+      chunkOf({ function_call: { arguments: '{}' } }),
+      chunkOf({}, { finishReason: 'function_call' }),
+    ])
+  })
+
+  describe('log-probabilities', () => {
+    const token = (name: string): GeneratedToken => ({ id: 1, text: name, bytes: [...Buffer.from(name)], logprob: -1, top: [] })
+    const tokensOf = (...names: string[]) => ({ tokens: names.map(token) })
+    /** The tokens of every frame, by its choice. */
+    const toldBy = (events: readonly GenerationEvent[], style: Partial<ReplyStyle> = {}) =>
+      framesOf(events, false, { logprobs: true, ...style }).map((frame) => {
+        type Wire = { choices: { index: number; logprobs: { content: { token: string }[] } | null }[] }
+        const choice = (frame as Wire).choices[0]
+        return [choice?.index, ...(choice?.logprobs?.content.map((item) => item.token) ?? [])]
+      })
+
+    test('are on the chunk of their text, and only where there are any', () => {
+      const events: GenerationEvent[] = [{ ...text('ab'), ...tokensOf('a', 'b') } as GenerationEvent, text('c'), finish()]
+      expect(toldBy(events)).toEqual([[0], [0, 'a', 'b'], [0], [0]])
+      expect(framesOf(events)).toEqual(framesOf([text('ab'), text('c'), finish()]))
+    })
+
+    test('of each choice stay with their choice', () => {
+      expect(
+        toldBy([
+          { ...text('a', 1), ...tokensOf('a') } as GenerationEvent,
+          { ...text('b', 0), ...tokensOf('b') } as GenerationEvent,
+        ]),
+      ).toEqual([[1], [1, 'a'], [0], [0, 'b']])
+    })
+
+    test('are told with calls and reasoning too', () => {
+      expect(
+        toldBy([
+          { type: 'reasoning-delta', choice: 0, delta: 'r', ...tokensOf('r') },
+          { type: 'tool-call-start', choice: 0, id: 'c', name: 'f', ...tokensOf('f', '(') },
+          { type: 'tool-call-delta', choice: 0, id: 'c', delta: '{}', ...tokensOf('{}') },
+          finish(),
+        ]),
+      ).toEqual([[0], [0, 'r'], [0, 'f', '('], [0, '{}'], [0]])
+    })
+
+    test('of events without a chunk go with the next chunk of their choice, the last one at the latest', () => {
+      const hidden: GenerationEvent = { type: 'reasoning-delta', choice: 0, delta: 'r', ...tokensOf('r') }
+      const events = [hidden, hidden, text('other', 1), finish()]
+      expect(toldBy(events, { reasoningFields: 'none' })).toEqual([[0], [1], [1], [0, 'r', 'r']])
+    })
+  })
+
   test('a failure is one error frame and then the end', () => {
     const error = new AppError('engine-failed', 'the engine stopped')
     expect(framesOf([text('a'), { type: 'error', error }], true).slice(2)).toEqual([
@@ -169,7 +248,7 @@ describe('createChunkEncoder', () => {
     'data: [DONE]\n\n',
   ])('the text %j is written as the JSON of the whole chunk would be', (delta) => {
     for (const includeUsage of [false, true]) {
-      const encoder = createChunkEncoder(head, includeUsage)
+      const encoder = createChunkEncoder(head, { ...plainStyle, includeUsage })
       encoder.encode({ type: 'text-start', choice: 0 })
       const tail = includeUsage ? { usage: null } : {}
       expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), ...tail }))
@@ -182,12 +261,12 @@ describe('createChunkEncoder', () => {
   test('any text is written as the JSON of the whole chunk would be', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (delta) => {
-        const encoder = createChunkEncoder(head, true)
+        const encoder = createChunkEncoder(head, { ...plainStyle, includeUsage: true })
         encoder.encode({ type: 'text-start', choice: 0 })
         expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), usage: null }))
       }),
     )
-  })
+  }, 60_000)
 
   test('however a text is cut, the joined deltas are the text', () => {
     fc.assert(

@@ -1,7 +1,11 @@
-import type { GenerationEvent } from '../../core/event.ts'
+import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
 import type { StreamEncoder } from '../dialect.ts'
+import { toFrameJson } from '../frame-json.ts'
+import { encodeUsage } from '../openai/encode-usage.ts'
+import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeOpenaiError } from '../openai-errors.ts'
-import { encodeUsage, finishReasons, type ReplyHead } from './encode.ts'
+import { encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
+import { encodeLogprobs } from './encode-logprobs.ts'
 
 const done = 'data: [DONE]\n\n'
 
@@ -9,14 +13,18 @@ const done = 'data: [DONE]\n\n'
  * Turns events into `chat.completion.chunk` frames. A chunk differs from the next only in its delta, so all else is
  * written once per choice: the JSON of one short text is all that a token costs.
  */
-export function createChunkEncoder(head: ReplyHead, includeUsage: boolean): StreamEncoder {
+export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readonly includeUsage: boolean }): StreamEncoder {
+  const { includeUsage, legacyCalls } = style
   const opening = `data: ${encodeOpening(head)},"choices":[`
   // OpenAI: with include_usage every other chunk has a null usage; without it, none has the key.
   const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
-  const deltaEnd = `},"logprobs":null,"finish_reason":null}${closing}`
+  const plainEnd = `},"logprobs":null,"finish_reason":null}${closing}`
+  const names = reasoningNames[style.reasoningFields]
   const choiceHeads: string[] = []
   const started: boolean[] = []
   const toolCallIds: string[][] = []
+  /** Tokens of each choice that no chunk has told yet: those of markers and of held-back text go with the next one. */
+  const untold: (readonly GeneratedToken[] | undefined)[] = []
 
   /** The text before a choice's delta, up to and with the delta's opening brace. */
   function headOf(choice: number): string {
@@ -27,15 +35,24 @@ export function createChunkEncoder(head: ReplyHead, includeUsage: boolean): Stre
     return made
   }
 
+  /** The text after a choice's delta. */
+  function endOf(choice: number, finishReason: string | null): string {
+    const tokens = untold[choice]
+    if (tokens === undefined && finishReason === null) return plainEnd
+    untold[choice] = undefined
+    const logprobs = tokens === undefined ? null : encodeLogprobs(tokens)
+    return `},"logprobs":${toFrameJson(logprobs)},"finish_reason":${toFrameJson(finishReason)}}${closing}`
+  }
+
   /** The role chunk at a choice's first event, and nothing later. */
   function start(choice: number): string {
     if (started[choice] === true) return ''
     started[choice] = true
-    return `${headOf(choice)}"role":"assistant","content":""${deltaEnd}`
+    return `${headOf(choice)}"role":"assistant","content":""${plainEnd}`
   }
 
-  function chunk(choice: number, delta: string): string {
-    return start(choice) + headOf(choice) + delta + deltaEnd
+  function chunk(choice: number, delta: string, finishReason: string | null = null): string {
+    return start(choice) + headOf(choice) + delta + endOf(choice, finishReason)
   }
 
   function toolIdsOf(choice: number): string[] {
@@ -43,28 +60,37 @@ export function createChunkEncoder(head: ReplyHead, includeUsage: boolean): Stre
     return toolCallIds[choice]
   }
 
+  function keepTokens(event: GenerationEvent): void {
+    if (!style.logprobs || !('tokens' in event) || event.tokens === undefined || event.tokens.length === 0) return
+    const before = untold[event.choice]
+    untold[event.choice] = before === undefined ? event.tokens : [...before, ...event.tokens]
+  }
+
   function encode(event: GenerationEvent): string {
+    keepTokens(event)
     switch (event.type) {
       case 'text-delta':
-        return chunk(event.choice, `"content":${toJson(event.delta)}`)
+        return chunk(event.choice, `"content":${toFrameJson(event.delta)}`)
       case 'reasoning-delta': {
-        const delta = toJson(event.delta)
-        return chunk(event.choice, `"reasoning_content":${delta},"reasoning":${delta}`)
+        if (names.length === 0) return start(event.choice)
+        const delta = toFrameJson(event.delta)
+        return chunk(event.choice, names.map((name) => `"${name}":${delta}`).join(','))
       }
       case 'tool-call-start': {
         const { choice, id, name } = event
         const index = toolIdsOf(choice).push(id) - 1
-        return chunk(choice, `"tool_calls":${toJson([{ index, id, type: 'function', function: { name, arguments: '' } }])}`)
+        if (legacyCalls) return chunk(choice, `"function_call":${toFrameJson({ name, arguments: '' })}`)
+        return chunk(choice, `"tool_calls":${toFrameJson([{ index, id, type: 'function', function: { name, arguments: '' } }])}`)
       }
       case 'tool-call-delta': {
+        const { choice, id, delta } = event
+        if (legacyCalls) return chunk(choice, `"function_call":${toFrameJson({ arguments: delta })}`)
         // The last one, should an upstream have given two calls the same id.
-        const index = toolIdsOf(event.choice).lastIndexOf(event.id)
-        return chunk(event.choice, `"tool_calls":${toJson([{ index, function: { arguments: event.delta } }])}`)
+        const index = toolIdsOf(choice).lastIndexOf(id)
+        return chunk(choice, `"tool_calls":${toFrameJson([{ index, function: { arguments: delta } }])}`)
       }
-      case 'finish': {
-        const reason = finishReasons[event.reason]
-        return `${start(event.choice)}${headOf(event.choice)}},"logprobs":null,"finish_reason":"${reason}"}${closing}`
-      }
+      case 'finish':
+        return chunk(event.choice, '', encodeFinishReason(event.reason, legacyCalls))
       case 'prompt-read':
         // There is always a first choice, and the client sees that the model has begun.
         return start(0)
@@ -75,9 +101,9 @@ export function createChunkEncoder(head: ReplyHead, includeUsage: boolean): Stre
       case 'tool-call-end':
         return start(event.choice)
       case 'usage':
-        return includeUsage ? `${opening}],"usage":${toJson(encodeUsage(event.usage))}}\n\n${done}` : done
+        return includeUsage ? `${opening}],"usage":${toFrameJson(encodeUsage(event.usage))}}\n\n${done}` : done
       case 'error':
-        return `data: ${toJson(encodeOpenaiError(event.error))}\n\n${done}`
+        return `data: ${toFrameJson(encodeOpenaiError(event.error))}\n\n${done}`
     }
   }
 
@@ -87,15 +113,5 @@ export function createChunkEncoder(head: ReplyHead, includeUsage: boolean): Stre
 /** The chunk's constant first fields, without the closing brace. */
 function encodeOpening({ id, createdSeconds, model, systemFingerprint }: ReplyHead): string {
   const fields = { id, object: 'chat.completion.chunk', created: createdSeconds, model, system_fingerprint: systemFingerprint }
-  return toJson(fields).slice(0, -1)
-}
-
-const lineBreak = /[\u0085\u2028\u2029]/
-const lineBreaks = /[\u0085\u2028\u2029]/g
-
-/** JSON on one line for every client: Python's `splitlines`, which httpx uses on streams, breaks lines at these too. */
-function toJson(value: unknown): string {
-  const json = JSON.stringify(value)
-  if (!lineBreak.test(json)) return json
-  return json.replace(lineBreaks, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return toFrameJson(fields).slice(0, -1)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import type { FinishReason } from '../../core/event.ts'
+import type { FinishReason, GeneratedToken } from '../../core/event.ts'
 import type { Choice, GenerationResult } from '../../core/result.ts'
-import { encodeResult } from './encode.ts'
+import { encodeResult, type ReplyStyle } from './encode.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')
 const head = { id: 'chatcmpl-1', createdSeconds: 1_700_000_000, model: 'm', systemFingerprint: 'dragoman-1' }
@@ -10,10 +10,14 @@ const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoning
 const plain: Choice = { text: 'Hello', reasoning: '', toolCalls: [], tokens: [], finish: { reason: 'stop' } }
 const call = { id: 'call_1', name: 'f', arguments: '{"a":1}' }
 
+const plainStyle: ReplyStyle = { reasoningFields: 'both', legacyCalls: false, logprobs: false }
+
+const reply = (...choices: readonly Choice[]) => replyIn({}, ...choices)
+
 /** Every reply of this file is checked against OpenAI's schema, strictly. */
-function reply(...choices: readonly Choice[]): unknown {
+function replyIn(style: Partial<ReplyStyle>, ...choices: readonly Choice[]): unknown {
   const result: GenerationResult = { choices, usage, timings: {} }
-  const encoded: unknown = JSON.parse(JSON.stringify(encodeResult(result, head)))
+  const encoded: unknown = JSON.parse(JSON.stringify(encodeResult(result, head, { ...plainStyle, ...style })))
   checkReply(encoded)
   return encoded
 }
@@ -76,5 +80,56 @@ describe('encodeResult', () => {
         { index: 1, message: { content: 'Hi' } },
       ],
     })
+  })
+
+  test.each([
+    ['both', { reasoning_content: 'hm', reasoning: 'hm' }],
+    ['reasoning_content', { reasoning_content: 'hm' }],
+    ['reasoning', { reasoning: 'hm' }],
+    ['none', {}],
+  ] as const)('reasoning under the names of %s', (reasoningFields, fields) => {
+    const message = { role: 'assistant', content: 'Hello', refusal: null, ...fields }
+    expect(replyIn({ reasoningFields }, { ...plain, reasoning: 'hm' })).toMatchObject({ choices: [{ message }] })
+    const [choice] = (replyIn({ reasoningFields }, { ...plain, reasoning: 'hm' }) as { choices: { message: object }[] }).choices
+    expect(choice?.message).toEqual(message)
+  })
+
+  test('a call of a deprecated function is told as one, with its own finish reason', () => {
+    const finish = { reason: 'tool-calls' as const }
+    expect(replyIn({ legacyCalls: true }, { ...plain, text: '', toolCalls: [call], finish })).toMatchObject({
+      choices: [
+        { message: { content: null, function_call: { name: 'f', arguments: '{"a":1}' } }, finish_reason: 'function_call' },
+      ],
+    })
+  })
+
+  test('log-probabilities are told with their bytes, and what is impossible as a number', () => {
+    const token = (text: string, logprob: number) => ({ id: 1, text, bytes: [...Buffer.from(text)], logprob })
+    const tokens: GeneratedToken[] = [
+      { ...token('Hé', -0.5), top: [token('Hé', -0.5), token('x', Number.NEGATIVE_INFINITY)] },
+      { ...token('', -1), bytes: [0xf0, 0x9f], top: [] },
+    ]
+    expect(replyIn({ logprobs: true }, { ...plain, tokens })).toMatchObject({
+      choices: [
+        {
+          logprobs: {
+            content: [
+              {
+                token: 'Hé',
+                logprob: -0.5,
+                bytes: [72, 195, 169],
+                top_logprobs: [
+                  { token: 'Hé', logprob: -0.5, bytes: [72, 195, 169] },
+                  { token: 'x', logprob: -9999, bytes: [120] },
+                ],
+              },
+              { token: '', logprob: -1, bytes: [0xf0, 0x9f], top_logprobs: [] },
+            ],
+            refusal: null,
+          },
+        },
+      ],
+    })
+    expect(replyIn({}, { ...plain, tokens })).toMatchObject({ choices: [{ logprobs: null }] })
   })
 })

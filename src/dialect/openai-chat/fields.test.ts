@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { testFieldTable } from '../../../test/support/field-table-suite.ts'
 import { readWireSchema } from '../../../test/support/wire-schema.ts'
-import { AppError } from '../../core/errors.ts'
-import type { GenerationEvent } from '../../core/event.ts'
-import { spellings } from '../field-table.ts'
 import { openaiChat } from './dialect.ts'
 import { chatFields } from './fields.ts'
 import { chatRequestSchema } from './schema.ts'
 
-/** For every row a valid value that is not its default: what it changes, or does not, is what the row says. */
 const samples: Readonly<Record<string, unknown>> = {
   messages: [{ role: 'user', content: 'another question' }],
   model: 'another',
   audio: { voice: 'alloy', format: 'wav' },
   frequency_penalty: 0,
   function_call: { name: 'f' },
-  functions: [{ name: 'f' }],
+  functions: [{ name: 'g' }],
   logit_bias: { 50256: -100 },
   logprobs: true,
   max_completion_tokens: 7,
@@ -22,7 +18,7 @@ const samples: Readonly<Record<string, unknown>> = {
   modalities: ['text', 'audio'],
   moderation: { model: 'omni' },
   n: 2,
-  parallel_tool_calls: 'sometimes',
+  parallel_tool_calls: false,
   prediction: { type: 'content', content: 'a' },
   presence_penalty: 0,
   prompt_cache_key: 'a',
@@ -39,7 +35,7 @@ const samples: Readonly<Record<string, unknown>> = {
   stream_options: { include_usage: true },
   temperature: 0,
   tool_choice: 'required',
-  tools: [{ type: 'function', function: { name: 'f' } }],
+  tools: [{ type: 'function', function: { name: 'g' } }],
   top_logprobs: 2,
   top_p: 1,
   user: 'a',
@@ -73,9 +69,7 @@ const samples: Readonly<Record<string, unknown>> = {
   enable_thinking: false,
   grammar_string: 'root ::= "a"',
   guided_choice: ['a'],
-  guided_grammar: 'root ::= "a"',
-  guided_json: {},
-  guided_regex: 'a',
+  include_reasoning: false,
   include_stop_str_in_output: true,
   json_schema: {},
   length_penalty: 2,
@@ -88,6 +82,7 @@ const samples: Readonly<Record<string, unknown>> = {
   mirostat_tau: 1.5,
   num_ctx: 4096,
   penalty_range: 64,
+  preserve_thinking: true,
   prompt_logprobs: 1,
   prompt_template: 'a',
   reasoning: { effort: 'low' },
@@ -116,114 +111,24 @@ const samples: Readonly<Record<string, unknown>> = {
   use_beam_search: true,
 }
 
-const events: readonly GenerationEvent[] = [
-  { type: 'text-delta', choice: 0, delta: 'a' },
-  { type: 'finish', choice: 0, reason: 'stop' },
-  { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }, timings: {} },
-]
-
-/** All that a body decides: the request, and the words of the reply. */
-function observe(body: object): unknown {
-  const call = openaiChat.decode(body, 'chatcmpl-1')
-  const encoder = call.createStreamEncoder('m')
-  return {
-    request: call.request,
-    stream: call.stream,
-    ignored: call.ignored,
-    frames: events.map((event) => encoder.encode(event)),
-  }
+const companions: Readonly<Record<string, object>> = {
+  stream_options: { stream: true },
+  tool_choice: { tools: [{ type: 'function', function: { name: 'f' } }] },
+  function_call: { functions: [{ name: 'f' }] },
+  top_logprobs: { logprobs: true },
+  continue_final_message: { messages: [{ role: 'assistant', content: 'Sure' }] },
 }
 
-function baseFor(name: string): object {
-  const base = { model: 'm', messages: [{ role: 'user', content: 'question' }] }
-  return name === 'stream_options' ? { ...base, stream: true } : base
-}
+const { definitions } = readWireSchema('OpenAIChatCompletionCreateParams')
+const requestTypes = ['ChatCompletionCreateParamsStreaming', 'ChatCompletionCreateParamsNonStreaming']
 
-const rows = chatFields.flatMap((field) => spellings(field).map((spelling) => ({ spelling, field })))
-const rowsTreated = (treatment: string) => rows.filter(({ field }) => field.treatment === treatment)
-
-beforeEach(() => {
-  vi.useFakeTimers({ now: 1_700_000_000_000 })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
-
-describe('the field table', () => {
-  test('has every property of the request type of the openai package', () => {
-    const { definitions } = readWireSchema('OpenAIChatCompletionCreateParams')
-    const known = new Set(rows.map(({ spelling }) => spelling))
-    for (const type of ['ChatCompletionCreateParamsStreaming', 'ChatCompletionCreateParamsNonStreaming']) {
-      const properties = Object.keys(definitions?.[type]?.properties ?? {})
-      expect(properties.length).toBeGreaterThan(30)
-      expect(properties.filter((name) => !known.has(name))).toEqual([])
-    }
-  })
-
-  test('has every key of the schema, and the schema every field that is not refused', () => {
-    const accepted = rows.filter(({ field }) => field.treatment !== 'refused').map(({ spelling }) => spelling)
-    expect(Object.keys(chatRequestSchema.shape).sort()).toEqual(accepted.sort())
-  })
-
-  test('names no field twice, and every field has a sample here', () => {
-    const names = rows.map(({ spelling }) => spelling)
-    expect(new Set(names).size).toBe(names.length)
-    expect(Object.keys(samples).sort()).toEqual(chatFields.map(({ name }) => name).sort())
-  })
-
-  test.each(rowsTreated('used'))('$spelling is used: it changes what is decoded', ({ spelling, field }) => {
-    const base = baseFor(field.name)
-    expect(observe({ ...base, [spelling]: samples[field.name] })).not.toEqual(observe(base))
-  })
-
-  test.each(rows.filter(({ field, spelling }) => field.treatment === 'used' && spelling !== field.name))(
-    '$spelling means the same as $field.name',
-    ({ spelling, field }) => {
-      const base = baseFor(field.name)
-      const value = samples[field.name]
-      expect(observe({ ...base, [spelling]: value })).toEqual(observe({ ...base, [field.name]: value }))
-      expect(observe({ ...base, [spelling]: value, [field.name]: value })).toEqual(observe({ ...base, [field.name]: value }))
-    },
-  )
-
-  test.each(rowsTreated('informational'))('$spelling is informational: it changes nothing', ({ spelling, field }) => {
-    const base = baseFor(field.name)
-    expect(observe({ ...base, [spelling]: samples[field.name] })).toEqual(observe(base))
-  })
-
-  test.each(rowsTreated('refused'))('$spelling is refused by name, and its default is not', ({ spelling, field }) => {
-    const base = baseFor(field.name)
-    const refusal = expect.objectContaining({
-      code: 'unsupported-field',
-      param: spelling,
-      message: expect.stringContaining(spelling),
-    })
-    expect(() => observe({ ...base, [spelling]: samples[field.name] })).toThrow(refusal)
-    const accepts = field.treatment === 'refused' ? (field.accepts ?? []) : []
-    for (const value of [null, ...accepts]) expect(observe({ ...base, [spelling]: value })).toEqual(observe(base))
-  })
-
-  test.each(rowsTreated('used').filter(({ field }) => field.name !== 'messages' && field.name !== 'model'))(
-    'a null $spelling is the same as none',
-    ({ spelling, field }) => {
-      const base = baseFor(field.name)
-      expect(observe({ ...base, [spelling]: null })).toEqual(observe(base))
-    },
-  )
-
-  test.each(rows.filter(({ field }) => field.treatment !== 'refused'))(
-    '$spelling of a wrong type is refused by name',
-    ({ spelling, field }) => {
-      const wrong = { never: ['a', 'value'] }
-      const value = spelling === 'prompt_cache_options' ? 5 : wrong
-      let failure: unknown
-      try {
-        observe({ ...baseFor(field.name), [spelling]: spelling === 'stream_options' ? { include_usage: wrong } : value })
-      } catch (error) {
-        failure = error
-      }
-      expect(failure).toBeInstanceOf(AppError)
-      expect(failure).toMatchObject({ code: 'invalid-request', param: expect.stringMatching(new RegExp(`^${spelling}`)) })
-    },
-  )
+testFieldTable({
+  dialect: openaiChat,
+  fields: chatFields,
+  base: { model: 'm', messages: [{ role: 'user', content: 'question' }] },
+  properties: [...new Set(requestTypes.flatMap((type) => Object.keys(definitions?.[type]?.properties ?? {})))],
+  schemaKeys: Object.keys(chatRequestSchema.shape),
+  samples,
+  companions,
+  required: ['model', 'messages'],
 })

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../core/errors.ts'
 import { preview } from '../preview.ts'
 
+type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
+
 /**
  * The value of a field that has several spellings, or undefined. Two different values are a contradiction, and refused;
  * `path` is where the fields are, such as `messages[0].`.
@@ -11,11 +13,20 @@ export function pickSpelling<Wire extends object, Name extends keyof Wire & stri
   names: readonly Name[],
   path = '',
 ): NonNullable<Wire[Name]> | undefined {
-  let chosen: { readonly name: Name; readonly value: NonNullable<Wire[Name]> } | undefined
+  return pickSpelled(wire, names, path)?.value
+}
+
+/** The same with the spelling that was sent: it is what an error about the value names. */
+export function pickSpelled<Wire extends object, Name extends keyof Wire & string>(
+  wire: Wire,
+  names: readonly Name[],
+  path = '',
+): Spelled<Name, NonNullable<Wire[Name]>> | undefined {
+  let chosen: Spelled<Name, NonNullable<Wire[Name]>> | undefined
   for (const name of names) {
     const value = wire[name]
     if (value === undefined || value === null) continue
-    if (chosen !== undefined && !isDeepStrictEqual(chosen.value, value)) {
+    if (chosen !== undefined && !isSame(chosen.value, value)) {
       throw new AppError(
         'invalid-request',
         `${path}${chosen.name} and ${path}${name} are the same field, with different values ` +
@@ -25,5 +36,15 @@ export function pickSpelling<Wire extends object, Name extends keyof Wire & stri
     }
     chosen ??= { name, value }
   }
-  return chosen?.value
+  return chosen
+}
+
+/** Whether two values say the same; those too deep to compare do not. */
+export function isSame(first: unknown, second: unknown): boolean {
+  try {
+    return isDeepStrictEqual(first, second)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
 }

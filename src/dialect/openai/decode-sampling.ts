@@ -1,14 +1,14 @@
 import { AppError } from '../../core/errors.ts'
 import type { Sampling } from '../../core/request.ts'
 import { preview } from '../preview.ts'
-import type { WireRequest } from './schema.ts'
+import type { CommonWire } from './common-schema.ts'
 import { pickSpelling } from './spelling.ts'
 
 const defaultXtc = { probability: 0, threshold: 0.1 }
 const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] }
 
 /** The sampling fields of a request. What the caller left out stays out: the model has its own defaults. */
-export function decodeSampling(wire: WireRequest): Sampling {
+export function decodeSampling(wire: CommonWire): Sampling {
   return withoutUndefined({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
@@ -25,7 +25,7 @@ export function decodeSampling(wire: WireRequest): Sampling {
   })
 }
 
-function decodeTemperature({ do_sample, temperature }: WireRequest): number | undefined {
+function decodeTemperature({ do_sample, temperature }: CommonWire): number | undefined {
   if (do_sample !== false) return temperature ?? undefined
   if (typeof temperature === 'number' && temperature > 0) {
     throw new AppError(
@@ -39,12 +39,12 @@ function decodeTemperature({ do_sample, temperature }: WireRequest): number | un
   return 0
 }
 
-function decodeLogitBias(bias: WireRequest['logit_bias']): Sampling['logitBias'] {
+function decodeLogitBias(bias: CommonWire['logit_bias']): Sampling['logitBias'] {
   if (bias === undefined || bias === null) return undefined
   return new Map(Object.entries(bias).map(([token, value]) => [Number(token), value]))
 }
 
-function decodeXtc(wire: WireRequest): Sampling['xtc'] {
+function decodeXtc(wire: CommonWire): Sampling['xtc'] {
   const given = withoutUndefined({
     probability: wire.xtc_probability ?? undefined,
     threshold: wire.xtc_threshold ?? undefined,
@@ -52,7 +52,7 @@ function decodeXtc(wire: WireRequest): Sampling['xtc'] {
   return Object.keys(given).length === 0 ? undefined : { ...defaultXtc, ...given }
 }
 
-function decodeDry(wire: WireRequest): Sampling['dry'] {
+function decodeDry(wire: CommonWire): Sampling['dry'] {
   const given = withoutUndefined({
     multiplier: wire.dry_multiplier ?? undefined,
     base: wire.dry_base ?? undefined,
@@ -64,7 +64,7 @@ function decodeDry(wire: WireRequest): Sampling['dry'] {
 }
 
 /** tabbyAPI's clients send the list as JSON text. */
-function decodeBreakers(breakers: WireRequest['dry_sequence_breakers']): readonly string[] | undefined {
+function decodeBreakers(breakers: CommonWire['dry_sequence_breakers']): readonly string[] | undefined {
   if (typeof breakers !== 'string') return breakers ?? undefined
   let list: unknown
   try {

@@ -1,0 +1,71 @@
+import type { ReasoningOptions } from '../../core/request.ts'
+import { pickSpelling } from '../openai/spelling.ts'
+import type { WireRequest } from './schema.ts'
+
+/** How the model thinks, and whether the caller wants to see it. */
+export type DecodedReasoning = { readonly reasoning: ReasoningOptions; readonly isShown: boolean }
+
+/** What one level of fields says. The word `none` for the effort says that there is to be no thinking. */
+type Level = { readonly enabled: boolean | undefined; readonly effort: string | undefined }
+
+/**
+ * Flat fields win over the objects `reasoning` and `thinking`, field by field; template variables, which win over both,
+ * are applied where the template is rendered. The two objects must not contradict each other.
+ */
+export function decodeReasoning(wire: WireRequest): DecodedReasoning {
+  const flat: Level = { enabled: wire.enable_thinking ?? undefined, effort: wire.reasoning_effort ?? undefined }
+  const objects = decodeObjects(wire)
+  const effort = flat.effort ?? objects.effort
+  const enabled = enabledBy(flat) ?? enabledBy(flat.effort === undefined ? objects : { ...objects, effort: undefined })
+  const budgetTokens = decodeBudget(wire) ?? objects.budgetTokens
+  const preserve = wire.preserve_thinking ?? undefined
+  return {
+    reasoning: {
+      ...(enabled !== undefined && { enabled }),
+      ...(effort !== undefined && { effort }),
+      ...(budgetTokens !== undefined && { budgetTokens }),
+      ...(preserve !== undefined && { preserve }),
+    },
+    isShown: (wire.include_reasoning ?? true) && wire.reasoning?.exclude !== true,
+  }
+}
+
+function enabledBy({ enabled, effort }: Level): boolean | undefined {
+  return enabled ?? (effort === 'none' ? false : undefined)
+}
+
+function decodeObjects({ reasoning, thinking }: WireRequest): Level & { readonly budgetTokens: number | undefined } {
+  const switches = { 'reasoning.enabled': reasoning?.enabled, thinking: isThinking(thinking) }
+  const budgets = { 'reasoning.max_tokens': reasoning?.max_tokens, 'thinking.budget_tokens': budgetOf(thinking) }
+  return {
+    enabled: pickSpelling(switches, ['reasoning.enabled', 'thinking']),
+    effort: reasoning?.effort ?? undefined,
+    budgetTokens: pickSpelling(budgets, ['reasoning.max_tokens', 'thinking.budget_tokens']),
+  }
+}
+
+function isThinking(thinking: WireRequest['thinking']): boolean | undefined {
+  if (typeof thinking === 'boolean') return thinking
+  switch (thinking?.type) {
+    case 'enabled':
+      return true
+    case 'disabled':
+      return false
+    // The model decides, as it does when nothing is said.
+    case 'adaptive':
+    case 'auto':
+    case null:
+    case undefined:
+      return undefined
+  }
+}
+
+function budgetOf(thinking: WireRequest['thinking']): number | undefined {
+  return typeof thinking === 'object' ? (thinking?.budget_tokens ?? undefined) : undefined
+}
+
+/** tabbyAPI: a negative budget is none of this level's. */
+function decodeBudget(wire: WireRequest): number | undefined {
+  const budget = pickSpelling(wire, ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'])
+  return budget === undefined || budget < 0 ? undefined : budget
+}

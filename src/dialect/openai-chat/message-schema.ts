@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { flag, text } from '../openai/wire-types.ts'
+
+/** Each kind of object inside a message: its keys are what `check-nested.ts` knows there. */
+export const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
+export const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() })
+export const imageUrl = z.looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
+export const imagePart = z.looseObject({ type: z.literal('image_url'), image_url: imageUrl })
+export const inputAudio = z.looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) })
+export const audioPart = z.looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
+export const filePart = z.looseObject({ type: z.literal('file') })
+
+/** One part of a message, as it arrives; every role may hold every kind, and the engine refuses what it cannot read. */
+export type WirePart = z.output<typeof wirePart>
+const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, filePart])
+
+const content = z.union([z.string(), z.array(wirePart, { error: 'an array of content parts' })])
+
+/** OpenAI says text; some clients and servers pass the object that the text stands for. */
+const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())])
+
+export const functionCall = z.looseObject({ name: z.string(), arguments: callArguments })
+export const toolCall = z.looseObject({ id: z.string(), type: text, function: functionCall.nullish() })
+
+export const promptMessage = z.looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: text })
+export const assistantMessage = z.looseObject({
+  role: z.literal('assistant'),
+  content: content.nullish(),
+  name: text,
+  refusal: text,
+  reasoning_content: text,
+  reasoning: text,
+  tool_calls: z.array(toolCall).nullish(),
+  function_call: functionCall.nullish(),
+  audio: z.unknown().optional(),
+  prefix: flag,
+  partial: flag,
+})
+/** A tool that returns nothing has a null result, which OpenAI's types do not foresee. */
+export const toolMessage = z.looseObject({
+  role: z.literal('tool'),
+  content: content.nullable(),
+  tool_call_id: z.string(),
+  name: text,
+})
+export const functionMessage = z.looseObject({ role: z.literal('function'), content: content.nullable(), name: z.string() })
+
+export const wireMessage = z.discriminatedUnion('role', [promptMessage, assistantMessage, toolMessage, functionMessage])
+
+/** One turn, as it arrives. */
+export type WireMessage = z.output<typeof wireMessage>

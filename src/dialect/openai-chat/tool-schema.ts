@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { flag, jsonObject, text } from '../openai/wire-types.ts'
+
+const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
+  error: "a function name of 1 to 64 letters, digits, '_', '-' and '.'",
+})
+
+/** Parameters are what the arguments object must be, so their schema may not ask for anything but an object. */
+const parameters = jsonObject.refine(({ type }) => type === undefined || type === 'object', {
+  error: 'a JSON Schema of type "object"',
+  path: ['type'],
+})
+
+export const toolFunction = z.looseObject({
+  name: toolName,
+  description: text,
+  parameters: parameters.nullish(),
+  strict: flag,
+})
+export const tool = z.looseObject({ type: text, function: toolFunction.nullish() })
+
+const functionName = z.looseObject({ name: z.string() })
+const allowedTool = z.looseObject({ type: text, function: functionName.nullish() })
+
+export const namedChoice = z.looseObject({ type: z.literal('function'), function: functionName })
+export const allowedTools = z.looseObject({
+  mode: z.enum(['auto', 'required']),
+  tools: z.array(allowedTool).min(1, { error: 'at least one tool' }),
+})
+export const allowedChoice = z.looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
+export const customChoice = z.looseObject({ type: z.literal('custom') })
+
+export const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.discriminatedUnion('type', [namedChoice, allowedChoice, customChoice]),
+])
+export const toolFunctionChoice = z.union([z.enum(['auto', 'none']), functionName])
+
+/** Each kind of object that declares or chooses tools, as it arrives. */
+export type WireTool = z.output<typeof tool>
+export type WireFunction = z.output<typeof toolFunction>
+export type WireToolChoice = z.output<typeof toolChoice>
+export type WireAllowedTools = z.output<typeof allowedTools>

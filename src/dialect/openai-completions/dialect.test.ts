@@ -1,0 +1,59 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { createWireCheck } from '../../../test/support/wire-schema.ts'
+import { createFakeEngine } from '../../engine/fake/engine.ts'
+import { createTestServer, readAll, receive, sendChat } from '../../http/__fixtures__/test-server.ts'
+import { openaiCompletions } from './dialect.ts'
+
+const check = createWireCheck('OpenAICompletion')
+const closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()))
+})
+
+/** Sends a completion request to a server whose fake engine answers with the prompt itself. */
+async function complete(fields: object): Promise<{ status: number; text: string }> {
+  const { listen, drain } = createTestServer({ engine: createFakeEngine({ script: 'from-request' }) })
+  closers.push(() => drain(0))
+  const request = sendChat(await listen(), JSON.stringify({ model: 'default', ...fields }), { path: '/v1/completions' })
+  const response = await receive(request)
+  return { status: response.statusCode ?? 0, text: await readAll(response) }
+}
+
+describe('POST /v1/completions', () => {
+  test('ids are unique and OpenAI-shaped', () => {
+    expect(openaiCompletions.createId()).toMatch(/^cmpl-[0-9a-f]{32}$/)
+    expect(openaiCompletions.createId()).not.toBe(openaiCompletions.createId())
+  })
+
+  test('several prompts are answered in one reply, numbered in order', async () => {
+    const { status, text } = await complete({ prompt: ['one two', 'three'], echo: true })
+    const reply = JSON.parse(text)
+    check(reply)
+    expect(status).toBe(200)
+    expect(reply).toMatchObject({
+      id: expect.stringMatching(/^cmpl-/),
+      choices: [
+        { index: 0, text: 'one twoone two' },
+        { index: 1, text: 'threethree' },
+      ],
+      usage: { prompt_tokens: 3, completion_tokens: 3, total_tokens: 6 },
+    })
+  })
+
+  test('several prompts are streamed one after the other, with one end', async () => {
+    const { text } = await complete({ prompt: ['one two', 'three'], stream: true, stream_options: { include_usage: true } })
+    const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
+    for (const chunk of chunks) check(chunk)
+    const texts = ['', '']
+    for (const { choices } of chunks) for (const { index, text: delta } of choices) texts[index] += delta
+    expect(texts).toEqual(['one two', 'three'])
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 3 } })
+    expect(text.match(/\[DONE\]/g)).toHaveLength(1)
+  })
+
+  test('an error is in OpenAI’s words, with its param', async () => {
+    const { status, text } = await complete({ prompt: 'a', suffix: 'b' })
+    expect(status).toBe(400)
+    expect(JSON.parse(text).error).toMatchObject({ type: 'invalid_request_error', param: 'suffix', code: 'unsupported_field' })
+  })
+})

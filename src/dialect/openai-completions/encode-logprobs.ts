@@ -1,0 +1,56 @@
+import type { GeneratedToken } from '../../core/event.ts'
+import { toWireLogprob } from '../openai/wire-logprob.ts'
+
+/** Tokens as OpenAI's completion protocol tells them: one list for each of their properties. */
+export type WireLogprobs = {
+  readonly tokens: string[]
+  readonly token_logprobs: number[]
+  readonly top_logprobs: Record<string, number>[]
+  /** Where each token begins in the text of its choice, in characters as Python counts them. */
+  readonly text_offset: number[]
+}
+
+type Scored = Pick<GeneratedToken, 'bytes' | 'logprob'>
+
+/** Tells the tokens of one choice. It counts where they begin, so it is told every token of the choice, once, in order. */
+export class LogprobsEncoder {
+  readonly #decoder = new TextDecoder()
+  #offset: number
+
+  /** `startOffset` is the length of the text that comes before the first token. */
+  constructor(startOffset: number) {
+    this.#offset = startOffset
+  }
+
+  encode(tokens: readonly GeneratedToken[]): WireLogprobs {
+    const told: WireLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
+    for (const token of tokens) {
+      told.tokens.push(nameOf(token))
+      told.token_logprobs.push(toWireLogprob(token.logprob))
+      told.top_logprobs.push(encodeTop(token))
+      told.text_offset.push(this.#offset)
+      this.#offset += countCharacters(this.#decoder.decode(Uint8Array.from(token.bytes), { stream: true }))
+    }
+    return told
+  }
+}
+
+export function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
+
+/** The token itself is always among them, so there may be one more than was asked for. */
+function encodeTop(token: GeneratedToken): Record<string, number> {
+  const told: Record<string, number> = Object.create(null)
+  for (const candidate of [...token.top, token]) told[nameOf(candidate)] ??= toWireLogprob(candidate.logprob)
+  return told
+}
+
+/** A token that is part of a character has no text of its own: OpenAI writes its bytes. */
+function nameOf({ bytes }: Scored): string {
+  const text = Buffer.from(bytes).toString('utf8')
+  if (!text.includes('\ufffd') || Buffer.from(text).equals(Buffer.from(bytes))) return text
+  return `bytes:${bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`
+}

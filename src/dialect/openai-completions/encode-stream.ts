@@ -1,0 +1,81 @@
+import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import type { StreamEncoder } from '../dialect.ts'
+import { toFrameJson } from '../frame-json.ts'
+import { encodeUsage } from '../openai/encode-usage.ts'
+import type { ReplyHead } from '../openai/reply-head.ts'
+import { encodeOpenaiError } from '../openai-errors.ts'
+import { echoOf, encodeFinishReason, type ReplyStyle } from './encode.ts'
+import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
+
+const done = 'data: [DONE]\n\n'
+
+type Progress = {
+  /** What is to be sent in front of the choice's next text. */
+  echo: string
+  readonly scores: LogprobsEncoder
+  /** Tokens that no chunk has told yet: those of held-back text go with the next one. */
+  untold: readonly GeneratedToken[]
+}
+
+/** Turns events into `text_completion` frames: chunks have the shape of the whole reply. */
+export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readonly includeUsage: boolean }): StreamEncoder {
+  const { includeUsage, logprobs } = style
+  const fields = { id: head.id, object: 'text_completion', created: head.createdSeconds, model: head.model }
+  const opening = `data: ${toFrameJson({ ...fields, system_fingerprint: head.systemFingerprint }).slice(0, -1)},"choices":[`
+  const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
+  const progress: Progress[] = []
+
+  function progressOf(choice: number): Progress {
+    const echo = echoOf(style, choice)
+    progress[choice] ??= { echo, scores: new LogprobsEncoder(countCharacters(echo)), untold: [] }
+    return progress[choice]
+  }
+
+  function takeScores(state: Progress): WireLogprobs | null {
+    if (state.untold.length === 0) return null
+    const told = state.scores.encode(state.untold)
+    state.untold = []
+    return told
+  }
+
+  function chunk(choice: number, delta: string, finishReason: string | null): string {
+    const state = progressOf(choice)
+    const text = toFrameJson(state.echo + delta)
+    state.echo = ''
+    const scores = logprobs ? takeScores(state) : null
+    const finish = toFrameJson(finishReason)
+    return `${opening}{"index":${choice},"text":${text},"logprobs":${toFrameJson(scores)},"finish_reason":${finish}}${closing}`
+  }
+
+  function keepTokens(event: GenerationEvent): void {
+    if (!logprobs || !('tokens' in event) || event.tokens === undefined) return
+    const state = progressOf(event.choice)
+    state.untold = [...state.untold, ...event.tokens]
+  }
+
+  function encode(event: GenerationEvent): string {
+    keepTokens(event)
+    switch (event.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+        return chunk(event.choice, event.delta, null)
+      case 'finish':
+        return chunk(event.choice, '', encodeFinishReason(event.reason))
+      case 'prompt-read':
+      case 'text-start':
+      case 'text-end':
+      case 'reasoning-start':
+      case 'reasoning-end':
+      case 'tool-call-start':
+      case 'tool-call-delta':
+      case 'tool-call-end':
+        return ''
+      case 'usage':
+        return includeUsage ? `${opening}],"usage":${toFrameJson(encodeUsage(event.usage))}}\n\n${done}` : done
+      case 'error':
+        return `data: ${toFrameJson(encodeOpenaiError(event.error))}\n\n${done}`
+    }
+  }
+
+  return { encode }
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { createWireCheck } from '../../../test/support/wire-schema.ts'
+import { AppError } from '../../core/errors.ts'
+import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import type { Choice, GenerationResult } from '../../core/result.ts'
+import { encodeResult, type ReplyStyle } from './encode.ts'
+import { createChunkEncoder } from './encode-stream.ts'
+
+const check = createWireCheck('OpenAICompletion')
+const head = { id: 'cmpl-1', createdSeconds: 1_700_000_000, model: 'm', systemFingerprint: 'dragoman-1' }
+const plainStyle: ReplyStyle = { echoes: [''], choicesPerPrompt: 1, logprobs: false }
+const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 0 }
+const wireUsage = {
+  prompt_tokens: 7,
+  completion_tokens: 5,
+  total_tokens: 12,
+  prompt_tokens_details: { cached_tokens: 3 },
+  completion_tokens_details: { reasoning_tokens: 0 },
+}
+
+function token(bytes: string | readonly number[], logprob = -1, top: readonly GeneratedToken[] = []): GeneratedToken {
+  const list = typeof bytes === 'string' ? [...Buffer.from(bytes)] : bytes
+  return { id: 1, text: Buffer.from(list).toString(), bytes: list, logprob, top }
+}
+
+function choice(text: string, more: Partial<Choice> = {}): Choice {
+  return { text, reasoning: '', toolCalls: [], tokens: [], finish: { reason: 'stop' }, ...more }
+}
+
+/** Every reply of this file is checked against OpenAI's schema, strictly. */
+function reply(choices: readonly Choice[], style: Partial<ReplyStyle> = {}): unknown {
+  const result: GenerationResult = { choices, usage, timings: {} }
+  const encoded: unknown = JSON.parse(JSON.stringify(encodeResult(result, head, { ...plainStyle, ...style })))
+  check(encoded)
+  return encoded
+}
+
+type Frame = { choices: { index: number; text: string; logprobs: unknown; finish_reason: string | null }[] }
+
+function framesOf(events: readonly GenerationEvent[], style: Partial<ReplyStyle> = {}, includeUsage = false): unknown[] {
+  const encoder = createChunkEncoder(head, { ...plainStyle, ...style, includeUsage })
+  const frames = events.map((event) => encoder.encode(event)).join('')
+  return frames
+    .split('\n\n')
+    .slice(0, -1)
+    .map((frame) => {
+      const data = frame.slice('data: '.length)
+      if (data === '[DONE]') return data
+      const chunk: unknown = JSON.parse(data)
+      if (!Object.hasOwn(chunk as object, 'error')) check(chunk)
+      return chunk
+    })
+}
+
+const choicesOf = (frames: readonly unknown[]) => frames.flatMap((frame) => (frame as Frame).choices)
+const text = (delta: string, index = 0, tokens?: readonly GeneratedToken[]): GenerationEvent => ({
+  type: 'text-delta',
+  choice: index,
+  delta,
+  ...(tokens !== undefined && { tokens }),
+})
+const finish = (index = 0): GenerationEvent => ({ type: 'finish', choice: index, reason: 'length' })
+
+describe('a whole reply', () => {
+  test('has every key, the empty ones as null', () => {
+    expect(reply([choice(' upon a time')])).toEqual({
+      id: 'cmpl-1',
+      object: 'text_completion',
+      created: 1_700_000_000,
+      model: 'm',
+      system_fingerprint: 'dragoman-1',
+      choices: [{ index: 0, text: ' upon a time', logprobs: null, finish_reason: 'stop' }],
+      usage: wireUsage,
+    })
+  })
+
+  test('echoes the prompt of each choice', () => {
+    const style = { echoes: ['a: ', 'b: '], choicesPerPrompt: 2 }
+    expect(
+      reply(
+        ['1', '2', '3', '4'].map((answer) => choice(answer)),
+        style,
+      ),
+    ).toMatchObject({
+      choices: [{ text: 'a: 1' }, { text: 'a: 2' }, { text: 'b: 3' }, { text: 'b: 4' }],
+    })
+  })
+
+  test('tells each token once, with where it begins in characters', () => {
+    const tokens = [token('é', -0.5, [token('é', -0.5), token('e', -2)]), token([0xf0, 0x9f]), token([0x98, 0x80]), token('!')]
+    expect(reply([choice('é😀!', { tokens })], { logprobs: true })).toMatchObject({
+      choices: [
+        {
+          logprobs: {
+            tokens: ['é', 'bytes:\\xf0\\x9f', 'bytes:\\x98\\x80', '!'],
+            token_logprobs: [-0.5, -1, -1, -1],
+            top_logprobs: [{ é: -0.5, e: -2 }, { 'bytes:\\xf0\\x9f': -1 }, { 'bytes:\\x98\\x80': -1 }, { '!': -1 }],
+            text_offset: [0, 1, 1, 2],
+          },
+        },
+      ],
+    })
+  })
+
+  test('says what is impossible as a number, and keeps every name apart from what objects have', () => {
+    const tokens = [token('a', Number.NEGATIVE_INFINITY, [token('__proto__', -3), token('constructor', -4)])]
+    const [told] = (reply([choice('a', { tokens })], { logprobs: true }) as Frame).choices
+    expect(told?.logprobs).toMatchObject({ token_logprobs: [-9999] })
+    const [top] = (told?.logprobs as { top_logprobs?: object[] } | undefined)?.top_logprobs ?? []
+    expect(Object.entries(top ?? {})).toEqual([
+      ['__proto__', -3],
+      ['constructor', -4],
+      ['a', -9999],
+    ])
+  })
+})
+
+describe('a stream', () => {
+  test('is text, finish and the end, in the shape of the whole reply', () => {
+    const frames = framesOf([
+      { type: 'prompt-read', inputTokens: 7, cachedInputTokens: 3 },
+      { type: 'text-start', choice: 0 },
+      text('Hel'),
+      text('lo\u2028'),
+      { type: 'text-end', choice: 0 },
+      finish(),
+      { type: 'usage', usage, timings: {} },
+    ])
+    expect(frames.at(-1)).toBe('[DONE]')
+    expect(frames[0]).toEqual({
+      id: 'cmpl-1',
+      object: 'text_completion',
+      created: 1_700_000_000,
+      model: 'm',
+      system_fingerprint: 'dragoman-1',
+      choices: [{ index: 0, text: 'Hel', logprobs: null, finish_reason: null }],
+    })
+    expect(choicesOf(frames.slice(0, -1)).map((item) => [item.text, item.finish_reason])).toEqual([
+      ['Hel', null],
+      ['lo\u2028', null],
+      ['', 'length'],
+    ])
+  })
+
+  test('ends with its usage when that was asked for', () => {
+    const frames = framesOf([text('a'), finish(), { type: 'usage', usage, timings: {} }], {}, true)
+    expect(frames.slice(0, 2)).toEqual([expect.objectContaining({ usage: null }), expect.objectContaining({ usage: null })])
+    expect(frames.at(-2)).toMatchObject({ choices: [], usage: wireUsage })
+  })
+
+  test('begins each choice with its echo, also one without text', () => {
+    const style = { echoes: ['a: ', 'b: '], choicesPerPrompt: 1 }
+    const told = choicesOf(framesOf([text('1'), text('2'), finish(), finish(1)], style))
+    expect(told.map((item) => [item.index, item.text])).toEqual([
+      [0, 'a: 1'],
+      [0, '2'],
+      [0, ''],
+      [1, 'b: '],
+    ])
+  })
+
+  test('tells each token once, on the chunk of its text or the next', () => {
+    const hidden = { type: 'tool-call-start', choice: 0, id: 'c', name: 'f', tokens: [token('b')] } as const
+    const told = choicesOf(
+      framesOf([text('a', 0, [token('a')]), text('x', 1), hidden, finish()], { logprobs: true, choicesPerPrompt: 2 }),
+    )
+    expect(told.map(({ logprobs }) => logprobs)).toEqual([
+      expect.objectContaining({ tokens: ['a'], text_offset: [0] }),
+      null,
+      expect.objectContaining({ tokens: ['b'], text_offset: [1] }),
+    ])
+  })
+
+  test('offsets count the echo', () => {
+    const told = choicesOf(framesOf([text('a', 0, [token('a')])], { echoes: ['😀b'], logprobs: true }))
+    expect(told[0]?.logprobs).toMatchObject({ text_offset: [2] })
+  })
+
+  test('a failure is one error frame and then the end', () => {
+    const error = new AppError('engine-failed', 'the engine stopped')
+    expect(framesOf([text('a'), { type: 'error', error }]).slice(1)).toEqual([
+      { error: { message: 'the engine stopped', type: 'server_error', param: null, code: 'engine_failed' } },
+      '[DONE]',
+    ])
+  })
+})

@@ -1,0 +1,53 @@
+import type { FinishReason } from '../../core/event.ts'
+import type { GenerationResult } from '../../core/result.ts'
+import { encodeUsage } from '../openai/encode-usage.ts'
+import type { ReplyHead } from '../openai/reply-head.ts'
+import { countCharacters, LogprobsEncoder } from './encode-logprobs.ts'
+
+/** How the caller wants to be answered. */
+export type ReplyStyle = {
+  /** What the text of each prompt's choices begins with; empty where the prompt is not echoed. */
+  readonly echoes: readonly string[]
+  readonly choicesPerPrompt: number
+  /** Log-probabilities were asked for. */
+  readonly logprobs: boolean
+}
+
+const finishReasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  // A text has no tools to call; an upstream that says so has ended all the same.
+  'tool-calls': 'stop',
+  'content-filter': 'content_filter',
+}
+
+export function encodeFinishReason(reason: FinishReason): string {
+  return finishReasons[reason]
+}
+
+/** What the text of a choice begins with. */
+export function echoOf({ echoes, choicesPerPrompt }: ReplyStyle, choice: number): string {
+  return echoes[Math.floor(choice / choicesPerPrompt)] ?? ''
+}
+
+/** A whole reply: OpenAI's `text_completion`. */
+export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
+  return {
+    id: head.id,
+    object: 'text_completion',
+    created: head.createdSeconds,
+    model: head.model,
+    system_fingerprint: head.systemFingerprint,
+    choices: choices.map(({ reasoning, text, tokens, finish }, index) => {
+      const echo = echoOf(style, index)
+      return {
+        index,
+        // Reasoning is part of a text that is merely continued.
+        text: echo + reasoning + text,
+        logprobs: style.logprobs ? new LogprobsEncoder(countCharacters(echo)).encode(tokens) : null,
+        finish_reason: encodeFinishReason(finish.reason),
+      }
+    }),
+    usage: encodeUsage(usage),
+  }
+}

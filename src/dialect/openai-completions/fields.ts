@@ -1,0 +1,49 @@
+import type { Field } from '../field-table.ts'
+import { constraintFields, refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
+
+/** OpenAI's default, which is part of the protocol. */
+export const defaultMaxTokens = 16
+
+/** OpenAI's own fields, in the order of their reference. */
+const openaiFields: readonly Field[] = [
+  sharedOpenaiFields.model,
+  {
+    name: 'prompt',
+    treatment: 'used',
+    note: 'a text, token ids, or an array of either; several prompts are continued one after the other',
+  },
+  { name: 'echo', treatment: 'used', note: 'the text begins with the prompt; not with token ids, and not with `logprobs`' },
+  sharedOpenaiFields.frequencyPenalty,
+  sharedOpenaiFields.logitBias,
+  { name: 'logprobs', treatment: 'used', note: '0 to 5 likeliest tokens beside each generated one' },
+  {
+    name: 'max_tokens',
+    aliases: ['max_completion_tokens', 'max_length'],
+    treatment: 'used',
+    note: `at least 1; absent: ${defaultMaxTokens}, as OpenAI has it`,
+  },
+  sharedOpenaiFields.n,
+  sharedOpenaiFields.presencePenalty,
+  sharedOpenaiFields.seed,
+  sharedOpenaiFields.stop,
+  sharedOpenaiFields.stream,
+  sharedOpenaiFields.streamOptions,
+  { name: 'suffix', treatment: 'refused', accepts: [''], note: 'no model here fills in the middle' },
+  sharedOpenaiFields.temperature,
+  sharedOpenaiFields.topP,
+  sharedOpenaiFields.user,
+]
+
+const refusedHere: readonly Field[] = [
+  { name: 'add_bos_token', treatment: 'refused', note: "the model's own setting decides" },
+  { name: 'response_prefix', treatment: 'refused', accepts: [''], note: 'put it at the end of the prompt' },
+]
+
+/** Every top-level request field of `POST /v1/completions` that Dragoman knows, and what it does with it. */
+export const completionFields: readonly Field[] = [
+  ...openaiFields,
+  ...constraintFields,
+  ...samplingExtensions,
+  ...refusedExtensions,
+  ...refusedHere,
+]

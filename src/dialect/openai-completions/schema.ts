@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { commonShape } from '../openai/common-schema.ts'
+import { flag, integerBetween } from '../openai/wire-types.ts'
+
+const maxPrompts = 2048
+const maxLogprobs = 5
+const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
+const tokenIds = z.array(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
+const tooMany = { error: `at most ${maxPrompts} prompts` }
+
+const prompt = z.union([
+  z.string(),
+  z.array(z.string(), { error: 'an array of strings' }).min(1, { error: 'at least one prompt' }).max(maxPrompts, tooMany),
+  tokenIds,
+  z.array(tokenIds, { error: 'an array of arrays of token ids' }).min(1).max(maxPrompts, tooMany),
+])
+
+/** The body of a text completion request. Refused fields are left to the field table. */
+export const completionRequestSchema = z.looseObject({
+  ...commonShape,
+  prompt,
+  echo: flag,
+  logprobs: integerBetween(0, maxLogprobs).nullish(),
+})
+
+/** A request body whose types and ranges are right; what contradicts itself is found while decoding. */
+export type WireRequest = z.output<typeof completionRequestSchema>

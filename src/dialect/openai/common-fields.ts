@@ -1,0 +1,134 @@
+import type { Field } from '../field-table.ts'
+
+/** Rows of OpenAI's reference that its generating protocols share. */
+export const sharedOpenaiFields = {
+  model: { name: 'model', treatment: 'used', note: 'an id or an alias' },
+  frequencyPenalty: { name: 'frequency_penalty', treatment: 'used', note: '-2 to 2' },
+  logitBias: { name: 'logit_bias', treatment: 'used', note: 'token id to a value from -100 to 100' },
+  n: { name: 'n', treatment: 'used', note: '1 to 128 choices; the prompt is read once' },
+  presencePenalty: { name: 'presence_penalty', treatment: 'used', note: '-2 to 2' },
+  seed: { name: 'seed', treatment: 'used', note: 'any integer, taken modulo 2^32; 2^32-1 counts as 2^32-2' },
+  stop: {
+    name: 'stop',
+    aliases: ['stop_sequence'],
+    treatment: 'used',
+    note: 'a text or up to 16 texts; the output ends before the first of them',
+  },
+  stream: { name: 'stream', treatment: 'used', note: 'server-sent events' },
+  streamOptions: {
+    name: 'stream_options',
+    treatment: 'used',
+    note: '`include_usage`; only with `stream`; `include_obfuscation: true` is refused',
+  },
+  temperature: { name: 'temperature', treatment: 'used', note: '0 to 2; 0 is greedy' },
+  topP: { name: 'top_p', treatment: 'used', note: '0 to 1' },
+  user: { name: 'user', treatment: 'informational', note: "names the caller's end user" },
+} as const satisfies Record<string, Field>
+
+/** How the output is constrained. At most one constraint at a time: two that differ are refused. */
+export const constraintFields: readonly Field[] = [
+  {
+    name: 'response_format',
+    treatment: 'used',
+    note: '`text`, `json_object`, `json_schema` (schema or its JSON as text); also `json`, `regex` (`pattern`), `grammar` (GBNF)',
+  },
+  { name: 'json_schema', aliases: ['guided_json'], treatment: 'used', note: 'an object, or its JSON as text' },
+  { name: 'regex_pattern', aliases: ['regex', 'guided_regex'], treatment: 'used', note: 'the whole output matches it' },
+  { name: 'grammar_string', aliases: ['grammar', 'guided_grammar'], treatment: 'used', note: 'GBNF; Lark is refused' },
+  { name: 'guided_choice', treatment: 'used', note: 'the output is one of these texts' },
+  {
+    name: 'structured_outputs',
+    treatment: 'used',
+    note: 'one of `json`, `json_object`, `regex`, `grammar`, `choice`; `structural_tag` is refused',
+  },
+]
+
+/** Fields inside the objects that both protocols have that are refused, by their paths. */
+export const nestedConstraintFields: readonly Field[] = [
+  { name: 'structured_outputs.structural_tag', treatment: 'refused', note: 'use `tools`' },
+]
+
+/** Sampling fields of other servers that Dragoman honours. */
+export const samplingExtensions: readonly Field[] = [
+  { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
+  { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0, which is off' },
+  { name: 'dry_base', treatment: 'used', note: 'at least 1; default 1.75' },
+  { name: 'dry_allowed_length', treatment: 'used', note: 'at least 0; default 2' },
+  {
+    name: 'dry_range',
+    aliases: ['dry_penalty_last_n'],
+    treatment: 'used',
+    note: 'recent tokens searched; default -1, the whole context',
+  },
+  {
+    name: 'dry_sequence_breakers',
+    treatment: 'used',
+    note: 'texts, or their JSON as text; default newline, colon, double quote, asterisk',
+  },
+  { name: 'ignore_eos', aliases: ['ban_eos_token'], treatment: 'used', note: 'the model cannot end its turn' },
+  { name: 'min_p', treatment: 'used', note: '0 to 1' },
+  {
+    name: 'repetition_penalty',
+    aliases: ['rep_pen', 'repeat_penalty'],
+    treatment: 'used',
+    note: 'above 0; 1 is off; counts prompt and output',
+  },
+  { name: 'top_k', treatment: 'used', note: 'at least -1; 0 and -1 keep every token' },
+  { name: 'xtc_probability', treatment: 'used', note: '0 to 1; default 0, which is off' },
+  { name: 'xtc_threshold', treatment: 'used', note: '0 to 1; default 0.1' },
+]
+
+/** Fields of other servers that would change the output: refused, so that nobody believes that they work. */
+export const refusedExtensions: readonly Field[] = [
+  { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
+  { name: 'adaptive_decay', treatment: 'informational', note: 'shapes adaptive sampling, which is refused' },
+  { name: 'allowed_tokens', aliases: ['allowed_token_ids'], treatment: 'refused', accepts: [[], ''], note: 'not available' },
+  { name: 'banned_strings', treatment: 'refused', accepts: [[], ''], note: 'not available' },
+  {
+    name: 'banned_tokens',
+    aliases: ['custom_token_bans'],
+    treatment: 'refused',
+    accepts: [[], ''],
+    note: 'use `logit_bias` with -100',
+  },
+  { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n`, and choose' },
+  { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
+  { name: 'include_stop_str_in_output', treatment: 'refused', accepts: [false], note: 'stop texts are never in the output' },
+  { name: 'length_penalty', treatment: 'refused', accepts: [1], note: 'no beam search' },
+  { name: 'loop_detect_window', treatment: 'refused', accepts: [0, 1], note: 'not available' },
+  { name: 'max_temp', aliases: ['dynatemp_high'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
+  { name: 'min_temp', aliases: ['dynatemp_low'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
+  { name: 'min_tokens', aliases: ['min_length'], treatment: 'refused', accepts: [0], note: 'not available' },
+  { name: 'mirostat_eta', treatment: 'informational', note: 'shapes mirostat, which is refused' },
+  { name: 'mirostat_mode', aliases: ['mirostat'], treatment: 'refused', accepts: [0], note: 'no mirostat sampling' },
+  { name: 'mirostat_tau', treatment: 'informational', note: 'shapes mirostat, which is refused' },
+  { name: 'num_ctx', treatment: 'refused', note: 'the context length is set where the model is configured' },
+  {
+    name: 'penalty_range',
+    aliases: ['repetition_range', 'repetition_penalty_range', 'rep_pen_range'],
+    treatment: 'refused',
+    accepts: [-1],
+    note: 'penalties count the whole context',
+  },
+  { name: 'prompt_logprobs', treatment: 'refused', note: 'only generated tokens have log-probabilities' },
+  { name: 'repetition_decay', treatment: 'refused', accepts: [0], note: 'penalties do not decay' },
+  { name: 'samplers', treatment: 'refused', note: 'the order of samplers is fixed' },
+  { name: 'skew', treatment: 'refused', accepts: [0], note: 'not available' },
+  { name: 'skip_special_tokens', treatment: 'refused', accepts: [true], note: 'special tokens are never in the output' },
+  { name: 'smoothing_factor', treatment: 'refused', accepts: [0], note: 'not available' },
+  { name: 'stop_token_ids', treatment: 'refused', accepts: [[]], note: 'use `stop`' },
+  {
+    name: 'temp_exponent',
+    aliases: ['dynatemp_exponent'],
+    treatment: 'informational',
+    note: 'shapes dynamic temperature, which is refused',
+  },
+  { name: 'temperature_last', treatment: 'refused', accepts: [false], note: 'the order of samplers is fixed' },
+  { name: 'tfs', treatment: 'refused', accepts: [1], note: 'not available' },
+  { name: 'token_healing', treatment: 'refused', accepts: [false], note: 'not available' },
+  { name: 'top_a', treatment: 'refused', accepts: [0], note: 'not available' },
+  { name: 'top_n_sigma', treatment: 'refused', accepts: [-1, 0], note: 'not available' },
+  { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'a prompt is never cut' },
+  { name: 'typical', aliases: ['typical_p', 'typ_p'], treatment: 'refused', accepts: [1], note: 'not available' },
+  { name: 'use_beam_search', treatment: 'refused', accepts: [false], note: 'no beam search' },
+]

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import {
+  above,
+  anyNumber,
+  atLeast,
+  between,
+  flag,
+  integerBetween,
+  integerFrom,
+  jsonObject,
+  nonEmptyText,
+  numberBetween,
+  text,
+} from './wire-types.ts'
+
+const maxTokens = integerFrom(1)
+/** As many as OpenAI takes. What an engine can run at once is the engine's to say. */
+const maxChoices = 128
+const maxStops = 16
+const stop = z
+  .union([
+    nonEmptyText,
+    z
+      .array(nonEmptyText, { error: 'an array of non-empty strings' })
+      .max(maxStops, { error: `an array of at most ${maxStops} strings` }),
+  ])
+  .nullish()
+
+const schemaOrText = z.union([jsonObject, z.string(), z.boolean()], { error: 'a JSON Schema, or its JSON as text' })
+const choiceList = z.array(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, { error: 'at least one string' })
+
+export const jsonSchemaFormat = z.looseObject({
+  name: text,
+  description: text,
+  schema: schemaOrText.nullish(),
+  strict: flag,
+})
+
+/** OpenAI's three types, and what other servers call the same or add. */
+export const responseFormats = {
+  text: z.looseObject({ type: z.literal('text') }),
+  json_object: z.looseObject({ type: z.literal('json_object'), schema: schemaOrText.nullish() }),
+  json: z.looseObject({ type: z.literal('json'), schema: schemaOrText.nullish() }),
+  json_schema: z.looseObject({ type: z.literal('json_schema'), json_schema: jsonSchemaFormat }),
+  regex: z.looseObject({ type: z.literal('regex'), pattern: nonEmptyText }),
+  grammar: z.looseObject({ type: z.literal('grammar'), grammar: nonEmptyText }),
+}
+const { text: textFormat, json_object, json, json_schema, regex, grammar } = responseFormats
+const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar])
+
+/** vLLM's object of constraints. */
+export const structuredOutputs = z.looseObject({
+  json: schemaOrText.nullish(),
+  json_object: flag,
+  regex: nonEmptyText.nullish(),
+  grammar: nonEmptyText.nullish(),
+  choice: choiceList.nullish(),
+})
+
+export const streamOptions = z.looseObject({ include_usage: flag, include_obfuscation: flag })
+
+/**
+ * The fields that OpenAI's generating protocols share. Every spelling of a field is its own key, so that an error names the
+ * one that was sent.
+ */
+export const commonShape = {
+  model: nonEmptyText,
+
+  temperature: between(0, 2),
+  do_sample: flag,
+  top_p: between(0, 1),
+  top_k: integerFrom(-1),
+  min_p: between(0, 1),
+  // Clients send 64-bit seeds too; those that a JSON number cannot hold exactly arrive rounded.
+  seed: z.number({ error: 'an integer' }).refine(Number.isInteger, { error: 'an integer' }).nullish(),
+  repetition_penalty: above(0),
+  rep_pen: above(0),
+  repeat_penalty: above(0),
+  presence_penalty: between(-2, 2),
+  frequency_penalty: between(-2, 2),
+  logit_bias: z
+    .record(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100))
+    .nullish(),
+  xtc_probability: between(0, 1),
+  xtc_threshold: between(0, 1),
+  dry_multiplier: atLeast(0),
+  // llama.cpp takes a base below 1 as an order to switch DRY off.
+  dry_base: atLeast(1),
+  dry_allowed_length: integerFrom(0),
+  dry_range: integerFrom(-1),
+  dry_penalty_last_n: integerFrom(-1),
+  dry_sequence_breakers: z.union([z.array(nonEmptyText, { error: 'an array of non-empty strings' }), nonEmptyText]).nullish(),
+
+  n: integerBetween(1, maxChoices).nullish(),
+  max_tokens: maxTokens,
+  max_completion_tokens: maxTokens,
+  max_length: maxTokens,
+  stop,
+  stop_sequence: stop,
+  ignore_eos: flag,
+  ban_eos_token: flag,
+
+  response_format: responseFormat.nullish(),
+  json_schema: schemaOrText.nullish(),
+  guided_json: schemaOrText.nullish(),
+  regex_pattern: text,
+  regex: text,
+  guided_regex: text,
+  grammar_string: text,
+  grammar: text,
+  guided_grammar: text,
+  guided_choice: choiceList.nullish(),
+  structured_outputs: structuredOutputs.nullish(),
+
+  stream: flag,
+  stream_options: streamOptions.nullish(),
+
+  user: text,
+  adaptive_decay: anyNumber,
+  mirostat_eta: anyNumber,
+  mirostat_tau: anyNumber,
+  temp_exponent: anyNumber,
+  dynatemp_exponent: anyNumber,
+}
+
+/** What both protocols' bodies hold; what contradicts itself is found while decoding. */
+export type CommonWire = z.output<z.ZodObject<typeof commonShape>>

@@ -1,0 +1,134 @@
+import { AppError } from '../../core/errors.ts'
+import type { JsonObject, OutputConstraint } from '../../core/request.ts'
+import { preview } from '../preview.ts'
+import type { CommonWire } from './common-schema.ts'
+import { refuseDeepJson } from './json-depth.ts'
+import { isSame, pickSpelled } from './spelling.ts'
+
+/** A constraint, and the field that asked for it: `param` is what an error about it names. */
+export type DecodedOutput = { readonly constraint: OutputConstraint; readonly param: string }
+
+type ResponseFormat = NonNullable<CommonWire['response_format']>
+
+/** What the output must be. Throws for two constraints that differ, and for one that cannot be read. */
+export function decodeOutput(wire: CommonWire): DecodedOutput {
+  const asked = [...decodeFormats(wire), ...decodeExtensions(wire)]
+  const first = asked[0]
+  if (first === undefined) return { constraint: { type: 'text' }, param: 'response_format' }
+  const other = asked.find(({ constraint }) => !isSame(constraint, first.constraint))
+  if (other === undefined) return first
+  throw new AppError('invalid-request', `${first.param} and ${other.param} constrain the output differently: send one of them`, {
+    param: other.param,
+  })
+}
+
+function decodeFormats({ response_format, structured_outputs }: CommonWire): DecodedOutput[] {
+  const asked: DecodedOutput[] = []
+  if (response_format) {
+    const constraint = decodeFormat(response_format)
+    if (constraint.type !== 'text') asked.push({ constraint, param: 'response_format' })
+  }
+  if (!structured_outputs) return asked
+  const { json, json_object, regex, grammar, choice } = structured_outputs
+  const path = 'structured_outputs'
+  if (isGiven(json)) asked.push({ constraint: schemaOf(json, `${path}.json`), param: `${path}.json` })
+  if (json_object === true) asked.push({ constraint: { type: 'json-object' }, param: `${path}.json_object` })
+  if (isGiven(regex)) asked.push({ constraint: { type: 'regex', pattern: regex }, param: `${path}.regex` })
+  if (isGiven(grammar)) asked.push({ constraint: grammarOf(grammar, `${path}.grammar`), param: `${path}.grammar` })
+  if (isGiven(choice)) asked.push({ constraint: choiceOf(choice), param: `${path}.choice` })
+  return asked
+}
+
+function decodeExtensions(wire: CommonWire): DecodedOutput[] {
+  const asked: DecodedOutput[] = []
+  const schema = pickSpelled(wire, ['json_schema', 'guided_json'])
+  if (schema !== undefined) asked.push({ constraint: schemaOf(schema.value, schema.name), param: schema.name })
+  const pattern = pickSpelled(wire, ['regex_pattern', 'regex', 'guided_regex'])
+  if (pattern !== undefined && pattern.value !== '') {
+    asked.push({ constraint: { type: 'regex', pattern: pattern.value }, param: pattern.name })
+  }
+  const grammar = pickSpelled(wire, ['grammar_string', 'grammar', 'guided_grammar'])
+  if (grammar !== undefined && grammar.value !== '') {
+    asked.push({ constraint: grammarOf(grammar.value, grammar.name), param: grammar.name })
+  }
+  if (isGiven(wire.guided_choice)) asked.push({ constraint: choiceOf(wire.guided_choice), param: 'guided_choice' })
+  return asked
+}
+
+function decodeFormat(format: ResponseFormat): OutputConstraint {
+  switch (format.type) {
+    case 'text':
+      return { type: 'text' }
+    case 'json_object':
+    case 'json':
+      return isGiven(format.schema) ? schemaOf(format.schema, 'response_format.schema') : { type: 'json-object' }
+    case 'json_schema':
+      return decodeJsonSchema(format.json_schema)
+    case 'regex':
+      return { type: 'regex', pattern: format.pattern }
+    case 'grammar':
+      return grammarOf(format.grammar, 'response_format.grammar')
+  }
+}
+
+/** OpenAI's wrapper with a name; without one and without `schema`, the object is the schema itself (tabbyAPI). */
+function decodeJsonSchema(
+  wrapper: Extract<ResponseFormat, { type: 'json_schema' }>['json_schema'],
+): Extract<OutputConstraint, { type: 'json-schema' }> {
+  const { strict, ...rest } = wrapper
+  const { name, schema } = rest
+  if (isGiven(schema)) {
+    const decoded = schemaOf(schema, 'response_format.json_schema.schema')
+    return { ...decoded, strict: strict ?? false, ...(isGiven(name) && { name }) }
+  }
+  if (!isGiven(name)) return { ...schemaOf(rest, 'response_format.json_schema'), strict: strict ?? false }
+  throw new AppError('invalid-request', 'response_format.json_schema.schema is missing: expected a JSON Schema', {
+    param: 'response_format.json_schema.schema',
+  })
+}
+
+function schemaOf(schema: JsonObject | string | boolean, param: string): Extract<OutputConstraint, { type: 'json-schema' }> {
+  const value = typeof schema === 'string' ? parseSchema(schema, param) : schema
+  refuseDeepJson(value, param)
+  return { type: 'json-schema', schema: value, strict: false }
+}
+
+function parseSchema(text: string, param: string): JsonObject | boolean {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw badSchema(text, param, cause)
+  }
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
+  throw badSchema(text, param)
+}
+
+function badSchema(text: string, param: string, cause?: unknown): AppError {
+  const message = `${param}: expected a JSON Schema, or its JSON as text, got ${preview(text)}`
+  return new AppError('invalid-request', message, { param, cause })
+}
+
+function grammarOf(grammar: string, param: string): OutputConstraint {
+  if (grammar.includes('::=')) return { type: 'gbnf', grammar }
+  const message = `${param} has no rule with '::=': expected a grammar in GBNF, such as 'root ::= "yes" | "no"'`
+  throw new AppError('invalid-request', message, { param })
+}
+
+function choiceOf(texts: readonly string[]): OutputConstraint {
+  return { type: 'gbnf', grammar: `root ::= ${texts.map(quote).join(' | ')}` }
+}
+
+/** A text as a GBNF literal. */
+function quote(text: string): string {
+  const escaped = text.replace(/["\\\p{Cc}]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    return `\\u${code.toString(16).padStart(4, '0')}`
+  })
+  return `"${escaped}"`
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null
+}

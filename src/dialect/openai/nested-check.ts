@@ -1,0 +1,62 @@
+import { type FieldIndex, refuseValue } from '../field-table.ts'
+import { type CommonWire, jsonSchemaFormat, responseFormats, streamOptions, structuredOutputs } from './common-schema.ts'
+
+export type Keys = ReadonlySet<string>
+
+/** Where an object is: its path with `[]` for every index, and the first of these indices. */
+export type Place = { readonly path: string; readonly index?: number }
+
+/**
+ * Collects the fields inside the objects of a body that Dragoman does not know, as paths without indices, each once.
+ * `check` throws `unsupported-field` for those that the table refuses.
+ */
+export type NestedCheck = {
+  readonly ignored: ReadonlySet<string>
+  check(object: object | null | undefined, known: Keys, place: Place): void
+}
+
+export function createNestedCheck(refused: FieldIndex): NestedCheck {
+  const ignored = new Set<string>()
+  return {
+    ignored,
+    check(object, known, { path, index }) {
+      if (object === undefined || object === null) return
+      for (const [name, value] of Object.entries(object)) {
+        if (known.has(name) || value === null) continue
+        const fieldPath = `${path}.${name}`
+        const field = refused.get(fieldPath)
+        if (field === undefined) ignored.add(fieldPath)
+        else refuseValue(field, index === undefined ? fieldPath : fieldPath.replace('[]', `[${index}]`), value)
+      }
+    },
+  }
+}
+
+/** The keys that a schema knows. */
+export function keysOf(schema: { readonly shape: object }): Keys {
+  return new Set(Object.keys(schema.shape))
+}
+
+const streamOptionsKeys = keysOf(streamOptions)
+const structuredOutputsKeys = keysOf(structuredOutputs)
+const jsonSchemaKeys = keysOf(jsonSchemaFormat)
+const formatKeys: Readonly<Record<keyof typeof responseFormats, Keys>> = {
+  text: keysOf(responseFormats.text),
+  json_object: keysOf(responseFormats.json_object),
+  json: keysOf(responseFormats.json),
+  json_schema: keysOf(responseFormats.json_schema),
+  regex: keysOf(responseFormats.regex),
+  grammar: keysOf(responseFormats.grammar),
+}
+
+/** Checks the objects that both protocols have. */
+export function checkCommonNested({ check }: NestedCheck, wire: CommonWire): void {
+  const { stream_options, structured_outputs, response_format } = wire
+  check(stream_options, streamOptionsKeys, { path: 'stream_options' })
+  check(structured_outputs, structuredOutputsKeys, { path: 'structured_outputs' })
+  if (!response_format) return
+  check(response_format, formatKeys[response_format.type], { path: 'response_format' })
+  // Without a wrapper the object is a schema, and its keywords are the grammar's to judge.
+  if (response_format.type !== 'json_schema' || (response_format.json_schema.schema ?? undefined) === undefined) return
+  check(response_format.json_schema, jsonSchemaKeys, { path: 'response_format.json_schema' })
+}

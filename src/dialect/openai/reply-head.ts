@@ -1,0 +1,7 @@
+/** What every reply and chunk of one request has in common. `createdSeconds` is Unix time. */
+export type ReplyHead = {
+  readonly id: string
+  readonly createdSeconds: number
+  readonly model: string
+  readonly systemFingerprint: string
+}
