@@ -66,6 +66,10 @@ class Vocabulary:
     def ordinary(self) -> int:
         return len(self.tokens) - len(CONTROL) - len(USER_DEFINED)
 
+    def letter_pieces(self) -> list[str]:
+        """The tokens that are part of a lower-case word."""
+        return [token for token in self.tokens[: self.ordinary] if token.isascii() and token.isalpha() and token.islower()]
+
     def save(self, path: Path) -> None:
         path.write_text(json.dumps({"tokens": self.tokens, "merges": self.merges}, ensure_ascii=False))
 

@@ -38,6 +38,8 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model = TinyLlama(shape)
     plant_induction(model)
+    if options.resume is not None:
+        model.load_state_dict(torch.load(options.resume, weights_only=True))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(vocabulary.tokens)} tokens, {len(rows)} dialogues, {sum(len(t) for t, _ in rows) / 1e6:.1f} M tokens")
     train(model, rows, held_out, options)
     save(model, options)
@@ -51,6 +53,8 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")
+    parser.add_argument("--resume", type=Path, help="a model.pt to go on from")
+    parser.add_argument("--resume-progress", type=float, default=0.0, help="how far that one was, from 0 to 1")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     return parser.parse_args()
@@ -88,7 +92,9 @@ def make_rows(options: argparse.Namespace, vocabulary: Vocabulary) -> tuple[list
 
 def encode_shard(work: tuple[int, Path]) -> list[Row]:
     seed, out = work
-    encoder = Encoder(Vocabulary.load(out / "vocabulary.json"))
+    vocabulary = Vocabulary.load(out / "vocabulary.json")
+    values.use_pieces(vocabulary.letter_pieces())
+    encoder = Encoder(vocabulary)
     stream = dialogues(seed, "train")
     encoded = encoder.encode_batch([render(next(stream)) for _ in range(SHARD)])
     return [to_row(encoder, tokens) for tokens in encoded if len(tokens) <= BUCKETS[-1] + 1]
@@ -123,8 +129,10 @@ def train(model: TinyLlama, rows: list[Row], held_out: dict[str, list[Row]], opt
     total = len(batches)
     for step, batch in enumerate(batches):
         progress = step / total
+        progress = options.resume_progress + (1 - options.resume_progress) * progress
         if options.minutes is not None:
-            progress = max(progress, (time.time() - started) / 60 / options.minutes)
+            gone = (time.time() - started) / 60 / options.minutes
+            progress = max(progress, options.resume_progress + (1 - options.resume_progress) * gone)
             if progress >= 1:
                 break
         scale = learning_rate(progress, step)

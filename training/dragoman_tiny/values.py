@@ -47,6 +47,9 @@ TRAIN = {kind: _split(value) for kind, value in _TRAIN.items()}
 HELDOUT = {kind: _split(value) for kind, value in _HELDOUT.items()}
 _FORBIDDEN = {word.lower() for values in HELDOUT.values() for value in values for word in [value, *value.split()]}
 
+_ACCENTED = "ä ö ü é è á í ó ñ ç ã ø å ß".split()
+_pieces: list[str] = []
+
 _ONSETS = "b c d f g h j k l m n p r s t v w z br ch cl cr dr fl fr gl gr kr pl pr qu sch sh sk sl sp st str th tr".split()
 _VOWELS = "a e i o u a e i o ai au ea ee ei ie io oa oo ou".split()
 _CODAS = ["", "", "", "n", "r", "s", "l", "t", "m", "k", "d", "ck", "nd", "nt", "rt", "st", "x", "sh", "ng", "lf"]
@@ -56,9 +59,19 @@ def invented_word(rng: random.Random, syllables: tuple[int, int] = (1, 3)) -> st
     """A pronounceable word that is no held-out value: what forces the model to copy instead of to remember."""
     while True:
         count = rng.randint(*syllables)
-        word = "".join(rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(count))
-        if word not in _FORBIDDEN and len(word) > 2:
+        if _pieces and rng.random() < 0.55:
+            word = "".join(rng.choice(_pieces) for _ in range(max(count, rng.randint(1, 3))))
+            if rng.random() < 0.05:
+                word += rng.choice(_ACCENTED) + rng.choice(_CODAS)
+        else:
+            word = "".join(rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(count))
+        if word not in _FORBIDDEN and 2 < len(word) < 16:
             return word
+
+
+def use_pieces(pieces: Sequence[str]) -> None:
+    """Lets invented words consist of these as well. With every piece of the tokenizer, no word is strange to the model."""
+    _pieces[:] = pieces
 
 
 #: How often training takes an invented value instead of a listed one.

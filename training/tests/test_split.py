@@ -1,5 +1,6 @@
 """The held-out set is held out: no sentence pattern and no slot value is in both sets. Needs the standard library only."""
 
+import random
 import re
 import unittest
 
@@ -39,6 +40,15 @@ class Split(unittest.TestCase):
     def test_no_listed_value_is_in_both_sets(self) -> None:
         for kind, held_out in values.HELDOUT.items():
             self.assertEqual({value.lower() for value in held_out} & {value.lower() for value in values.TRAIN[kind]}, set(), kind)
+
+    def test_an_invented_word_is_no_held_out_value_whatever_its_pieces(self) -> None:
+        held_out = {word for listed in values.HELDOUT.values() for value in listed for word in value.lower().split()}
+        values.use_pieces(sorted({word[at : at + 3] for word in held_out for at in range(0, len(word), 3)}))
+        try:
+            invented = {values.invented_word(random.Random(seed), (1, 3)) for seed in range(50_000)}
+        finally:
+            values.use_pieces([])
+        self.assertEqual(invented & held_out, set())
 
     def test_the_same_seed_gives_the_same_dialogues(self) -> None:
         first, second = dialogues(7, "train"), dialogues(7, "train")
