@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from './config/load.ts'
 import { Cancellations } from './core/cancellations.ts'
-import { AppError } from './core/errors.ts'
+import { AppError, messageOf } from './core/errors.ts'
 import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
 import { ensureApiKey, hashApiKey } from './http/api-key.ts'
 import type { ModelSummary } from './http/deps.ts'
@@ -29,20 +29,39 @@ export type App = {
 
 export type AppOptions = { readonly log: Logger; readonly observer?: StartObserver }
 
-const nobody: StartObserver = { onDownload: () => undefined, onNote: () => undefined }
+const nobody: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
 
 /** The composition root: the only place that knows every layer. */
 export async function createApp(config: LoadedConfig, { log, observer = nobody }: AppOptions): Promise<App> {
   const { server: settings, home } = config
   const { hashes, createdKey } = await findKeys(config)
-  const registry = createRegistry(config.models.map((model) => createModel(model, { home, log, observer })))
+  const stopping = new AbortController()
+  const watching: StartObserver = {
+    ...observer,
+    onFetch(id) {
+      observer.onFetch(id)
+      // So that the first request need not wait for it; why it cannot be loaded is in the log.
+      findStandIn(id)
+        ?.engine.ensureReady(stopping.signal)
+        .catch(() => undefined)
+    },
+  }
+  const registry = createRegistry(config.models.map((model) => createModel(model, { home, log, observer: watching })))
+  const findStandIn = (name: string): RegisteredModel | undefined => {
+    const { standIn } = registry.resolve(name)
+    return standIn === undefined ? undefined : registry.resolve(standIn)
+  }
+  const resolve = (name: string): RegisteredModel => {
+    const model = registry.resolve(name)
+    return model.isAwaitingFile && name !== model.id ? (findStandIn(name) ?? model) : model
+  }
   const metrics = createMetrics({
     readLoad: () => registry.list().map(({ id, admission }) => ({ id, queued: admission.queued, busy: admission.busy })),
   })
   const server = createServer({
-    resolveModel: (name) => registry.resolve(name),
+    resolveModel: resolve,
     now: () => performance.now(),
-    models: { list: () => registry.list().map(summarize), get: (name) => summarize(registry.resolve(name)) },
+    models: { list: () => registry.list().map(summarize), get: (name) => summarize(resolve(name)) },
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: hashes },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
@@ -52,7 +71,6 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     metrics,
     version,
   })
-  const stopping = new AbortController()
   let started: Promise<void>[] = []
   return {
     createdKey,
@@ -64,7 +82,18 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
       started = registry
         .list()
         .filter((model) => model.loadsAtStart)
-        .map((model) => model.engine.ensureReady(stopping.signal))
+        .map((model) =>
+          model.engine.ensureReady(stopping.signal).catch((error: unknown) => {
+            const standIn = findStandIn(model.id)
+            if (standIn === undefined || !model.isAwaitingFile) throw error
+            const names = model.aliases.join(', ')
+            observer.onNote(
+              model.id,
+              `${messageOf(error)}\n${standIn.id}, which comes with Dragoman, answers as ${names} instead`,
+            )
+            return standIn.engine.ensureReady(stopping.signal)
+          }),
+        )
       // A model that cannot be loaded is in the log and in GET /ready; the others are served.
       for (const loading of started) loading.catch(() => undefined)
       return url
@@ -96,7 +125,10 @@ async function listen(listening: Promise<string>, settings: { host: string; port
   }
 }
 
-function summarize({ id, aliases, loadsAtStart, createdAtMs, engine }: RegisteredModel): ModelSummary {
+function summarize(model: RegisteredModel): ModelSummary {
+  const { id, aliases, createdAtMs, engine, standIn, isAwaitingFile } = model
   const { contextLength } = engine.facts
+  // One that cannot be had, and that another stands in for, is not waited for.
+  const loadsAtStart = model.loadsAtStart && !(standIn !== undefined && isAwaitingFile && engine.state.type === 'failed')
   return { id, aliases, loadsAtStart, createdAtMs, state: engine.state, ...(contextLength !== undefined && { contextLength }) }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { LlamaModelConfig, ModelConfig } from './config/schema.ts'
+import type { LoadedModel } from './config/models.ts'
+import type { LlamaModelConfig } from './config/schema.ts'
 import type { Engine } from './core/engine.ts'
 import type { ServedModel } from './core/generate.ts'
 import { Admission } from './core/schedule/admission.ts'
@@ -15,12 +16,18 @@ export type RegisteredModel = ServedModel & {
   readonly aliases: readonly string[]
   readonly loadsAtStart: boolean
   readonly createdAtMs: number
+  /** The id of a model that answers to this one's aliases while its file is not here. */
+  readonly standIn: string | undefined
+  /** The file is being fetched, or could not be. */
+  readonly isAwaitingFile: boolean
 }
 
 /** What is told to whoever watches the start, such as a terminal. */
 export type StartObserver = {
   onDownload(model: string, progress: DownloadProgress): void
   onNote(model: string, note: string): void
+  /** The model's file is not on this disk: fetching begins. */
+  onFetch(model: string): void
 }
 
 export type ModelFactory = {
@@ -30,23 +37,30 @@ export type ModelFactory = {
 }
 
 /** Makes a configured model servable. Nothing is loaded yet. */
-export function createModel(config: ModelConfig, factory: ModelFactory): RegisteredModel {
+export function createModel(config: LoadedModel, factory: ModelFactory): RegisteredModel {
+  const file: FileState = { isAwaited: false }
   return {
     id: config.id,
     aliases: config.aliases,
     loadsAtStart: config.load === 'start',
     createdAtMs: Date.now(),
-    engine: createEngine(config, factory),
+    standIn: config.standIn,
+    get isAwaitingFile() {
+      return file.isAwaited
+    },
+    engine: createEngine(config, factory, file),
     admission: new Admission({ slots: config.slots, maxQueued: config.maxQueued }),
   }
 }
 
-function createEngine(config: ModelConfig, factory: ModelFactory): Engine {
+type FileState = { isAwaited: boolean }
+
+function createEngine(config: LoadedModel, factory: ModelFactory, file: FileState): Engine {
   switch (config.engine) {
     case 'llama':
       return new LlamaEngine({
         id: config.id,
-        locate: (signal) => locate(config, factory, signal),
+        locate: (signal) => locate(config, factory, { signal, file }),
         log: factory.log,
         ...(config.defaults !== undefined && { sampling: config.defaults }),
       })
@@ -56,15 +70,25 @@ function createEngine(config: ModelConfig, factory: ModelFactory): Engine {
 }
 
 /** The model file on this disk, fetched if it has to be, and how to load it. */
-async function locate(config: LlamaModelConfig, { home, observer }: ModelFactory, signal: AbortSignal): Promise<LoadOptions> {
-  const { id, source, sha256, slots, flashAttention, contextLength, threads, batchSize, gpuLayers, chatTemplate } = config
+async function locate(
+  config: LlamaModelConfig,
+  { home, observer }: ModelFactory,
+  { signal, file }: { signal: AbortSignal; file: FileState },
+): Promise<LoadOptions> {
+  const { id, source, sha256, slots, flashAttention, contextLength, threads, batchSize, gpuLayers, chatTemplate, toolFormat } =
+    config
   const modelPath = await ensureModelFile(source, {
     home,
     signal,
     ...(sha256 !== undefined && { sha256 }),
+    onFetch: () => {
+      file.isAwaited = true
+      observer.onFetch(id)
+    },
     onProgress: (progress) => observer.onDownload(id, progress),
     onNote: (note) => observer.onNote(id, note),
   })
+  file.isAwaited = false
   return {
     modelPath,
     slots,
@@ -73,6 +97,7 @@ async function locate(config: LlamaModelConfig, { home, observer }: ModelFactory
     ...(threads !== undefined && { threads }),
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(toolFormat !== undefined && { toolFormat }),
     ...(chatTemplate !== undefined && { chatTemplate: await readFile(chatTemplate, 'utf8') }),
   }
 }

@@ -135,6 +135,7 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
       observer: {
         onDownload: (id, { receivedBytes, totalBytes }) => progress.update(`fetching ${id}`, receivedBytes, totalBytes),
         onNote: (id, note) => progress.note(`${id}: ${note}`),
+        onFetch: () => undefined,
       },
     },
   )

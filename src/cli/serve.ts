@@ -17,6 +17,7 @@ export async function serve(config: LoadedConfig): Promise<void> {
     observer: {
       onDownload: (model, { receivedBytes, totalBytes }) => progress.update(`fetching ${model}`, receivedBytes, totalBytes),
       onNote: (model, note) => progress.note(`${model}: ${note}`),
+      onFetch: (model) => progress.note(fetchNote(config, model)),
     },
   })
   const stopped = stopSignal()
@@ -56,6 +57,12 @@ function stopSignal(): Promise<NodeJS.Signals> {
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
   })
+}
+
+function fetchNote({ models }: LoadedConfig, id: string): string {
+  const { standIn, aliases } = models.find((model) => model.id === id) ?? {}
+  const meanwhile = standIn === undefined ? '' : `; until it is here, ${standIn} answers as ${aliases?.join(', ')}`
+  return `fetching ${id}${meanwhile}`
 }
 
 function keyNotice(key: string): string {

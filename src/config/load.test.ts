@@ -22,11 +22,14 @@ function problemsOf(text: string, inputs: Partial<ConfigInputs> = {}): string {
 }
 
 describe('precedence', () => {
-  test('without anything, the built-in model is served as default on loopback', () => {
+  test('without anything, the default model is served on loopback, and the built-in one stands in for it', () => {
     const { server, log, models, home } = buildConfig(bare)
     expect(server).toMatchObject({ host: '127.0.0.1', port: 7411, heartbeatMs: 10_000, shutdownGraceMs: 30_000 })
     expect(log.level).toBe('info')
-    expect(models).toMatchObject([{ id: 'smollm2-135m-instruct', engine: 'llama', aliases: ['default'], slots: 4 }])
+    expect(models).toMatchObject([
+      { id: 'smollm2-135m-instruct', engine: 'llama', aliases: ['default'], slots: 4, standIn: 'dragoman-tiny' },
+      { id: 'dragoman-tiny', engine: 'llama', load: 'demand', aliases: [] },
+    ])
     expect(models[0]).toMatchObject({ source: [{ type: 'hf' }, { type: 'wheel' }] })
     expect(home).toBe('/home/me/.cache/dragoman')
   })
@@ -75,6 +78,7 @@ describe('models', () => {
         chatTemplate: '/etc/t.jinja',
       },
       { script: '/etc/s.yaml', chatTemplate: '/t.jinja' },
+      { id: 'dragoman-tiny' },
     ])
   })
 
@@ -83,6 +87,7 @@ describe('models', () => {
     expect(models).toMatchObject([
       { id: 'My-Model.Q4_K_M', aliases: ['default'], engine: 'llama' },
       { id: 'b-c', aliases: [], engine: 'llama' },
+      { id: 'dragoman-tiny' },
     ])
   })
 
@@ -92,13 +97,22 @@ describe('models', () => {
     expect(models.map(({ id, aliases }) => [id, aliases])).toEqual([
       ['a', ['default']],
       ['f', ['other']],
+      ['dragoman-tiny', []],
     ])
   })
 
   test('a model file called default needs no alias', () => {
-    expect(buildConfig({ ...bare, flags: { models: ['/m/default.gguf'] } }).models).toMatchObject([
-      { id: 'default', aliases: [] },
-    ])
+    expect(buildConfig({ ...bare, flags: { models: ['/m/default.gguf'] } }).models[0]).toMatchObject({
+      id: 'default',
+      aliases: [],
+    })
+  })
+
+  test('the built-in model can be left out, and its name given to another', () => {
+    const ids = (text: string) => fromFile(text).models.map(({ id, engine }) => [id, engine])
+    expect(ids(`builtinModel: false\nmodels: [${fake}]`)).toEqual([['f', 'fake']])
+    expect(ids(`models: [${fake.replace('id: f', 'id: dragoman-tiny')}]`)).toEqual([['dragoman-tiny', 'fake']])
+    expect(fromFile('builtinModel: false').models).toMatchObject([{ id: 'smollm2-135m-instruct' }])
   })
 
   test('the same name from the file and from --model is refused', () => {
@@ -184,7 +198,7 @@ test('a JSON file is read too', async () => {
 test('the example is valid', async () => {
   const path = new URL('../../dragoman.example.yaml', import.meta.url)
   const { models } = fromFile(await readFile(path, 'utf8'))
-  expect(models.map(({ id }) => id)).toEqual(['smollm2-135m-instruct', 'scripted'])
+  expect(models.map(({ id }) => id)).toEqual(['smollm2-135m-instruct', 'scripted', 'dragoman-tiny'])
 })
 
 test('the example shows every key', async () => {

@@ -4,7 +4,7 @@ import { AppError, messageOf } from '../core/errors.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { resolvePath } from '../registry/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
-import { mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
+import { type LoadedModel, mergeModels, modelFromFlag, resolveModelPaths } from './models.ts'
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
 import { type Config, configSchema, type ModelConfig } from './schema.ts'
@@ -29,7 +29,8 @@ export type ConfigInputs = {
 }
 
 /** The configuration that holds: every path in it is absolute, and there is at least one model. */
-export type LoadedConfig = Config & {
+export type LoadedConfig = Omit<Config, 'models'> & {
+  readonly models: readonly LoadedModel[]
   /** The folder of everything that Dragoman keeps. */
   readonly home: string
 }
@@ -71,7 +72,7 @@ export function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConf
 
   const base = file === undefined ? cwd : dirname(file.path)
   const fileModels = parsed.data.models.map((model) => resolveModelPaths(model, { base, userHome }))
-  const models = mergeModels(flagModels, fileModels)
+  const models = mergeModels(flagModels, fileModels, { builtin: parsed.data.builtinModel })
   // The schema has checked the file's names among themselves; these are against the command line's.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))

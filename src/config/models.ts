@@ -1,9 +1,13 @@
+import { builtinModel } from '../registry/builtin-model.ts'
 import { defaultModel } from '../registry/default-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/sources.ts'
 import { type ModelConfig, modelSchema } from './schema.ts'
 
 /** What relative paths and `~/` mean. */
 export type Folders = { readonly base: string; readonly userHome: string }
+
+/** A model to serve. While its file is not on this disk, the model `standIn` answers to its aliases. */
+export type LoadedModel = ModelConfig & { readonly standIn?: string }
 
 /** The name that stands for "whatever this server was started for". */
 const extraAlias = 'default'
@@ -17,17 +21,34 @@ export function modelFromFlag(text: string, folders: Folders): ModelConfig {
 
 /**
  * All models together, those of the command line first. The name `default` goes to the first of these, whatever the file
- * says; when nobody names a model, it goes to the built-in one.
+ * says; when nobody names a model, it goes to the default one, and to the built-in one as long as that is not here. The
+ * built-in model comes last, unless another one has its name or `builtin` is false.
  */
-export function mergeModels(flagModels: readonly ModelConfig[], fileModels: readonly ModelConfig[]): ModelConfig[] {
-  const [first, ...others] = flagModels
-  if (first !== undefined) {
-    const named = { ...first, aliases: first.id === extraAlias ? [] : [extraAlias] }
-    return [named, ...others, ...fileModels.map((model) => withoutAlias(model, extraAlias))]
-  }
-  if (fileModels.length > 0) return [...fileModels]
+export function mergeModels(
+  flagModels: readonly ModelConfig[],
+  fileModels: readonly ModelConfig[],
+  { builtin }: { readonly builtin: boolean },
+): LoadedModel[] {
+  const named = mergeNamed(flagModels, fileModels)
+  const isTaken = named.some(({ id, aliases }) => id === builtinModel.id || aliases.includes(builtinModel.id))
+  const extra = builtin && !isTaken ? [builtinConfig()] : []
+  if (named.length > 0) return [...named, ...extra]
   const { id, sources, sha256 } = defaultModel
-  return [modelSchema.parse({ engine: 'llama', id, source: sources, sha256, aliases: [extraAlias] })]
+  const model = modelSchema.parse({ engine: 'llama', id, source: sources, sha256, aliases: [extraAlias] })
+  return [builtin ? { ...model, standIn: builtinModel.id } : model, ...extra]
+}
+
+function mergeNamed(flagModels: readonly ModelConfig[], fileModels: readonly ModelConfig[]): ModelConfig[] {
+  const [first, ...others] = flagModels
+  if (first === undefined) return [...fileModels]
+  const named = { ...first, aliases: first.id === extraAlias ? [] : [extraAlias] }
+  return [named, ...others, ...fileModels.map((model) => withoutAlias(model, extraAlias))]
+}
+
+/** Loaded only when somebody wants it; greedy, since a model this small has no choice of good words. */
+function builtinConfig(): ModelConfig {
+  const { id, path } = builtinModel
+  return modelSchema.parse({ engine: 'llama', id, source: path, load: 'demand', defaults: { temperature: 0 } })
 }
 
 /** Makes every path in a model absolute. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../core/errors.ts'
+import { toolFormatNames } from '../core/tool-format/tool-formats.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { parseSource, type Source } from '../registry/sources.ts'
 
@@ -24,6 +25,12 @@ const load = z
 const maxQueued = z.int().min(0).default(64).describe('Requests that may wait for a slot; one more is refused with status 429.')
 
 const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
+
+const toolFormat = z
+  .enum(['auto', ...toolFormatNames])
+  .describe(
+    'How the model writes tool calls: `auto` (what its chat template teaches), `json`, `xml` or the name of a family of models.',
+  )
 
 const contextLength = count.describe('Tokens that one request may use, prompt and output together.')
 
@@ -78,6 +85,7 @@ const llamaModel = z
     aliases,
     load,
     chatTemplate: chatTemplate.exactOptional(),
+    toolFormat: toolFormat.exactOptional(),
     maxQueued,
     defaults: samplingDefaults.exactOptional(),
   })
@@ -92,6 +100,7 @@ const fakeModel = z
       .min(1)
       .describe('`from-request` (the last user message says what is answered), or a YAML file that maps requests to replies.'),
     chatTemplate: chatTemplate.exactOptional(),
+    toolFormat: toolFormat.exactOptional(),
     contextLength: contextLength.exactOptional(),
     slots: count.default(64).describe('Requests that are answered at the same time.'),
     maxQueued,
@@ -141,11 +150,19 @@ const models = z
   })
   .describe('The models to serve; none: a small one is fetched.')
 
+const builtinModel = z
+  .boolean()
+  .default(true)
+  .describe(
+    'Whether the tiny model that comes with Dragoman is served, as `dragoman-tiny`; it is loaded with the first request for it.',
+  )
+
 /** The configuration file. Every key is documented here and nowhere else: `dragoman config --schema` prints it. */
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
   models,
+  builtinModel,
 })
 
 export type Config = z.output<typeof configSchema>

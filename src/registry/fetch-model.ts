@@ -13,6 +13,8 @@ export type ModelFileOptions = {
   readonly home: string
   /** What the file must hash to, wherever it comes from. */
   readonly sha256?: string | undefined
+  /** Told once, before anything is fetched. */
+  readonly onFetch?: (() => void) | undefined
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
   /** Told in one sentence what takes time or went another way. */
   readonly onNote?: ((note: string) => void) | undefined
@@ -32,6 +34,7 @@ type RemoteSource = Exclude<Source, { type: 'path' }>
 export async function ensureModelFile(sources: readonly Source[], options: ModelFileOptions): Promise<string> {
   const present = await findPresent(sources, options)
   if (present !== undefined) return present
+  if (sources.some(({ type }) => type !== 'path')) options.onFetch?.()
   const failures: { source: Source; error: AppError }[] = []
   for (const [index, source] of sources.entries()) {
     try {
