@@ -121,3 +121,11 @@ describe('n', () => {
     expect(() => choicesOf({ n })).toThrow(expect.objectContaining({ code: 'invalid-request', param: 'n' }))
   })
 })
+
+test.each(['messages', 'tools', 'add_generation_prompt'])(
+  "a template variable '%s' is refused: the request itself says it",
+  (name) => {
+    const fields = { chat_template_kwargs: { [name]: null } }
+    expect(() => promptOf(fields)).toThrow(expect.objectContaining({ param: `chat_template_kwargs.${name}` }))
+  },
+)

@@ -20,7 +20,14 @@ export function decodePrompt(wire: WireRequest): Omit<ChatPrompt, 'tools'> {
 
 function decodeVariables(wire: WireRequest): JsonObject {
   const variables = pickSpelled(wire, ['template_vars', 'chat_template_kwargs'])
-  if (variables !== undefined) refuseDeepJson(variables.value, variables.name)
+  if (variables !== undefined) {
+    refuseDeepJson(variables.value, variables.name)
+    const reserved = ['messages', 'tools', 'add_generation_prompt'].find((name) => Object.hasOwn(variables.value, name))
+    if (reserved !== undefined) {
+      const param = `${variables.name}.${reserved}`
+      throw invalid(param, `${param} is made from the request's own ${reserved}: leave it out`)
+    }
+  }
   return { ...(typeof wire.verbosity === 'string' && { verbosity: wire.verbosity }), ...variables?.value }
 }
 
