@@ -8,6 +8,7 @@ from typing import Any
 
 from . import values
 from .dialogue import Split
+from .patterns import Patterns, compose, join
 
 
 @dataclass(frozen=True)
@@ -23,64 +24,45 @@ class Field:
 
 
 #: How a user states a field of any type; {f} is its name in words, {v} its value.
-_CLAUSES: dict[Split, list[str]] = {
-    "train": [
-        "with {f} {v}",
-        "with the {f} {v}",
-        "{f} {v}",
-        "{f}: {v}",
-        "{f} is {v}",
-        "the {f} is {v}",
-        "{f} = {v}",
-        "using {v} as the {f}",
-        "use {v} as {f}",
-        "where {f} is {v}",
-        "with {v} as the {f}",
-        "its {f} is {v}",
-        "and the {f} must be {v}",
-        "{f} should be {v}",
-        "for the {f} take {v}",
-        "whose {f} is {v}",
-        'with {f} "{v}"',
-        'the {f} is "{v}"',
-        "({f} {v})",
-        "for {f} {v}",
-        "give it the {f} {v}",
-    ],
-    "heldout": [
-        "and its {f} should be {v}",
-        "having the {f} {v}",
-        "where the {f} equals {v}",
-        "take {v} for the {f}",
-        'and its {f} is to be "{v}"',
-        "and use {v} as its {f}",
-        "the {f} must be {v}",
-    ],
+_VALUE = ["{v}", "{v}", '"{v}"']
+_CLAUSES = join(
+    compose(["with ", "with the ", "with a ", "having ", "having the ", "and the ", "and with ", "plus the ", "the ", "its ", "of ", "at ", "by ", "", "for "], ["{f} "], _VALUE),
+    compose(
+        ["the ", "its ", "where ", "where the ", "whose ", "and the ", "and its ", "and ", "", "so that the "],
+        ["{f}"],
+        [" is ", " equals ", " = ", ": ", " must be ", " should be ", " is to be ", " shall be ", " has to be ", " being ", " set to "],
+        _VALUE,
+    ),
+    compose(
+        ["with ", "use ", "using ", "and use ", "take ", "and take ", "put ", "set ", "give it ", "I want "],
+        _VALUE,
+        [" as ", " as the ", " as its ", " for ", " for the ", " for its ", " in the "],
+        ["{f}"],
+    ),
+    compose(["set the ", "set its ", "set ", "and set the ", "change the ", "put the ", "make the ", "let the "], ["{f}"], [" to ", " to be "], _VALUE),
+    compose(["for the ", "for ", "as the ", "as ", "in the "], ["{f} "], ["take ", "use ", "put ", "I want ", "we have "], _VALUE),
+    compose(["give it the ", "and give it the ", "it has the ", "this has the "], ["{f} "], _VALUE),
+)
+
+_FLAGS: dict[bool, Patterns] = {
+    True: join(
+        compose(["", "and ", "please "], ["make it ", "mark it as ", "mark this as ", "it is ", "it should be ", "it must be ", "this is ", "let it be ", "I want it ", "it has to be "], ["{f}"]),
+        compose(["with ", "and ", "set ", "turn ", "switch ", "the flag ", "where "], ["{f}"], [" on", " to true", " = true", ": yes", " is true", ": true", " set to true", " yes", " being true"]),
+    ),
+    False: join(
+        compose(["", "and ", "but "], ["do not make it ", "do not mark it as ", "it is not ", "it should not be ", "it must not be ", "this is not ", "not ", "I do not want it ", "it has not to be "], ["{f}"]),
+        compose(["with ", "and ", "set ", "turn ", "switch ", "the flag ", "where "], ["{f}"], [" off", " to false", " = false", ": no", " is false", ": false", " set to false", " no", " being false"]),
+    ),
 }
 
-_FLAGS: dict[Split, dict[bool, list[str]]] = {
-    "train": {
-        True: ["and make it {f}", "it is {f}", "{f}: yes", "with {f} on", "{f} is true", "mark it as {f}", "{f} please", "set {f} to true", "and {f}"],
-        False: ["but not {f}", "it is not {f}", "{f}: no", "with {f} off", "{f} is false", "do not make it {f}", "set {f} to false", "and not {f}"],
-    },
-    "heldout": {
-        True: ["it should be {f}", "with {f} set to true", "and mark this as {f}", "turn {f} on"],
-        False: ["it should not be {f}", "with {f} set to false", "and this is not {f}", "turn {f} off"],
-    },
-}
-
-_OBJECTS: dict[Split, list[str]] = {
-    "train": [
-        "with {f} {a} {va} and {b} {vb}",
-        "the {f} has the {a} {va} and the {b} {vb}",
-        "{f}: {a} {va}, {b} {vb}",
-        "with the {f} ({a} {va}, {b} {vb})",
-        "its {f} is {a} {va} and {b} {vb}",
-        "where the {f} has {a} {va} and {b} {vb}",
-        "in the {f} put {a} {va} and {b} {vb}",
-    ],
-    "heldout": ["whose {f} has the {a} {va} and the {b} {vb}", "and a {f} with {a} {va} and {b} {vb}", "the {f} is {a} {va}, {b} {vb}"],
-}
+_OBJECTS = compose(
+    ["with ", "with the ", "the ", "its ", "whose ", "and a ", "and the ", "where the ", "in the ", ""],
+    ["{f}"],
+    [" with ", " has ", " has the ", " having ", " with the ", " is ", ": ", " that has ", " put "],
+    ["{a} {va}"],
+    [" and ", ", ", " and the ", " and with "],
+    ["{b} {vb}"],
+)
 
 _FLAG_NAMES: dict[Split, list[str]] = {
     "train": "urgent public private active hidden recursive archived shared verbose visible locked paid open premium silent enabled automatic temporary draft optional secret".split(),
@@ -154,7 +136,7 @@ def _invent(rng: random.Random, split: Split, taken: list[str], *, nested: bool,
     described = {"description": rng.choice([f"The {spoken(name)}.", f"The {spoken(name)}", spoken(name)])} if rng.random() < 0.3 else {}
     if kind == "flag":
         flag = rng.random() < 0.55
-        pattern = rng.choice(_FLAGS[split][flag])
+        pattern = rng.choice(_FLAGS[flag][split])
         return Field(name, {"type": "boolean", **described}, flag, pattern.format(f=spoken(name)), pattern, (), required)
     if kind == "object":
         inner = invent_fields(rng, split, 2, nested=False)

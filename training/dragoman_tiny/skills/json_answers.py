@@ -7,34 +7,26 @@ import random
 
 from ..dialogue import Check, Dialogue, Split
 from ..fields import invent_fields, object_schema
+from ..patterns import compose, join
 
-_INSTRUCTIONS: dict[Split, list[str]] = {
-    "train": [
-        "Answer with JSON that matches this schema: {schema}",
-        "Answer only with JSON for this schema: {schema}",
-        "Reply in JSON. The schema is {schema}",
-        "You reply with one JSON object and nothing else. Schema: {schema}",
-        "Extract the data as JSON with the schema {schema}",
-        "Fill in this JSON schema: {schema}",
-        "Your output must be a JSON object that is valid for {schema}",
-        "Respond with a JSON object following this schema:\n{schema}",
-        "Turn what the user says into JSON. Use this schema: {schema}",
-        "Output JSON only.\nSchema:\n{schema}",
-        "Write the facts as a JSON object like this: {schema}",
-        "JSON schema: {schema}. Answer in JSON.",
-    ],
-    "heldout": [
-        "Answer with one JSON object for this schema: {schema}",
-        "Reply only with JSON that is valid for the schema {schema}",
-        "Respond in JSON. Use this schema:\n{schema}",
-        "Extract the facts as JSON. Schema: {schema}",
-    ],
-}
+_INSTRUCTIONS = join(
+    compose(
+        ["Answer ", "Reply ", "Respond ", "Answer only ", "Reply only ", "Please answer ", "You answer ", "You reply "],
+        ["with JSON ", "in JSON ", "with one JSON object ", "with a JSON object ", "as JSON "],
+        ["that matches the schema ", "for this schema: ", "that is valid for ", "following this schema: ", "with this schema: ", ". Schema: ", "that fits the schema "],
+        ["{schema}"],
+    ),
+    compose(
+        ["Extract ", "Turn ", "Write ", "Put ", "Give me "],
+        ["the data ", "the facts ", "this ", "what the user says ", "the text "],
+        ["as JSON ", "into JSON ", "as a JSON object "],
+        ["with the schema ", "for the schema ", ". Use this schema: ", ". Schema: ", "like this: "],
+        ["{schema}"],
+    ),
+    compose(["Fill in this JSON schema: ", "JSON schema: ", "Output JSON only. Schema: ", "Your output must be valid JSON for ", "The schema of your JSON answer is "], ["{schema}"], ["", ". JSON only.", ". Nothing else.", ". Answer in JSON."]),
+)
 
-_FACTS: dict[Split, list[str]] = {
-    "train": ["{facts}", "Here it is: {facts}", "{facts}.", "Data: {facts}", "I have this: {facts}", "We know: {facts}.", "Text: {facts}", "Please note {facts}", "It comes {facts}", "One item {facts}"],
-    "heldout": ["Here is the data: {facts}", "We have {facts}.", "Please take this: {facts}", "The facts: {facts}"],
-}
+_FACTS = compose(["", "Here it is: ", "Data: ", "Text: ", "I have this: ", "We have this: ", "We know: ", "Please note: ", "One item ", "It comes ", "Here is the data: ", "The facts: ", "Please take this: "], ["{facts}"], ["", ".", " please", ". Thanks"])
 
 
 def json_answer(rng: random.Random, split: Split) -> Dialogue:

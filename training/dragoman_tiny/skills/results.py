@@ -10,16 +10,19 @@ from typing import Any
 from .. import values
 from ..dialogue import Check, Dialogue, Split
 from ..fields import plain_text, spoken
+from ..patterns import compose
 from .tools import Request, _tools, call_message, domain_request, request
 from .tool_table import DOMAIN_TOOLS
 
 _CONDITIONS = ["sunny", "cloudy", "rainy", "windy", "snowy", "foggy", "clear", "stormy"]
 
 #: Follow-up questions that ask the same of another place.
-_AGAIN: dict[Split, list[str]] = {
-    "train": ["and in {v}?", "What about {v}?", "and {v}?", "Now for {v}", "the same for {v} please", "how about {v}?", "and what about {v}", "do the same for {v}", "also {v}", "{v} too please"],
-    "heldout": ["And now {v}?", "what about {v} then", "the same for {v}"],
-}
+_AGAIN = compose(
+    ["", "and ", "what about ", "how about ", "now ", "and now ", "then ", "the same for ", "do the same for ", "also ", "and what about ", "next: ", "now for "],
+    ["", "in "],
+    ["{v}"],
+    ["", "?", " please", " then", " too", " now", " as well", " this time"],
+)
 
 _THANKS: dict[Split, list[tuple[str, str]]] = {
     "train": [("thanks", "You are welcome!"), ("Thank you!", "You are welcome!"), ("great, thanks", "You are welcome!"), ("ok", "Is there anything else?"), ("perfect", "Is there anything else?")],

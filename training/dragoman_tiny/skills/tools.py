@@ -10,6 +10,7 @@ from typing import Any
 from .. import values
 from ..dialogue import Check, Dialogue, Split
 from ..fields import Field, invent_fields, object_schema, spoken
+from ..patterns import compose, join
 from .tool_table import DOMAIN_TOOLS, DomainTool
 
 
@@ -64,43 +65,16 @@ _VERBS: dict[str, list[str]] = {
     "print": ["print"],
 }
 
-_SENTENCES: dict[Split, list[str]] = {
-    "train": [
-        "{verb} {det} {noun} {rest}",
-        "please {verb} {det} {noun} {rest}",
-        "can you {verb} {det} {noun} {rest}",
-        "could you please {verb} {det} {noun} {rest}?",
-        "I want to {verb} {det} {noun} {rest}",
-        "I need to {verb} {det} {noun}: {rest}",
-        "{verb} {det} {noun}, {rest}",
-        "{verb} {det} {noun} for me, {rest}",
-        "help me {verb} {det} {noun} {rest}",
-        "I'd like to {verb} {det} {noun} {rest}",
-        "let's {verb} {det} {noun}, {rest}",
-        "time to {verb} {det} {noun} {rest}",
-        "hey, {verb} {det} {noun} {rest}",
-        "you should {verb} {det} {noun} {rest}",
-        "we have to {verb} {det} {noun} {rest}",
-        "would you {verb} {det} {noun}, {rest}?",
-        "my boss wants you to {verb} {det} {noun}, {rest}",
-        "go and {verb} {det} {noun} {rest}",
-        "it is time to {verb} {det} {noun}: {rest}",
-        "i need you to {verb} {det} {noun} now, {rest}",
-    ],
-    "heldout": [
-        "would you please {verb} {det} {noun} {rest}",
-        "I want you to {verb} {det} {noun}, {rest}",
-        "now {verb} {det} {noun} {rest}",
-        "we need to {verb} {det} {noun} {rest}",
-        "can you help me and {verb} {det} {noun}, {rest}?",
-        "please go and {verb} {det} {noun}: {rest}",
-    ],
-}
+_OPENERS = (
+    "|please |can you |could you |could you please |would you |would you please |I want to |I want you to |I need to |I need you to |help me |help me to "
+    "|let's |let us |time to |it is time to |hey, |go and |please go and |now |now please |we have to |we need to |you should |you must |I'd like to "
+    "|I would like to |my boss wants you to |do me a favor and |quickly |next, |ok, |first, |just |can you help me and |I have to "
+).split("|")
+_SENTENCES = compose(_OPENERS, ["{verb} {det} {noun}"], [" ", ", ", ": ", " for me, ", " for me ", " now, ", " for us: "], ["{rest}", "{rest}", "{rest}?"])
 
-_JOINS: dict[Split, list[str]] = {
-    "train": ["{a} and {b}", "{a}. Then {b}", "{a}, and also {b}", "{a}; {b}", "{a}. Also {b}", "{a} and then {b}", "two things: {a} and {b}", "{a}\n{b}"],
-    "heldout": ["{a}, then also {b}", "{a}. When that is done, {b}", "do two things: {a}; {b}"],
-}
+_JOINS = join(
+    compose(["", "two things: ", "do two things: ", "first "], ["{a}"], [" and ", ". Then ", ", and also ", "; ", ". Also ", " and then ", ", then ", ". After that ", "\n", ", then also ", ". When that is done, ", " plus "], ["{b}"]),
+)
 
 _REFUSALS = ["I have no function for that."]
 

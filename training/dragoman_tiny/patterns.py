@@ -1,0 +1,31 @@
+"""Sentence patterns put together from parts, and dealt out: every seventh combination is kept for the evaluator."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import zlib
+from collections.abc import Sequence
+
+from .dialogue import Split
+
+Patterns = dict[Split, list[str]]
+
+
+def compose(*parts: Sequence[str]) -> Patterns:
+    """Every combination of one element of each part, in the split that its words fall into."""
+    return deal(" ".join("".join(choice).split()).replace(" .", ".") for choice in itertools.product(*parts))
+
+
+def deal(patterns: Sequence[str] | itertools.chain[str]) -> Patterns:
+    """Sorts sentences into the splits, by a checksum of their words: case and punctuation make no other sentence."""
+    dealt: Patterns = {"train": [], "heldout": []}
+    for pattern in dict.fromkeys(patterns):
+        words = re.sub(r"[^\w{}]+", " ", pattern.lower()).strip()
+        dealt["heldout" if zlib.crc32(words.encode()) % 7 == 0 else "train"].append(pattern)
+    return dealt
+
+
+def join(*several: Patterns) -> Patterns:
+    """Both splits of several sets together."""
+    return {split: [pattern for patterns in several for pattern in patterns[split]] for split in ("train", "heldout")}
