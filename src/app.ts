@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from './config/load.ts'
 import { Cancellations } from './core/cancellations.ts'
 import { AppError, messageOf } from './core/errors.ts'
+import { OutputValidator } from './core/validation/output-validator.ts'
 import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
 import { ensureApiKey, hashApiKey } from './http/api-key.ts'
 import type { ModelSummary } from './http/deps.ts'
@@ -58,9 +59,11 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
   const metrics = createMetrics({
     readLoad: () => registry.list().map(({ id, admission }) => ({ id, queued: admission.queued, busy: admission.busy })),
   })
+  const validator = new OutputValidator()
   const server = createServer({
     resolveModel: resolve,
     now: () => performance.now(),
+    validator,
     models: { list: () => registry.list().map(summarize), get: (name) => summarize(resolve(name)) },
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: hashes },
@@ -104,7 +107,7 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     async close() {
       await server.drain(settings.shutdownGraceMs)
       stopping.abort(new AppError('shutting-down', 'the server is shutting down'))
-      await Promise.all(registry.list().map(({ engine }) => engine.close()))
+      await Promise.all([validator.close(), ...registry.list().map(({ engine }) => engine.close())])
     },
   }
 }

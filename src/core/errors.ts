@@ -21,6 +21,7 @@ const errorTable = {
   cancelled: { status: 499, level: 'info' },
   internal: { status: 500, level: 'error' },
   'engine-failed': { status: 500, level: 'error' },
+  'invalid-output': { status: 502, level: 'warn' },
   'model-unavailable': { status: 503, level: 'warn' },
   'shutting-down': { status: 503, level: 'info' },
 } as const satisfies Record<string, ErrorFacts>

@@ -1,3 +1,4 @@
+import { createOutputCheck } from './check-output.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { GenerationEvent } from './event.ts'
@@ -5,6 +6,7 @@ import { createOutputParser } from './parse/output-parser.ts'
 import type { GenerationRequest } from './request.ts'
 import type { Admission } from './schedule/admission.ts'
 import { seal } from './seal.ts'
+import type { Validator } from './validation/output-validator.ts'
 
 /** A model that can answer: its id, the engine that runs it, and who may use its slots. */
 export type ServedModel = { readonly id: string; readonly engine: Engine; readonly admission: Admission }
@@ -15,6 +17,8 @@ export type GenerateDeps = {
   resolveModel(name: string): ServedModel
   /** Milliseconds of a monotonic clock. */
   now(): number
+  /** Checks what grammars let through; without one, nothing is checked, and `structured` says `partial`. */
+  readonly validator?: Validator
 }
 
 /** The one use case: a request in, a sealed stream of events out. `model` is the id of the model that serves it. */
@@ -32,8 +36,8 @@ export type Generation = {
 export function generate(deps: GenerateDeps, request: GenerationRequest, signal: AbortSignal): Generation {
   const model = deps.resolveModel(request.model)
   let structured: PreparedGeneration['structured'] | undefined
-  const onPrepared = (prepared: PreparedGeneration) => {
-    structured = prepared.structured
+  const onPrepared = (how: PreparedGeneration['structured']) => {
+    structured = how
   }
   return {
     model: model.id,
@@ -47,11 +51,11 @@ export function generate(deps: GenerateDeps, request: GenerationRequest, signal:
 type Run = {
   readonly request: GenerationRequest
   readonly signal: AbortSignal
-  onPrepared(prepared: PreparedGeneration): void
+  onPrepared(structured: PreparedGeneration['structured']): void
 }
 
 async function* run(
-  { now }: GenerateDeps,
+  { now, validator }: GenerateDeps,
   { engine, admission }: ServedModel,
   { request, signal, onPrepared }: Run,
 ): AsyncGenerator<GenerationEvent, void, void> {
@@ -62,7 +66,8 @@ async function* run(
     await engine.ensureReady(signal)
     const loadMs = elapsed(startedMs, now())
     const prepared = await engine.prepare(request, signal)
-    onPrepared(prepared)
+    const check = await createOutputCheck(validator, request.output, prepared)
+    onPrepared(check === undefined ? prepared.structured : 'validated')
     const queuedMs = now()
     await place.takeSlot(signal)
     const queueMs = elapsed(queuedMs, now())
@@ -76,16 +81,25 @@ async function* run(
         case 'raw-text':
           firstTokenMs ??= elapsed(startedMs, now())
           // Not `yield*`: on a generator it costs as much per event as everything else here together (measured).
-          for (const parsed of parser.push(event)) yield parsed
+          for (const parsed of parser.push(event)) {
+            check?.see(parsed)
+            yield parsed
+          }
           break
         case 'finish':
-          for (const parsed of parser.end(event.choice, event.reason)) yield parsed
+          for (const parsed of parser.end(event.choice, event.reason)) {
+            check?.see(parsed)
+            yield parsed
+          }
+          // What was cut off says so itself, and a call is no text.
+          if (event.reason === 'stop' && parser.calls(event.choice) === 0) await check?.judge(event.choice)
           // An engine cannot know that its text was a call.
           yield event.reason === 'stop' && parser.calls(event.choice) > 0 ? { ...event, reason: 'tool-calls' } : event
           break
         case 'text-delta':
         case 'reasoning-delta':
         case 'tool-call-start':
+          check?.see(event)
           firstTokenMs ??= elapsed(startedMs, now())
           yield event
           break

@@ -125,6 +125,8 @@ export type GenerationRequest = {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions
   readonly output: OutputConstraint
+  /** The request field that holds what `output` was made of, for failures about it. */
+  readonly outputParam?: string
   /** Present: every generated token comes with its log-probability, and those of the `top` likeliest beside it. */
   readonly logprobs?: { readonly top: number }
   /** Absent means "until the model stops or the context is full". */

@@ -32,6 +32,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [type: ErrorType, code: st
   cancelled: ['server_error', 'cancelled'],
   internal: ['server_error', 'internal_error'],
   'engine-failed': ['server_error', 'engine_failed'],
+  'invalid-output': ['server_error', 'invalid_output'],
   'model-unavailable': ['server_error', 'model_unavailable'],
   'shutting-down': ['server_error', 'shutting_down'],
 }

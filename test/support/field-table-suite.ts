@@ -39,7 +39,9 @@ export function testFieldTable(tested: FieldTableCase): void {
   function observe(body: object): unknown {
     const { requests, stream, ignored, createStreamEncoder } = dialect.decode(body, 'id-1')
     const encoder = createStreamEncoder('m')
-    return { requests, stream, ignored, frames: events.map((event) => encoder.encode(event)) }
+    // Failures name the spelling that was sent: that much may differ.
+    const wanted = requests.map(({ outputParam: _, ...request }) => request)
+    return { requests: wanted, stream, ignored, frames: events.map((event) => encoder.encode(event)) }
   }
 
   beforeEach(() => {

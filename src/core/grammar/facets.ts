@@ -35,6 +35,8 @@ export type Facets = {
     readonly formats: readonly { readonly name: string; readonly path: SchemaPath }[]
   }
   readonly range: Range
+  /** What numbers must be multiples of. */
+  readonly multiples: readonly { readonly step: number; readonly path: SchemaPath }[]
   readonly array: {
     readonly layers: readonly ArrayLayer[]
     readonly min: number
@@ -63,6 +65,7 @@ export const noFacets: Facets = {
   integer: false,
   text: { min: 0, patterns: [], formats: [] },
   range: {},
+  multiples: [],
   array: { layers: [], min: 0, contains: [] },
   object: { layers: [], required: [], names: [], min: 0 },
   rivals: [],
@@ -86,6 +89,7 @@ export function mergeFacets(a: Facets, b: Facets): Facets {
       formats: [...a.text.formats, ...b.text.formats],
     },
     range: mergeRanges(a.range, b.range),
+    multiples: [...a.multiples, ...b.multiples],
     array: {
       layers: [...a.array.layers, ...b.array.layers],
       min: Math.max(a.array.min, b.array.min),

@@ -16,7 +16,7 @@ export type Unenforced = { readonly keyword: string; readonly path: string }
  * `full`: every text of the grammar is a valid instance. `partial`: the listed keywords must still be checked. The reverse is
  * not promised: a grammar is narrower than its schema where more would be of no use or would not end (properties that an object
  * with `properties` does not declare, values of types that a schema without `type` does not speak of, more digits than a
- * number can hold, free white space, unusual spellings of dates and addresses).
+ * number can hold, very long names, free white space, unusual spellings of dates and addresses).
  */
 export type CompiledGrammar = {
   /** GBNF; its start is `root`. */
@@ -35,6 +35,8 @@ export type SchemaOptions = {
   readonly propertyOrder?: PropertyOrder
   /** The document that the schema is part of, where it is not the whole: what its references refer to. */
   readonly document?: unknown
+  /** Texts are written as they are, without quotes; this mark follows the value, and so is not in a text. */
+  readonly rawUntil?: string
 }
 
 /** One grammar made of several schemas, patterns and given texts, such as the calls of all the tools of a request. */
@@ -74,10 +76,14 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
   }
 
   return {
-    addSchema(schema, { name = 'schema', strict = false, param, propertyOrder = 'declared', document: whole = schema } = {}) {
+    addSchema(schema, options = {}) {
+      const { name = 'schema', strict = false, param, propertyOrder = 'declared', document: whole = schema, rawUntil } = options
       const document = new SchemaDocument(whole, book.limits, param)
       const schemaGrammar = new SchemaGrammar({ book, patterns, document, propertyOrder })
-      const expression = withParam(param, () => schemaGrammar.compile([document.include(document.asSchema(schema, []))], name))
+      const part = document.include(document.asSchema(schema, []))
+      const expression = withParam(param, () => {
+        return rawUntil === undefined ? schemaGrammar.compile([part], name) : schemaGrammar.compileRaw(part, rawUntil)
+      })
       const [first] = schemaGrammar.gaps
       if (strict && first !== undefined) {
         const why = 'cannot be enforced while generating, and the schema is strict; leave it out, or ask without strict'

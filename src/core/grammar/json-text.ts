@@ -18,6 +18,9 @@ const shortEscapes = new Map([
 export const integerDigits = 19
 export const fractionDigits = 17
 
+/** Characters in a name that nobody has declared. */
+const longestName = 128
+
 export const digit: Expression = chars(charSet([0x30, 0x39]))
 const nonZero = chars(charSet([0x31, 0x39]))
 const zero = literal('0')
@@ -71,6 +74,11 @@ export function anyString(book: RuleBook): Expression {
   return book.once('string', () => sequence(literal('"'), repeat(stringChar(book), 0), literal('"')))
 }
 
+/** Any name of a member. Values may be long texts, names are not: a model without sense must find its way out of them. */
+export function anyName(book: RuleBook): Expression {
+  return book.once('name', () => sequence(literal('"'), book.repeat(stringChar(book), 0, longestName), literal('"')))
+}
+
 /** Any JSON integer of bounded length, and not `-0`. */
 export function anyInteger(book: RuleBook): Expression {
   const digits = sequence(nonZero, repeat(digit, 0, integerDigits - 1))
@@ -107,7 +115,7 @@ export function anyValue(book: RuleBook, depth: number = book.limits.anyValueDep
 /** Any JSON object; its values nest at most `depth - 1` levels. */
 export function anyObject(book: RuleBook, depth: number = book.limits.anyValueDepth): Expression {
   return book.once(`object-${depth}`, () => {
-    const member = sequence(anyString(book), colon(book), anyValue(book, depth - 1))
+    const member = sequence(anyName(book), colon(book), anyValue(book, depth - 1))
     return sequence(literal('{'), optional(list(book, member)), literal('}'))
   })
 }

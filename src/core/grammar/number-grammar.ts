@@ -171,7 +171,7 @@ function isZero(edge: Edge): boolean {
 }
 
 /** The whole part and the digits after the point of a number that is not negative, exactly as JSON shows it. */
-function decimalParts(value: number): [whole: bigint, fraction: string] {
+export function decimalParts(value: number): [whole: bigint, fraction: string] {
   const [mantissa = '0', exponentText = '0'] = value.toString().split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')
   const exponent = Number(exponentText)

@@ -4,7 +4,7 @@ import { type Automaton, anyText, both, except, hasNoText, textsAmong, textsOfLe
 import type { Expand } from './expand.ts'
 import { choice, type Expression, never, sequence } from './expression.ts'
 import { type Facets, type Gap, type PatternSchema, writesOnlyDeclared } from './facets.ts'
-import { anyString, colon } from './json-text.ts'
+import { anyName, colon } from './json-text.ts'
 import type { Patterns } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Schema } from './schema-document.ts'
@@ -65,7 +65,7 @@ function sorted(book: RuleBook, object: Facets['object'], options: Options): { e
     }, free)
     const texts = trim(keys)
     if (hasNoText(texts)) return never
-    const key = keys === anyText ? anyString(book) : book.shared('key', writeText(book, texts, 'key'))
+    const key = keys === anyText ? anyName(book) : book.shared('key', writeText(book, texts, 'key'))
     return sequence(key, colon(book), options.compile(parts, 'value'))
   })
   return { expression: book.shared('member', choice(...alternatives)), gaps: names.gaps }

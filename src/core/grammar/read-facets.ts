@@ -44,6 +44,7 @@ class FacetReader {
     const parts = {
       text: this.#text(),
       range: this.#range(),
+      multiples: this.#multiples(),
       array: this.#array(),
       object: this.#object(),
     }
@@ -96,12 +97,15 @@ class FacetReader {
     }
   }
 
+  #multiples(): Facets['multiples'] {
+    const step = this.#number('multipleOf')
+    if (step !== undefined && step <= 0) throw this.#wrong('multipleOf', `must be above 0, not ${step}`)
+    return step === undefined || step === 1 ? [] : [{ step, path: this.#path }]
+  }
+
   #range(): Facets['range'] {
     const min = this.#bound('minimum', 'exclusiveMinimum', 1)
     const max = this.#bound('maximum', 'exclusiveMaximum', -1)
-    const multiple = this.#number('multipleOf')
-    if (multiple !== undefined && multiple <= 0) throw this.#wrong('multipleOf', `must be above 0, not ${multiple}`)
-    if (multiple !== undefined && multiple !== 1) this.#gap('multipleOf', 'number')
     if (this.#schema.format === 'int32') {
       const [low, high] = [
         { value: -(2 ** 31), exclusive: false },

@@ -2,12 +2,14 @@ import { arrayGrammar } from './array-grammar.ts'
 import { satisfies } from './check-value.ts'
 import { overlaps } from './exclusive.ts'
 import { createExpand, type Expand } from './expand.ts'
-import { choice, type Expression, isNever, never, rule } from './expression.ts'
-import { allKinds, type Facets, type Gap, type Kind, kindsToWrite } from './facets.ts'
+import { choice, type Expression, isNever, literal, never, rule } from './expression.ts'
+import { allKinds, type Facets, type Gap, type Kind, kindsToWrite, noFacets } from './facets.ts'
 import { anyArray, anyBoolean, anyInteger, anyNumber, anyObject, anyValue, givenValue, nullValue } from './json-text.ts'
+import { multiplesGrammar } from './multiples.ts'
 import { decimalGrammar, integerGrammar } from './number-grammar.ts'
 import { objectGrammar } from './object-grammar.ts'
 import type { Patterns } from './patterns.ts'
+import { rawText } from './raw-text.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Schema, SchemaDocument } from './schema-document.ts'
 import { textGrammar } from './text-grammar.ts'
@@ -78,6 +80,33 @@ export class SchemaGrammar {
     return expression
   }
 
+  /** The values that satisfy the schema, texts without quotes around them and without `mark` in them. */
+  compileRaw(schema: Schema, mark: string): Expression {
+    const ways = schema === false ? [] : schema === true ? [noFacets] : this.#expand([schema])
+    return choice(...ways.map((way) => this.#rawWay(way, schema, mark)))
+  }
+
+  #rawWay(way: Facets, schema: Schema, mark: string): Expression {
+    if (way.values !== undefined) {
+      const context = { book: this.#book, document: this.#document, patterns: this.#patterns }
+      const values = way.values.filter((value) => satisfies(value, schema, context))
+      return choice(
+        ...values.map((value) => {
+          if (typeof value !== 'string') return givenValue(value)
+          return value.includes(mark) ? never : literal(value)
+        }),
+      )
+    }
+    const kinds = kindsToWrite(way)
+    this.#reportWay(way, kinds)
+    return choice(
+      ...kinds.map((kind) => {
+        if (kind !== 'string') return this.#kind(kind, way)
+        return this.#take(rawText(this.#book, way.text, { mark, patterns: this.#patterns }))
+      }),
+    )
+  }
+
   #named(hint: string, body: Expression): Expression {
     return body.type === 'literal' || body.type === 'rule' || body === never ? body : this.#book.shared(hint, body)
   }
@@ -89,10 +118,7 @@ export class SchemaGrammar {
       return choice(...values.map(givenValue))
     }
     const kinds = kindsToWrite(way)
-    for (const rival of way.rivals) {
-      if (rival.ways.some((other) => overlaps(way, other, this.#expand))) this.#report([{ keyword: 'oneOf', path: rival.path }])
-    }
-    this.#report(way.gaps.filter((gap) => gap.kind === undefined || kinds.includes(gap.kind)))
+    this.#reportWay(way, kinds)
     const isAnything = kinds.length === allKinds.length && way.spokenOf.size === 0 && !way.integer
     if (isAnything) return anyValue(this.#book)
     const meant = choice(...kinds.map((kind) => this.#kind(kind, way)))
@@ -121,7 +147,15 @@ export class SchemaGrammar {
     }
   }
 
-  #number({ range, integer }: Facets): Expression {
+  #number({ range, integer, multiples }: Facets): Expression {
+    if (multiples.length > 0) {
+      const steps = multiples.map(({ step }) => step)
+      const found = multiplesGrammar(this.#book, { range, integer, steps })
+      if (found?.exact !== true) {
+        this.#report(multiples.map(({ path }): Gap => ({ keyword: 'multipleOf', path, kind: 'number' })))
+      }
+      if (found !== undefined) return isNever(found.expression) ? never : this.#book.shared('multiple', found.expression)
+    }
     if (range.min === undefined && range.max === undefined) return integer ? anyInteger(this.#book) : anyNumber(this.#book)
     return this.#book.shared(integer ? 'integer' : 'number', integer ? integerGrammar(range) : decimalGrammar(range))
   }
@@ -145,6 +179,13 @@ export class SchemaGrammar {
   #take({ expression, gaps }: { readonly expression: Expression; readonly gaps: readonly Gap[] }): Expression {
     this.#report(gaps)
     return expression
+  }
+
+  #reportWay(way: Facets, kinds: readonly Kind[]): void {
+    for (const rival of way.rivals) {
+      if (rival.ways.some((other) => overlaps(way, other, this.#expand))) this.#report([{ keyword: 'oneOf', path: rival.path }])
+    }
+    this.#report(way.gaps.filter((gap) => gap.kind === undefined || kinds.includes(gap.kind)))
   }
 
   #report(gaps: readonly Gap[]): void {

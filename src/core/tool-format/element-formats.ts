@@ -1,5 +1,5 @@
 import { isTextOnly } from '../parse/coerce-bare.ts'
-import { propertyOf } from '../parse/schema-types.ts'
+import { allowedTypes, propertyOf } from '../parse/schema-types.ts'
 import { accept, acceptAfterSpace, type Reading, space, type TextFeed, until } from '../parse/text-feed.ts'
 import type { JsonObject, Tool } from '../request.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
@@ -223,24 +223,62 @@ export function elementCalls(spelling: ElementSpelling): ToolFormat['describeCal
     prefix: spelling.prefix,
     suffix: spelling.suffix,
     ...(parallel && { separator: spelling.separator }),
-    calls: tools.map((tool) => ({ name: tool.name, pieces: elementPieces(tool, spelling) })),
+    calls: tools.map((tool) => ({ name: tool.name, pieces: elementPieces(tool, spelling), unkept: unkeptKeywords(tool) })),
   })
 }
 
 function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpelling): readonly ForcedPiece[] {
   const declared = declaredArguments(tool)
-  const { properties = {}, required = [] } = (tool.parameters ?? {}) as { properties?: JsonObject; required?: readonly string[] }
-  const keys = Object.keys(properties)
+  const { properties = {}, required = [] } = parametersOf(tool)
+  const keys = [...new Set([...Object.keys(properties), ...required])]
   return [
     text(begin(tool.name)),
     ...keys.flatMap((key): readonly ForcedPiece[] => {
-      const isText = isTextOnly(propertyOf(declared, key))
-      const value: ForcedPiece = isText
-        ? { type: 'free-text', before: after(key).trim() }
-        : { type: 'json', schema: (properties[key] ?? {}) as JsonObject }
+      const property = propertyOf(declared, key)
+      const isText = isTextOnly(property)
+      const placed = { schema: (properties[key] ?? {}) as JsonObject, ...(tool.parameters && { document: tool.parameters }) }
+      // Quotes around what may be a text would be read as part of it.
+      const value: ForcedPiece = allowedTypes(property)?.has('string')
+        ? { type: 'raw-text', ...placed, before: after(key).trim() }
+        : { type: 'json', ...placed }
       const pieces = [text(before(key, isText)), value, text(after(key))]
       return required.includes(key) ? pieces : [{ type: 'optional', pieces }]
     }),
     text(end),
   ]
+}
+
+/** Keywords about arguments together: one after the other, they are written without regard to each other. */
+const together = [
+  'allOf',
+  'anyOf',
+  'dependencies',
+  'dependentRequired',
+  'dependentSchemas',
+  'else',
+  'if',
+  'maxProperties',
+  'minProperties',
+  'not',
+  'oneOf',
+  'then',
+]
+
+function unkeptKeywords(tool: Tool): readonly string[] {
+  const parameters: JsonObject = parametersOf(tool)
+  return together.filter((keyword) => parameters[keyword] !== undefined)
+}
+
+type Parameters = JsonObject & { readonly properties?: JsonObject; readonly required?: readonly string[] }
+
+/** The schema of the arguments, where it is also if there is only a reference to it. */
+function parametersOf({ parameters = {} }: Tool): Parameters {
+  const { $ref } = parameters
+  if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return parameters
+  let place: unknown = parameters
+  for (const step of $ref.slice(2).split('/')) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    place = typeof place === 'object' && place !== null && Object.hasOwn(place, key) ? (place as JsonObject)[key] : undefined
+  }
+  return typeof place === 'object' && place !== null ? (place as Parameters) : parameters
 }

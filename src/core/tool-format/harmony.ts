@@ -30,10 +30,10 @@ export const harmony: ToolFormat = {
   },
   visibleTokens: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
   // The prompt ends with `<|start|>assistant`; after reasoning that message is begun anew.
-  describeCalls: (tools) =>
+  describeCalls: (tools, { parallel }) =>
     jsonCalls(
       tools,
-      { prefix: '', separator: '', suffix: '', parallel: false },
+      { prefix: '', separator: '<|end|><|start|>assistant', suffix: '', parallel },
       { before: (name) => `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>`, after: '' },
     ),
 }

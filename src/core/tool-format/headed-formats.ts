@@ -4,7 +4,7 @@ import { readCallList, readCallObject } from './call-object.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
 import { bareJson } from './json-formats.ts'
-import { jsonCalls } from './named-json.ts'
+import { argumentsSchema, jsonCalls, text } from './named-json.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const deepseekStyle: HeadedStyle = {
@@ -90,16 +90,21 @@ export const kimiK2: ToolFormat = {
     '<|tool_call_end|>',
     '<|tool_calls_section_end|>',
   ],
-  // Every call's number would have to be one more than the last, which a grammar cannot count: so only one call.
-  describeCalls: (tools) =>
-    jsonCalls(
-      tools,
-      { prefix: '<|tool_calls_section_begin|>', separator: '', suffix: '<|tool_calls_section_end|>', parallel: false },
-      {
-        before: (name) => `<|tool_call_begin|>functions.${name}:0<|tool_call_argument_begin|>`,
-        after: '<|tool_call_end|>',
-      },
-    ),
+  describeCalls: (tools, { parallel }) => ({
+    prefix: '<|tool_calls_section_begin|>',
+    suffix: '<|tool_calls_section_end|>',
+    ...(parallel && { separator: '' }),
+    calls: tools.map((tool) => ({
+      name: tool.name,
+      pieces: [
+        text(`<|tool_call_begin|>functions.${tool.name}:`),
+        { type: 'position', first: 0 },
+        text('<|tool_call_argument_begin|>'),
+        { type: 'json', schema: argumentsSchema(tool) },
+        text('<|tool_call_end|>'),
+      ],
+    })),
+  }),
 }
 
 const solarStyle: HeadedStyle = {
@@ -133,15 +138,22 @@ export const solar: ToolFormat = {
     '<|tool_call:args|>',
     '<|tool_call:end|>',
   ],
-  describeCalls: (tools) =>
-    jsonCalls(
-      tools,
-      { prefix: '<|tool_calls|>', separator: '', suffix: '<|calls|>', parallel: false },
-      {
-        before: (name) => `<|tool_call:begin|>call00000<|tool_call:name|>${name}<|tool_call:args|>`,
-        after: '<|tool_call:end|>',
-      },
-    ),
+  // A call's id is of the model's own making, and must be no other call's.
+  describeCalls: (tools, { parallel }) => ({
+    prefix: '<|tool_calls|>',
+    suffix: '<|calls|>',
+    ...(parallel && { separator: '' }),
+    calls: tools.map((tool) => ({
+      name: tool.name,
+      pieces: [
+        text('<|tool_call:begin|>call'),
+        { type: 'position', first: 10_000 },
+        text(`<|tool_call:name|>${tool.name}<|tool_call:args|>`),
+        { type: 'json', schema: argumentsSchema(tool) },
+        text('<|tool_call:end|>'),
+      ],
+    })),
+  }),
 }
 
 const readMistralList = readCallList({ close: [], one: (writer) => readCallObject(writer, { deferred: true }) })
@@ -223,8 +235,8 @@ export const glm4: ToolFormat = {
   name: 'glm4',
   triggers: (tools) => tools.map((tool): Trigger => ({ mark: `${tool.name}\n`, place: 'line', read: readRecipient(tool) })),
   visibleTokens: [],
-  describeCalls: (tools) =>
-    jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel: false }, { before: (name) => `${name}\n`, after: '' }),
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
 }
 
 /** JSON that follows the name of a tool; for a tool that takes one text, the text may follow as it is. */

@@ -120,10 +120,12 @@ export const functools: ToolFormat = {
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: 'functools[', separator: ', ', suffix: ']', parallel }),
 }
 
+const gigachatHead = '<|message_sep|>\n\nfunction call<|role_sep|>\n'
+
 /** GigaChat 3: one object after `<|function_call|>`, or after a header. */
 export const gigachat = markedList({
   name: 'gigachat',
-  open: ['<|function_call|>', '<|message_sep|>\n\nfunction call<|role_sep|>\n', 'function call<|role_sep|>\n'],
+  open: ['<|function_call|>', gigachatHead, 'function call<|role_sep|>\n'],
   close: [],
   visible: ['<|function_call|>', '<|message_sep|>', '<|role_sep|>'],
   bracketed: false,
@@ -133,13 +135,8 @@ export const gigachat = markedList({
 export const gigachatHeader: ToolFormat = {
   ...gigachat,
   name: 'gigachat-header',
-  describeCalls: (tools) =>
-    objectCalls(tools, {
-      prefix: '<|message_sep|>\n\nfunction call<|role_sep|>\n',
-      separator: '',
-      suffix: '',
-      parallel: false,
-    }),
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, { prefix: gigachatHead, separator: gigachatHead, suffix: '', parallel }),
 }
 
 /** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
@@ -216,8 +213,8 @@ export const llama3: ToolFormat = {
     { mark: '[', place: 'line', keep: true, read: readListOfEither },
   ],
   visibleTokens: ['<|python_tag|>'],
-  describeCalls: (tools) =>
-    objectCalls(tools, { prefix: '', separator: '; ', suffix: '', parallel: false, argumentsKey: 'parameters' }),
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, { prefix: '', separator: '; ', suffix: '', parallel, argumentsKey: 'parameters' }),
 }
 
 /** Llama 4: Python calls in a list, between marks or not. */

@@ -2,6 +2,7 @@ import { accept, type Reading, type TextFeed, until } from '../parse/text-feed.t
 import type { CallReader } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
+import { text } from './named-json.ts'
 import type { ToolFormat } from './tool-format.ts'
 
 const sep = '<|sep|>'
@@ -39,17 +40,27 @@ export const kimiK3: ToolFormat = {
     '<|end_of_msg|>',
   ].map((mark) => ({ mark, place: 'anywhere' })),
   visibleTokens: ['<|open|>', '<|close|>', '<|sep|>', '<|end_of_msg|>'],
-  describeCalls: (tools, { parallel: _ }) =>
-    elementCalls({
-      prefix: '<|open|>tools<|sep|>',
-      separator: '',
-      suffix: '<|close|>tools<|sep|>',
-      begin: (name) => `<|open|>call tool="${name}" index="1"<|sep|>`,
-      before: (key, isText) => `<|open|>argument key="${key}"${isText ? ' type="string"' : ''}<|sep|>`,
-      after: () => '<|close|>argument<|sep|>',
-      end: '<|close|>call<|sep|>',
-    })(tools, { parallel: false }),
+  describeCalls(tools, options) {
+    const { calls, ...around } = describeElements(tools, options)
+    return {
+      ...around,
+      calls: calls.map(({ name, pieces }) => ({
+        name,
+        pieces: [text(`<|open|>call tool="${name}" index="`), { type: 'position', first: 1 }, text(`"${sep}`), ...pieces],
+      })),
+    }
+  },
 }
+
+const describeElements = elementCalls({
+  prefix: '<|open|>tools<|sep|>',
+  separator: '',
+  suffix: '<|close|>tools<|sep|>',
+  begin: () => '',
+  before: (key, isText) => `<|open|>argument key="${key}"${isText ? ' type="string"' : ''}<|sep|>`,
+  after: () => '<|close|>argument<|sep|>',
+  end: '<|close|>call<|sep|>',
+})
 
 function* readHead(feed: TextFeed): Reading<ArgumentHead | undefined> {
   const attributes = yield* until(feed, [sep], 512)

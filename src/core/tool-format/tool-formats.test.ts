@@ -199,21 +199,25 @@ const forcedArguments = { city: 'a "b" <c', days: 7, options: { metric: true } }
 /** What a model writes when a grammar allows nothing but what is described. */
 function writeForced({ prefix, suffix, separator, calls }: ForcedCalls): string {
   const values: unknown[] = [forcedArguments.city, forcedArguments.days, forcedArguments.options]
-  const write = (piece: ForcedPiece): string => {
-    switch (piece.type) {
-      case 'text':
-        return piece.text
-      case 'free-text':
-        return String(values.shift())
-      case 'json':
-        if (piece.schema === tools[0]?.parameters) return JSON.stringify(forcedArguments)
-        if (piece.schema === tools[1]?.parameters) return '{}'
-        return JSON.stringify(values.shift())
-      case 'optional':
-        return piece.pieces.map(write).join('')
+  const write =
+    (position: number) =>
+    (piece: ForcedPiece): string => {
+      switch (piece.type) {
+        case 'text':
+          return piece.text
+        case 'raw-text':
+          return String(values.shift())
+        case 'position':
+          return String(piece.first + position)
+        case 'json':
+          if (piece.schema === tools[0]?.parameters) return JSON.stringify(forcedArguments)
+          if (piece.schema === tools[1]?.parameters) return '{}'
+          return JSON.stringify(values.shift())
+        case 'optional':
+          return piece.pieces.map(write(position)).join('')
+      }
     }
-  }
-  const written = calls.map(({ pieces }) => pieces.map(write).join(''))
+  const written = calls.map(({ pieces }, position) => pieces.map(write(position)).join(''))
   return prefix + (separator === undefined ? written[0] : written.join(separator)) + suffix
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest, OutputConstraint } from '../../core/request.ts'
+import type { GenerationRequest } from '../../core/request.ts'
 import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
@@ -42,7 +42,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
       toolChoice: tools.toolChoice,
       parallelToolCalls: tools.parallelToolCalls,
       reasoning,
-      output: decodeChatOutput(wire, tools),
+      ...decodeChatOutput(wire, tools),
       ...(logprobs !== undefined && { logprobs }),
     },
     stream: wire.stream ?? false,
@@ -57,8 +57,9 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
  * With a forced call there is no text to constrain. OpenAI takes a `response_format` all the same, because agents send one
  * with every turn; a constraint on the whole output, as other servers have it, contradicts the call.
  */
-function decodeChatOutput(wire: WireRequest, { toolChoice }: DecodedTools): OutputConstraint {
+function decodeChatOutput(wire: WireRequest, { toolChoice }: DecodedTools): Pick<GenerationRequest, 'output' | 'outputParam'> {
   const { constraint, param } = decodeOutput(wire)
-  if (constraint.type === 'text' || toolChoice.type !== 'required' || param === 'response_format') return constraint
+  if (constraint.type === 'text') return { output: constraint }
+  if (toolChoice.type !== 'required' || /^response_format\b/.test(param)) return { output: constraint, outputParam: param }
   throw new AppError('invalid-request', `${param} constrains the text, and tool_choice leaves none: send one of them`, { param })
 }

@@ -30,11 +30,13 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   checkCommonNested(nested, wire)
   const [first, ...rest] = decodePrompts(wire.prompt)
   const { logprobs } = wire
+  const output = decodeOutput(wire)
   const shared = {
     ...plainRequest,
     maxOutputTokens: defaultMaxTokens,
     ...decodeCommon(wire),
-    output: decodeOutput(wire).constraint,
+    output: output.constraint,
+    ...(output.constraint.type !== 'text' && { outputParam: output.param }),
     ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),
   }
   return {

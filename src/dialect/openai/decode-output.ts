@@ -25,8 +25,8 @@ export function decodeOutput(wire: CommonWire): DecodedOutput {
 function decodeFormats({ response_format, structured_outputs }: CommonWire): DecodedOutput[] {
   const asked: DecodedOutput[] = []
   if (response_format) {
-    const constraint = decodeFormat(response_format)
-    if (constraint.type !== 'text') asked.push({ constraint, param: 'response_format' })
+    const decoded = decodeFormat(response_format)
+    if (decoded.constraint.type !== 'text') asked.push(decoded)
   }
   if (!structured_outputs) return asked
   const { json, json_object, regex, grammar, choice } = structured_outputs
@@ -55,36 +55,33 @@ function decodeExtensions(wire: CommonWire): DecodedOutput[] {
   return asked
 }
 
-function decodeFormat(format: ResponseFormat): OutputConstraint {
+function decodeFormat(format: ResponseFormat): DecodedOutput {
+  const path = 'response_format'
   switch (format.type) {
     case 'text':
-      return { type: 'text' }
+      return { constraint: { type: 'text' }, param: path }
     case 'json_object':
     case 'json':
-      return isGiven(format.schema) ? schemaOf(format.schema, 'response_format.schema') : { type: 'json-object' }
+      return isGiven(format.schema)
+        ? { constraint: schemaOf(format.schema, `${path}.schema`), param: `${path}.schema` }
+        : { constraint: { type: 'json-object' }, param: path }
     case 'json_schema':
       return decodeJsonSchema(format.json_schema)
     case 'regex':
-      return { type: 'regex', pattern: format.pattern }
+      return { constraint: { type: 'regex', pattern: format.pattern }, param: `${path}.pattern` }
     case 'grammar':
-      return grammarOf(format.grammar, 'response_format.grammar')
+      return { constraint: grammarOf(format.grammar, `${path}.grammar`), param: `${path}.grammar` }
   }
 }
 
 /** OpenAI's wrapper with a name; without one and without `schema`, the object is the schema itself (tabbyAPI). */
-function decodeJsonSchema(
-  wrapper: Extract<ResponseFormat, { type: 'json_schema' }>['json_schema'],
-): Extract<OutputConstraint, { type: 'json-schema' }> {
-  const { strict, ...rest } = wrapper
+function decodeJsonSchema({ strict, ...rest }: Extract<ResponseFormat, { type: 'json_schema' }>['json_schema']): DecodedOutput {
   const { name, schema } = rest
-  if (isGiven(schema)) {
-    const decoded = schemaOf(schema, 'response_format.json_schema.schema')
-    return { ...decoded, strict: strict ?? false, ...(isGiven(name) && { name }) }
-  }
-  if (!isGiven(name)) return { ...schemaOf(rest, 'response_format.json_schema'), strict: strict ?? false }
-  throw new AppError('invalid-request', 'response_format.json_schema.schema is missing: expected a JSON Schema', {
-    param: 'response_format.json_schema.schema',
-  })
+  const [path, inside] = ['response_format.json_schema', 'response_format.json_schema.schema']
+  const asked = { strict: strict ?? false, ...(isGiven(name) && { name }) }
+  if (isGiven(schema)) return { constraint: { ...schemaOf(schema, inside), ...asked }, param: inside }
+  if (!isGiven(name)) return { constraint: { ...schemaOf(rest, path), ...asked }, param: path }
+  throw new AppError('invalid-request', `${inside} is missing: expected a JSON Schema`, { param: inside })
 }
 
 function schemaOf(schema: JsonObject | string | boolean, param: string): Extract<OutputConstraint, { type: 'json-schema' }> {

@@ -1,7 +1,7 @@
+import { AppError } from '../../core/errors.ts'
 import type { GrammarBuilder } from '../../core/grammar/grammar-builder.ts'
 import type { Tool } from '../../core/request.ts'
-import type { ForcedCalls, ForcedPiece } from '../../core/tool-format/forced-calls.ts'
-import { textWithout } from './text-until.ts'
+import type { ForcedCall, ForcedCalls, ForcedPiece } from '../../core/tool-format/forced-calls.ts'
 
 /** Calls to write down as a grammar, and the tools that they may be to, by position in the request. */
 export type CallsToWrite = {
@@ -11,41 +11,99 @@ export type CallsToWrite = {
   readonly endTexts: readonly string[]
 }
 
+/** Calls in one answer. A model without sense would go on making calls until its context is full. */
+const mostCalls = 16
+
 /** Adds the calls to a grammar; gives what stands for "one call or more, and nothing else". */
 export function addCalls(builder: GrammarBuilder, { description, tools, endTexts }: CallsToWrite): string {
-  const { prefix, calls, separator, suffix } = description
-  let freeTexts = 0
-  const freeText = (before: string): string => {
-    const number = freeTexts++
-    const rules = textWithout(before, (state) => `dragoman-text-${number}-${state}`)
-    return rules.map(({ name, body }) => builder.addRule(name, body))[0] ?? '""'
+  const { calls, separator } = description
+  for (const call of calls) refuseUnkept(call, tools)
+  const writeCalls = createWriter(builder, { calls, tools })
+  const between = separator === undefined || endTexts.some((end) => end !== '' && separator.includes(end)) ? undefined : separator
+  const prefix = builder.literal(afterEnd(description.prefix, endTexts))
+  const suffix = builder.literal(beforeEnd(description.suffix, endTexts))
+  return `${prefix} ${between === undefined ? writeCalls(0) : row(builder, { calls, between, writeCalls })} ${suffix}`
+}
+
+function refuseUnkept({ name, unkept = [] }: ForcedCall, tools: readonly Tool[]): void {
+  const index = tools.findIndex((tool) => tool.name === name)
+  const [keyword] = unkept
+  if (keyword === undefined || tools[index]?.strict !== true) return
+  const message =
+    `'${keyword}' at # of the parameters of '${name}' cannot be enforced in the way this model writes calls, and the tool is ` +
+    'strict; leave it out, or ask without strict'
+  throw new AppError('unsupported-field', message, { param: `tools[${index}].function.parameters.${keyword}` })
+}
+
+/** The rule of a call at a position in the answer. */
+type WriteCalls = (position: number) => string
+
+type Row = { readonly calls: ForcedCalls['calls']; readonly between: string; readonly writeCalls: WriteCalls }
+
+/** Several calls. Where they say how many there were before them, each position has rules of its own. */
+function row(builder: GrammarBuilder, { calls, between, writeCalls }: Row): string {
+  const separator = builder.literal(between)
+  const counts = (piece: ForcedPiece): boolean =>
+    piece.type === 'position' || (piece.type === 'optional' && piece.pieces.some(counts))
+  if (!calls.some(({ pieces }) => pieces.some(counts))) {
+    const call = writeCalls(0)
+    return `${call} (${separator} ${call}){0,${mostCalls - 1}}`
   }
-  const schemaOptions = (name: string) => {
+  let more = ''
+  for (let position = mostCalls - 1; position > 0; position--) {
+    more = `(${separator} ${builder.addRule(`call-${position}`, `${writeCalls(position)} ${more}`)})?`
+  }
+  return `${writeCalls(0)} ${more}`
+}
+
+function createWriter(
+  builder: GrammarBuilder,
+  { calls, tools }: Pick<CallsToWrite, 'tools'> & Pick<ForcedCalls, 'calls'>,
+): WriteCalls {
+  const values = new Map<ForcedPiece, string>()
+  const writeValue = (piece: Exclude<ForcedPiece, { type: 'text' | 'optional' | 'position' }>, name: string): string => {
     const index = tools.findIndex((tool) => tool.name === name)
-    return { name: `${name}-arguments`, strict: tools[index]?.strict ?? false, param: `tools[${index}].function.parameters` }
+    const rule =
+      values.get(piece) ??
+      builder.addSchema(piece.schema, {
+        name: `${name}-arguments`,
+        strict: tools[index]?.strict ?? false,
+        param: `tools[${index}].function.parameters`,
+        ...(piece.document !== undefined && { document: piece.document }),
+        ...(piece.type === 'raw-text' && { rawUntil: piece.before }),
+      })
+    values.set(piece, rule)
+    return rule
   }
-  const writePiece = (piece: ForcedPiece, name: string): string => {
+  const writePiece = (piece: ForcedPiece, name: string, position: number): string => {
     switch (piece.type) {
       case 'text':
         return builder.literal(piece.text)
+      case 'position':
+        return builder.literal(String(piece.first + position))
       case 'json':
-        return builder.addSchema(piece.schema, schemaOptions(name))
-      case 'free-text':
-        return freeText(piece.before)
+      case 'raw-text':
+        return writeValue(piece, name)
       case 'optional':
-        return `(${write(piece.pieces, name)})?`
+        return `(${write(piece.pieces, name, position)})?`
     }
   }
-  const write = (pieces: readonly ForcedPiece[], name: string): string => {
-    return pieces.map((piece) => writePiece(piece, name)).join(' ')
+  const write = (pieces: readonly ForcedPiece[], name: string, position: number): string => {
+    return pieces.map((piece) => writePiece(piece, name, position)).join(' ')
   }
-  const alternatives = calls.map(({ name, pieces }) => builder.addRule('call', write(pieces, name)))
-  const call = builder.addRule('one-call', alternatives.join(' | '))
-  const more = separator === undefined ? '' : ` (${builder.literal(separator)} ${call})*`
-  return `${builder.literal(prefix)} ${call}${more} ${builder.literal(withoutEnd(suffix, endTexts))}`
+  return (position) => {
+    const alternatives = calls.map(({ name, pieces }) => builder.addRule('call', write(pieces, name, position)))
+    return builder.addRule('one-call', alternatives.join(' | '))
+  }
 }
 
-function withoutEnd(suffix: string, endTexts: readonly string[]): string {
-  const end = endTexts.find((text) => text !== '' && suffix.trimEnd().endsWith(text))
-  return end === undefined ? suffix : suffix.trimEnd().slice(0, -end.length)
+/** What is left of a text behind a token that would end the turn. */
+function afterEnd(text: string, endTexts: readonly string[]): string {
+  const cuts = endTexts.filter((end) => end !== '' && text.includes(end)).map((end) => text.lastIndexOf(end) + end.length)
+  return cuts.length === 0 ? text : text.slice(Math.max(...cuts)).trimStart()
+}
+
+function beforeEnd(text: string, endTexts: readonly string[]): string {
+  const end = endTexts.find((each) => each !== '' && text.trimEnd().endsWith(each))
+  return end === undefined ? text : text.trimEnd().slice(0, -end.length)
 }

@@ -126,6 +126,72 @@ describe('compileConstraint', () => {
     expect(force).toThrow(expect.objectContaining({ param: expect.stringContaining('tools[1].function.parameters') }))
   })
 
+  test('arguments that stand alone keep the references of their schema, and their own limits', () => {
+    const qwen = { format: { toolFormat: 'qwen3-coder', startsInReasoning: false }, endTexts: [] }
+    const parameters = {
+      $ref: '#/$defs/arguments',
+      $defs: {
+        arguments: {
+          type: 'object',
+          properties: { unit: { $ref: '#/$defs/unit' }, at: { $ref: '#/$defs/at' } },
+          required: ['unit'],
+        },
+        unit: { enum: ['C', 'F'] },
+        at: { anyOf: [{ type: 'string', maxLength: 3 }, { type: 'null' }] },
+      },
+    }
+    const wanted: Partial<Wanted> = {
+      tools: [{ name: 'f', parameters }],
+      toolChoice: { type: 'required' },
+      parallelToolCalls: false,
+    }
+    const matcher = createMatcher(compile(wanted, qwen)?.gbnf ?? '')
+    const written = (unit: string, at: string) =>
+      `<tool_call>\n<function=f>\n<parameter=unit>\n${unit}\n</parameter>\n<parameter=at>\n${at}\n</parameter>\n</function>\n</tool_call>`
+    expect(matcher.matches(written('C', 'abc'))).toBe(true)
+    expect(matcher.matches(written('C', 'null'))).toBe(true)
+    expect(matcher.matches(written('C', 'abcde'))).toBe(false)
+    expect(matcher.matches(written('K', 'abc'))).toBe(false)
+  })
+
+  test('a strict tool whose arguments depend on each other is refused where they are written one by one', () => {
+    const qwen = { format: { toolFormat: 'qwen3-coder', startsInReasoning: false }, endTexts: [] }
+    const either: Tool = {
+      name: 'either',
+      strict: true,
+      parameters: { type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+    }
+    expect(() => compile({ tools: [either], toolChoice: { type: 'required' } }, qwen)).toThrow(
+      expect.objectContaining({ code: 'unsupported-field', param: 'tools[0].function.parameters.anyOf' }),
+    )
+  })
+
+  test('there are sixteen calls at most', () => {
+    const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } })?.gbnf ?? '')
+    const calls = (count: number) => Array.from({ length: count }, () => call('get_time', '{}')).join('\n')
+    expect(matcher.matches(calls(16))).toBe(true)
+    expect(matcher.matches(calls(17))).toBe(false)
+  })
+
+  test('calls that are counted have their numbers', () => {
+    const kimi = { format: { toolFormat: 'kimi-k2', startsInReasoning: false }, endTexts: [] }
+    const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } }, kimi)?.gbnf ?? '')
+    const written = (...numbers: number[]) =>
+      `<|tool_calls_section_begin|>${numbers.map((number) => `<|tool_call_begin|>functions.get_time:${number}<|tool_call_argument_begin|>{}<|tool_call_end|>`).join('')}<|tool_calls_section_end|>`
+    expect(matcher.matches(written(0))).toBe(true)
+    expect(matcher.matches(written(0, 1, 2))).toBe(true)
+    expect(matcher.matches(written(0, 0))).toBe(false)
+    expect(matcher.matches(written(1))).toBe(false)
+  })
+
+  test('a text between calls that would end the turn leaves one call', () => {
+    const gigachat = { format: { toolFormat: 'gigachat-header', startsInReasoning: false }, endTexts: ['<|message_sep|>'] }
+    const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } }, gigachat)?.gbnf ?? '')
+    const one = 'function call<|role_sep|>\n{"name": "get_time", "arguments": {}}'
+    expect(matcher.matches(one)).toBe(true)
+    expect(matcher.matches(`${one}<|message_sep|>\n\n${one}`)).toBe(false)
+  })
+
   test.each([
     { name: 'a grammar', output: { type: 'gbnf', grammar: 'root ::= nobody' }, param: 'grammar' },
     { name: 'a pattern', output: { type: 'regex', pattern: '(' }, param: 'regex' },

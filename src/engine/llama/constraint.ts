@@ -10,6 +10,8 @@ import { addCalls } from './calls-grammar.ts'
 /** What a request says about the text that it wants. */
 export type Wanted = {
   readonly output: OutputConstraint
+  /** The request field that a failure about `output` names. */
+  readonly outputParam?: string
   readonly tools: readonly Tool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
@@ -44,19 +46,19 @@ export function compileConstraint(wanted: Wanted, context: ConstraintContext): C
     case 'text':
       return undefined
     case 'gbnf':
-      checkGbnf(output.grammar, { param: 'grammar' })
+      checkGbnf(output.grammar, { param: wanted.outputParam ?? 'grammar' })
       return { gbnf: output.grammar, structured: 'full', header: textHeader(context) }
     case 'json-object':
     case 'json-schema':
     case 'regex': {
-      const { grammar, enforcement } = cache.find([wanted, context], () => compileOutput(output, wanted, context))
+      const { grammar, enforcement } = cache.find(cacheKey(wanted, context), () => compileOutput(output, wanted, context))
       return { gbnf: grammar, structured: enforcement }
     }
   }
 }
 
 function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
-  const { grammar } = cache.find([wanted, context], () => {
+  const { grammar } = cache.find(cacheKey(wanted, context), () => {
     const builder = createGrammarBuilder()
     const calls = addAllowedCalls(builder, wanted, context)
     if (calls !== undefined) return builder.build(calls)
@@ -67,12 +69,20 @@ function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
   return grammar
 }
 
+/** All that a grammar is made of, and nothing that differs from request to request. */
+function cacheKey(
+  { output, outputParam, tools, toolChoice, parallelToolCalls }: Wanted,
+  { format, endTexts }: ConstraintContext,
+): unknown {
+  return [output, outputParam, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
+}
+
 type Structure = Exclude<OutputConstraint, { type: 'text' | 'gbnf' }>
 
 /** The output, or calls instead of it where the model may choose to make some. */
 function compileOutput(output: Structure, wanted: Wanted, context: ConstraintContext): ReturnType<GrammarBuilder['build']> {
   const builder = createGrammarBuilder()
-  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output)}`
+  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, wanted.outputParam)}`
   // What the tools' own schemas leave open says nothing about the output.
   const { enforcement, unenforced } = builder.build(root)
   const calls = addAllowedCalls(builder, wanted, context)
@@ -83,16 +93,16 @@ function textHeader({ format }: ConstraintContext): string {
   return textHeaders.get(format?.toolFormat ?? '') ?? ''
 }
 
-function addOutput(builder: GrammarBuilder, output: Structure): string {
+function addOutput(builder: GrammarBuilder, output: Structure, param: string | undefined): string {
   switch (output.type) {
     case 'json-object':
       return builder.addAnyObject()
     case 'json-schema': {
       const { schema, strict, name } = output
-      return builder.addSchema(schema, { strict, param: 'response_format', ...(name !== undefined && { name }) })
+      return builder.addSchema(schema, { strict, param: param ?? 'response_format', ...(name !== undefined && { name }) })
     }
     case 'regex':
-      return builder.addRegex(output.pattern, { param: 'regex' })
+      return builder.addRegex(output.pattern, { param: param ?? 'regex' })
   }
 }
 

@@ -1,12 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
-import { type GbnfRule, textUntil, textWithout } from './text-until.ts'
+import { textUntil } from './text-until.ts'
 
-type Write = (mark: string, nameOf: (state: number) => string) => GbnfRule[]
-
-function matcherFor(mark: string, write: Write = textUntil): { matches(text: string): boolean } {
-  const rules = write(mark, (state) => (state === 0 ? 'root' : `s-${state}`))
+function matcherFor(mark: string): { matches(text: string): boolean } {
+  const rules = textUntil(mark, (state) => (state === 0 ? 'root' : `s-${state}`))
   return createMatcher(rules.map(({ name, body }) => `${name} ::= ${body}\n`).join(''))
 }
 
@@ -34,16 +32,6 @@ describe('textUntil', () => {
       fc.property(marks, texts, (mark, text) => {
         const first = text.indexOf(mark)
         expect(matcherFor(mark).matches(text)).toBe(first !== -1 && first + mark.length === text.length)
-      }),
-    )
-  })
-})
-
-describe('textWithout', () => {
-  test('is exactly the texts without the mark', () => {
-    fc.assert(
-      fc.property(marks, texts, (mark, text) => {
-        expect(matcherFor(mark, textWithout).matches(text)).toBe(!text.includes(mark))
       }),
     )
   })

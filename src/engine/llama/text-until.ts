@@ -6,16 +6,6 @@ export type GbnfRule = { readonly name: string; readonly body: string }
  * a state of the automaton that finds the mark: how much of it the text ends in.
  */
 export function textUntil(mark: string, nameOf: (state: number) => string): GbnfRule[] {
-  return automaton(mark, nameOf, (step) => [step])
-}
-
-/** Rules for "any text without `mark` in it"; the first rule is where it begins. */
-export function textWithout(mark: string, nameOf: (state: number) => string): GbnfRule[] {
-  return automaton(mark, nameOf, () => []).map(({ name, body }) => ({ name, body: `${body} | ""` }))
-}
-
-/** `complete` says what becomes of the step that makes the mark whole. */
-function automaton(mark: string, nameOf: (state: number) => string, complete: (step: string) => string[]): GbnfRule[] {
   const letters = [...mark]
   const alphabet = [...new Set(letters)]
   return letters.map((_, state) => {
@@ -26,7 +16,7 @@ function automaton(mark: string, nameOf: (state: number) => string, complete: (s
     }
     const ways = [...byTarget].flatMap(([target, set]) => {
       const step = `[${set.map(spell).join('')}]`
-      return target === letters.length ? complete(step) : [`${step} ${nameOf(target)}`]
+      return target === letters.length ? [step] : [`${step} ${nameOf(target)}`]
     })
     return { name: nameOf(state), body: [...ways, `[^${alphabet.map(spell).join('')}] ${nameOf(0)}`].join(' | ') }
   })

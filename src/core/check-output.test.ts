@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import type { Engine, PreparedGeneration } from './engine.ts'
+import type { EngineEvent, GenerationEvent } from './event.ts'
+import { generate } from './generate.ts'
+import { type OutputConstraint, plainChat, plainRequest } from './request.ts'
+import { Admission } from './schedule/admission.ts'
+import type { Validator } from './validation/output-validator.ts'
+
+const schema: OutputConstraint = { type: 'json-schema', schema: { const: 'good' }, strict: false }
+const usage: EngineEvent = {
+  type: 'usage',
+  usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+  timings: {},
+}
+const raw = (choice: number, text: string): EngineEvent => ({ type: 'raw-text', choice, text })
+const finish = (choice: number, reason: 'stop' | 'length' = 'stop'): EngineEvent => ({ type: 'finish', choice, reason })
+
+/** Only `"good"` is valid; it remembers what it was asked. */
+function createValidator(canCheck = true) {
+  const asked: string[] = []
+  const validator: Validator = {
+    canCheck: async () => canCheck,
+    check: async (_, text) => {
+      asked.push(text)
+      return text === '"good"' ? undefined : 'it is not good'
+    },
+  }
+  return { validator, asked }
+}
+
+type Play = {
+  readonly steps: readonly EngineEvent[]
+  readonly structured?: PreparedGeneration['structured']
+  readonly output?: OutputConstraint
+  readonly validator?: Validator
+}
+
+async function play({ steps, structured = 'partial', output = schema, validator = createValidator().validator }: Play) {
+  const engine: Engine = {
+    state: { type: 'ready' },
+    facts: {},
+    ensureReady: async () => undefined,
+    prepare: async () => ({
+      structured,
+      outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
+      run: async function* () {
+        yield* steps
+      },
+    }),
+    close: async () => undefined,
+  }
+  const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
+  const prompt = { type: 'chat', ...plainChat, messages: [], tools: [{ name: 'f' }] } as const
+  const request = { ...plainRequest, id: 'r', model: 'm', prompt, output }
+  const generation = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
+  const events: GenerationEvent[] = []
+  for await (const event of generation.events) events.push(event)
+  return { events, structured: generation.structured }
+}
+
+describe('checking what a grammar let through', () => {
+  test('a valid text passes, and the reply says that it was checked', async () => {
+    const { validator, asked } = createValidator()
+    const { events, structured } = await play({ steps: [raw(0, '"go'), raw(0, 'od"'), finish(0), usage], validator })
+    expect(structured).toBe('validated')
+    expect(asked).toEqual(['"good"'])
+    expect(events.at(-1)?.type).toBe('usage')
+  })
+
+  test('an invalid text ends in an error in place of its finish', async () => {
+    const { events } = await play({ steps: [raw(0, '"bad"'), finish(0), usage] })
+    expect(events.filter(({ type }) => type === 'finish')).toEqual([])
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output', status: 502 } })
+  })
+
+  test('each choice is checked by its own text', async () => {
+    const { validator, asked } = createValidator()
+    const steps = [raw(0, '"good"'), finish(0), raw(1, '"bad"'), finish(1), usage]
+    const { events } = await play({ steps, validator })
+    expect(asked).toEqual(['"good"', '"bad"'])
+    expect(events.at(-1)?.type).toBe('error')
+  })
+
+  test.each<[string, Play]>([
+    ['was cut off', { steps: [raw(0, '"go'), finish(0, 'length'), usage] }],
+    ['is a call', { steps: [raw(0, '<tool_call>{"name": "f", "arguments": {}}</tool_call>'), finish(0), usage] }],
+    ['is certain by its grammar', { steps: [raw(0, 'x'), finish(0), usage], structured: 'full' }],
+    ['is of no schema', { steps: [raw(0, 'x'), finish(0), usage], output: { type: 'json-object' } }],
+  ])('what %s is not checked', async (_, parts) => {
+    const { validator, asked } = createValidator()
+    const { events } = await play({ ...parts, validator })
+    expect(asked).toEqual([])
+    expect(events.at(-1)?.type).toBe('usage')
+  })
+
+  test('what cannot be checked is said to be kept in part', async () => {
+    const { validator, asked } = createValidator(false)
+    const { structured } = await play({ steps: [raw(0, 'x'), finish(0), usage], validator })
+    expect(structured).toBe('partial')
+    expect(asked).toEqual([])
+  })
+})
