@@ -1,6 +1,6 @@
 import type { EngineEvent } from './event.ts'
 import type { OutputFormat } from './parse/output-format.ts'
-import type { GenerationRequest } from './request.ts'
+import type { GenerationRequest, Prompt } from './request.ts'
 
 /** Where an engine's model stands. Only the engine's own supervisor changes it; everyone else asks, never acts on it. */
 export type EngineState =
@@ -36,6 +36,39 @@ export type EngineFacts = {
   readonly contextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number
+  /** Numbers in a vector of `embed`. */
+  readonly embeddingLength?: number
+  /** The Jinja text that conversations are rendered with; absent when there is none. */
+  readonly chatTemplate?: string
+}
+
+/** What a conversation's text depends on. */
+export type RenderRequest = Pick<GenerationRequest, 'reasoning'> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
+
+/** A text, or a conversation, whose tokens are wanted. */
+export type TokenizeRequest = Pick<GenerationRequest, 'reasoning'> & {
+  readonly prompt: Extract<Prompt, { type: 'chat' | 'text' }>
+  /** Where the model's tokenizer wants a first token. True: there is one. False: none, not even one that a template wrote. */
+  readonly addBos: boolean
+  /** Whether the texts of control tokens become control tokens: in a text all of them, in a conversation the template's. */
+  readonly parseSpecial: boolean
+}
+
+/** Something to be embedded: a text as it is, or its tokens. */
+export type EmbedInput = Extract<Prompt, { type: 'text' | 'tokens' }>
+
+/** A vector for each input, in their order and as the model makes them, and how many tokens were read. */
+export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly inputTokens: number }
+
+/** Texts to judge: each for the query, or, without one, each for itself. */
+export type RankRequest = { readonly query?: string; readonly texts: readonly string[] }
+
+/** A score for each text, in their order, as the model's head gives it, and how many tokens were read. */
+export type Ranking = {
+  readonly scores: readonly number[]
+  /** The scores are probabilities; otherwise they are logits. */
+  readonly areProbabilities: boolean
+  readonly inputTokens: number
 }
 
 /** Anything that generates tokens. */
@@ -49,6 +82,22 @@ export interface Engine {
    * `context-length-exceeded`, `template-failed`, `unsupported-field` or `model-unavailable`.
    */
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration>
+  /** The tokens of a text or a conversation. Absent, as each method below, when the engine cannot do it. */
+  tokenize?(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
+  /** The text of tokens; `special`: with the texts of control tokens. Rejects with `invalid-request` for unknown ids. */
+  detokenize?(request: { readonly tokens: readonly number[]; readonly special: boolean }, signal: AbortSignal): Promise<string>
+  /** What the model would be given for a conversation, as text. Rejects as `prepare` does. */
+  render?(request: RenderRequest, signal: AbortSignal): Promise<string>
+  /**
+   * Computes while holding a slot of the model, and has stopped when it settles. Rejects with `context-length-exceeded` or
+   * `invalid-request`, and the index in `param`, before anything is computed.
+   */
+  embed?(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings>
+  /**
+   * As `embed`, for models with a ranking head; rejects with `invalid-request` for others. The `param` of a text at fault is
+   * `texts[index]`.
+   */
+  rank?(request: RankRequest, signal: AbortSignal): Promise<Ranking>
   /** Ends what runs, then everything the engine owns. Resolves when its processes are gone; `ensureReady` starts it again. */
   close(): Promise<void>
 }

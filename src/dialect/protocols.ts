@@ -2,12 +2,22 @@ import { type Field, renderProtocolTable } from './field-table.ts'
 import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
+import { embeddingFields } from './openai-embeddings/fields.ts'
+import { rerankFields, scoreFields } from './scoring/fields.ts'
+import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './tokens/fields.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 
 const protocols: readonly Protocol[] = [
   { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedConstraintFields] },
   { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
+  { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
+  { title: 'Reranking', route: 'POST /v1/rerank', fields: rerankFields },
+  { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
+  { title: 'tabbyAPI: encode tokens', route: 'POST /v1/token/encode', fields: tokenEncodeFields },
+  { title: 'tabbyAPI: decode tokens', route: 'POST /v1/token/decode', fields: tokenDecodeFields },
+  { title: 'llama-server: tokenize', route: 'POST /tokenize', fields: tokenizeFields },
+  { title: 'llama-server: detokenize', route: 'POST /detokenize', fields: detokenizeFields },
 ]
 
 const introduction = `# Protocols

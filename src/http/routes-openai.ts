@@ -1,8 +1,14 @@
 import type { FastifyInstance } from 'fastify'
+import { embed } from '../core/embed.ts'
+import { rank } from '../core/rank.ts'
 import { createOpenaiChat } from '../dialect/openai-chat/dialect.ts'
 import { openaiCompletions } from '../dialect/openai-completions/dialect.ts'
+import { decodeEmbeddings } from '../dialect/openai-embeddings/decode.ts'
+import { encodeEmbeddings } from '../dialect/openai-embeddings/encode.ts'
 import { encodeModel, encodeModelList } from '../dialect/openai-models.ts'
+import { decodeRerank, decodeScoreEvaluation, renameTexts, type ScoringCall } from '../dialect/scoring/scoring.ts'
 import type { ServerDeps } from './deps.ts'
+import { createCallHandler } from './serve-call.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 
 /** OpenAI's routes under `/v1`. */
@@ -11,7 +17,31 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: openaiChat.encodeError } as const
   app.post('/v1/chat/completions', { config }, createDialectHandler(deps, openaiChat))
   app.post('/v1/completions', { config }, createDialectHandler(deps, openaiCompletions))
+  app.post(
+    '/v1/embeddings',
+    { config },
+    createCallHandler(deps, (body) => {
+      const { request, format, ignored } = decodeEmbeddings(body)
+      return { ignored, run: async (signal) => encodeEmbeddings(await embed(deps, request, signal), format) }
+    }),
+  )
+  app.post('/v1/rerank', { config }, createScoring(deps, decodeRerank))
+  app.post('/v1/score/evaluation', { config }, createScoring(deps, decodeScoreEvaluation))
   app.get('/v1/models', { config }, () => encodeModelList(deps.models.list()))
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request) => encodeModel(deps.models.get(request.params['*'])))
+}
+
+function createScoring(deps: ServerDeps, decode: (body: unknown) => ScoringCall) {
+  return createCallHandler(deps, (body) => {
+    const { model, request, textsField, ignored, encode } = decode(body)
+    const run = async (signal: AbortSignal) => {
+      try {
+        return encode(await rank(deps, request, { model, signal }))
+      } catch (error) {
+        throw renameTexts(error, textsField)
+      }
+    }
+    return { ignored, run }
+  })
 }

@@ -15,8 +15,10 @@ import { type EncodeError, sendError } from './error-reply.ts'
 import { createHostCheck } from './hosts.ts'
 import { parseJsonBody } from './json-body.ts'
 import { watchRoutes } from './route-guard.ts'
+import { addModelRoutes } from './routes-model.ts'
 import { addOpenaiRoutes } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
+import { addTokenRoutes } from './routes-tokens.ts'
 import { RunningRequests } from './running-requests.ts'
 
 declare module 'fastify' {
@@ -112,6 +114,8 @@ export function createServer(deps: ServerDeps): Server {
 
   const refuseOtherMethods = watchRoutes(app)
   addOpenaiRoutes(app, deps)
+  addModelRoutes(app, deps)
+  addTokenRoutes(app, deps)
   addOpsRoutes(app, deps)
   refuseOtherMethods()
 

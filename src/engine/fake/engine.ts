@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { checkContextFit } from '../../core/context-fit.ts'
-import type { Engine, EngineState } from '../../core/engine.ts'
+import type { Engine, EngineState, RenderRequest } from '../../core/engine.ts'
 import { AppError, messageOf } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../model-format.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
+import { fakeEmbeddingLength, fakeEmbeddings, fakeText, fakeTokens } from './text-work.ts'
 
 export type FakeEngineOptions = {
   /** `from-request`, or the path of a YAML file. */
@@ -21,17 +22,20 @@ export type FakeEngineOptions = {
 /**
  * A model whose answers are scripted, in process: for tests, benchmarks and people who try out their agents. What a
  * request says about how to write (sampling, constraints, a budget for reasoning) does not apply to it. Input tokens are
- * the white-space-separated words of the prompt's texts; one chunk is one output token, and certain. The delay before the first chunk is the time that reading the prompt takes.
+ * the white-space-separated words of the prompt's texts; one chunk is one output token, and certain. Asked for
+ * tokens, it gives bytes; its vectors are sums over words. The delay before the first chunk is the time that reading the prompt takes.
  */
 export function createFakeEngine(options: FakeEngineOptions): Engine {
   let state: EngineState = { type: 'stopped' }
   let loading: Promise<Loaded> | undefined
+  let chatTemplate: string | undefined
   const running = new Set<AbortController>()
 
   const load = async (): Promise<Loaded> => {
     state = { type: 'loading', progress: 0 }
     try {
       const loaded = await loadFiles(options)
+      chatTemplate = loaded.template?.source
       state = { type: 'ready' }
       return loaded
     } catch (error) {
@@ -53,7 +57,13 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     get state() {
       return state
     },
-    facts: options.contextLength === undefined ? {} : { contextLength: options.contextLength },
+    get facts() {
+      return {
+        embeddingLength: fakeEmbeddingLength,
+        ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
+        ...(chatTemplate !== undefined && { chatTemplate }),
+      }
+    },
     ensureReady: async (signal) => {
       await ensureLoaded(signal)
     },
@@ -74,6 +84,19 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       }
       return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), run: (runSignal) => play(plan, runSignal) }
     },
+    tokenize: async ({ prompt, reasoning }, signal) => {
+      const loaded = await ensureLoaded(signal)
+      return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, reasoning }))
+    },
+    detokenize: async ({ tokens }, signal) => {
+      await ensureLoaded(signal)
+      return fakeText(tokens)
+    },
+    render: async (request, signal) => renderText(await ensureLoaded(signal), request),
+    embed: async (inputs, signal) => {
+      await ensureLoaded(signal)
+      return fakeEmbeddings(inputs, options.contextLength)
+    },
     close: async () => {
       await loading?.catch(() => undefined)
       loading = undefined
@@ -93,6 +116,14 @@ async function loadFiles({ script, chatTemplate, toolFormat }: FakeEngineOptions
     template: source === undefined ? undefined : compileChatTemplate(source, {}),
     format: recogniseFormat(source, toolFormat),
   }
+}
+
+function renderText({ template }: Loaded, { prompt, reasoning }: RenderRequest): string {
+  if (template === undefined) {
+    const message = 'this fake model has no chat template; set `chatTemplate` for it in the configuration'
+    throw new AppError('template-failed', message)
+  }
+  return template.render(prompt, { reasoning }).text
 }
 
 /** How many tokens may be generated. Throws `context-length-exceeded` when they do not fit. */

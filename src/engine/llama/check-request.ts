@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 
 /** Throws `unsupported-field` for what only a multimodal engine reads. */
-export function refuseMedia({ prompt }: GenerationRequest, model: string): void {
+export function refuseMedia({ prompt }: Pick<GenerationRequest, 'prompt'>, model: string): void {
   if (prompt.type !== 'chat') return
   for (const [index, { content }] of prompt.messages.entries()) {
     const part = content.findIndex((candidate) => candidate.type !== 'text')
@@ -26,4 +26,15 @@ export function refuseUnknownTokens({ prompt, sampling }: GenerationRequest, voc
     const message = `logit_bias names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
     throw new AppError('invalid-request', message, { param: 'logit_bias' })
   }
+}
+
+/** Throws `invalid-request` for an id that is no token of the model. */
+export function refuseUnknownIds(
+  tokens: readonly number[],
+  { vocabularySize, param }: { readonly vocabularySize: number; readonly param: string },
+): void {
+  const index = tokens.findIndex((id) => id < 0 || id >= vocabularySize)
+  if (index === -1) return
+  const message = `${param}[${index}] is ${tokens[index]}, but the model's vocabulary ends at ${vocabularySize - 1}`
+  throw new AppError('invalid-request', message, { param })
 }

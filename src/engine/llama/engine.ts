@@ -1,11 +1,23 @@
-import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
+import type {
+  Embeddings,
+  EmbedInput,
+  Engine,
+  EngineFacts,
+  EngineState,
+  PreparedGeneration,
+  Ranking,
+  RankRequest,
+  RenderRequest,
+  TokenizeRequest,
+} from '../../core/engine.ts'
 import { AppError, isErrorCode } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
-import { refuseMedia, refuseUnknownTokens } from './check-request.ts'
+import { refuseMedia, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'
 import { Inbox } from './inbox.ts'
-import type { Failure, LoadOptions, Report, Shape } from './ipc.ts'
+import type { Command, Failure, LoadOptions, Report, Shape } from './ipc.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
+import type { Answer, Question } from './questions.ts'
 import { resolveSampling } from './resolve-sampling.ts'
 import { Supervisor, type SupervisorLog } from './supervisor.ts'
 
@@ -37,7 +49,8 @@ export class LlamaEngine implements Engine {
   readonly #supervisor: Supervisor
   /** The failure that all requests of the last worker got, if that worker was ended by somebody else. */
   #endedFromOutside: AppError | undefined
-  /** One per message exchange with the worker: a `prepare` or a `run`. */
+  #asked = 0
+  /** One per message exchange with the worker: a `prepare`, an `ask` or a `run`. */
   readonly #inboxes = new Map<string, Inbox>()
 
   constructor({ id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000 }: LlamaEngineOptions) {
@@ -63,7 +76,9 @@ export class LlamaEngine implements Engine {
 
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
-    return loaded === undefined ? {} : { contextLength: loaded.contextLength, vocabularySize: loaded.vocabularySize }
+    if (loaded === undefined) return {}
+    const { description: _, ...facts } = loaded
+    return facts
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {
@@ -75,12 +90,7 @@ export class LlamaEngine implements Engine {
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
     const prepared = await orAborted(
-      this.#prepareOnWorker(request).catch(async (error: unknown) => {
-        // Not this prompt's doing, and nothing was answered yet: once more, on the next worker.
-        if (error !== this.#endedFromOutside) throw error
-        await this.#supervisor.ensureReady(signal)
-        return this.#prepareOnWorker(request)
-      }),
+      this.#onThisOrNextWorker(() => this.#prepareOnWorker(request), signal),
       signal,
     )
     const { tokens, shape, structured } = prepared
@@ -92,34 +102,128 @@ export class LlamaEngine implements Engine {
     }
   }
 
+  async tokenize({ prompt, reasoning, addBos, parseSpecial }: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
+    refuseMedia({ prompt }, this.#id)
+    const question = { type: 'tokenize', prompt, reasoning, addBos, parseSpecial } as const
+    const answer = await this.#ask(question, signal)
+    if (answer.type !== 'tokens') throw unexpected(answer)
+    return [...answer.tokens]
+  }
+
+  async detokenize(
+    { tokens, special }: { readonly tokens: readonly number[]; readonly special: boolean },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { vocabularySize } = await this.#supervisor.ensureReady(signal)
+    refuseUnknownIds(tokens, { vocabularySize, param: 'tokens' })
+    const answer = await this.#ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
+    if (answer.type !== 'text') throw unexpected(answer)
+    return answer.text
+  }
+
+  async render({ prompt, reasoning }: RenderRequest, signal: AbortSignal): Promise<string> {
+    refuseMedia({ prompt }, this.#id)
+    const answer = await this.#ask({ type: 'render', prompt, reasoning }, signal)
+    if (answer.type !== 'text') throw unexpected(answer)
+    return answer.text
+  }
+
+  async embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
+    const { vocabularySize } = await this.#supervisor.ensureReady(signal)
+    for (const [index, input] of inputs.entries()) {
+      const param = inputs.length === 1 ? 'input' : `input[${index}]`
+      if (input.type === 'tokens') refuseUnknownIds(input.tokens, { vocabularySize, param })
+    }
+    const answer = await this.#compute({ type: 'embed', inputs }, signal)
+    if (answer.type !== 'vectors') throw unexpected(answer)
+    return answer
+  }
+
+  async rank({ query, texts }: RankRequest, signal: AbortSignal): Promise<Ranking> {
+    await this.#supervisor.ensureReady(signal)
+    const question: Question = { type: 'rank', texts: [...texts], ...(query !== undefined && { query }) }
+    const answer = await this.#compute(question, signal)
+    if (answer.type !== 'scores') throw unexpected(answer)
+    return answer
+  }
+
   async close(): Promise<void> {
     await this.#supervisor.stop()
   }
 
-  /** Goes on until the worker has answered or is gone, whoever has left by then: that is how a hung worker is noticed. */
-  async #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
-    const { id, prompt, maxOutputTokens, output, toolChoice, parallelToolCalls, reasoning } = request
-    const inbox = this.#open(id)
-    const watchdog = setTimeout(() => {
-      const message = `preparing this prompt took longer than ${this.#prepareTimeoutMs} ms; its chat template may never end`
+  #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
+    const { id, prompt, maxOutputTokens, output, outputParam, toolChoice, parallelToolCalls, reasoning } = request
+    const wanted = { prompt, output, toolChoice, parallelToolCalls, reasoning }
+    const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
+    const about = outputParam === undefined ? {} : { outputParam }
+    return this.#exchange({ type: 'prepare', id, ...wanted, ...about, ...limit }, 'prepared', this.#prepareTimeoutMs)
+  }
+
+  async #ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    const ask = async () => {
+      const command = { type: 'ask', id: this.#nextId(), question } as const
+      return (await this.#exchange(command, 'answered', this.#prepareTimeoutMs)).answer
+    }
+    await this.#supervisor.ensureReady(signal)
+    return orAborted(this.#onThisOrNextWorker(ask, signal), signal)
+  }
+
+  /** The slot is free only when the worker has stopped: its answer is waited for, also when nobody wants it any more. */
+  async #compute(question: Question, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted()
+    const id = this.#nextId()
+    const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const { answer } = await this.#exchange({ type: 'ask', id, question }, 'answered')
+      if (answer.type === 'cancelled') throw AppError.from(signal.reason)
+      return answer
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  /** Requests have ids of their protocols, which never look like this. */
+  #nextId(): string {
+    this.#asked += 1
+    return `ask ${this.#asked}`
+  }
+
+  /** Once more when somebody else ended the worker: that was not the request's doing, and nothing was answered yet. */
+  async #onThisOrNextWorker<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error !== this.#endedFromOutside) throw error
+      await this.#supervisor.ensureReady(signal)
+      return work()
+    }
+  }
+
+  /**
+   * A command with one answer. Goes on until the worker has answered or is gone, whoever has left by then: that is how a
+   * worker is noticed that hangs for longer than `timeoutMs`.
+   */
+  async #exchange<T extends 'prepared' | 'answered'>(
+    command: Extract<Command, { type: 'prepare' | 'ask' }>,
+    expected: T,
+    timeoutMs?: number,
+  ): Promise<Extract<Report, { type: T }>> {
+    const inbox = this.#open(command.id)
+    const onHung = () => {
+      const message = `preparing this prompt took longer than ${timeoutMs} ms; its chat template may never end`
       inbox.fail(new AppError('template-failed', message, { param: 'messages' }))
       this.#supervisor.abandon(message)
-    }, this.#prepareTimeoutMs)
+    }
+    const watchdog = timeoutMs === undefined ? undefined : setTimeout(onHung, timeoutMs)
     try {
-      const wanted = { output, toolChoice, parallelToolCalls, reasoning }
-      this.#supervisor.send({
-        type: 'prepare',
-        id,
-        prompt,
-        ...wanted,
-        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      })
+      this.#supervisor.send(command)
       const report = await inbox.next()
-      if (report.type !== 'prepared') throw unexpected(report)
-      return report
+      if (report.type !== expected) throw unexpected(report)
+      return report as Extract<Report, { type: T }>
     } finally {
       clearTimeout(watchdog)
-      this.#inboxes.delete(id)
+      this.#inboxes.delete(command.id)
     }
   }
 
@@ -190,6 +294,7 @@ export class LlamaEngine implements Engine {
           case 'ready':
           case 'load-failed':
           case 'prepared':
+          case 'answered':
           case 'failed':
             throw unexpected(report)
         }
@@ -247,6 +352,6 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-function unexpected(report: Report): AppError {
-  return new AppError('internal', `the worker answered with an unexpected '${report.type}' message`)
+function unexpected({ type }: Report | Answer): AppError {
+  return new AppError('internal', `the worker answered with an unexpected '${type}' message`)
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { GeneratedToken } from '../../core/event.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../core/request.ts'
+import { answerSchema, questionSchema } from './questions.ts'
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
 const loadOptionsSchema = z.object({
@@ -65,6 +66,7 @@ export const commandSchema = z.discriminatedUnion('type', [
     prompt: z.custom<Prompt>(isTagged),
     maxOutputTokens: z.int().positive().optional(),
     output: z.custom<OutputConstraint>(isTagged),
+    outputParam: z.string().exactOptional(),
     toolChoice: z.custom<ToolChoice>(isTagged),
     parallelToolCalls: z.boolean(),
     reasoning: z.custom<ReasoningOptions>(isObject),
@@ -84,6 +86,7 @@ export const commandSchema = z.discriminatedUnion('type', [
     /** Reasoning is closed after this many tokens. */
     reasoningBudget: z.int().nonnegative().optional(),
   }),
+  z.object({ type: z.literal('ask'), id: z.string(), question: questionSchema }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
   /** Asks whether the worker is alive; answered by `pong` at once. */
   z.object({ type: z.literal('ping') }),
@@ -107,12 +110,22 @@ const failureSchema = z.object({
 })
 export type Failure = z.infer<typeof failureSchema>
 
-/** Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `run` ends with `done` or `failed`. */
+/**
+ * Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `ask` by `answered` or `failed`, and every
+ * `run` ends with `done` or `failed`.
+ */
 export const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('log'), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string() }),
   z.object({ type: z.literal('pong') }),
   z.object({ type: z.literal('loading'), progress: z.number() }),
-  z.object({ type: z.literal('ready'), contextLength: z.int(), vocabularySize: z.int(), description: z.string() }),
+  z.object({
+    type: z.literal('ready'),
+    contextLength: z.int(),
+    vocabularySize: z.int(),
+    description: z.string(),
+    embeddingLength: z.int(),
+    chatTemplate: z.string().exactOptional(),
+  }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),
   z.object({
     type: z.literal('prepared'),
@@ -123,6 +136,7 @@ export const reportSchema = z.discriminatedUnion('type', [
     /** How much of the wanted output the grammar makes certain. */
     structured: z.enum(['full', 'partial']).optional(),
   }),
+  z.object({ type: z.literal('answered'), id: z.string(), answer: answerSchema }),
   z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
   z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
   z.object({

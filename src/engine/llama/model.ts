@@ -4,7 +4,9 @@ import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'nod
 import { AppError } from '../../core/errors.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../model-format.ts'
+import { Embedder } from './embedder.ts'
 import type { LoadOptions } from './ipc.ts'
+import { poolingOverrides } from './pooling.ts'
 import type { Slot } from './slots.ts'
 import { readVocabulary, type Vocabulary } from './vocabulary.ts'
 
@@ -19,8 +21,11 @@ export type WorkerModel = {
    * load. Throws `template-failed`, also when there is none.
    */
   readonly template: () => ChatTemplate
+  /** The template's own text; absent when there is none. */
+  readonly templateSource: string | undefined
   /** How the template makes the model write its calls and its reasoning. */
   readonly format: ModelFormat
+  readonly embedder: Embedder
 }
 
 /** A longer context is a choice of the operator: its memory is paid for every slot. */
@@ -32,19 +37,12 @@ type Observer = { onProgress(progress: number): void; onLog(level: LlamaLogLevel
 /** Loads the model file and makes one context with a sequence for each slot. Throws with llama.cpp's own words. */
 export async function loadModel(options: LoadOptions, { onProgress, onLog }: Observer): Promise<WorkerModel> {
   await requireGguf(options.modelPath)
-  const llama = await getLlama({
-    gpu: 'auto',
-    build: 'never',
-    skipDownload: true,
-    progressLogs: false,
-    logLevel: LlamaLogLevel.info,
-    logger: onLog,
-    // No pool of threads shared between contexts: a worker has one context.
-    maxThreads: 0,
-  })
+  // Starting llama.cpp is mostly waiting for a process that tries its library out; the file is looked into meanwhile.
+  const [llama, metadataOverrides] = await Promise.all([startLlama(onLog), poolingOverrides(options.modelPath)])
   let reported = 0
   const model = await llama.loadModel({
     modelPath: options.modelPath,
+    metadataOverrides,
     ...(options.gpuLayers !== undefined && { gpuLayers: options.gpuLayers }),
     onLoadProgress(progress) {
       if (progress - reported < progressStep && progress < 1) return
@@ -52,11 +50,12 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
       onProgress(progress)
     },
   })
+  const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
   const context = await model.createContext({
     contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
     sequences: options.slots,
     flashAttention: options.flashAttention,
-    threads: options.threads ?? defaultThreads(llama.cpuMathCores),
+    threads,
     ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
     failedCreationRemedy: false,
   })
@@ -64,7 +63,22 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
   const source = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const format = recogniseFormat(source, options.toolFormat)
   const vocabulary = readVocabulary(model, visibleTexts(format))
-  return { model, context, slots, vocabulary, template: lazyTemplate(model, source), format }
+  const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
+  const template = lazyTemplate(model, source)
+  return { model, context, slots, vocabulary, template, templateSource: source, format, embedder }
+}
+
+function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
+  return getLlama({
+    gpu: 'auto',
+    build: 'never',
+    skipDownload: true,
+    progressLogs: false,
+    logLevel: LlamaLogLevel.info,
+    logger: onLog,
+    // No pool of threads shared between contexts: a worker has one context, and one more when it embeds.
+    maxThreads: 0,
+  })
 }
 
 /** llama.cpp's own words for a file of another kind help nobody. */

@@ -1,5 +1,6 @@
 import type {
   LlamaContextSequence,
+  LlamaEmbeddingContext,
   LlamaGrammarEvaluationState,
   LlamaModel,
   SequenceEvaluateOptions,
@@ -106,6 +107,21 @@ export async function readLogits(
   const logits: [Token, number][] = []
   for (let at = 0; at + 1 < (flat?.length ?? 0); at += 2) logits.push([flat?.[at] as Token, flat?.[at + 1] as number])
   return { selected: selected as Token, logits, totalWeight: total ?? 1 }
+}
+
+type EmbeddingInside = {
+  readonly _sequence: LlamaContextSequence
+  readonly _llamaContext: { readonly _ctx: { getEmbedding(inputTokens: number): Float64Array | readonly number[] } }
+}
+
+/** The sequence of an embedding context: its own method takes a whole text in one step, which nothing can stop. */
+export function embeddingSequence(context: LlamaEmbeddingContext): LlamaContextSequence {
+  return (context as unknown as EmbeddingInside)._sequence
+}
+
+/** What the step just computed is pooled to; without pooling, the vector of its last token. */
+export function readEmbedding(context: LlamaEmbeddingContext, stepTokens: number): Float32Array {
+  return Float32Array.from((context as unknown as EmbeddingInside)._llamaContext._ctx.getEmbedding(stepTokens))
 }
 
 /** Tells a grammar of a token that it was not asked about. Throws when the grammar does not allow it. */

@@ -34,7 +34,7 @@ export async function preparePrompt(
   const startedMs = performance.now()
   const { context } = loaded
   const { prompt } = request
-  const { segments, reasoning } = render(loaded, request)
+  const { segments, reasoning } = renderSegments(loaded, request)
   const tokens =
     prompt.type === 'tokens' ? Uint32Array.from(prompt.tokens) : await tokenizeSegments(loaded, segments, maxOutputTokens)
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
@@ -48,14 +48,28 @@ async function tokenizeSegments(
   maxOutputTokens: number | undefined,
 ): Promise<Uint32Array> {
   await refuseFarTooLong(model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
-  const ids = segments.flatMap((segment, index) => tokenize(model, segment, index))
+  return Uint32Array.from(tokenizeSegmentsNow(model, segments))
+}
+
+/** All of it in one go, with the first token that the model's tokenizer wants. */
+export function tokenizeSegmentsNow(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
+  const ids = bareTokens(model, segments)
   const { bos, shouldPrependBosToken } = model.tokens
-  return Uint32Array.from(shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids)
+  return shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids
+}
+
+/** The tokens of the text itself, and nothing else. */
+export function bareTokens(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
+  return segments.flatMap((segment, index) => tokenize(model, segment, index))
 }
 
 type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasoning: ReasoningAtEnd }
 
-function render({ vocabulary, template, format }: PromptModel, { prompt, reasoning }: PromptRequest): Rendered {
+/** A prompt's text, cut where control tokens may and may not be. Throws `template-failed`. */
+export function renderSegments(
+  { vocabulary, template, format }: Pick<PromptModel, 'vocabulary' | 'template' | 'format'>,
+  { prompt, reasoning }: PromptRequest,
+): Rendered {
   switch (prompt.type) {
     case 'tokens':
       return { segments: [], reasoning: 'untouched' }

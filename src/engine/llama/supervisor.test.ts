@@ -6,7 +6,7 @@ import { backoffMs, Supervisor } from './supervisor.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
-const ready: Report = { type: 'ready', contextLength: 100, vocabularySize: 10, description: 'tiny' }
+const ready: Report = { type: 'ready', contextLength: 100, vocabularySize: 10, description: 'tiny', embeddingLength: 8 }
 
 /** Workers that do nothing by themselves: the test reports and ends in their place. */
 class FakeWorkers {

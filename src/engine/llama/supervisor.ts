@@ -23,7 +23,8 @@ export type SupervisorOptions = {
   readonly onExit: (error: AppError, exit: WorkerExit) => void
 }
 
-export type LoadedModel = { readonly contextLength: number; readonly vocabularySize: number; readonly description: string }
+/** What a worker says of its model when it is ready. */
+export type LoadedModel = Omit<Extract<Report, { type: 'ready' }>, 'type'>
 
 const firstBackoffMs = 100
 const longestBackoffMs = 30_000
@@ -169,12 +170,7 @@ export class Supervisor {
         if (this.#state.type !== 'loading') break
         this.#state = { type: 'ready' }
         this.#readySinceMs = Date.now()
-        this.#loaded = {
-          contextLength: report.contextLength,
-          vocabularySize: report.vocabularySize,
-          description: report.description,
-        }
-        this.#options.log.info({ model: this.#options.model, workerPid: worker.pid, ...this.#loaded }, 'model is ready')
+        this.#onLoaded(worker, report)
         this.#watch(worker)
         this.#waiters.release()
         break
@@ -187,6 +183,7 @@ export class Supervisor {
         this.#options.log.debug({ model: this.#options.model, level: report.level }, report.message)
         break
       case 'prepared':
+      case 'answered':
       case 'failed':
       case 'prompt-read':
       case 'text':
@@ -195,6 +192,12 @@ export class Supervisor {
         this.#options.onReport(report)
         break
     }
+  }
+
+  #onLoaded(worker: WorkerProcess, { type: _, ...loaded }: Extract<Report, { type: 'ready' }>): void {
+    this.#loaded = loaded
+    const { chatTemplate: __, ...logged } = loaded
+    this.#options.log.info({ model: this.#options.model, workerPid: worker.pid, ...logged }, 'model is ready')
   }
 
   /** Notices a worker that is alive and answers nothing any more: stopped from outside, or lost in native code. */

@@ -1,7 +1,9 @@
 import { AppError, messageOf } from '../../core/errors.ts'
+import { answerQuestion } from './answer.ts'
 import { decode } from './decode.ts'
 import { type Command, commandSchema, type Report } from './ipc.ts'
 import { loadModel, type WorkerModel } from './model.ts'
+import { isCausal } from './pooling.ts'
 import { PrefillPacer, warmUp } from './prefill.ts'
 import { prepareGeneration } from './prepare.ts'
 import { pickSlot } from './slots.ts'
@@ -33,6 +35,8 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       contextLength: model.context.contextSize,
       vocabularySize: model.vocabulary.size,
       description: model.model.typeDescription,
+      embeddingLength: model.model.embeddingVectorSize,
+      ...(model.templateSource !== undefined && { chatTemplate: model.templateSource }),
     })
   } catch (error) {
     report({ type: 'load-failed', message: messageOf(error) })
@@ -49,9 +53,26 @@ async function computeAndForget({ model, slots }: WorkerModel, tokens: number): 
 
 async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<void> {
   try {
-    report({ type: 'prepared', id: command.id, ...(await prepareGeneration(requireLoaded().model, command)) })
+    const { model } = requireLoaded()
+    if (!isCausal(model.model)) {
+      const message = 'this model reads whole texts and cannot write any; use it for embeddings or ranking'
+      throw new AppError('invalid-request', message, { param: 'model' })
+    }
+    report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
   } catch (error) {
     reportFailure(command.id, error)
+  }
+}
+
+async function ask({ id, question }: Extract<Command, { type: 'ask' }>): Promise<void> {
+  const state: Running = { cancelled: false, resume: undefined, paused: undefined }
+  running.set(id, state)
+  try {
+    report({ type: 'answered', id, answer: await answerQuestion(requireLoaded().model, question, () => state.cancelled) })
+  } catch (error) {
+    reportFailure(id, error)
+  } finally {
+    running.delete(id)
   }
 }
 
@@ -136,6 +157,9 @@ process.on('message', (message) => {
       break
     case 'run':
       void run(command)
+      break
+    case 'ask':
+      void ask(command)
       break
     case 'ping':
       report({ type: 'pong' })

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { decodeEmbeddings, embeddingRequestSchema } from './decode.ts'
+import { embeddingFields } from './fields.ts'
+
+const body = { model: 'm', input: 'a' }
+
+test('the field table and the schema have the same fields', () => {
+  const accepted = embeddingFields.filter(({ treatment }) => treatment !== 'refused').map(({ name }) => name)
+  expect(Object.keys(embeddingRequestSchema.shape).sort()).toEqual(accepted.sort())
+})
+
+test.each<[object, object]>([
+  [{ dimensions: 5 }, { request: { dimensions: 5 } }],
+  [{ encoding_format: 'base64' }, { format: 'base64' }],
+  [{ model: 'other' }, { request: { model: 'other' } }],
+  [{ input: [[1], [2]] }, { request: { inputs: [{ tokens: [1] }, { tokens: [2] }] } }],
+  [{ input: [1, 2] }, { request: { inputs: [{ tokens: [1, 2] }] } }],
+])('%j changes the request', (fields, expected) => {
+  expect(decodeEmbeddings({ ...body, ...fields })).toMatchObject(expected)
+})
+
+test('nulls, and who the end user is, change nothing; what is not known is named', () => {
+  const plain = decodeEmbeddings(body)
+  expect(plain).toEqual({ request: { model: 'm', inputs: [{ type: 'text', text: 'a' }] }, format: 'float', ignored: [] })
+  expect(decodeEmbeddings({ ...body, dimensions: null, encoding_format: null, user: 'u' })).toEqual(plain)
+  expect(decodeEmbeddings({ ...body, task: 'query' })).toEqual({ ...plain, ignored: ['task'] })
+})

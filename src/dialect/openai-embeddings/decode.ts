@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import type { EmbedRequest } from '../../core/embed.ts'
+import type { EmbedInput } from '../../core/engine.ts'
+import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
+import { validate } from '../validate.ts'
+import { embeddingFields } from './fields.ts'
+
+export type EncodingFormat = 'float' | 'base64'
+
+/** An embedding request in canonical form, with how to answer it. */
+export type DecodedEmbeddings = {
+  readonly request: EmbedRequest
+  readonly format: EncodingFormat
+  readonly ignored: readonly string[]
+}
+
+const maxInputs = 2048
+const tooMany = { error: `at most ${maxInputs} inputs` }
+const none = { error: 'at least one input' }
+const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
+const tokenIds = z.array(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
+
+/** The body of an embedding request. */
+export const embeddingRequestSchema = z.looseObject({
+  model: nonEmptyText,
+  input: z.union([
+    nonEmptyText,
+    z.array(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, none).max(maxInputs, tooMany),
+    tokenIds,
+    z.array(tokenIds, { error: 'an array of arrays of token ids' }).min(1, none).max(maxInputs, tooMany),
+  ]),
+  dimensions: integerFrom(1),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  user: text,
+})
+
+const fieldIndex = indexFields(embeddingFields)
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
+export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
+  const wire = validate(embeddingRequestSchema, body)
+  refuseUnsupported(fieldIndex, wire)
+  const { model, input, dimensions, encoding_format: format } = wire
+  return {
+    request: { model, inputs: decodeInputs(input), ...(typeof dimensions === 'number' && { dimensions }) },
+    format: format ?? 'float',
+    ignored: listIgnored(fieldIndex, wire),
+  }
+}
+
+function decodeInputs(input: z.output<typeof embeddingRequestSchema>['input']): readonly EmbedInput[] {
+  if (typeof input === 'string') return [{ type: 'text', text: input }]
+  if (isTokens(input)) return [{ type: 'tokens', tokens: input }]
+  return (input as readonly (string | readonly number[])[]).map((item) =>
+    typeof item === 'string' ? { type: 'text', text: item } : { type: 'tokens', tokens: item },
+  )
+}
+
+function isTokens(input: readonly unknown[]): input is readonly number[] {
+  return typeof input[0] === 'number'
+}

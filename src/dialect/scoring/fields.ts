@@ -1,0 +1,17 @@
+import type { Field } from '../field-table.ts'
+
+/** The request fields of `POST /v1/rerank`, as Jina, Cohere and llama-server have them. */
+export const rerankFields: readonly Field[] = [
+  { name: 'model', treatment: 'used', note: 'an id or an alias of a model with a ranking head' },
+  { name: 'query', treatment: 'used', note: 'a text' },
+  { name: 'documents', treatment: 'used', note: 'texts, or objects with a `text`; at most 2048' },
+  { name: 'top_n', treatment: 'used', note: 'how many of the best are told; absent: all' },
+  { name: 'return_documents', treatment: 'used', note: 'default false; true: each result has its text' },
+]
+
+/** The request fields of `POST /v1/score/evaluation`, as LLaMA-Factory has them. */
+export const scoreFields: readonly Field[] = [
+  { name: 'model', treatment: 'used', note: 'an id or an alias of a model with a ranking head' },
+  { name: 'messages', treatment: 'used', note: 'whole texts, each scored by itself; at most 2048' },
+  { name: 'max_length', treatment: 'refused', note: 'a text is never cut' },
+]

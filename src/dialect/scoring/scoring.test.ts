@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors.ts'
+import { decodeRerank, decodeScoreEvaluation, renameTexts } from './scoring.ts'
+
+const body = { model: 'm', query: 'q', documents: ['a', { text: 'b' }, 'c'] }
+const scored = { scores: [0, 2, -2], areProbabilities: false, inputTokens: 9, model: 'served' }
+
+describe('reranking', () => {
+  test('reads texts in both spellings', () => {
+    const { request, ignored } = decodeRerank({ ...body, priority: 1 })
+    expect(request).toEqual({ query: 'q', texts: ['a', 'b', 'c'] })
+    expect(ignored).toEqual(['priority'])
+  })
+
+  test('tells probabilities, the best first', () => {
+    expect(decodeRerank(body).encode(scored)).toEqual({
+      object: 'list',
+      model: 'served',
+      results: [
+        { index: 1, relevance_score: 1 / (1 + Math.exp(-2)) },
+        { index: 0, relevance_score: 0.5 },
+        { index: 2, relevance_score: 1 / (1 + Math.exp(2)) },
+      ],
+      usage: { prompt_tokens: 9, total_tokens: 9 },
+    })
+  })
+
+  test('tells probabilities of the model’s own as they are', () => {
+    const own = { ...scored, scores: [0.1, 0.9, 0.1], areProbabilities: true }
+    expect(decodeRerank({ ...body, top_n: 2, return_documents: true }).encode(own)).toMatchObject({
+      results: [
+        { index: 1, relevance_score: 0.9, document: { text: 'b' } },
+        { index: 0, relevance_score: 0.1, document: { text: 'a' } },
+      ],
+    })
+  })
+})
+
+test('an evaluation has the raw values in the order of the texts', () => {
+  const { request, encode } = decodeScoreEvaluation({ model: 'm', messages: ['x', 'y', 'z'] })
+  expect(request).toEqual({ texts: ['x', 'y', 'z'] })
+  expect(encode(scored)).toMatchObject({ object: 'score.evaluation', model: 'served', scores: [0, 2, -2] })
+})
+
+test.each([
+  ['texts[1] has 9 tokens', 'texts[1]', 'documents[1] has 9 tokens', 'documents[1]'],
+  ['the limit is 3, but texts[0] has 9', 'texts[0]', 'the limit is 3, but documents[0] has 9', 'documents[0]'],
+  ['no such model', 'model', 'no such model', 'model'],
+])('the failure %j is in the words of the body', (message, param, expected, field) => {
+  const renamed = renameTexts(new AppError('invalid-request', message, { param }), 'documents')
+  expect(renamed).toMatchObject({ message: expected, param: field })
+})

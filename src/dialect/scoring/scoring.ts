@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Ranking, RankRequest } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import { toProbability } from '../../core/rank.ts'
+import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
+import { validate } from '../validate.ts'
+import { rerankFields, scoreFields } from './fields.ts'
+
+type Scored = Ranking & { readonly model: string }
+
+/** A request for scores, and how to answer it in the caller's words. */
+export type ScoringCall = {
+  readonly model: string
+  readonly request: RankRequest
+  /** The caller's field of the texts: what an engine's `texts[2]` is called. */
+  readonly textsField: string
+  readonly ignored: readonly string[]
+  encode(scored: Scored): unknown
+}
+
+const maxTexts = 2048
+const tooMany = { error: `at most ${maxTexts} texts` }
+const none = { error: 'at least one text' }
+const wireDocument = z.union([nonEmptyText, z.looseObject({ text: nonEmptyText })])
+const rerankSchema = z.looseObject({
+  model: nonEmptyText,
+  query: nonEmptyText,
+  documents: z.array(wireDocument, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
+  top_n: integerFrom(1),
+  return_documents: flag,
+})
+const scoreSchema = z.looseObject({
+  model: nonEmptyText,
+  messages: z.array(nonEmptyText, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
+})
+const rerankIndex = indexFields(rerankFields)
+const scoreIndex = indexFields(scoreFields)
+
+/** Documents by their relevance to a query, the best first; a score is a probability. */
+export function decodeRerank(body: unknown): ScoringCall {
+  const wire = validate(rerankSchema, body)
+  const { model, query, top_n: count, return_documents: tells } = wire
+  const texts = wire.documents.map((document) => (typeof document === 'string' ? document : document.text))
+  return {
+    model,
+    request: { query, texts },
+    textsField: 'documents',
+    ignored: listIgnored(rerankIndex, wire),
+    encode: (scored) => ({
+      object: 'list',
+      model: scored.model,
+      results: scored.scores
+        .map((score, index) => ({
+          index,
+          relevance_score: toProbability(score, scored),
+          ...(tells === true && { document: { text: texts[index] } }),
+        }))
+        .sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
+        .slice(0, count ?? undefined),
+      usage: { prompt_tokens: scored.inputTokens, total_tokens: scored.inputTokens },
+    }),
+  }
+}
+
+/** Texts by a reward model's head, as it gives the values. */
+export function decodeScoreEvaluation(body: unknown): ScoringCall {
+  const wire = validate(scoreSchema, body)
+  refuseUnsupported(scoreIndex, wire)
+  return {
+    model: wire.model,
+    request: { texts: wire.messages },
+    textsField: 'messages',
+    ignored: listIgnored(scoreIndex, wire),
+    encode: ({ model, scores }) => ({
+      id: `scoreval-${randomUUID().replaceAll('-', '')}`,
+      object: 'score.evaluation',
+      model,
+      scores,
+    }),
+  }
+}
+
+/** The failure in the words of the caller's body. */
+export function renameTexts(error: unknown, field: string): unknown {
+  if (!(error instanceof AppError) || error.param?.startsWith('texts[') !== true) return error
+  const rename = (text: string) => text.replace(/^texts(?=\[)/, field).replace(/ texts(?=\[)/, ` ${field}`)
+  return new AppError(error.code, rename(error.message), { param: rename(error.param), cause: error })
+}

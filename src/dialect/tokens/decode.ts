@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import type { TokenizeRequest } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import { type Field, indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'
+import { decodeChat } from '../openai-chat/decode.ts'
+import { validate } from '../validate.ts'
+import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
+
+/** A request about tokens, and to which model; absent means the default one. */
+export type TokenCall<T> = { readonly request: T; readonly model: string | undefined; readonly ignored: readonly string[] }
+export type DetokenizeRequest = { readonly tokens: readonly number[]; readonly special: boolean }
+
+const maxTokens = 1_000_000
+const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
+const tokens = z.array(tokenId, { error: 'an array of token ids' }).max(maxTokens, { error: `at most ${maxTokens} tokens` })
+const model = nonEmptyText.nullish()
+const tabbyFlags = { add_bos_token: flag, encode_special_tokens: flag, decode_special_tokens: flag }
+
+const encodeSchema = z.looseObject({
+  model,
+  text: z.union([z.string(), z.array(z.unknown(), { error: 'an array of messages' })]),
+  template_vars: jsonObject.nullish(),
+  chat_template_kwargs: jsonObject.nullish(),
+  ...tabbyFlags,
+})
+const decodeSchema = z.looseObject({ model, tokens, ...tabbyFlags })
+const tokenizeSchema = z.looseObject({ model, content: z.string(), add_special: flag, parse_special: flag })
+const detokenizeSchema = z.looseObject({ model, tokens })
+
+/** tabbyAPI's `POST /v1/token/encode`. */
+export function decodeTokenEncode(body: unknown): TokenCall<TokenizeRequest> {
+  const { wire, ignored } = read(encodeSchema, tokenEncodeFields, body)
+  const source = typeof wire.text === 'string' ? plainText(wire.text) : decodeConversation(wire)
+  const flags = { addBos: wire.add_bos_token ?? true, parseSpecial: wire.encode_special_tokens ?? true }
+  return { request: { ...source.request, ...flags }, model: wire.model ?? undefined, ignored: [...ignored, ...source.ignored] }
+}
+
+/** tabbyAPI's `POST /v1/token/decode`. */
+export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
+  const { wire, ignored } = read(decodeSchema, tokenDecodeFields, body)
+  const special = wire.decode_special_tokens ?? true
+  return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored }
+}
+
+/** llama-server's `POST /tokenize`. */
+export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> {
+  const { wire, ignored } = read(tokenizeSchema, tokenizeFields, body)
+  const flags = { addBos: wire.add_special ?? false, parseSpecial: wire.parse_special ?? true }
+  return { request: { ...plainText(wire.content).request, ...flags }, model: wire.model ?? undefined, ignored }
+}
+
+/** llama-server's `POST /detokenize`, which always shows control tokens. */
+export function decodeDetokenize(body: unknown): TokenCall<DetokenizeRequest> {
+  const { wire, ignored } = read(detokenizeSchema, detokenizeFields, body)
+  return { request: { tokens: wire.tokens, special: true }, model: wire.model ?? undefined, ignored }
+}
+
+type Source = { readonly request: Pick<TokenizeRequest, 'prompt' | 'reasoning'>; readonly ignored: readonly string[] }
+
+function plainText(text: string): Source {
+  return { request: { prompt: { type: 'text', text }, reasoning: {} }, ignored: [] }
+}
+
+/** The same messages as a chat's, so they are read as a chat's; only their field has another name here. */
+function decodeConversation({ text, template_vars, chat_template_kwargs }: z.output<typeof encodeSchema>): Source {
+  const chat = { model: 'any', messages: text, template_vars, chat_template_kwargs, add_generation_prompt: false }
+  try {
+    const { request, ignored } = decodeChat(chat, '')
+    if (request.prompt.type !== 'chat') throw new Error('a chat was decoded to something else')
+    return { request: { prompt: request.prompt, reasoning: request.reasoning }, ignored: ignored.map(renamed) }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.param === undefined) throw error
+    throw new AppError(error.code, error.message.replaceAll(error.param, renamed(error.param)), {
+      param: renamed(error.param),
+      cause: error,
+    })
+  }
+}
+
+function renamed(path: string): string {
+  return path.replace(/^messages(?=\[|$)/, 'text')
+}
+
+function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
+  const wire = validate(schema, body)
+  const index = indexFields(fields)
+  refuseUnsupported(index, wire)
+  return { wire, ignored: listIgnored(index, wire) }
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { Embeddings, EmbedInput } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+
+/** Numbers in a vector of the fake model. */
+export const fakeEmbeddingLength = 64
+
+/** The fake model's tokens are the bytes of the text in UTF-8: nothing to remember, and every text comes back whole. */
+export function fakeTokens(text: string): readonly number[] {
+  return [...Buffer.from(text)]
+}
+
+/** Throws `invalid-request` for what is no byte. */
+export function fakeText(tokens: readonly number[]): string {
+  const index = tokens.findIndex((id) => id < 0 || id > 255)
+  if (index === -1) return Buffer.from(tokens).toString()
+  const message = `tokens[${index}] is ${tokens[index]}, but the fake engine's tokens are bytes: send 0 to 255`
+  throw new AppError('invalid-request', message, { param: 'tokens' })
+}
+
+/** Equal words point the same way, so texts that share words are alike; the order of words does not matter. */
+export function fakeEmbeddings(inputs: readonly EmbedInput[], contextLength: number | undefined): Embeddings {
+  const words = inputs.map(wordsOf)
+  for (const [index, { length }] of words.entries()) {
+    const param = inputs.length === 1 ? 'input' : `input[${index}]`
+    if (length === 0) throw new AppError('invalid-request', `${param} holds no words to embed`, { param })
+    if (length <= (contextLength ?? length)) continue
+    const message = `the maximum context length for one text is ${contextLength} tokens, but ${param} has ${length}; shorten it`
+    throw new AppError('context-length-exceeded', message, { param })
+  }
+  return { vectors: words.map(sumOfWords), inputTokens: words.reduce((sum, { length }) => sum + length, 0) }
+}
+
+function wordsOf(input: EmbedInput): readonly string[] {
+  return input.type === 'tokens' ? input.tokens.map(String) : (input.text.toLowerCase().match(/\S+/g) ?? [])
+}
+
+function sumOfWords(words: readonly string[]): Float32Array {
+  const sum = new Float32Array(fakeEmbeddingLength)
+  for (const word of words) {
+    for (const [index, byte] of createHash('sha512').update(word).digest().entries()) {
+      sum[index] = (sum[index] ?? 0) + (byte - 127.5) / 127.5
+    }
+  }
+  return sum
+}
