@@ -99,8 +99,16 @@ def ask(url: str, model: str, dialogue: Dialogue) -> Reply:
     except urllib.error.HTTPError as error:
         raise SystemExit(f"{error.code}: {error.read().decode()}\n{json.dumps(body)}") from error
     message = choice["message"]
-    calls = [{"name": c["function"]["name"], "arguments": json.loads(c["function"]["arguments"])} for c in message.get("tool_calls") or []]
+    calls = [{"name": c["function"]["name"], "arguments": parse(c["function"]["arguments"])} for c in message.get("tool_calls") or []]
     return Reply(message["content"] or "", message.get("reasoning_content") or "", calls, choice["finish_reason"])
+
+
+def parse(arguments: str) -> Any:
+    """The text itself where it is not JSON, as in a call that the token limit cut."""
+    try:
+        return json.loads(arguments)
+    except json.JSONDecodeError:
+        return arguments
 
 
 def to_wire(message: dict[str, Any]) -> dict[str, Any]:

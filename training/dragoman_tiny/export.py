@@ -15,15 +15,17 @@ from .tokenizer import CONTROL, USER_DEFINED, Vocabulary
 
 CONTEXT_LENGTH = 4096
 _BLOCK_NAMES = {
-    "attention_norm": "attn_norm",
-    "query.weight": "attn_q",
-    "key.weight": "attn_k",
-    "value.weight": "attn_v",
-    "output.weight": "attn_output",
-    "feed_forward_norm": "ffn_norm",
-    "gate.weight": "ffn_gate",
-    "up.weight": "ffn_up",
-    "down.weight": "ffn_down",
+    "attention_norm": "attn_norm.weight",
+    "query.weight": "attn_q.weight",
+    "query.bias": "attn_q.bias",
+    "key.weight": "attn_k.weight",
+    "key.bias": "attn_k.bias",
+    "value.weight": "attn_v.weight",
+    "output.weight": "attn_output.weight",
+    "feed_forward_norm": "ffn_norm.weight",
+    "gate.weight": "ffn_gate.weight",
+    "up.weight": "ffn_up.weight",
+    "down.weight": "ffn_down.weight",
 }
 
 
@@ -83,19 +85,19 @@ def add_vocabulary(writer: gguf.GGUFWriter, vocabulary: Vocabulary) -> None:
 
 
 def add_weights(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor], shape: Shape) -> None:
-    """Q8_0 for matrices, F32 for norms; the output layer is the embedding."""
+    """Q8_0 for matrices, F32 for norms and biases; the output layer is the embedding."""
     add_matrix(writer, "token_embd.weight", weights["embedding.weight"])
     writer.add_tensor("output_norm.weight", weights["norm"].numpy())
     for layer in range(shape.layers):
         for ours, theirs in _BLOCK_NAMES.items():
             weight = weights[f"blocks.{layer}.{ours}"]
-            name = f"blk.{layer}.{theirs}.weight"
+            name = f"blk.{layer}.{theirs}"
+            if theirs.startswith(("attn_q", "attn_k")):
+                weight = interleave_heads(weight, shape.heads if theirs.startswith("attn_q") else shape.key_value_heads)
             if weight.ndim == 1:
-                writer.add_tensor(name, weight.numpy())
-                continue
-            if theirs in ("attn_q", "attn_k"):
-                weight = interleave_heads(weight, shape.heads if theirs == "attn_q" else shape.key_value_heads)
-            add_matrix(writer, name, weight)
+                writer.add_tensor(name, weight.contiguous().numpy())
+            else:
+                add_matrix(writer, name, weight)
 
 
 def add_matrix(writer: gguf.GGUFWriter, name: str, weight: torch.Tensor) -> None:
@@ -105,8 +107,8 @@ def add_matrix(writer: gguf.GGUFWriter, name: str, weight: torch.Tensor) -> None
 
 def interleave_heads(weight: torch.Tensor, heads: int) -> torch.Tensor:
     """llama.cpp's Llama rotates neighbouring pairs, ours the two halves of a head: the same, with rows in another order."""
-    rows, columns = weight.shape
-    return weight.reshape(heads, 2, rows // heads // 2, columns).transpose(1, 2).reshape(rows, columns)
+    rows, *columns = weight.shape
+    return weight.reshape(heads, 2, rows // heads // 2, *columns).transpose(1, 2).reshape(rows, *columns)
 
 
 if __name__ == "__main__":
