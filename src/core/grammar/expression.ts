@@ -1,4 +1,4 @@
-import { anyChar, type CharSet, invert, soleChar } from './char-set.ts'
+import { type CharSet, soleChar } from './char-set.ts'
 
 /** The right side of a grammar rule. `never` is a choice without options, `empty` a sequence without parts. */
 export type Expression =
@@ -111,12 +111,9 @@ function renderCount(min: number, max: number | undefined): string {
   return min === max ? `{${min}}` : `{${min},${max}}`
 }
 
+/** Never `[^…]` or `.`: llama.cpp takes those for surrogates and for what is beyond Unicode, which no text can hold. */
 function renderSet(set: CharSet): string {
-  if (set === anyChar) return '.'
-  const last = set.at(-1)?.[1]
-  const inverted = last === 0x10ffff ? invert(set) : undefined
-  const short = inverted !== undefined && inverted.length > 0 && inverted.length <= set.length
-  return short ? `[^${renderRanges(inverted)}]` : `[${renderRanges(set)}]`
+  return `[${renderRanges(set)}]`
 }
 
 function renderRanges(set: CharSet): string {
