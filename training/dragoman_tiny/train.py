@@ -56,7 +56,6 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--resume", type=Path, help="a model.pt to go on from")
     parser.add_argument("--resume-progress", type=float, default=0.0, help="how far that one was, from 0 to 1")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
     return parser.parse_args()
 
 
