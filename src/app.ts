@@ -68,6 +68,7 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: hashes },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
+    reasoningFields: settings.reasoningFields,
     heartbeatMs: settings.heartbeatMs,
     bodyLimitBytes: settings.bodyLimitBytes,
     log,

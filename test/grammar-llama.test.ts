@@ -2,7 +2,7 @@ import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AppError } from '../src/core/errors.ts'
 import { checkGbnf } from '../src/core/grammar/check-gbnf.ts'
-import { compileJsonSchema, regexToGbnf } from '../src/core/grammar/compile-json-schema.ts'
+import { compileJsonSchema, regexToGbnf } from './support/compile-json-schema.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { randomSchema } from './support/random-schema.ts'
 

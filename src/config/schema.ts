@@ -123,6 +123,10 @@ const server = z
       .default([])
       .describe('Host names that requests may be sent to, besides the loopback names and the address listened on.'),
     bodyLimitBytes: count.default(32 * 1024 * 1024).describe('The largest request body.'),
+    reasoningFields: z
+      .enum(['both', 'reasoning_content', 'reasoning', 'none'])
+      .default('both')
+      .describe('The names under which chat completions give the reasoning of a model; `none` leaves it out.'),
     heartbeatMs: count.default(10_000).describe('How long a stream may be silent before a sign of life is sent.'),
     shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may go on when the server is told to stop.'),
   })

@@ -2,11 +2,11 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
+import { compileJsonObject, compileJsonSchema, regexToGbnf } from '../../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
 import { randomSchema } from '../../../test/support/random-schema.ts'
 import { AppError } from '../errors.ts'
 import { checkGbnf } from './check-gbnf.ts'
-import { compileJsonObject, compileJsonSchema, regexToGbnf } from './compile-json-schema.ts'
 
 function validator(schema: unknown): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true })

@@ -3,10 +3,10 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
+import { compileJsonSchema } from '../../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
 import { AppError } from '../errors.ts'
 import { checkGbnf } from './check-gbnf.ts'
-import { compileJsonSchema } from './compile-json-schema.ts'
 import type { CompiledGrammar } from './grammar-builder.ts'
 
 type Suite = { description: string; schema: unknown; tests: { description: string; data: unknown; valid: boolean }[] }

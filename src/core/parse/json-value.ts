@@ -90,14 +90,8 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   open(reader, '{', '}')
   let separator = yield* space(feed)
   while (true) {
-    const next = yield* peek(feed)
-    if (next === '') return false
-    if (endsHere(reader, next, separator)) return true
-    if (isStrayCloser(next) || next === ',') {
-      if (reader.strict) return false
-      feed.at += 1
-      continue
-    }
+    const ahead = yield* memberAhead(reader, separator)
+    if (ahead !== 'member') return ahead === 'end'
     const key = yield* readKey(reader)
     if (key === undefined) return false
     const beforeColon = yield* space(feed)
@@ -118,20 +112,27 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   }
 }
 
+/** What stands next in an object or a list: its end, a member, or nothing that can be read. What only separates is skipped. */
+function* memberAhead(reader: JsonReader, separator: string): Reading<'member' | 'end' | 'broken'> {
+  const { feed } = reader
+  while (true) {
+    const next = yield* peek(feed)
+    if (next === '') return 'broken'
+    if (endsHere(reader, next, separator)) return 'end'
+    if (!isStrayCloser(next) && next !== ',') return 'member'
+    if (reader.strict) return 'broken'
+    feed.at += 1
+  }
+}
+
 function* readArray(reader: JsonReader, bracket: '[' | '(', declared: Declared): Reading<boolean> {
   const { feed, out } = reader
   feed.at += 1
   open(reader, '[', bracket === '[' ? ']' : ')')
   let separator = yield* space(feed)
   while (true) {
-    const next = yield* peek(feed)
-    if (next === '') return false
-    if (endsHere(reader, next, separator)) return true
-    if (isStrayCloser(next) || next === ',') {
-      if (reader.strict) return false
-      feed.at += 1
-      continue
-    }
+    const ahead = yield* memberAhead(reader, separator)
+    if (ahead !== 'member') return ahead === 'end'
     out(separator)
     reader.closable = reader.closable && !separator.includes(',')
     if (!(yield* readValue(reader, itemOf(declared)))) return false

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { OutputConstraint, Tool } from '../request.ts'
-import { endsInReasoning, recogniseReasoning } from '../tool-format/recognise-reasoning.ts'
+import { recogniseReasoning } from '../tool-format/recognise-reasoning.ts'
 import { recogniseToolFormat } from '../tool-format/tool-formats.ts'
 import type { OutputFormat } from './output-format.ts'
 
@@ -202,4 +202,10 @@ function groupBy<Item>(items: readonly Item[], key: (item: Item) => string): Rec
     groups[key(item)] = group
   }
   return groups
+}
+
+/** Whether a prompt ends inside reasoning that it opened. */
+function endsInReasoning(prompt: string, { open, close }: { readonly open: string; readonly close: string }): boolean {
+  const opened = prompt.lastIndexOf(open.trim())
+  return opened !== -1 && !prompt.slice(opened).includes(close.trim())
 }

@@ -40,9 +40,3 @@ export function recogniseReasoning(template: string): Reasoning | undefined {
   const trims = /<\/think>['"]\)\[-?\d\][^%}]{0,30}(?:strip|trim)|think_end_token ~ '\\n/.test(template)
   return { open, close: trims ? '</think>\n\n' : '</think>' }
 }
-
-/** Whether a prompt ends inside reasoning that it opened. */
-export function endsInReasoning(prompt: string, { open, close }: Reasoning): boolean {
-  const opened = prompt.lastIndexOf(open.trim())
-  return opened !== -1 && !prompt.slice(opened).includes(close.trim())
-}

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { Tool } from '../request.ts'
 import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
-import { endsInReasoning, recogniseReasoning } from './recognise-reasoning.ts'
+import { recogniseReasoning } from './recognise-reasoning.ts'
 import { recogniseToolFormat, toolFormat, toolFormatNames, visibleTokens } from './tool-formats.ts'
 
 const tools: readonly Tool[] = [
@@ -256,14 +256,5 @@ describe('recognising reasoning', () => {
     ['plain', undefined],
   ])('%s', (template, reasoning) => {
     expect(recogniseReasoning(template)).toEqual(reasoning)
-  })
-
-  test.each([
-    ['assistant\n<think>\n', true],
-    ['assistant\n<think>\n\n</think>\n\n', false],
-    ['assistant\n<think>I am', true],
-    ['assistant\n', false],
-  ])('a prompt that ends with %j is inside reasoning: %s', (prompt, inside) => {
-    expect(endsInReasoning(prompt, { open: '<think>\n', close: '\n</think>\n\n' })).toBe(inside)
   })
 })

@@ -39,5 +39,4 @@ export const toolFunctionChoice = z.union([z.enum(['auto', 'none']), functionNam
 /** Each kind of object that declares or chooses tools, as it arrives. */
 export type WireTool = z.output<typeof tool>
 export type WireFunction = z.output<typeof toolFunction>
-export type WireToolChoice = z.output<typeof toolChoice>
 export type WireAllowedTools = z.output<typeof allowedTools>

@@ -118,7 +118,6 @@ def call_again(rng: random.Random, split: Split) -> Dialogue:
     single = [tool for tool in DOMAIN_TOOLS if tool.name in ("get_weather", "get_time", "get_stock_price", "track_order", "read_file")]
     first = domain_request(rng, split, rng.choice(single))
     name = next(key for key in first.arguments if key != "unit")
-    other = first
     tool = next(tool for tool in single if tool.name == first.name and name in tool.parameters)
     drawn, text, _ = tool.parameters[name].draw(rng, split)
     other = replace(first, arguments={**first.arguments, name: drawn})

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import values
 from ..dialogue import Check, Dialogue, Split
-from ..fields import Field, invent_fields, object_schema, spoken
+from ..fields import invent_fields, object_schema, spoken
 from ..patterns import compose, join
 from .tool_table import DOMAIN_TOOLS, DomainTool
 
@@ -23,8 +23,6 @@ class Request:
     arguments: dict[str, Any]
     patterns: tuple[str, ...]
     slots: tuple[str, ...]
-    #: Fields that a follow-up question can change: (name, old text).
-    fields: tuple[Field, ...] = ()
 
     @property
     def name(self) -> str:
@@ -76,7 +74,7 @@ _JOINS = join(
     compose(["", "two things: ", "do two things: ", "first "], ["{a}"], [" and ", ". Then ", ", and also ", "; ", ". Also ", " and then ", ", then ", ". After that ", "\n", ", then also ", ". When that is done, ", " plus "], ["{b}"]),
 )
 
-_REFUSALS = ["I have no function for that."]
+_REFUSAL = "I have no function for that."
 
 
 def _style(rng: random.Random) -> Callable[[str, str], str]:
@@ -119,7 +117,7 @@ def invented_request(rng: random.Random, split: Split, *, noun: str | None = Non
     count = rng.choices([0, 1, 2, 3, 4], [3, 38, 36, 18, 5 if split == "train" else 0])[0]
     fields = invent_fields(rng, split, count) if count > 0 else []
     said = [field for field in fields if field.required or rng.random() < 0.6]
-    rest = [field for field in said]
+    rest = list(said)
     rng.shuffle(rest)
     glue = rng.choice([" ", ", ", " and ", ", "]) if len(rest) > 1 else ""
     clauses = glue.join(_without_and(field.clause) if glue == " and " else field.clause for field in rest)
@@ -129,7 +127,7 @@ def invented_request(rng: random.Random, split: Split, *, noun: str | None = Non
     extra = rng.choices([None, {"additionalProperties": False}], [85, 15])[0]
     tool = _declare(rng, _style(rng)(verb, noun), _describe(rng, verb, noun), object_schema(fields, extra=extra))
     slots = tuple(slot for field in said for slot in field.slots)
-    return Request(tool, _finish(rng, text), {field.name: field.value for field in said}, (pattern, *(f.pattern for f in said)), slots, tuple(said))
+    return Request(tool, _finish(rng, text), {field.name: field.value for field in said}, (pattern, *(f.pattern for f in said)), slots)
 
 
 def _without_and(clause: str) -> str:
@@ -253,11 +251,10 @@ def parallel_calls(rng: random.Random, split: Split) -> Dialogue:
 
 
 def _again(rng: random.Random, split: Split, first: Request) -> Request:
-    """The same function with other values."""
+    """The same function with other values, or another well-known one if the first was invented."""
     for tool in DOMAIN_TOOLS:
         if tool.name == first.name:
             return replace(domain_request(rng, split, tool), tool=first.tool)
-    verb, noun = _parts(first.name)
     while True:
         other = domain_request(rng, split)
         if other.name != first.name:
@@ -283,7 +280,7 @@ def missing_tool(rng: random.Random, split: Split) -> Dialogue:
     tools = _distractors(rng, split, [wanted], rng.choices([1, 2, 3, 4], [35, 35, 20, 10])[0])
     return Dialogue(
         "no-tool-fits",
-        [{"role": "user", "content": wanted.text}, {"role": "assistant", "content": _REFUSALS[0]}],
+        [{"role": "user", "content": wanted.text}, {"role": "assistant", "content": _REFUSAL}],
         Check("no-call"),
         tools=tools,
         thought="None of the functions fits.",
