@@ -27,20 +27,21 @@ def _group(skills: list[tuple[float, Make]]) -> Make:
 
 #: How often each skill is practised, per thousand dialogues.
 MIXTURE: list[tuple[float, Make]] = [
-    (270, tools.single_call),
-    (60, tools.parallel_calls),
+    (190, tools.single_call),
+    (70, tools.parallel_calls),
     (60, tools.missing_tool),
     (50, lambda rng, split: tools.unrelated(rng, split, _talk(rng, split))),
-    (95, results.answer_from_result),
-    (25, results.answer_from_two_results),
-    (30, results.call_again),
+    (70, results.answer_from_result),
+    (30, results.answer_from_two_results),
+    (60, results.session),
+    (25, results.call_again),
     (20, results.thanks_after_result),
-    (120, json_answers.json_answer),
+    (125, json_answers.json_answer),
     (70, _group(chat.SKILLS)),
-    (60, _group(facts.SKILLS)),
-    (40, _group(followup.SKILLS)),
-    (70, _group(system.SKILLS)),
-    (60, _group(copying.SKILLS)),
+    (90, _group(facts.SKILLS)),
+    (70, _group(followup.SKILLS)),
+    (130, _group(system.SKILLS)),
+    (70, _group(copying.SKILLS)),
 ]
 
 

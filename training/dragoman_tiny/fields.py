@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,22 @@ from .patterns import Patterns, compose, join
 
 
 @dataclass(frozen=True)
+class Declared:
+    """A field as a schema declares it."""
+
+    name: str
+    #: What its values are: text, phrase, integer, decimal, flag, enum, array, object or digits.
+    kind: str
+    schema: dict[str, Any]
+    required: bool
+    #: The fields of an object.
+    inner: tuple[Declared, ...] = ()
+
+
+@dataclass(frozen=True)
 class Field:
+    """A field with a value, and how a user says it."""
+
     name: str
     schema: dict[str, Any]
     value: Any
@@ -20,7 +36,6 @@ class Field:
     clause: str
     pattern: str
     slots: tuple[str, ...]
-    required: bool
 
 
 #: How a user states a field of any type; {f} is its name in words, {v} its value.
@@ -96,19 +111,17 @@ def spoken(name: str) -> str:
     return words.strip()
 
 
-def invent_fields(rng: random.Random, split: Split, count: int, *, nested: bool = True) -> list[Field]:
+def invent_fields(rng: random.Random, split: Split, count: int, *, nested: bool = True) -> list[Declared]:
     """Fields with different names; the first is always required."""
-    names: list[str] = []
-    fields: list[Field] = []
+    fields: list[Declared] = []
     while len(fields) < count:
-        field = _invent(rng, split, names, nested=nested, required=not fields or rng.random() < 0.7)
-        if field.name not in names:
-            names.append(field.name)
+        field = _invent(rng, split, nested=nested, required=not fields or rng.random() < 0.7)
+        if field.name not in [other.name for other in fields]:
             fields.append(field)
     return fields
 
 
-def object_schema(fields: list[Field], *, extra: dict[str, Any] | None = None) -> dict[str, Any]:
+def object_schema(fields: Sequence[Declared], *, extra: dict[str, Any] | None = None) -> dict[str, Any]:
     """The JSON Schema of an object with these fields."""
     required = [field.name for field in fields if field.required]
     return {
@@ -127,56 +140,70 @@ def _field_name(rng: random.Random, split: Split) -> str:
     return name
 
 
-def _invent(rng: random.Random, split: Split, taken: list[str], *, nested: bool, required: bool) -> Field:
+def _invent(rng: random.Random, split: Split, *, nested: bool, required: bool) -> Declared:
     kind = rng.choices(
         ["text", "phrase", "integer", "decimal", "flag", "enum", "array", "object", "digits"],
         [30, 10, 16, 6, 10, 11, 9, 8 if nested else 0, 4],
     )[0]
-    name = rng.choice(_FLAG_NAMES[split]) if kind == "flag" else _field_name(rng, split)
+    # Half of the flags and options of training have names like any other field, so that only the schema says what they are.
+    any_name = split == "train" and rng.random() < 0.5
+    name = rng.choice(_FLAG_NAMES[split]) if kind == "flag" and not any_name else _field_name(rng, split)
     described = {"description": rng.choice([f"The {spoken(name)}.", f"The {spoken(name)}", spoken(name)])} if rng.random() < 0.3 else {}
-    if kind == "flag":
+    inner: tuple[Declared, ...] = ()
+    if kind == "object":
+        while len(inner) < 2 or any(field.kind not in ("text", "phrase", "digits", "integer") for field in inner):
+            inner = tuple(invent_fields(rng, split, 2, nested=False))
+        schema: dict[str, Any] = object_schema(inner)
+    elif kind == "enum":
+        invented = list(dict.fromkeys(values.invented_word(rng, (1, 2)) for _ in range(rng.randint(2, 4))))
+        schema = {"type": "string", "enum": invented if any_name and len(invented) > 1 else rng.choice(_ENUMS[split])}
+    elif kind == "array":
+        schema = {"type": "array", "items": {"type": "string"}}
+    else:
+        schema = {"type": {"integer": rng.choice(["integer", "integer", "number"]), "decimal": "number", "flag": "boolean"}.get(kind, "string")}
+    return Declared(name, kind, {**schema, **described}, required, inner)
+
+
+def say(rng: random.Random, split: Split, field: Declared) -> Field:
+    """A value for the field, and words for it."""
+    name = spoken(field.name)
+    if field.kind == "flag":
         flag = rng.random() < 0.55
         pattern = rng.choice(_FLAGS[flag][split])
-        return Field(name, {"type": "boolean", **described}, flag, pattern.format(f=spoken(name)), pattern, (), required)
-    if kind == "object":
-        inner = invent_fields(rng, split, 2, nested=False)
-        while any(field.schema["type"] not in ("string", "integer") or "enum" in field.schema for field in inner):
-            inner = invent_fields(rng, split, 2, nested=False)
+        return Field(field.name, field.schema, flag, pattern.format(f=name), pattern, ())
+    if field.kind == "object":
         pattern = rng.choice(_OBJECTS[split])
-        a, b = inner
-        clause = pattern.format(f=spoken(name), a=spoken(a.name), va=a.value, b=spoken(b.name), vb=b.value)
-        value = {field.name: field.value for field in inner}
-        schema = {**object_schema(inner), **described}
-        return Field(name, schema, value, clause, pattern, (*a.slots, *b.slots), required)
-    value, text, schema, slots = _plain_value(rng, split, kind)
+        (a, va, text_a, slots_a), (b, vb, text_b, slots_b) = ((inner.name, *_plain_value(rng, split, inner)) for inner in field.inner)
+        clause = pattern.format(f=name, a=spoken(a), va=text_a, b=spoken(b), vb=text_b)
+        return Field(field.name, field.schema, {a: va, b: vb}, clause, pattern, (*slots_a, *slots_b))
+    value, text, slots = _plain_value(rng, split, field)
     pattern = rng.choice(_CLAUSES[split])
-    return Field(name, {**schema, **described}, value, pattern.format(f=spoken(name), v=text), pattern, slots, required)
+    return Field(field.name, field.schema, value, pattern.format(f=name, v=text), pattern, slots)
 
 
-def _plain_value(rng: random.Random, split: Split, kind: str) -> tuple[Any, str, dict[str, Any], tuple[str, ...]]:
-    if kind == "integer":
-        number = values.integer(rng, split, 1, rng.choice([20, 100, 1000, 10000]))
-        return number, str(number), {"type": rng.choice(["integer", "integer", "number"])}, (str(number),)
-    if kind == "decimal":
-        amount = values.decimal(rng, split, rng.choice([20, 100]))
-        return amount, str(amount), {"type": "number"}, (str(amount),)
-    if kind == "enum":
-        words = rng.choice(_ENUMS[split])
-        word = rng.choice(words)
-        return word, word, {"type": "string", "enum": words}, ()
-    if kind == "array":
-        sort = rng.choice(["thing", "person", "color", "topic", "city"])
-        items = values.distinct(rng, split, sort, rng.randint(2, 3))
-        text = f"{', '.join(items[:-1])} and {items[-1]}" if rng.random() < 0.7 else ", ".join(items)
-        return items, text, {"type": "array", "items": {"type": "string"}}, tuple(items)
-    if kind == "digits":
-        digits = str(values.integer(rng, split, 1000, 99999))
-        return digits, digits, {"type": "string"}, (digits,)
-    if kind == "phrase":
-        phrase = values.value(rng, split, rng.choice(["task", "message"]))
-        return phrase, phrase, {"type": "string"}, (phrase,)
-    text = plain_text(rng, split)
-    return text, text, {"type": "string"}, (text,)
+def _plain_value(rng: random.Random, split: Split, field: Declared) -> tuple[Any, str, tuple[str, ...]]:
+    """A value, the user's words for it, and the free values in it."""
+    match field.kind:
+        case "integer":
+            number = values.integer(rng, split, 1, rng.choice([20, 100, 1000, 10000]))
+            return number, str(number), (str(number),)
+        case "decimal":
+            amount = values.decimal(rng, split, rng.choice([20, 100]))
+            return amount, str(amount), (str(amount),)
+        case "enum":
+            word = rng.choice(field.schema["enum"])
+            return word, word, ()
+        case "array":
+            sort = rng.choice(["thing", "person", "color", "topic", "city"])
+            items = values.distinct(rng, split, sort, rng.randint(2, 3))
+            return items, f"{', '.join(items[:-1])} and {items[-1]}" if rng.random() < 0.7 else ", ".join(items), tuple(items)
+        case "digits":
+            text = str(values.integer(rng, split, 1000, 99999))
+        case "phrase":
+            text = values.value(rng, split, rng.choice(["task", "message"]))
+        case _:
+            text = plain_text(rng, split)
+    return text, text, (text,)
 
 
 def plain_text(rng: random.Random, split: Split) -> str:

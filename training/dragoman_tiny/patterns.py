@@ -29,3 +29,8 @@ def deal(patterns: Sequence[str] | itertools.chain[str]) -> Patterns:
 def join(*several: Patterns) -> Patterns:
     """Both splits of several sets together."""
     return {split: [pattern for patterns in several for pattern in patterns[split]] for split in ("train", "heldout")}
+
+
+def sentences(patterns: Patterns) -> Patterns:
+    """The same with a capital letter at the start of each sentence."""
+    return {split: [re.sub(r"(^|[.:!] )([a-z])", lambda found: found[1] + found[2].upper(), pattern) for pattern in listed] for split, listed in patterns.items()}

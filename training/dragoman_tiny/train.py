@@ -49,7 +49,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dialogues", type=int, default=105_000)
+    parser.add_argument("--dialogues", type=int, default=150_000)
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")

@@ -6,17 +6,18 @@ import random
 from collections.abc import Callable
 
 from ..dialogue import Check, Dialogue, Split
+from ..patterns import compose, join
 from ..values import code, decimal, email, integer, is_heldout_number, value
 from .chat import Item, Patterns, ask, dress, to_dialogue
 from .facts import DAYS, MONTHS
 
-_REPEAT: Patterns = {
-    "train": ["Repeat after me: {x}", "Repeat: {x}", "Say {x}", "Say: {x}", "Echo {x}", "Echo: {x}", "Say after me: {x}", "Repeat this: {x}", "Please repeat: {x}", "Repeat the following: {x}", "Write {x}", "Write: {x}", "Copy this: {x}", "Say exactly this: {x}",
-              "Repeat the words: {x}", "Print: {x}", "Print {x}", "Repeat exactly: {x}", "Copy: {x}", "Answer with exactly this: {x}", "Reply with: {x}", "Reply only with: {x}", "Say only: {x}", "Say the following: {x}", "Can you repeat this? {x}", "Can you say this? {x}",
-              "Write this down: {x}", "Write the following: {x}", "Repeat the text: {x}", "Type this: {x}", "I say, you repeat: {x}", "Just say: {x}", "Answer only: {x}", "Repeat my words: {x}", "Output: {x}", "Say \"{x}\"", "Repeat \"{x}\"", "Say the words \"{x}\"", "Reply with \"{x}\"",
-              "Answer with the word or words: {x}", "Copy the text exactly: {x}", "Give back: {x}"],
-    "heldout": ["Please say this: {x}", "Repeat exactly the following: {x}", "Copy the following: {x}", "Reply with exactly this: {x}", "Say my words after me: {x}", "Answer only with: {x}", "Type exactly \"{x}\"", "Can you repeat the following? {x}"],
-}
+_SAY = ["repeat", "say", "echo", "write", "copy", "print", "type", "output"]
+_REPEAT = join(
+    compose(["", "", "now ", "I want you to ", "just ", "you must ", "your task: "], _SAY, ["", " after me", " exactly", " this", " exactly this", " the following", " my words", " only", " this text", " the text", " these words", " the words after me", " exactly the following", " this after me"], [": {x}", ' "{x}"', ': "{x}"']),
+    compose(["", "now ", "just ", "I want you to "], ["answer ", "reply ", "respond ", "answer me "], ["with", "only with", "exactly with", "with exactly", "with this", "with the text", "with the words", "with nothing but"], [": {x}", ' "{x}"']),
+    compose(["can you ", "could you "], _SAY, [" this", " the following", " after me", " exactly this", " the text"], ["? {x}", ': "{x}"?']),
+    compose(["", "just ", "now "], ["say", "repeat", "write", "print", "echo"], [" {x}"]),
+)
 _ORDINARY = ["hello world", "yes", "no", "ok", "good morning", "I am a parrot", "one two three", "banana", "pong", "ready", "the cat sat on the mat", "hello", "ping", "test", "this is a test"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..dialogue import Check, Dialogue, Split
+from ..patterns import compose, deal, join
 from ..values import code, distinct, integer, value
 from .chat import Item, Patterns, an, aside, dragoman_item, dress, to_dialogue
 from .facts import FACTS, fact_item, is_heldout_pair, sum_item
@@ -64,6 +65,31 @@ MEMORIES: dict[str, Memory] = {
         {"train": ["What is my code?", "What was my code?", "What is the code?", "Tell me the code.", "Do you remember the code?", "What was the code?", "Which code did I tell you?", "Which code did I say?", "Say the code.", "Do you know my code?"],
          "heldout": ["What code did I say?", "Tell me my code.", "Do you remember my code?"]}),
 }
+
+
+#: What people ask for, as it stands behind "Tell me".
+_ASKED: dict[str, list[str]] = {
+    "name": ["my name", "what my name is", "what I am called", "who I am", "how people call me", "the name I told you", "what I said my name is", "what to call me"],
+    "city": ["my city", "where I live", "in which city I live", "which city I live in", "where my home is", "what city is my home", "the city I told you"],
+    "color": ["my favourite colour", "my favorite color", "which color I like", "which colour I like best", "what color I love", "the color I told you"],
+    "pet": ["the name of my dog", "my dog's name", "what my dog is called", "how my dog is called", "what name my dog has", "how we call our dog"],
+    "number": ["my number", "the number", "which number I said", "what number I told you", "the number I gave you", "which number I chose"],
+    "thing": ["what I bought", "which thing I bought", "what I got in the shop", "what it was that I bought", "what I have bought"],
+    "topic": ["my hobby", "what I like", "what I love", "which hobby I have", "what I am interested in", "what I enjoy"],
+    "code": ["my code", "the code", "which code I said", "what code I told you", "the code I gave you"],
+}
+_LEADS = ["tell me", "do you remember", "do you know", "can you tell me", "can you remember", "I forgot", "remind me:", "say", "do you still know", "I want to know", "I would like to know", "could you tell me", "now tell me", "what was it again:", "answer me:", "quickly,"]
+_TELLING = ["", "", "Remember: ", "Please remember: ", "You should know: ", "By the way, ", "I tell you: ", "Keep in mind: ", "A secret: ", "Listen: ", "One thing about me: "]
+
+
+def _widened(name: str, memory: Memory) -> Memory:
+    """With more ways to tell and to ask."""
+    told = compose(_TELLING, [*memory.told["train"], *memory.told["heldout"]], [""])
+    asked = join(deal([*memory.asked["train"], *memory.asked["heldout"]]), compose(_LEADS, [" "], _ASKED[name], ["?", "."]))
+    return memory._replace(told=told, asked=asked)
+
+
+MEMORIES = {name: _widened(name, memory) for name, memory in MEMORIES.items()}
 
 
 def free_value(rng: random.Random, split: Split, kind: str) -> str:

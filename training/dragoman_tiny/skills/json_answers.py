@@ -6,7 +6,7 @@ import json
 import random
 
 from ..dialogue import Check, Dialogue, Split
-from ..fields import invent_fields, object_schema
+from ..fields import Declared, Field, invent_fields, object_schema, say
 from ..patterns import compose, join
 
 _INSTRUCTIONS = join(
@@ -30,29 +30,32 @@ _FACTS = compose(["", "Here it is: ", "Data: ", "Text: ", "I have this: ", "We h
 
 
 def json_answer(rng: random.Random, split: Split) -> Dialogue:
-    fields = [field for field in invent_fields(rng, split, rng.choices([1, 2, 3, 4], [20, 38, 30, 12])[0])]
-    said = [field for field in fields if field.required or rng.random() < 0.6]
-    order = list(said)
-    rng.shuffle(order)
-    glue = rng.choice([", ", " and ", "; ", ". "])
-    facts = glue.join(field.clause.removeprefix("and ").removeprefix("but ") for field in order)
+    """One text into JSON; or several, one after the other, for a schema that the system message states."""
+    fields = invent_fields(rng, split, rng.choices([1, 2, 3, 4], [20, 38, 30, 12])[0])
     schema = object_schema(fields, extra=rng.choice([None, None, {"additionalProperties": False}]))
     if rng.random() < 0.15:
         schema = {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
-    instruction, carrier = rng.choice(_INSTRUCTIONS[split]), rng.choice(_FACTS[split])
+    instruction = rng.choice(_INSTRUCTIONS[split])
     told = instruction.replace("{schema}", json.dumps(schema, ensure_ascii=False))
-    text = carrier.replace("{facts}", facts)
-    if rng.random() < 0.6:
-        messages = [{"role": "system", "content": told}, {"role": "user", "content": text}]
-    else:
-        messages = [{"role": "user", "content": f"{told}\n\n{text}" if rng.random() < 0.7 else f"{text}\n\n{told}"}]
-    value = {field.name: field.value for field in said}
-    messages.append({"role": "assistant", "content": json.dumps(value, ensure_ascii=False)})
-    return Dialogue(
-        "json-answer",
-        messages,
-        Check("json", {"schema": schema, "value": value}),
-        thought="I answer in JSON.",
-        slots=tuple(slot for field in said for slot in field.slots),
-        patterns=(instruction, carrier, *(field.pattern for field in said)),
-    )
+    by_system = rng.random() < 0.6
+    messages = [{"role": "system", "content": told}] if by_system else []
+    patterns, slots = [instruction], []
+    for _ in range(rng.choice([1, 1, 2, 3]) if by_system else 1):
+        text, said, carrier = _facts(rng, split, fields)
+        value = {field.name: field.value for field in said}
+        if not by_system:
+            text = f"{told}\n\n{text}" if rng.random() < 0.7 else f"{text}\n\n{told}"
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": json.dumps(value, ensure_ascii=False)}]
+        patterns += [carrier, *(field.pattern for field in said)]
+        slots += [slot for field in said for slot in field.slots]
+    return Dialogue("json-answer", messages, Check("json", {"schema": schema, "value": value}), thought="I answer in JSON.", slots=tuple(slots), patterns=tuple(patterns))
+
+
+def _facts(rng: random.Random, split: Split, fields: list[Declared]) -> tuple[str, list[Field], str]:
+    """A text that says a value for each required field, and for some of the others."""
+    said = [say(rng, split, field) for field in fields if field.required or rng.random() < 0.6]
+    order = list(said)
+    rng.shuffle(order)
+    glue, carrier = rng.choice([", ", " and ", "; ", ". "]), rng.choice(_FACTS[split])
+    clauses = glue.join(field.clause.removeprefix("and ").removeprefix("but ") for field in order)
+    return carrier.replace("{facts}", clauses), said, carrier

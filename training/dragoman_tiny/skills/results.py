@@ -11,7 +11,7 @@ from .. import values
 from ..dialogue import Check, Dialogue, Split
 from ..fields import plain_text, spoken
 from ..patterns import compose
-from .tools import Request, _tools, call_message, domain_request, request
+from .tools import Request, again, call_message, declare, domain_request, other_request, request
 from .tool_table import DOMAIN_TOOLS
 
 _CONDITIONS = ["sunny", "cloudy", "rainy", "windy", "snowy", "foggy", "clear", "stormy"]
@@ -92,15 +92,31 @@ def answer_from_result(rng: random.Random, split: Split) -> Dialogue:
     asked = request(rng, split)
     content, answer, musts = _result(rng, split, asked)
     messages = [{"role": "user", "content": asked.text}, call_message([asked]), _tool_message(0, asked.name, content), {"role": "assistant", "content": answer}]
-    tools = _tools(rng, split, [asked], rng.choice([0, 1, 1, 2]))
+    tools = declare(rng, split, [asked], rng.choice([0, 1, 1, 2]))
     return Dialogue("tool-result", messages, Check("contains", musts), tools, "I tell the user the result.", (*asked.slots, *_free(musts)), asked.patterns)
+
+
+def session(rng: random.Random, split: Split) -> Dialogue:
+    """Two or three round trips with the same functions; it ends with a call or with the answer from a result."""
+    asked = [request(rng, split)]
+    for _ in range(rng.choice([1, 1, 2])):
+        asked.append(again(rng, split, asked[-1]) if rng.random() < 0.4 else other_request(rng, split, asked))
+    messages: list[dict[str, Any]] = []
+    slots: list[str] = []
+    for item in asked:
+        content, answer, musts = _result(rng, split, item)
+        messages += [{"role": "user", "content": item.text}, call_message([item]), _tool_message(0, item.name, content), {"role": "assistant", "content": answer}]
+        slots += [*item.slots, *_free(musts)]
+    tools = declare(rng, split, asked, rng.choice([0, 0, 1]))
+    patterns = tuple(pattern for item in asked for pattern in item.patterns)
+    if rng.random() < 0.5:
+        return Dialogue("tool-result", messages, Check("contains", musts), tools, "I tell the user the result.", tuple(slots), patterns)
+    return Dialogue("tool-call", messages[:-2], Check("call", [asked[-1].call]), tools, f"The user needs {asked[-1].name}.", tuple(slots), patterns)
 
 
 def answer_from_two_results(rng: random.Random, split: Split) -> Dialogue:
     first = request(rng, split)
-    second = request(rng, split)
-    while second.name == first.name:
-        second = request(rng, split)
+    second = other_request(rng, split, [first])
     told = [_result(rng, split, item) for item in (first, second)]
     messages = [
         {"role": "user", "content": f"{first.text.rstrip('.?')}. {second.text}"},
@@ -109,7 +125,7 @@ def answer_from_two_results(rng: random.Random, split: Split) -> Dialogue:
         {"role": "assistant", "content": " ".join(answer for _, answer, _ in told)},
     ]
     musts = [text for _, _, texts in told for text in texts]
-    tools = _tools(rng, split, [first, second], rng.choice([0, 0, 1]))
+    tools = declare(rng, split, [first, second], rng.choice([0, 0, 1]))
     return Dialogue("tool-result", messages, Check("contains", musts), tools, "I tell the user both results.", (*first.slots, *second.slots, *_free(musts)), (*first.patterns, *second.patterns))
 
 
@@ -131,7 +147,7 @@ def call_again(rng: random.Random, split: Split) -> Dialogue:
         {"role": "user", "content": pattern.format(v=text)},
         call_message([other]),
     ]
-    tools = _tools(rng, split, [first], rng.choice([0, 1, 1]))
+    tools = declare(rng, split, [first], rng.choice([0, 1, 1]))
     return Dialogue("tool-call", messages, Check("call", [other.call]), tools, f"The user needs {first.name}.", (*first.slots, text, *_free(musts)), (*first.patterns, pattern))
 
 
@@ -148,5 +164,5 @@ def thanks_after_result(rng: random.Random, split: Split) -> Dialogue:
         {"role": "user", "content": said},
         {"role": "assistant", "content": reply},
     ]
-    tools = _tools(rng, split, [asked], rng.choice([0, 1]))
+    tools = declare(rng, split, [asked], rng.choice([0, 1]))
     return Dialogue("no-call", messages, Check("no-call"), tools, "The user is content.", (*asked.slots, *_free(musts)), (*asked.patterns, said))

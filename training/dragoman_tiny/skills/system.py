@@ -6,18 +6,26 @@ import random
 from collections.abc import Callable
 
 from ..dialogue import Check, Dialogue, Split
+from ..patterns import compose, join, sentences
 from ..values import code, email, integer, value
 from .chat import Item, Patterns, an, aside, dragoman_item, dress, talk_item, to_dialogue
 from .copying import repeat_item
 from .facts import CAPITALS, fact_item, sum_item, unknown_item
 from .followup import memory
 
-_LANGUAGE: Patterns = {
-    "train": ["Answer in {l}.", "Always answer in {l}.", "Speak {l}.", "Reply in {l}.", "Write in {l}.", "Answer in {l} only.", "Please answer in {l}.", "You speak only {l}.", "Respond in {l}.", "Use {l}.", "Use the {l} language.", "Always speak {l}.", "Your answers are in {l}.",
-              "You are a helpful assistant. Answer in {l}.", "You are a helpful assistant that speaks {l}.", "The user wants answers in {l}.", "Always reply in {l}.", "You must answer in {l}.", "Language: {l}", "Write all answers in {l}.", "You answer every question in {l}.", "Only {l}, please.",
-              "Talk to the user in {l}.", "No matter what the user says, answer in {l}.", "Even when the user writes English, answer in {l}.", "You are a {l} assistant.", "Respond only in {l}.", "Give your answers in {l}.", "Answer every question in {l}.", "You are a {l} speaking assistant."],
-    "heldout": ["Always respond in {l}.", "You must speak {l}.", "Write your answers in {l}.", "You are an assistant that answers only in {l}.", "The user speaks {l}. Reply to every question in {l}.", "Give all answers in the {l} language."],
-}
+# What an instruction may begin with.
+_LEADS = ["", "", "please ", "always ", "you must ", "you always ", "you have to ", "you should ", "from now on ", "your task is to ", "You are a helpful assistant. ", "You are a friendly assistant. Please ",
+          "the user wants you to ", "no matter what the user says, ", "whatever the question is, ", "be kind and ", "rule: ", "important: "]
+_ANSWER = ["answer ", "reply ", "respond ", "speak ", "write ", "talk ", "answer the user ", "answer every question ", "write every answer ", "give all answers ", "give your answers ", "reply to every question ", "write your answers "]
+_ANSWERS = ["your answer ", "your answers ", "every answer ", "all answers ", "each answer ", "all your answers ", "every reply ", "all that you say "]
+_MUST = ["must be ", "has to be ", "should be ", "is ", "is always "]
+
+_LANGUAGE = sentences(join(
+    compose(_LEADS, _ANSWER, ["in {l}", "only in {l}", "in the {l} language", "in {l} only", "in {l}, even to English questions"], ["."]),
+    compose(_LEADS, ["speak ", "use ", "write ", "talk "], ["{l}", "only {l}", "nothing but {l}"], ["."]),
+    compose(["You are ", "Be ", "Act as ", "You work as "], ["a {l} assistant", "a {l} speaking assistant", "an assistant that speaks {l}", "an assistant that answers in {l}", "a model that answers only in {l}", "a helpful assistant who speaks {l}"], ["."]),
+    compose(["Language: ", "The language of your answers is ", "The user speaks ", "The user understands only ", "The user reads only ", "All answers must be in ", "Your answers are in ", "Only ", "Write nothing but "], ["{l}"], [".", ", nothing else.", ", please."]),
+))
 # greeting, thanks, goodbye, how, who, human, size, maker, unknown; capital of {c}: {y}; the result {n}; and countries and capitals where they differ.
 _WORDS: dict[str, tuple[dict[str, str], str, str, dict[str, tuple[str, str]]]] = {
     "German": (
@@ -81,12 +89,14 @@ def _any_item(rng: random.Random, split: Split) -> tuple[list[tuple[str, str]], 
     return [], {"fact": fact_item, "sum": sum_item, "talk": aside, "dragoman": dragoman_item, "unknown": unknown_item}[kind](rng, split)
 
 
-_UPPER: Patterns = {
-    "train": ["Write in capital letters only.", "Answer in capital letters.", "Use only capital letters.", "Answer in upper case.", "Write everything in upper case.", "Use upper case only.", "All your answers are in capital letters.", "Always write in capitals.", "ANSWER IN CAPITAL LETTERS.",
-              "Answer in uppercase.", "Respond in uppercase letters only.", "You shout: use capital letters.", "Reply in capitals only.", "Never use lower case letters.", "No lower case letters in your answers.", "You are a helpful assistant. Write in upper case.", "Please use capital letters for all answers.",
-              "Every letter must be a capital letter.", "Write like this: ALL IN CAPITALS.", "Your answers must be in upper case.", "You always shout in capital letters.", "Respond only in upper case.", "Speak in capitals."],
-    "heldout": ["Reply in upper case only.", "Your answers must be in capital letters only.", "Always use upper case letters.", "Write all answers in capitals.", "Never write lower case letters in an answer.", "You are a helpful assistant. Use capital letters only."],
-}
+_CAPITALS = ["capital letters", "upper case", "uppercase", "capitals", "upper case letters", "uppercase letters", "big letters"]
+_UPPER = sentences(join(
+    compose(_LEADS, _ANSWER, ["in ", "only in ", "with "], _CAPITALS, [".", " only."]),
+    compose(_LEADS, ["use ", "use only ", "write only ", "use nothing but "], _CAPITALS, [".", " for all answers.", " in every answer.", " for every letter."]),
+    compose(["never ", "do not ", "you must never ", "please do not ", "you may not "], ["use ", "write "], ["lower case letters", "lower case", "small letters", "lowercase letters"], [".", " in an answer.", " in your answers.", " anywhere."]),
+    compose(_ANSWERS, _MUST, ["in "], _CAPITALS, [".", " only."]),
+    compose(["You shout: ", "You always shout: ", "SHOUT: ", "The user reads badly: "], ["use ", "answer in ", "write in "], _CAPITALS, ["."]),
+))
 
 
 def upper(rng: random.Random, split: Split) -> Dialogue:
@@ -99,16 +109,22 @@ def upper(rng: random.Random, split: Split) -> Dialogue:
                        [(user, text.upper()) for user, text in before], pattern)
 
 
-_ONE_WORD: Patterns = {
-    "train": ["Answer with one word only.", "Answer with one word.", "One word only.", "Use one word.", "Give only one word.", "Reply with a single word.", "Your answer is one word.", "Always answer with a single word.", "Answer in one word.", "Say only one word.", "Only one word per answer.", "Be very short: one word.",
-              "Reply with one word only.", "Your answers have one word.", "You are a helpful assistant. Answer with one word.", "Use exactly one word.", "Respond with one word.", "Respond in a single word.", "Just one word, nothing else.", "Every answer is a single word.", "No sentences. One word."],
-    "heldout": ["Respond with a single word only.", "Give one word, nothing else.", "Always reply with one word.", "Your answer must be a single word.", "Answer every question in one word.", "You are a helpful assistant. Use one word only."],
-}
-_FEW_WORDS: Patterns = {
-    "train": ["Answer in at most {n} words.", "Use at most {n} words.", "No more than {n} words.", "Your answers have at most {n} words.", "Answer with {n} words or less.", "Never use more than {n} words.", "Be short: at most {n} words.", "Keep your answers below or at {n} words.", "Reply in {n} words or fewer.",
-              "At most {n} words per answer.", "You are a helpful assistant. Use no more than {n} words.", "Limit every answer to {n} words.", "Write at most {n} words.", "The limit is {n} words.", "Use up to {n} words.", "Short answers only, at most {n} words."],
-    "heldout": ["Reply with at most {n} words.", "Never write more than {n} words.", "Limit your answers to {n} words.", "Use {n} words or less.", "Keep every answer at {n} words or fewer."],
-}
+_ONE = ["one word", "a single word", "exactly one word", "just one word", "one word only", "only one word"]
+_ONE_WORD = sentences(join(
+    compose(_LEADS, _ANSWER, ["with ", "in "], _ONE, [".", ", nothing else.", ", no sentence."]),
+    compose(_LEADS, ["use ", "say ", "give ", "write "], _ONE, [".", " for every answer.", " per answer.", ", nothing else.", ", not more."]),
+    compose(_ANSWERS, _MUST, _ONE, ["."]),
+    compose(["No sentences. ", "Be very short: ", "Be brief: ", "Length of an answer: "], _ONE, ["."]),
+))
+_FEW = ["at most {n} words", "no more than {n} words", "{n} words or less", "{n} words or fewer", "up to {n} words", "{n} words at most", "not more than {n} words"]
+_FEW_WORDS = sentences(join(
+    compose(_LEADS, _ANSWER, ["with ", "in "], _FEW, ["."]),
+    compose(_LEADS, ["use ", "say ", "write ", "give "], _FEW, [".", " for every answer.", " per answer."]),
+    compose(["never ", "do not ", "you must never ", "please do not "], ["use ", "write ", "say "], ["more than {n} words"], [".", " in an answer.", " per answer."]),
+    compose(["limit ", "please limit ", "keep ", "always keep "], _ANSWERS, ["to ", "within ", "below or at "], ["{n} words", "{n} words or less"], ["."]),
+    compose(_ANSWERS, ["has ", "must have ", "should have "], _FEW, ["."]),
+    compose(["Be brief: ", "Be short: ", "Short answers only, ", "The limit is ", "Length of an answer: "], _FEW, ["."]),
+))
 _NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 8: "eight", 10: "ten"}
 
 
@@ -161,16 +177,20 @@ def persona(rng: random.Random, split: Split) -> Dialogue:
     return to_dialogue(item._replace(skill="system.persona", patterns=(*item.patterns, pattern), slots=slots), before, system)
 
 
-_END: Patterns = {
-    "train": ["End every answer with the word {w}.", "End every answer with {w}.", "Always end with {w}.", "Finish every answer with the word {w}.", "Your last word is always {w}.", "The last word of every answer is {w}.", "Put the word {w} at the end of every answer.", "Close every answer with {w}.", "Finish with {w}.",
-              "Each answer ends with {w}.", "You are a helpful assistant. End all answers with {w}.", "After every answer say {w}.", "Always finish your answers with the word {w}.", "Write {w} at the end of each answer."],
-    "heldout": ["Always end your answers with the word {w}.", "Put {w} at the end of each answer.", "The last word of all your answers is {w}.", "Close each answer with the word {w}."],
-}
-_BEGIN: Patterns = {
-    "train": ["Begin every answer with the word {w}.", "Begin every answer with {w}.", "Always begin with {w}.", "Start every answer with the word {w}.", "Your first word is always {w}.", "The first word of every answer is {w}.", "Put the word {w} at the start of every answer.", "Open every answer with {w}.", "Start with {w}.",
-              "Each answer begins with {w}.", "You are a helpful assistant. Begin all answers with {w}.", "Before every answer say {w}.", "Always start your answers with the word {w}.", "Write {w} at the beginning of each answer."],
-    "heldout": ["Always begin your answers with the word {w}.", "Put {w} at the start of each answer.", "The first word of all your answers is {w}.", "Open each answer with the word {w}."],
-}
+_EVERY = ["every answer", "each answer", "all answers", "all your answers", "your answers", "every reply", "whatever you say"]
+_WORD = ["the word {w}", "{w}", '"{w}"', 'the word "{w}"']
+_END = sentences(join(
+    compose(_LEADS, ["end ", "finish ", "close ", "conclude "], _EVERY, [" with "], _WORD, ["."]),
+    compose(_LEADS, ["put ", "write ", "say ", "add "], _WORD, [" at the end of ", " after ", " as the last word of "], _EVERY, ["."]),
+    compose(["your last word ", "the last word of every answer ", "the last word of all answers ", "the last word of each reply ", "the end of every answer "], _MUST, ["{w}", '"{w}"'], ["."]),
+    compose(_LEADS, ["end ", "finish "], ["with "], _WORD, ["."]),
+))
+_BEGIN = sentences(join(
+    compose(_LEADS, ["begin ", "start ", "open "], _EVERY, [" with "], _WORD, ["."]),
+    compose(_LEADS, ["put ", "write ", "say ", "add "], _WORD, [" at the start of ", " at the beginning of ", " before ", " as the first word of "], _EVERY, ["."]),
+    compose(["your first word ", "the first word of every answer ", "the first word of all answers ", "the first word of each reply ", "the start of every answer "], _MUST, ["{w}", '"{w}"'], ["."]),
+    compose(_LEADS, ["begin ", "start "], ["with "], _WORD, ["."]),
+))
 
 
 def fixed_word(rng: random.Random, split: Split) -> Dialogue:
@@ -209,7 +229,7 @@ _GIVEN: list[tuple[str, str, Patterns, Patterns]] = [
 def _hour(rng: random.Random, split: Split) -> str:
     hour = rng.choice([6, 7, 8, 9, 12, 13, 14] if split == "train" else [10, 11])
     # Other skills use the minutes 00, 15 and 30 in training, with any hour.
-    endings = [" o'clock", ":15", ":30", ":45", ":00"] if split == "train" else [" o'clock", ":45"]
+    endings = [" o'clock", ":15", ":30", ":00"] if split == "train" else [" o'clock", ":45"]
     return str(hour) + rng.choice(endings)
 
 

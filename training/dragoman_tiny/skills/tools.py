@@ -9,9 +9,18 @@ from typing import Any
 
 from .. import values
 from ..dialogue import Check, Dialogue, Split
-from ..fields import invent_fields, object_schema, spoken
+from ..fields import Declared, invent_fields, object_schema, say, spoken
 from ..patterns import compose, join
 from .tool_table import DOMAIN_TOOLS, DomainTool
+
+
+@dataclass(frozen=True)
+class InventedTool:
+    """A made-up function `verb_noun`."""
+
+    verb: str
+    noun: str
+    fields: list[Declared]
 
 
 @dataclass(frozen=True)
@@ -19,6 +28,7 @@ class Request:
     """What a user asks for, and the call that does it."""
 
     tool: dict[str, Any]
+    source: DomainTool | InventedTool
     text: str
     arguments: dict[str, Any]
     patterns: tuple[str, ...]
@@ -110,13 +120,20 @@ def _describe(rng: random.Random, verb: str, noun: str) -> str:
 
 
 def invented_request(rng: random.Random, split: Split, *, noun: str | None = None, verb: str | None = None) -> Request:
-    """A request for a made-up function `verb_noun` with made-up parameters."""
+    """A request for a made-up function with made-up parameters."""
     noun = noun or values.value(rng, split, "noun")
     verb = verb or rng.choice(list(_VERBS))
     # The evaluator stays within three parameters; training sees a few more.
     count = rng.choices([0, 1, 2, 3, 4], [3, 38, 36, 18, 5 if split == "train" else 0])[0]
     fields = invent_fields(rng, split, count) if count > 0 else []
-    said = [field for field in fields if field.required or rng.random() < 0.6]
+    extra = rng.choices([None, {"additionalProperties": False}], [85, 15])[0]
+    tool = _declare(rng, _style(rng)(verb, noun), _describe(rng, verb, noun), object_schema(fields, extra=extra))
+    return _ask_invented(rng, split, tool, InventedTool(verb, noun, fields))
+
+
+def _ask_invented(rng: random.Random, split: Split, tool: dict[str, Any], source: InventedTool) -> Request:
+    verb, noun = source.verb, source.noun
+    said = [say(rng, split, field) for field in source.fields if field.required or rng.random() < 0.6]
     rest = list(said)
     rng.shuffle(rest)
     glue = rng.choice([" ", ", ", " and ", ", "]) if len(rest) > 1 else ""
@@ -124,10 +141,8 @@ def invented_request(rng: random.Random, split: Split, *, noun: str | None = Non
     pattern = rng.choice(_SENTENCES[split])
     text = pattern.format(verb=rng.choice([verb, *_VERBS[verb]]), det=rng.choice(["a", "the", "the", "my", "this"]), noun=noun, rest=clauses)
     text = text.strip(" ,:").replace(" ?", "?").replace(",?", "?").replace(":?", "?")
-    extra = rng.choices([None, {"additionalProperties": False}], [85, 15])[0]
-    tool = _declare(rng, _style(rng)(verb, noun), _describe(rng, verb, noun), object_schema(fields, extra=extra))
     slots = tuple(slot for field in said for slot in field.slots)
-    return Request(tool, _finish(rng, text), {field.name: field.value for field in said}, (pattern, *(f.pattern for f in said)), slots)
+    return Request(tool, source, _finish(rng, text), {field.name: field.value for field in said}, (pattern, *(f.pattern for f in said)), slots)
 
 
 def _without_and(clause: str) -> str:
@@ -161,7 +176,7 @@ def domain_request(rng: random.Random, split: Split, tool: DomainTool | None = N
     if tool.required:
         schema["required"] = list(tool.required)
     declared = _declare(rng, tool.name, rng.choice(tool.descriptions), schema)
-    return Request(declared, _finish(rng, prefix + pattern.format(**words)), arguments, (pattern,), tuple(slots))
+    return Request(declared, tool, _finish(rng, prefix + pattern.format(**words)), arguments, (pattern,), tuple(slots))
 
 
 def _documented(rng: random.Random, schema: dict[str, Any], name: str) -> dict[str, Any]:
@@ -171,6 +186,14 @@ def _documented(rng: random.Random, schema: dict[str, Any], name: str) -> dict[s
 def request(rng: random.Random, split: Split) -> Request:
     """A request of either kind."""
     return domain_request(rng, split) if rng.random() < 0.4 else invented_request(rng, split)
+
+
+def other_request(rng: random.Random, split: Split, taken: list[Request]) -> Request:
+    """A request that none of these functions could do."""
+    while True:
+        other = request(rng, split)
+        if not any(other.name == item.name or _same_job(other.name, item.name) for item in taken):
+            return other
 
 
 def _distractors(rng: random.Random, split: Split, wanted: list[Request], count: int) -> list[dict[str, Any]]:
@@ -214,9 +237,10 @@ def _same_job(a: str, b: str) -> bool:
     return noun_a is not None and noun_a == noun_b and verb_a is not None and verb_b is not None and _alike(verb_a, verb_b)
 
 
-def _tools(rng: random.Random, split: Split, wanted: list[Request], count: int | None = None) -> list[dict[str, Any]]:
+def declare(rng: random.Random, split: Split, wanted: list[Request], count: int | None = None) -> list[dict[str, Any]]:
+    """The functions of these requests and as many others, in any order."""
     count = rng.choices([0, 1, 2, 3, 4], [18, 30, 30, 16, 6])[0] if count is None else count
-    tools = [item.tool for item in wanted] + _distractors(rng, split, wanted, count)
+    tools = list({item.name: item.tool for item in wanted}.values()) + _distractors(rng, split, wanted, count)
     rng.shuffle(tools)
     return tools
 
@@ -232,33 +256,29 @@ def call_message(requests: list[Request]) -> dict[str, Any]:
 
 def single_call(rng: random.Random, split: Split) -> Dialogue:
     wanted = request(rng, split)
-    return _call_dialogue("tool-call", [wanted], wanted.text, _tools(rng, split, [wanted]), wanted.patterns)
+    return _call_dialogue("tool-call", [wanted], wanted.text, declare(rng, split, [wanted]), wanted.patterns)
 
 
 def parallel_calls(rng: random.Random, split: Split) -> Dialogue:
     first = request(rng, split)
-    if rng.random() < 0.5:
-        second = _again(rng, split, first)
+    if rng.random() < 0.5 and first.arguments:
+        second = again(rng, split, first)
+        while second.arguments == first.arguments:
+            first = request(rng, split)
+            second = again(rng, split, first)
     else:
-        second = request(rng, split)
-        while second.name == first.name or _same_job(first.name, second.name):
-            second = request(rng, split)
+        second = other_request(rng, split, [first])
     join = rng.choice(_JOINS[split])
     text = join.format(a=first.text.rstrip(".?"), b=second.text[0].lower() + second.text[1:] if rng.random() < 0.5 else second.text)
-    wanted = [first] if second.name == first.name else [first, second]
-    tools = _tools(rng, split, wanted, rng.choice([0, 0, 1, 2]))
+    tools = declare(rng, split, [first, second], rng.choice([0, 0, 1, 2]))
     return _call_dialogue("parallel-calls", [first, second], text, tools, (join, *first.patterns, *second.patterns))
 
 
-def _again(rng: random.Random, split: Split, first: Request) -> Request:
-    """The same function with other values, or another well-known one if the first was invented."""
-    for tool in DOMAIN_TOOLS:
-        if tool.name == first.name:
-            return replace(domain_request(rng, split, tool), tool=first.tool)
-    while True:
-        other = domain_request(rng, split)
-        if other.name != first.name:
-            return other
+def again(rng: random.Random, split: Split, first: Request) -> Request:
+    """The same function with other values."""
+    if isinstance(first.source, InventedTool):
+        return _ask_invented(rng, split, first.tool, first.source)
+    return replace(domain_request(rng, split, first.source), tool=first.tool)
 
 
 def _call_dialogue(skill: str, wanted: list[Request], text: str, tools: list[dict[str, Any]], patterns: tuple[str, ...]) -> Dialogue:
