@@ -175,20 +175,20 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       expect(usage).toMatchObject({ inputTokens: alone.usage?.inputTokens, outputTokens: 18 })
     })
 
-    test('choices that nobody waits for any more are not begun', async () => {
+    test('of choices that nobody waits for any more nothing comes', async () => {
       const controller = new AbortController()
       const reason = new AppError('cancelled', 'enough')
       const prepared = await engine.prepare(chatRequest(longPrompt, { choices: 3, maxOutputTokens: 4 }), never)
-      const seen: number[] = []
+      let seen = 0
       const run = async () => {
         for await (const event of prepared.run(controller.signal)) {
           if (event.type !== 'raw-text') continue
-          seen.push(event.choice)
+          seen += 1
           controller.abort(reason)
         }
       }
       await expect(run()).rejects.toBe(reason)
-      expect(new Set(seen)).toEqual(new Set([0]))
+      expect(seen).toBe(1)
     })
 
     test('every generated token is told once, and together they are the text', async () => {

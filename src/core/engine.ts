@@ -1,6 +1,6 @@
 import type { EngineEvent } from './event.ts'
 import type { OutputFormat } from './parse/output-format.ts'
-import type { GenerationRequest, Prompt } from './request.ts'
+import type { GenerationRequest, Prompt, Sampling } from './request.ts'
 
 /** Where an engine's model stands. Only the engine's own supervisor changes it; everyone else asks, never acts on it. */
 export type EngineState =
@@ -23,6 +23,12 @@ export type PreparedGeneration = {
    * lets through more than it; `validated`, by checking what came. Absent when the request has none.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
+  /** The engine lets no call to a strict tool through that does not satisfy its parameters; otherwise they are checked. */
+  readonly callsAreCertain?: boolean
+  /** The run tells the prompt's tokens, where `promptTokens` asks for them; a request that does is refused without it. */
+  readonly tellsPrompt?: true
+  /** The run honours `minOutputTokens`; a request that has it is refused otherwise. */
+  readonly keepsMinimum?: true
   /**
    * Generates. Call it at most once, and only while holding a slot of the model: when the iteration has ended, however it
    * ended, the engine has stopped working on the request.
@@ -36,11 +42,25 @@ export type EngineFacts = {
   readonly contextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number
+  /** The model has a ranking head, for `rank`; absent where it has none, or nobody knows. */
+  readonly ranks?: true
   /** Numbers in a vector of `embed`. */
   readonly embeddingLength?: number
   /** The Jinja text that conversations are rendered with; absent when there is none. */
   readonly chatTemplate?: string
+  /** What holds where a request says nothing of sampling, as far as it has a fixed value. */
+  readonly sampling?: Sampling
+  /** The name of the template in use, when it is not the model's own. */
+  readonly chatTemplateName?: string
+  /** The model came with a chat template: in its file, or by its configuration. */
+  readonly hasOwnTemplate?: true
 }
+
+/** What conversations are rendered with: what the model came with, nothing at all, or a template that an operator named. */
+export type TemplateChoice =
+  | { readonly type: 'own' }
+  | { readonly type: 'none' }
+  | { readonly type: 'named'; readonly name: string; readonly source: string }
 
 /** What a conversation's text depends on. */
 export type RenderRequest = Pick<GenerationRequest, 'reasoning'> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
@@ -71,6 +91,28 @@ export type Ranking = {
   readonly inputTokens: number
 }
 
+/** One of the servers that run a model elsewhere. */
+export type ServerReport = {
+  /** Host and port. */
+  readonly host: string
+  /** `away`: it failed and is left alone for a while; `on-trial`: one request finds out whether it is back. */
+  readonly state: 'well' | 'on-trial' | 'away'
+  readonly lastFailure?: string
+  readonly activeRequests: number
+  /** What its requests are likely to cost, together. */
+  readonly outstandingTokens: number
+  /** What it was found to be; absent before it has answered. */
+  readonly found?: {
+    readonly kind: string
+    readonly version?: string
+    /** What it calls the model. */
+    readonly model: string
+    readonly contextLength?: number
+    /** What it can do by itself; the rest is done here, or refused by name. */
+    readonly abilities: Readonly<Record<string, boolean>>
+  }
+}
+
 /** Anything that generates tokens. */
 export interface Engine {
   readonly state: EngineState
@@ -89,6 +131,11 @@ export interface Engine {
   /** What the model would be given for a conversation, as text. Rejects as `prepare` does. */
   render?(request: RenderRequest, signal: AbortSignal): Promise<string>
   /**
+   * Renders conversations with another template from now on, also after a restart; what runs goes on as it began. Rejects
+   * with `template-failed`, and leaves all as it was, when there is no such template or it does not compile.
+   */
+  useTemplate?(choice: TemplateChoice, signal: AbortSignal): Promise<void>
+  /**
    * Computes while holding a slot of the model, and has stopped when it settles. Rejects with `context-length-exceeded` or
    * `invalid-request`, and the index in `param`, before anything is computed.
    */
@@ -98,6 +145,8 @@ export interface Engine {
    * `texts[index]`.
    */
   rank?(request: RankRequest, signal: AbortSignal): Promise<Ranking>
+  /** How the servers behind the model fare, for engines that have some. */
+  servers?(): readonly ServerReport[]
   /** Ends what runs, then everything the engine owns. Resolves when its processes are gone; `ensureReady` starts it again. */
   close(): Promise<void>
 }

@@ -37,6 +37,9 @@ export type GeneratedToken = {
   }[]
 }
 
+/** A token of the prompt; without a log-probability where none was asked for, and for the first, which nothing precedes. */
+export type PromptToken = Omit<GeneratedToken, 'logprob'> & { readonly logprob?: number }
+
 /**
  * What happens while a request is answered, in order. `choice` counts from 0 to n - 1. After `seal()` a stream ends with
  * exactly one `usage` or one `error`; every choice has had its `finish` before `usage`. Where log-probabilities were asked
@@ -46,6 +49,8 @@ export type GeneratedToken = {
 export type GenerationEvent =
   /** The prompt is read: the first token is next. At most once, before all text; absent when the engine cannot know. */
   | { readonly type: 'prompt-read'; readonly inputTokens: number; readonly cachedInputTokens: number }
+  /** Tokens of the prompt, in order, in as many events as it takes, all of them before `choice`, the first of the prompt's. */
+  | { readonly type: 'prompt-tokens'; readonly choice: number; readonly promptTokens: readonly PromptToken[] }
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly choice: number }
   | {
       readonly type: 'text-delta' | 'reasoning-delta'

@@ -64,6 +64,16 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
   return all
 }
 
+test.each<[Partial<GenerationRequest>, string]>([
+  [{ promptTokens: {} }, 'echo'],
+  [{ minOutputTokens: 1 }, 'min_tokens'],
+])('%j is refused where the engine does not say that it honours it', async (asked, param) => {
+  const { engine } = createEngine([raw('a'), finish, usage])
+  const { generation, admission } = start(engine, never, undefined, { ...request, ...asked })
+  await expect(collect(generation.events)).rejects.toMatchObject({ code: 'unsupported-field', param })
+  expect(admission.busy).toBe(0)
+})
+
 describe('an answer that is read by its format', () => {
   const outputFormat: OutputFormat = {
     toolFormat: 'hermes',

@@ -1,3 +1,4 @@
+import { createCallCheck } from './check-calls.ts'
 import { createOutputCheck } from './check-output.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
@@ -19,6 +20,8 @@ export type GenerateDeps = {
   now(): number
   /** Checks what grammars let through; without one, nothing is checked, and `structured` says `partial`. */
   readonly validator?: Validator
+  /** What the operator says about every request, whatever its protocol. */
+  readonly presets?: { apply(request: GenerationRequest): GenerationRequest }
 }
 
 /** The one use case: a request in, a sealed stream of events out. `model` is the id of the model that serves it. */
@@ -33,8 +36,9 @@ export type Generation = {
  * Resolves the model now (and throws `model-not-found`); everything else happens while the events are read. However the
  * iteration ends, the slot is free again only after the engine has stopped working.
  */
-export function generate(deps: GenerateDeps, request: GenerationRequest, signal: AbortSignal): Generation {
-  const model = deps.resolveModel(request.model)
+export function generate(deps: GenerateDeps, asked: GenerationRequest, signal: AbortSignal): Generation {
+  const model = deps.resolveModel(asked.model)
+  const request = deps.presets?.apply(asked) ?? asked
   let structured: PreparedGeneration['structured'] | undefined
   const onPrepared = (how: PreparedGeneration['structured']) => {
     structured = how
@@ -66,6 +70,7 @@ async function* run(
     await engine.ensureReady(signal)
     const loadMs = elapsed(startedMs, now())
     const prepared = await engine.prepare(request, signal)
+    refuseUnhonoured(request, prepared)
     const check = await createOutputCheck(validator, request.output, prepared)
     onPrepared(check === undefined ? prepared.structured : 'validated')
     const queuedMs = now()
@@ -73,6 +78,7 @@ async function* run(
     const queueMs = elapsed(queuedMs, now())
     const { prompt, toolChoice, parallelToolCalls, output } = request
     const tools = prompt.type === 'chat' ? prompt.tools : []
+    const callCheck = createCallCheck(validator, tools, prepared)
     const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
     for await (const event of prepared.run(signal)) {
       // An engine that ignores its signal must not keep a reply going that nobody wants.
@@ -83,24 +89,45 @@ async function* run(
           // Not `yield*`: on a generator it costs as much per event as everything else here together (measured).
           for (const parsed of parser.push(event)) {
             check?.see(parsed)
+            callCheck?.see(parsed)
             yield parsed
           }
           break
         case 'finish':
           for (const parsed of parser.end(event.choice, event.reason)) {
             check?.see(parsed)
+            if (event.reason !== 'length' || parsed.type !== 'tool-call-end') callCheck?.see(parsed)
             yield parsed
           }
           // What was cut off says so itself, and a call is no text.
           if (event.reason === 'stop' && parser.calls(event.choice) === 0) await check?.judge(event.choice)
+          await callCheck?.judge(event.choice, event.reason)
           // An engine cannot know that its text was a call.
           yield event.reason === 'stop' && parser.calls(event.choice) > 0 ? { ...event, reason: 'tool-calls' } : event
+          break
+        case 'reasoning-start':
+          for (const parsed of parser.interrupt(event.choice)) yield parsed
+          yield event
           break
         case 'text-delta':
         case 'reasoning-delta':
         case 'tool-call-start':
+          // What the engine tells as a call comes behind the text that it left to be read.
+          if (event.type === 'tool-call-start') {
+            for (const parsed of parser.interrupt(event.choice)) {
+              check?.see(parsed)
+              callCheck?.see(parsed)
+              yield parsed
+            }
+          }
           check?.see(event)
+          callCheck?.see(event)
           firstTokenMs ??= elapsed(startedMs, now())
+          yield event
+          break
+        case 'tool-call-delta':
+        case 'tool-call-end':
+          callCheck?.see(event)
           yield event
           break
         case 'usage':
@@ -112,12 +139,10 @@ async function* run(
           }
           break
         case 'prompt-read':
+        case 'prompt-tokens':
         case 'text-start':
         case 'text-end':
-        case 'reasoning-start':
         case 'reasoning-end':
-        case 'tool-call-delta':
-        case 'tool-call-end':
         case 'error':
           yield event
           break
@@ -125,6 +150,21 @@ async function* run(
     }
   } finally {
     place.leave()
+  }
+}
+
+/** What an engine has to know of to honour is refused where it does not say that it does. */
+function refuseUnhonoured(request: GenerationRequest, { tellsPrompt, keepsMinimum }: PreparedGeneration): void {
+  const engine = `the engine of model '${request.model}'`
+  if (request.promptTokens !== undefined && tellsPrompt !== true) {
+    const message =
+      `${engine} does not tell the tokens of a prompt: leave out echo, or send the prompt as text, without logprobs and with ` +
+      'at least one token to generate'
+    throw new AppError('unsupported-field', message, { param: 'echo' })
+  }
+  if (request.minOutputTokens !== undefined && keepsMinimum !== true) {
+    const message = `${engine} knows no minimum of output tokens: leave min_tokens out`
+    throw new AppError('unsupported-field', message, { param: 'min_tokens' })
   }
 }
 

@@ -62,7 +62,10 @@ export type OutputConstraint =
   | { readonly type: 'regex'; readonly pattern: string }
   | { readonly type: 'gbnf'; readonly grammar: string }
 
-/** What the model continues: a conversation (rendered with its chat template), a text as it is, or tokens as they are. */
+/**
+ * What the model continues: a conversation (rendered with its chat template), a text as it is, or tokens as they are. Or a
+ * gap that it fills, between two texts, where it was trained for that.
+ */
 export type Prompt =
   | {
       readonly type: 'chat'
@@ -80,6 +83,7 @@ export type Prompt =
     }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
+  | { readonly type: 'infill'; readonly prefix: string; readonly suffix: string }
 
 /** How tokens are chosen. An absent field means the model's own default; 0 and 1 are values, not absences. */
 export type Sampling = {
@@ -93,20 +97,23 @@ export type Sampling = {
   readonly seed?: number
   /** Divides the logits of tokens in the prompt and the output (CTRL paper, section 4.1); 1 is off. */
   readonly repetitionPenalty?: number
+  /** How many of the last tokens the repetition penalty looks at; -1 is the whole context, 0 is none. */
+  readonly repetitionRange?: number
   /** Subtracted once from the logit of each token already in the output (OpenAI). */
   readonly presencePenalty?: number
   /** Subtracted once per occurrence in the output (OpenAI). */
   readonly frequencyPenalty?: number
   /** Token id to a value added to its logit; -100 forbids, 100 forces. */
   readonly logitBias?: ReadonlyMap<number, number>
-  readonly xtc?: { readonly probability: number; readonly threshold: number }
+  readonly xtc?: { readonly probability?: number; readonly threshold?: number }
   readonly dry?: {
-    readonly multiplier: number
-    readonly base: number
-    readonly allowedLength: number
+    /** 0 is off, and so is an absent one. */
+    readonly multiplier?: number
+    readonly base?: number
+    readonly allowedLength?: number
     /** How many recent tokens are searched for repetitions; -1 is the whole context. */
-    readonly range: number
-    readonly sequenceBreakers: readonly string[]
+    readonly range?: number
+    readonly sequenceBreakers?: readonly string[]
   }
 }
 
@@ -129,8 +136,20 @@ export type GenerationRequest = {
   readonly outputParam?: string
   /** Present: every generated token comes with its log-probability, and those of the `top` likeliest beside it. */
   readonly logprobs?: { readonly top: number }
-  /** Absent means "until the model stops or the context is full". */
+  /**
+   * Present: the prompt's own tokens are told as `prompt-tokens`; `logprobs`: each but the first with its log-probability, and
+   * those of the `top` likeliest in its place. An engine that cannot is never asked to (`PreparedGeneration.tellsPrompt`).
+   */
+  readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
+  /** Absent means "until the model stops or the context is full"; 0, only with `promptTokens`, that the prompt is merely read. */
   readonly maxOutputTokens?: number
+  /** Nobody asked for `maxOutputTokens`: it is the protocol's own default, and gives way to a preset's. */
+  readonly isMaxOutputAssumed?: true
+  /**
+   * The model cannot end its turn before this many tokens; a stop text, or the end of what a constraint allows, still can. An
+   * engine that cannot is never asked to (`PreparedGeneration.keepsMinimum`).
+   */
+  readonly minOutputTokens?: number
   /** Generation ends before the first of these texts, which is never part of the output. */
   readonly stop: readonly string[]
   /** Keeps the model from ending its turn; the output then ends by length or stop text only. */

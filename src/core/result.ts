@@ -1,4 +1,4 @@
-import type { FinishReason, GeneratedToken, GenerationEvent, Timings, Usage } from './event.ts'
+import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, Timings, Usage } from './event.ts'
 import type { ToolCall } from './request.ts'
 
 /** One choice of a finished generation. */
@@ -7,6 +7,8 @@ export type Choice = {
   readonly reasoning: string
   readonly toolCalls: readonly ToolCall[]
   readonly tokens: readonly GeneratedToken[]
+  /** Those of the prompt, where they were asked for: on the first choice of each prompt. */
+  readonly promptTokens?: readonly PromptToken[]
   readonly finish: { readonly reason: FinishReason; readonly stopSequence?: string; readonly rawReason?: string }
 }
 
@@ -17,6 +19,7 @@ type Draft = {
   reasoning: string
   toolCalls: { -readonly [Field in keyof ToolCall]: ToolCall[Field] }[]
   tokens: GeneratedToken[]
+  promptTokens?: PromptToken[]
   finish: Choice['finish'] | undefined
 }
 
@@ -54,6 +57,10 @@ function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error
       draft.finish = finish
       break
     }
+    case 'prompt-tokens':
+      draft.promptTokens ??= []
+      draft.promptTokens.push(...event.promptTokens)
+      break
     case 'text-start':
     case 'text-end':
     case 'reasoning-start':

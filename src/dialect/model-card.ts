@@ -1,15 +1,23 @@
+import type { Sampling } from '../core/request.ts'
 import { encodeModel, type ModelEntry } from './openai-models.ts'
 
 /** What is told of one model beyond its place in a list. */
-export type ModelFacts = { readonly slots: number; readonly contextLength?: number; readonly chatTemplate?: string }
+export type ModelFacts = {
+  readonly slots: number
+  readonly contextLength?: number
+  readonly chatTemplate?: string
+  readonly templateName?: string
+  readonly sampling?: Sampling
+}
 
 /** tabbyAPI's card of the current model; what is not known before it is loaded is left out. */
-export function encodeModelCard(entry: ModelEntry, { slots, contextLength, chatTemplate }: ModelFacts) {
+export function encodeModelCard(entry: ModelEntry, { slots, contextLength, chatTemplate, templateName }: ModelFacts) {
   return {
     ...encodeModel(entry),
     parameters: {
       ...(contextLength !== undefined && { max_seq_len: contextLength }),
       max_batch_size: slots,
+      ...(templateName !== undefined && { prompt_template: templateName }),
       ...(chatTemplate !== undefined && { prompt_template_content: chatTemplate }),
       use_vision: false,
     },
@@ -17,13 +25,39 @@ export function encodeModelCard(entry: ModelEntry, { slots, contextLength, chatT
 }
 
 /** llama-server's properties. Where the model's file lies is nobody's business who may only ask it things. */
-export function encodeProps({ id }: Pick<ModelEntry, 'id'>, { slots, contextLength, chatTemplate }: ModelFacts, build: string) {
+export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string) {
+  const { slots, contextLength, chatTemplate, sampling } = facts
   return {
-    default_generation_settings: { n_ctx: contextLength ?? null },
+    default_generation_settings: {
+      n_ctx: contextLength ?? null,
+      ...(sampling !== undefined && { params: encodeSampling(sampling) }),
+    },
     total_slots: slots,
     model_alias: id,
     chat_template: chatTemplate ?? '',
     modalities: { vision: false, audio: false },
     build_info: build,
   }
+}
+
+/** In llama-server's words; what is not known is left out. */
+function encodeSampling({ xtc, dry, ...sampling }: Sampling): Record<string, unknown> {
+  const params = {
+    temperature: sampling.temperature,
+    top_k: sampling.topK,
+    top_p: sampling.topP,
+    min_p: sampling.minP,
+    repeat_penalty: sampling.repetitionPenalty,
+    repeat_last_n: sampling.repetitionRange,
+    presence_penalty: sampling.presencePenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    xtc_probability: xtc?.probability,
+    xtc_threshold: xtc?.threshold,
+    dry_multiplier: dry?.multiplier,
+    dry_base: dry?.base,
+    dry_allowed_length: dry?.allowedLength,
+    dry_penalty_last_n: dry?.range,
+    dry_sequence_breakers: dry?.sequenceBreakers,
+  }
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
 }

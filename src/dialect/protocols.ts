@@ -3,7 +3,9 @@ import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
 import { embeddingFields } from './openai-embeddings/fields.ts'
+import { presetSwitchFields } from './presets/fields.ts'
 import { rerankFields, scoreFields } from './scoring/fields.ts'
+import { templateSwitchFields, templateUnloadFields } from './templates/fields.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './tokens/fields.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
@@ -16,6 +18,9 @@ const protocols: readonly Protocol[] = [
   { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
   { title: 'tabbyAPI: encode tokens', route: 'POST /v1/token/encode', fields: tokenEncodeFields },
   { title: 'tabbyAPI: decode tokens', route: 'POST /v1/token/decode', fields: tokenDecodeFields },
+  { title: 'tabbyAPI: switch the sampler overrides', route: 'POST /v1/sampling/override/switch', fields: presetSwitchFields },
+  { title: 'tabbyAPI: switch the chat template', route: 'POST /v1/template/switch', fields: templateSwitchFields },
+  { title: 'tabbyAPI: unload the chat template', route: 'POST /v1/template/unload', fields: templateUnloadFields },
   { title: 'llama-server: tokenize', route: 'POST /tokenize', fields: tokenizeFields },
   { title: 'llama-server: detokenize', route: 'POST /detokenize', fields: detokenizeFields },
 ]

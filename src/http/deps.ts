@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Cancellations } from '../core/cancellations.ts'
-import type { EngineState } from '../core/engine.ts'
+import type { EngineState, ServerReport } from '../core/engine.ts'
 import type { GenerateDeps } from '../core/generate.ts'
+import type { PresetSwitch } from '../core/preset-switch.ts'
 import type { ReasoningFields } from '../dialect/openai-chat/encode.ts'
 import type { HostPolicy } from './hosts.ts'
 import type { Metrics } from './metrics.ts'
@@ -13,6 +14,8 @@ export type ModelSummary = {
   readonly createdAtMs: number
   readonly contextLength?: number
   readonly state: EngineState
+  /** Where others run the model. */
+  readonly servers?: readonly ServerReport[]
   /** Whether the server counts as ready only when this model is. */
   readonly loadsAtStart: boolean
 }
@@ -24,9 +27,18 @@ export interface ModelDirectory {
   get(nameOrAlias: string): ModelSummary
 }
 
+/** Chat templates that models may be switched to. */
+export interface TemplateShelf {
+  list(): Promise<readonly string[]>
+  /** The text of a template; undefined for a name that is not listed. */
+  read(name: string): Promise<string | undefined>
+}
+
 /** What the HTTP layer is handed by the composition root. */
 export type ServerDeps = GenerateDeps & {
   readonly models: ModelDirectory
+  readonly presets: PresetSwitch
+  readonly templates?: TemplateShelf
   readonly cancellations: Cancellations
   readonly auth: { readonly apiKeyHashes: readonly string[] }
   readonly hosts: HostPolicy

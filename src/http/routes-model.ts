@@ -1,25 +1,24 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { withPlace } from '../core/with-place.ts'
 import { systemFingerprint } from '../dialect/fingerprint.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../dialect/model-card.ts'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
-import { defaultModelName } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
+import { type ModelQuery, modelOfQuery } from './model-query.ts'
+import { nameInUse } from './routes-templates.ts'
 import { hangUpSignal } from './serve-call.ts'
-
-type ModelQuery = { readonly Querystring: { readonly model?: string | readonly string[] } }
 
 /** What one model is like: tabbyAPI's card and llama-server's properties, of the default model or of `?model=`. */
 export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
 
   app.get<ModelQuery>('/v1/model', { config }, (request) => {
-    const name = nameOf(request, deps)
+    const name = modelOfQuery(request, deps.models)
     return encodeModelCard(deps.models.get(name), factsOf(deps, name))
   })
 
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
-    const name = nameOf(request, deps)
+    const name = modelOfQuery(request, deps.models)
     const { signal, close } = hangUpSignal(deps, reply.raw)
     try {
       // All of it is known only when the model is loaded; llama-server cannot be asked before that either.
@@ -31,12 +30,8 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
   })
 }
 
-function nameOf({ query: { model } }: FastifyRequest<ModelQuery>, { models }: ServerDeps): string {
-  const name = typeof model === 'string' || model === undefined ? model : model[0]
-  return name === undefined || name === '' ? defaultModelName(models) : name
-}
-
 function factsOf(deps: ServerDeps, name: string): ModelFacts {
   const { engine, admission } = deps.resolveModel(name)
-  return { slots: admission.slots, ...engine.facts }
+  const templateName = nameInUse(engine.facts)
+  return { slots: admission.slots, ...engine.facts, ...(templateName !== undefined && { templateName }) }
 }

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { embed } from '../core/embed.ts'
+import type { RankRequest } from '../core/engine.ts'
 import { rank } from '../core/rank.ts'
+import { score } from '../core/score.ts'
+import type { AskOptions } from '../core/text-work.ts'
 import { createOpenaiChat } from '../dialect/openai-chat/dialect.ts'
 import { openaiCompletions } from '../dialect/openai-completions/dialect.ts'
 import { decodeEmbeddings } from '../dialect/openai-embeddings/decode.ts'
 import { encodeEmbeddings } from '../dialect/openai-embeddings/encode.ts'
-import { encodeModel, encodeModelList } from '../dialect/openai-models.ts'
+import { encodeModelDetail, encodeModelList } from '../dialect/openai-models.ts'
 import { decodeRerank, decodeScoreEvaluation, renameTexts, type ScoringCall } from '../dialect/scoring/scoring.ts'
 import type { ServerDeps } from './deps.ts'
 import { createCallHandler } from './serve-call.ts'
@@ -25,19 +28,23 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps): void {
       return { ignored, run: async (signal) => encodeEmbeddings(await embed(deps, request, signal), format) }
     }),
   )
-  app.post('/v1/rerank', { config }, createScoring(deps, decodeRerank))
-  app.post('/v1/score/evaluation', { config }, createScoring(deps, decodeScoreEvaluation))
+  app.post('/v1/rerank', { config }, createScoring(deps, decodeRerank, rank))
+  app.post('/v1/score/evaluation', { config }, createScoring(deps, decodeScoreEvaluation, score))
   app.get('/v1/models', { config }, () => encodeModelList(deps.models.list()))
   // A wildcard, because ids may have slashes.
-  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request) => encodeModel(deps.models.get(request.params['*'])))
+  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request) =>
+    encodeModelDetail(deps.models.get(request.params['*'])),
+  )
 }
 
-function createScoring(deps: ServerDeps, decode: (body: unknown) => ScoringCall) {
+type Judge<Result> = (deps: ServerDeps, request: RankRequest, options: AskOptions) => Promise<Result & { readonly model: string }>
+
+function createScoring<Result>(deps: ServerDeps, decode: (body: unknown) => ScoringCall<Result>, judge: Judge<Result>) {
   return createCallHandler(deps, (body) => {
     const { model, request, textsField, ignored, encode } = decode(body)
     const run = async (signal: AbortSignal) => {
       try {
-        return encode(await rank(deps, request, { model, signal }))
+        return encode(await judge(deps, request, { model, signal }))
       } catch (error) {
         throw renameTexts(error, textsField)
       }

@@ -36,6 +36,8 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const ignored = encodeIgnored(call.ignored)
     request.generation = { generationId: id }
     if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+    const preset = deps.presets.inUse
+    if (preset !== undefined) reply.header('x-dragoman-preset', preset.name ?? 'unnamed')
 
     const { raw } = reply
     const signal = cancellations.open(id)

@@ -18,6 +18,8 @@ import { watchRoutes } from './route-guard.ts'
 import { addModelRoutes } from './routes-model.ts'
 import { addOpenaiRoutes } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
+import { addPresetRoutes } from './routes-presets.ts'
+import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
 import { RunningRequests } from './running-requests.ts'
 
@@ -115,6 +117,8 @@ export function createServer(deps: ServerDeps): Server {
   const refuseOtherMethods = watchRoutes(app)
   addOpenaiRoutes(app, deps)
   addModelRoutes(app, deps)
+  addPresetRoutes(app, deps)
+  addTemplateRoutes(app, deps)
   addTokenRoutes(app, deps)
   addOpsRoutes(app, deps)
   refuseOtherMethods()

@@ -187,12 +187,26 @@ describe('an embedding holds a slot', () => {
 describe('scores', () => {
   test.each<[string, object, string]>([
     ['/v1/rerank', { model: 'default', query: 'a', documents: ['b'] }, 'model'],
-    ['/v1/score/evaluation', { model: 'default', messages: ['b'] }, 'model'],
+    ['/v1/score/evaluation', { model: 'default', messages: [] }, 'messages'],
+    ['/v1/score/evaluation', { model: 'default', messages: ['b', 'w '.repeat(21)] }, 'messages[1]'],
     ['/v1/rerank', { model: 'default', documents: ['b'] }, 'query'],
     ['/v1/rerank', { model: 'default', query: 'a', documents: [{ title: 'b' }] }, 'documents[0].text'],
-  ])('POST %s on an engine without them refuses %j', async (url, body, param) => {
+  ])('POST %s on an engine without a ranking head refuses %j', async (url, body, param) => {
     const { status, json } = await post(url, body)
     expect([status, json.error.param]).toEqual([400, param])
+  })
+})
+
+test('a model without a ranking head scores texts by how likely they are, and says so', async () => {
+  const { status, json } = await post('/v1/score/evaluation', { model: 'default', messages: ['a certain text', 'b'] })
+  expect(status).toBe(200)
+  expect(json).toMatchObject({
+    object: 'score.evaluation',
+    scores: [0, 0],
+    method: 'log_likelihood',
+    scored_tokens: [2, 0],
+    truncated: [false, false],
+    usage: { prompt_tokens: 4, total_tokens: 4 },
   })
 })
 

@@ -102,6 +102,26 @@ describe('dragoman-tiny', () => {
     expect(content).not.toBe('')
   })
 
+  test('a strict tool is called by its schema when the model begins a call of its own accord', async () => {
+    const strict = (kind: readonly string[]) => ({
+      type: 'function' as const,
+      function: {
+        ...getWeather.function,
+        strict: true,
+        parameters: { ...getWeather.function.parameters, properties: { city: { enum: kind } }, additionalProperties: false },
+      },
+    })
+    const cityOf = (call: OpenAI.ChatCompletionMessageToolCall | undefined) =>
+      call?.type === 'function' ? JSON.parse(call.function.arguments).city : undefined
+    const question = 'What is the weather in Zanzibar?'
+    const free = await ask(question, { tools: [getWeather, sendMessage] })
+    expect(free.tool_calls?.[0]).toMatchObject({ function: { name: 'get_weather' } })
+    const bound = await ask(question, { tools: [strict(['Oslo', 'Lima']), sendMessage] })
+    expect(bound.finish).toBe('tool_calls')
+    expect(['Oslo', 'Lima']).toContain(cityOf(bound.tool_calls?.[0]))
+    expect((await ask('Hello', { tools: [strict(['Oslo'])] })).finish).toBe('stop')
+  })
+
   test('thinks when it is asked to, and only then', async () => {
     const thinking = await ask('What is the capital of France?', { chat_template_kwargs: { enable_thinking: true } })
     expect(thinking).toMatchObject({ reasoning_content: expect.stringMatching(/\w/), content: expect.stringContaining('Paris') })

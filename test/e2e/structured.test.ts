@@ -9,16 +9,19 @@ import { randomSchema } from '../support/random-schema.ts'
 
 let app: RunningApp
 beforeAll(async () => {
-  const shared = { engine: 'llama', source: await randomModel(), contextLength: 2048, threads: 1, slots: 2 } as const
+  const shared = { engine: 'llama', source: await randomModel(), contextLength: 4096, threads: 1, slots: 2 } as const
   app = await startApp({
     models: [
       { id: 'random', ...shared },
       { id: 'elements', ...shared, toolFormat: 'qwen3-coder' },
       { id: 'counted', ...shared, toolFormat: 'kimi-k2' },
+      { id: 'hermes', ...shared, load: 'demand', toolFormat: 'hermes' },
+      { id: 'lines', ...shared, load: 'demand', toolFormat: 'glm4' },
+      { id: 'two-pass', ...shared, load: 'demand', toolFormat: 'hermes', toolStrategy: 'two-pass' },
     ],
   })
-})
-afterAll(() => app.close())
+}, 120_000)
+afterAll(() => app?.close())
 
 type WireCall = {
   readonly index?: number
@@ -266,5 +269,77 @@ describe.each(['random', 'elements', 'counted'])('forced calls under random weig
       expect(choices[0]?.message.tool_calls).toHaveLength(1)
       expect((await streamCalls(body))[0]?.calls).toHaveLength(1)
     }
+  })
+})
+
+describe.each(['hermes', 'elements', 'lines', 'two-pass'])('calls of its own accord (%s)', { timeout: 120_000 }, (model) => {
+  const strict = model !== 'two-pass'
+  const chosen = declared.map(({ type, function: tool }) => ({ type, function: strict ? { ...tool, strict } : tool }))
+
+  /** Makes the tokens of the marks that calls begin with likelier, and the end of the turn. */
+  async function likelyCalls(): Promise<Record<string, number>> {
+    const bias: Record<string, number> = {}
+    for (const mark of model === 'lines' ? ['now', '\n'] : ['<tool_call>']) {
+      const response = await fetch(`${app.url}/v1/token/encode`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model, text: mark, add_bos_token: false, encode_special_tokens: true }),
+      })
+      const { tokens } = (await response.json()) as { tokens: number[] }
+      for (const token of tokens) bias[token] = tokens.length === 1 ? 12 : 6
+    }
+    return bias
+  }
+
+  test('satisfy the schemas of their tools, with text around them, for every choice, whole and in streams', async () => {
+    const logit_bias = await likelyCalls()
+    const counts = { calls: 0, texts: 0 }
+    for (let seed = 0; seed < 3; seed++) {
+      const body = { model, tools: chosen, seed, n: 2, logit_bias, max_tokens: 250 }
+      const { choices, status, error } = await ask(body)
+      expect(status, error?.message).toBe(200)
+      const streamed = await streamCalls(body)
+      for (const { index, message, finish_reason } of choices) {
+        const calls = (message.tool_calls ?? []).map((call) => call.function)
+        const whole = finish_reason === 'length' ? calls.slice(0, -1) : calls
+        counts.calls += whole.length
+        counts.texts += (message.content ?? '') === '' ? 0 : 1
+        for (const called of whole) {
+          const isValid = validators.get(called.name ?? '')?.(JSON.parse(called.arguments ?? ''))
+          expect(isValid, `${called.name} ${called.arguments}`).toBe(true)
+        }
+        expect(streamed[index]?.calls.map((call) => call.function)).toEqual(calls)
+        expect(streamed[index]?.content).toBe(message.content ?? '')
+      }
+    }
+    if (process.env.SHOW !== undefined) console.log(model, counts)
+    expect(counts.texts).toBeGreaterThan(1)
+    expect(counts.calls).toBeGreaterThan(5)
+  })
+})
+
+describe('a model whose template does not show tools', () => {
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${app.url}${path}`, { method: 'POST', headers, body: JSON.stringify({ ...around, ...body }) })
+    return (await response.json()) as { prompt: string; usage: { prompt_tokens: number } }
+  }
+
+  test('is told of them, and of earlier calls, as /apply-template shows', async () => {
+    const call = { id: 'a', type: 'function', function: { name: 'now', arguments: '{}' } }
+    const messages = [
+      { role: 'user', content: 'What time is it?' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'a', content: 'noon' },
+    ]
+    const { prompt } = await post('/apply-template', { model: 'hermes', tools: declared, messages })
+    expect(prompt).toContain('<|im_start|>system\nThere are functions that you can call.')
+    expect(prompt).toContain(JSON.stringify(tools[0]))
+    expect(prompt).toContain('<|im_start|>assistant\n<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call><|im_end|>')
+    expect(prompt).toContain('<|im_start|>user\n{"tool_result":{"name":"now","content":"noon"}}<|im_end|>')
+
+    const sizes = [declared, []].map(async (given) => (await post('/v1/chat/completions', { tools: given, max_tokens: 1 })).usage)
+    const [withTools, without] = await Promise.all(sizes)
+    expect(withTools?.prompt_tokens).toBeGreaterThan((without?.prompt_tokens ?? 0) + 100)
   })
 })

@@ -9,6 +9,10 @@ export type RandomModelOptions = {
   readonly seed?: number
   readonly contextLength?: number
   readonly chatTemplate?: string
+  /** Control tokens behind the others, such as those for filling in the middle. */
+  readonly moreControlTokens?: readonly string[]
+  /** Put behind the other metadata. */
+  readonly moreMetadata?: ReadonlyMap<string, GgufValue>
 }
 
 /** ChatML, as a model file would carry it. */
@@ -29,9 +33,12 @@ const feedForwardLength = 128
  * What it says is mostly scraps of English words; an end-of-turn or another special token is possible but rare.
  */
 export async function writeRandomModel(path: string, options: RandomModelOptions = {}): Promise<void> {
-  const { seed = 1, contextLength = 4096, chatTemplate = chatMl } = options
-  const vocabulary = randomVocabulary()
-  const bytes = encodeGguf(modelMetadata(vocabulary, contextLength, chatTemplate), modelTensors(vocabulary, seed))
+  const { seed = 1, contextLength = 4096, chatTemplate = chatMl, moreControlTokens = [], moreMetadata = new Map() } = options
+  const vocabulary = randomVocabulary(moreControlTokens)
+  const bytes = encodeGguf(
+    new Map([...modelMetadata(vocabulary, contextLength, chatTemplate), ...moreMetadata]),
+    modelTensors(vocabulary, seed),
+  )
   await mkdir(dirname(path), { recursive: true })
   const temporaryPath = `${path}.${randomUUID()}.tmp`
   try {

@@ -27,15 +27,16 @@ const words = `
  */
 const partialCharacters = ['e4b8', 'e4ba', 'e69c', 'e697', 'e381', 'e382', 'e280', 'd0b0'].map((hex) => Buffer.from(hex, 'hex'))
 
-/** A vocabulary of 256 bytes and a few hundred merges, the same on every machine. */
-export function randomVocabulary(): Vocabulary {
+/** A vocabulary of 256 bytes and a few hundred merges, the same on every machine; `moreControlTokens` come last. */
+export function randomVocabulary(moreControlTokens: readonly string[] = []): Vocabulary {
   const merges = learnMerges()
   const pieces = new Set([...byteSymbols, ...merges.map(([left, right]) => left + right)])
-  const tokens = [...controlTokens, ...pieces, ...userDefinedTokens]
+  const tokens = [...controlTokens, ...pieces, ...userDefinedTokens, ...moreControlTokens]
   const types = [
     ...controlTokens.map(() => tokenTypes.control),
     ...[...pieces].map(() => tokenTypes.normal),
     ...userDefinedTokens.map(() => tokenTypes.userDefined),
+    ...moreControlTokens.map(() => tokenTypes.control),
   ]
   return { tokens, types, merges: merges.map((pair) => pair.join(' ')) }
 }

@@ -13,6 +13,8 @@ const text = { type: 'string' }
 
 /** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
+  'ChatCompletion.Choice': { stop_reason: text } as Record<string, JsonSchema>,
+  'ChatCompletionChunk.Choice': { stop_reason: text } as Record<string, JsonSchema>,
   ChatCompletionMessage: { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
   Model: {
     context_length: { type: 'integer' },
@@ -24,6 +26,11 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     string,
     JsonSchema
   >,
+  // OpenAI's own replies have null for the first token of a prompt, which nothing precedes; its types do not say so.
+  'CompletionChoice.Logprobs': {
+    token_logprobs: { type: 'array', items: { type: ['number', 'null'] } },
+    top_logprobs: { type: 'array', items: { type: ['object', 'null'], additionalProperties: { type: 'number' } } },
+  } as Record<string, JsonSchema>,
   Completion: { usage: { anyOf: [{ $ref: '#/definitions/CompletionUsage' }, { type: 'null' }] } } as Record<string, JsonSchema>,
   'ChatCompletionChunk.Choice.Delta': { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
 }

@@ -19,6 +19,8 @@ export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
   /** Ends a choice: returns what was held back, and closes what is open. `length` says that its text was cut off. */
   end(choice: number, reason?: FinishReason): readonly GenerationEvent[]
+  /** Something else than text comes next in a choice: as `end`, but more text may follow. */
+  interrupt(choice: number): readonly GenerationEvent[]
   /** How many calls a choice made, so far. */
   calls(choice: number): number
   /** Pieces of raw text that began inside reasoning, over all choices: tokens, where a piece is a token. */
@@ -120,6 +122,10 @@ class PlainParser implements OutputParser {
     return this.#open.delete(choice) ? [{ type: 'text-end', choice }] : []
   }
 
+  interrupt(choice: number): readonly GenerationEvent[] {
+    return this.end(choice)
+  }
+
   calls(): number {
     return 0
   }
@@ -139,6 +145,8 @@ class MarkedParser implements OutputParser {
   readonly #rules: ChoiceRules
   readonly #options: OutputParserOptions
   readonly #choices: (ChoiceState | undefined)[] = []
+  /** Calls that were made before a choice's text was interrupted. */
+  readonly #callsBefore: number[] = []
 
   constructor(rules: ChoiceRules, options: OutputParserOptions) {
     this.#rules = rules
@@ -161,8 +169,17 @@ class MarkedParser implements OutputParser {
     return sink.end()
   }
 
+  interrupt(choice: number): readonly GenerationEvent[] {
+    const state = this.#choices[choice]
+    if (state === undefined) return []
+    const events = this.end(choice)
+    this.#callsBefore[choice] = this.calls(choice)
+    this.#choices[choice] = undefined
+    return events
+  }
+
   calls(choice: number): number {
-    return this.#choices[choice]?.writer.calls ?? 0
+    return (this.#callsBefore[choice] ?? 0) + (this.#choices[choice]?.writer.calls ?? 0)
   }
 
   #state(choice: number): ChoiceState {

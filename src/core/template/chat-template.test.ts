@@ -88,12 +88,12 @@ describe('a chat template', () => {
     expect(render(typedOnly, text('user', 'a'))).toBe('[user]a')
   })
 
-  test('a template that knows no tools gets calls and results as JSON in ordinary turns', () => {
+  test('a template that knows no tools gets calls and results in ordinary turns', () => {
     const source = `{% for m in messages %}{% if m.role in ['user', 'assistant'] %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}`
     const calls: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{"n":1}' }] }
     const result: Message = { role: 'tool', toolCallId: 'a', content: [{ type: 'text', text: 'sunny' }] }
     expect(render(source, text('user', 'q'), calls, result)).toBe(
-      '[user]q[assistant]{"tool_calls":[{"id":"a","name":"f","arguments":"{\\"n\\":1}"}]}[user]{"tool_result":{"tool_call_id":"a","content":"sunny"}}',
+      '[user]q[assistant][{"name": "f", "arguments": {"n":1}}][user]{"tool_result":{"name":"f","content":"sunny"}}',
     )
   })
 

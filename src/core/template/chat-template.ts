@@ -1,11 +1,13 @@
 import { AppError, messageOf } from '../errors.ts'
 import type { JsonObject, Message, Prompt, ReasoningOptions } from '../request.ts'
 import { recogniseReasoning } from '../tool-format/recognise-reasoning.ts'
+import { recogniseToolFormat, toolFormat } from '../tool-format/tool-formats.ts'
 import { type ContinuedPrompt, continueLastMessage } from './continue-message.ts'
 import { compileJinja, type JinjaTemplate } from './jinja/jinja-template.ts'
 import { strftime } from './jinja/strftime.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
+import { createToolTeller } from './tell-tools.ts'
 import { encodeMessages, encodeTools } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
 
@@ -26,13 +28,15 @@ export type ChatTemplate = {
   readonly source: string
   readonly traits: TemplateTraits
   /**
-   * The prompt, ending where the model's answer begins (see `start` and `responsePrefix` of the prompt). Throws
-   * `template-failed` with the template's own words, or `invalid-request` for a last message that cannot be continued.
+   * The prompt, ending where the model's answer begins (see `start` and `responsePrefix` of the prompt). Tools that the
+   * template does not show are told in its system message. Throws `template-failed` with the template's own words, or `invalid-request` for a last message that cannot be continued.
    */
   render(prompt: ChatPrompt, options?: { readonly reasoning?: ReasoningOptions }): RenderedPrompt
 }
 
 export type CompileOptions = {
+  /** The name of the format that calls are written in, where the template does not teach it. */
+  readonly toolFormat?: string | undefined
   /** The clock of `strftime_now`. */
   readonly now?: () => Date
 }
@@ -47,13 +51,15 @@ const probeSteps = 200_000
 export function compileChatTemplate(
   source: string,
   tokens: TemplateTokens,
-  { now = () => new Date() }: CompileOptions = {},
+  { now = () => new Date(), toolFormat: formatName = recogniseToolFormat(source) }: CompileOptions = {},
 ): ChatTemplate {
   // Templates of GGUF files are made for llama.cpp; some fail without what only it allows.
   const template = parse(source, { rules: 'llama.cpp', now })
   const renderInput = (input: ProbeInput, maxSteps?: number) => template.render(variablesOf(input, { tokens, now }), maxSteps)
   const traits = probeTraits((input) => renderInput(input, probeSteps), template.names)
   const tags = recogniseReasoning(source)
+  const format = toolFormat(formatName)
+  const teller = traits.tools || format === undefined ? undefined : createToolTeller(format)
   return {
     source,
     traits,
@@ -65,7 +71,8 @@ export function compileChatTemplate(
         messages: readonly Message[],
         { generationPrompt }: { readonly generationPrompt: boolean },
       ): string => {
-        const encode = (given: readonly Message[]) => encodeMessages(normalizeMessages(given, traits), traits)
+        const tell = (given: readonly Message[]) => (prompt.tools.length > 0 && teller?.declare(given, prompt.tools)) || given
+        const encode = (given: readonly Message[]) => encodeMessages(normalizeMessages(tell(given), traits, teller), traits)
         const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt }
         return renderOrRefuse(messages, (given) => renderInput({ ...input, messages: encode(given) }))
       }

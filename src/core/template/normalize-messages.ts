@@ -1,12 +1,13 @@
 import type { ContentPart, Message } from '../request.ts'
 import { separateCalls } from './separate-calls.ts'
+import type { ToolTeller } from './tell-tools.ts'
 import { joinText } from './template-messages.ts'
 import type { TemplateTraits } from './template-traits.ts'
 
 /**
  * Rewrites a conversation into one that the template can express, without moving any text: `developer` becomes `system`;
- * where the template knows no tools, calls and results are told as JSON in ordinary turns; calls that it cannot show
- * together get turns of their own; where it forbids a system message,
+ * where the template knows no calls, they and their results are told in ordinary turns: as `teller` has told the model to
+ * write them, or else as JSON; calls that it cannot show together get turns of their own; where it forbids a system message,
  * its text joins the neighbouring user turn, in place. Hoisting it to the top
  * instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
  */
@@ -16,10 +17,11 @@ export function normalizeMessages(
     TemplateTraits,
     'system' | 'systemAnywhere' | 'repeatedUser' | 'toolHistory' | 'userAfterTool' | 'callsTogether' | 'callsBesideText'
   >,
+  teller?: ToolTeller,
 ): Message[] {
   const renamed = messages.map((message): Message => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
-  const spoken = traits.toolHistory ? separateCalls(ordered, traits) : ordered.map(tellToolTurn)
+  const spoken = traits.toolHistory ? separateCalls(ordered, traits) : tellToolTurns(ordered, teller)
   const folded = traits.systemAnywhere ? spoken : foldSystemMessages(spoken, traits)
   return traits.repeatedUser ? folded : mergeUserRuns(folded)
 }
@@ -68,15 +70,22 @@ function mergeUserRuns(messages: readonly Message[]): Message[] {
   return result
 }
 
-/** A call as text of the assistant, a result as a turn of the user: templates without tools would drop both without a word. */
-function tellToolTurn(message: Message): Message {
-  if (message.role === 'tool') {
-    const result = { tool_call_id: message.toolCallId, content: joinText(message.content) }
-    return { role: 'user', content: [{ type: 'text', text: JSON.stringify({ tool_result: result }) }] }
-  }
-  if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
-  const text = JSON.stringify({ tool_calls: message.toolCalls })
-  return { ...message, content: joinContent(message.content, [{ type: 'text', text }]), toolCalls: [] }
+/** Calls as text of the assistant, results as turns of the user: templates without tools would drop both without a word. */
+function tellToolTurns(messages: readonly Message[], teller: ToolTeller | undefined): Message[] {
+  // What is said of a call is what its result is known by: an id where ids are written, or else a name.
+  const known = new Map<string, { readonly tool_call_id: string } | { readonly name: string }>()
+  return messages.map((message): Message => {
+    if (message.role === 'tool') {
+      const call = known.get(message.toolCallId) ?? { tool_call_id: message.toolCallId }
+      const result = { ...call, content: joinText(message.content) }
+      return { role: 'user', content: [{ type: 'text', text: JSON.stringify({ tool_result: result }) }] }
+    }
+    if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
+    const written = teller?.writeCalls(message.toolCalls)
+    if (written !== undefined) for (const { id, name } of message.toolCalls) known.set(id, { name })
+    const text = written ?? JSON.stringify({ tool_calls: message.toolCalls })
+    return { ...message, content: joinContent(message.content, [{ type: 'text', text }]), toolCalls: [] }
+  })
 }
 
 /** Results of parallel calls, in the order of the calls; results of unknown calls stay last, in their own order. */

@@ -91,9 +91,11 @@ function renderChat(template: (name: string) => ChatTemplate, chat: ChatCase): s
   // llama.cpp tells templates of Llama 3 the day; in `transformers` they show the one that is written in them.
   const templateVariables = { date_string: 'TODAY' }
   const start = chat.continue_final_message !== 0 ? 'last-message' : chat.add_generation_prompt ? 'new-turn' : 'bare'
-  const prompt = { type: 'chat', ...plainChat, messages, tools, templateVariables, start } as const
-  const name = chat.template.slice(chat.template.lastIndexOf('/') + 1)
-  return undate(template(name).render(prompt, { reasoning: { enabled: chat.enable_thinking } }).text)
+  const compiled = template(chat.template.slice(chat.template.lastIndexOf('/') + 1))
+  // Tools that a template does not show are told to the model by us (tell-tools.test.ts).
+  const shown = compiled.traits.tools ? tools : []
+  const prompt = { type: 'chat', ...plainChat, messages, tools: shown, templateVariables, start } as const
+  return undate(compiled.render(prompt, { reasoning: { enabled: chat.enable_thinking } }).text)
 }
 
 /** Without the day on which a prompt was rendered. */

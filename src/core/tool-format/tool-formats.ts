@@ -1,3 +1,4 @@
+import { anyFormat } from './any-format.ts'
 import { deepseekDsml, glm, hunyuan, minicpm, minimaxM2, qwen3Coder, seedOss } from './element-formats.ts'
 import { functionGemma, gemma4 } from './gemma.ts'
 import { glimmer, harmony } from './harmony.ts'
@@ -90,7 +91,7 @@ export const toolFormatNames: readonly string[] = [...byName.keys()]
 
 /** The format of this name; undefined when there is none. */
 export function toolFormat(name: string): ToolFormat | undefined {
-  return byName.get(name)
+  return name === anyFormat.name ? anyFormat : byName.get(name)
 }
 
 /** The name of the format that a chat template teaches; `json` where it teaches none that we know. */

@@ -36,12 +36,13 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   }
 
   /** The text after a choice's delta. */
-  function endOf(choice: number, finishReason: string | null): string {
+  function endOf(choice: number, finishReason: string | null, stopSequence?: string): string {
     const tokens = untold[choice]
     if (tokens === undefined && finishReason === null) return plainEnd
     untold[choice] = undefined
     const logprobs = tokens === undefined ? null : encodeLogprobs(tokens)
-    return `},"logprobs":${toFrameJson(logprobs)},"finish_reason":${toFrameJson(finishReason)}}${closing}`
+    const stop = stopSequence === undefined ? '' : `,"stop_reason":${toFrameJson(stopSequence)}`
+    return `},"logprobs":${toFrameJson(logprobs)},"finish_reason":${toFrameJson(finishReason)}${stop}}${closing}`
   }
 
   /** The role chunk at a choice's first event, and nothing later. */
@@ -51,8 +52,8 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
     return `${headOf(choice)}"role":"assistant","content":""${plainEnd}`
   }
 
-  function chunk(choice: number, delta: string, finishReason: string | null = null): string {
-    return start(choice) + headOf(choice) + delta + endOf(choice, finishReason)
+  function chunk(choice: number, delta: string): string {
+    return start(choice) + headOf(choice) + delta + endOf(choice, null)
   }
 
   function toolIdsOf(choice: number): string[] {
@@ -90,10 +91,16 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
         return chunk(choice, `"tool_calls":${toFrameJson([{ index, function: { arguments: delta } }])}`)
       }
       case 'finish':
-        return chunk(event.choice, '', encodeFinishReason(event.reason, legacyCalls))
+        return (
+          start(event.choice) +
+          headOf(event.choice) +
+          endOf(event.choice, encodeFinishReason(event.reason, legacyCalls), event.stopSequence)
+        )
       case 'prompt-read':
         // There is always a first choice, and the client sees that the model has begun.
         return start(0)
+      // No chat asks for them.
+      case 'prompt-tokens':
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':

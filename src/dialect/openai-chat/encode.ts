@@ -49,6 +49,8 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
       message: encodeMessage(choice, style),
       logprobs: style.logprobs ? encodeLogprobs(choice.tokens) : null,
       finish_reason: encodeFinishReason(choice.finish.reason, style.legacyCalls),
+      // As vLLM has it; OpenAI does not say which text it was.
+      ...(choice.finish.stopSequence !== undefined && { stop_reason: choice.finish.stopSequence }),
     })),
     usage: encodeUsage(usage),
   }

@@ -1,5 +1,11 @@
 import type { Field } from '../field-table.ts'
-import { constraintFields, refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
+import {
+  constraintFields,
+  minimumField,
+  refusedExtensions,
+  samplingExtensions,
+  sharedOpenaiFields,
+} from '../openai/common-fields.ts'
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
@@ -49,7 +55,11 @@ const openaiFields: readonly Field[] = [
     treatment: 'used',
     note: '`none`, `auto`, `required`, a named function or `allowed_tools`; with `tools` only, `none` apart',
   },
-  { name: 'tools', treatment: 'used', note: 'functions; an empty list is none, `custom` tools are refused' },
+  {
+    name: 'tools',
+    treatment: 'used',
+    note: 'functions; calls to `strict` ones satisfy their schema, or are an error; an empty list is none, `custom` tools are refused',
+  },
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; needs `logprobs`' },
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
@@ -105,6 +115,7 @@ export const chatFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
   ...samplingExtensions,
+  minimumField,
   ...chatExtensions,
   ...refusedExtensions,
   ...refusedChatExtensions,

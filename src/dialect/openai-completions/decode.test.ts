@@ -12,7 +12,7 @@ describe('decodeCompletion', () => {
   test('a small request decodes to its canonical form, with the protocol’s own limit', () => {
     const prompt = { type: 'text', text: 'Once' }
     expect(decode({})).toEqual({
-      requests: [{ ...plainRequest, id: 'cmpl-1', model: 'm', prompt, maxOutputTokens: 16 }],
+      requests: [{ ...plainRequest, id: 'cmpl-1', model: 'm', prompt, maxOutputTokens: 16, isMaxOutputAssumed: true }],
       echoes: [''],
       stream: false,
       includeUsage: false,
@@ -49,8 +49,39 @@ describe('decodeCompletion', () => {
     for (const request of [first, second]) expect(request).toMatchObject(common)
   })
 
+  test('a minimum of tokens is passed on; 0 is none', () => {
+    expect(decode({ min_tokens: 3 }).requests[0].minOutputTokens).toBe(3)
+    expect(decode({ min_length: 20, max_tokens: 20 }).requests[0].minOutputTokens).toBe(20)
+    expect(decode({ min_tokens: 0 })).toEqual(decode({}))
+  })
+
   test('a constraint is decoded as in chats', () => {
     expect(decode({ regex: '[ab]' }).requests[0].output).toEqual({ type: 'regex', pattern: '[ab]' })
+  })
+
+  test('a suffix makes each prompt a gap to fill; an empty one is none', () => {
+    expect(decode({ prompt: ['a', 'b'], suffix: 'z' }).requests.map(({ prompt }) => prompt)).toEqual([
+      { type: 'infill', prefix: 'a', suffix: 'z' },
+      { type: 'infill', prefix: 'b', suffix: 'z' },
+    ])
+    expect(decode({ suffix: 'z', echo: true }).echoes).toEqual(['Once'])
+    expect(decode({ suffix: '' })).toEqual(decode({}))
+  })
+
+  test.each<[object, object | undefined]>([
+    [{ logprobs: 2 }, { logprobs: { top: 2 } }],
+    [{ prompt: [1, 2] }, {}],
+    [{ prompt: [1, 2], logprobs: 0 }, { logprobs: { top: 0 } }],
+    [{ max_tokens: 0 }, {}],
+    [{ prompt: ['a', 'b'], max_length: 0, logprobs: 1 }, { logprobs: { top: 1 } }],
+    [{}, undefined],
+  ])('an echo of %j asks for the tokens %j, and then has no text of its own', (fields, promptTokens) => {
+    const { requests, echoes } = decode({ ...fields, echo: true })
+    for (const request of requests) expect(request.promptTokens).toEqual(promptTokens)
+    expect(echoes).toEqual(requests.map(() => (promptTokens === undefined ? 'Once' : '')))
+    for (const request of decode(Object.hasOwn(fields, 'max_tokens') ? {} : { ...fields, max_length: 1 }).requests) {
+      expect(request.promptTokens).toBeUndefined()
+    }
   })
 
   test('an echo is the text of each prompt', () => {
@@ -69,7 +100,13 @@ describe('decodeCompletion', () => {
     [{ prompt: [[1], [1.5]] }, 'prompt[1][0]'],
     [{ logprobs: 6 }, 'logprobs'],
     [{ logprobs: true }, 'logprobs'],
+    [{ max_tokens: -1, echo: true }, 'max_tokens'],
     [{ max_tokens: 0 }, 'max_tokens'],
+    [{ max_completion_tokens: 0, echo: false }, 'max_completion_tokens'],
+    [{ suffix: 5 }, 'suffix'],
+    [{ min_tokens: -1 }, 'min_tokens'],
+    [{ min_tokens: 17 }, 'min_tokens'],
+    [{ min_length: 5, max_tokens: 4 }, 'min_length'],
     [{ n: 0 }, 'n'],
     [{ stream_options: { include_usage: true } }, 'stream_options'],
   ])('%j is refused with its param', (fields, param) => {
@@ -77,10 +114,10 @@ describe('decodeCompletion', () => {
   })
 
   test.each<[object, string]>([
-    [{ suffix: 'end' }, 'suffix'],
+    [{ suffix: 'end', prompt: [1, 2] }, 'suffix'],
+    [{ suffix: 'end', echo: true, logprobs: 0 }, 'echo'],
+    [{ suffix: 'end', echo: true, max_tokens: 0 }, 'echo'],
     [{ best_of: 2 }, 'best_of'],
-    [{ echo: true, logprobs: 0 }, 'echo'],
-    [{ echo: true, prompt: [1, 2] }, 'echo'],
     [{ structured_outputs: { structural_tag: '' } }, 'structured_outputs.structural_tag'],
   ])('%j is not supported, and says so', (fields, param) => {
     expect(() => decode(fields)).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))

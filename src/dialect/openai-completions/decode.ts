@@ -2,9 +2,10 @@ import { AppError } from '../../core/errors.ts'
 import { type GenerationRequest, type Prompt, plainRequest } from '../../core/request.ts'
 import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
-import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
+import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { checkCommonNested, createNestedCheck } from '../openai/nested-check.ts'
+import { pickSpelling } from '../openai/spelling.ts'
 import { validate } from '../validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
 import { completionRequestSchema, type WireRequest } from './schema.ts'
@@ -15,7 +16,7 @@ const nestedIndex = indexFields(nestedConstraintFields)
 /** A text completion request in canonical form, one request for each prompt, with how to answer it. */
 export type DecodedCompletion = {
   readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
-  /** What the text of each prompt's choices begins with. */
+  /** What the text of each prompt's choices begins with; empty where the engine tells the prompt's tokens. */
   readonly echoes: readonly string[]
   readonly stream: boolean
   readonly includeUsage: boolean
@@ -28,30 +29,42 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   refuseUnsupported(fieldIndex, wire)
   const nested = createNestedCheck(nestedIndex)
   checkCommonNested(nested, wire)
-  const [first, ...rest] = decodePrompts(wire.prompt)
+  const [first, ...rest] = decodePrompts(wire)
   const { logprobs } = wire
+  const tellsTokens = needsTokens(wire, [first, ...rest])
   const output = decodeOutput(wire)
   const shared = {
     ...plainRequest,
-    maxOutputTokens: defaultMaxTokens,
-    ...decodeCommon(wire),
+    ...decodeCommon(wire, defaultMaxTokens),
+    ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(output.constraint.type !== 'text' && { outputParam: output.param }),
     ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),
+    ...(tellsTokens && { promptTokens: typeof logprobs === 'number' ? { logprobs: { top: logprobs } } : {} }),
   }
   return {
     requests: [
       { ...shared, id: requestId, prompt: first },
       ...rest.map((prompt, index) => ({ ...shared, id: `${requestId}-${index + 1}`, prompt })),
     ],
-    echoes: [first, ...rest].map((prompt) => decodeEcho(wire, prompt)),
+    echoes: [first, ...rest].map((prompt) => (wire.echo === true && !tellsTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
     ignored: [...listIgnored(fieldIndex, wire), ...nested.ignored],
   }
 }
 
-function decodePrompts(prompt: WireRequest['prompt']): [Prompt, ...Prompt[]] {
+function decodePrompts({ prompt, suffix }: WireRequest): [Prompt, ...Prompt[]] {
+  const [first, ...rest] = decodePlain(prompt)
+  if (suffix === undefined || suffix === null || suffix === '') return [first, ...rest]
+  const infill = (plain: Prompt): Prompt => {
+    if (plain.type === 'text') return { type: 'infill', prefix: plain.text, suffix }
+    throw unsupported('suffix', 'beside token ids: send the prompt as text')
+  }
+  return [infill(first), ...rest.map(infill)]
+}
+
+function decodePlain(prompt: WireRequest['prompt']): [Prompt, ...Prompt[]] {
   if (typeof prompt === 'string') return [{ type: 'text', text: prompt }]
   if (isTokens(prompt)) return [{ type: 'tokens', tokens: prompt }]
   const [first, ...rest] = prompt.map(decodePrompt)
@@ -68,15 +81,37 @@ function decodePrompt(prompt: string | number | readonly number[]): Prompt {
   return { type: 'tokens', tokens: typeof prompt === 'number' ? [prompt] : prompt }
 }
 
-function decodeEcho({ echo, logprobs }: WireRequest, prompt: Prompt): string {
-  if (echo !== true) return ''
-  if (prompt.type !== 'text') throw unsupported('token ids are not turned back into text: send the prompt as text, or echo false')
-  if (typeof logprobs === 'number') {
-    throw unsupported('only generated tokens have log-probabilities: leave logprobs out, or send echo false')
+/** Whether the prompt is to be told by its tokens: their scores are wanted, or they are all there is, or nothing follows. */
+function needsTokens(wire: WireRequest, prompts: readonly Prompt[]): boolean {
+  const { echo, logprobs } = wire
+  const zero = outputLimits.find((name) => wire[name] === 0)
+  if (echo !== true) {
+    if (zero === undefined) return false
+    const message = `${zero}: expected an integer of at least 1; 0 is for echo true, which tells the prompt and nothing else`
+    throw new AppError('invalid-request', message, { param: zero })
   }
-  return prompt.text
+  const wanted = typeof logprobs === 'number' || zero !== undefined || prompts.some(({ type }) => type === 'tokens')
+  if (wanted && prompts.some(({ type }) => type === 'infill')) {
+    throw unsupported(
+      'echo',
+      'with suffix and logprobs, or with suffix and nothing to generate: the model reads the suffix first',
+    )
+  }
+  return wanted
 }
 
-function unsupported(reason: string): AppError {
-  return new AppError('unsupported-field', `echo true is not supported here: ${reason}`, { param: 'echo' })
+function textOf(prompt: Prompt): string {
+  switch (prompt.type) {
+    case 'text':
+      return prompt.text
+    case 'infill':
+      return prompt.prefix
+    case 'tokens':
+    case 'chat':
+      throw new Error(`a prompt of type '${prompt.type}' has no text to echo`)
+  }
+}
+
+function unsupported(param: string, reason: string): AppError {
+  return new AppError('unsupported-field', `${param} is not supported ${reason}`, { param })
 }

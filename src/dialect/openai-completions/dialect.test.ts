@@ -51,6 +51,30 @@ describe('POST /v1/completions', () => {
     expect(text.match(/\[DONE\]/g)).toHaveLength(1)
   })
 
+  test('an echo of token ids is their text, and with logprobs their scores', async () => {
+    const prompt = [[...Buffer.from('aé')], [98]]
+    const { text } = await complete({ prompt, echo: true, max_tokens: 0 })
+    const reply = JSON.parse(text)
+    check(reply)
+    expect(reply).toMatchObject({
+      choices: [
+        { index: 0, text: 'aé', logprobs: null, finish_reason: 'length' },
+        { index: 1, text: 'b', logprobs: null, finish_reason: 'length' },
+      ],
+      usage: { prompt_tokens: 4, completion_tokens: 0 },
+    })
+    const scored = JSON.parse((await complete({ prompt: 'one two', echo: true, logprobs: 1, n: 2 })).text)
+    check(scored)
+    const logprobs = {
+      tokens: ['one', ' two', 'one', ' two'],
+      token_logprobs: [null, 0, 0, 0],
+      top_logprobs: [null, { ' two': 0 }, { one: 0 }, { ' two': 0 }],
+      text_offset: [0, 3, 7, 10],
+    }
+    const whole = { text: 'one twoone two', logprobs }
+    expect(scored.choices).toMatchObject([whole, whole])
+  })
+
   test('an error is in OpenAI’s words, with its param', async () => {
     const { status, text } = await complete({ prompt: 'a', suffix: 'b' })
     expect(status).toBe(400)

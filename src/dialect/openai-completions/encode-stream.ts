@@ -1,10 +1,10 @@
-import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import type { GeneratedToken, GenerationEvent, PromptToken } from '../../core/event.ts'
 import type { StreamEncoder } from '../dialect.ts'
 import { toFrameJson } from '../frame-json.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeOpenaiError } from '../openai-errors.ts'
-import { echoOf, encodeFinishReason, type ReplyStyle } from './encode.ts'
+import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
 
 const done = 'data: [DONE]\n\n'
@@ -14,7 +14,8 @@ type Progress = {
   echo: string
   readonly scores: LogprobsEncoder
   /** Tokens that no chunk has told yet: those of held-back text go with the next one. */
-  untold: readonly GeneratedToken[]
+  untold: readonly (GeneratedToken | PromptToken)[]
+  readonly promptText: PromptText
 }
 
 /** Turns events into `text_completion` frames: chunks have the shape of the whole reply. */
@@ -27,7 +28,7 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
 
   function progressOf(choice: number): Progress {
     const echo = echoOf(style, choice)
-    progress[choice] ??= { echo, scores: new LogprobsEncoder(countCharacters(echo)), untold: [] }
+    progress[choice] ??= { echo, scores: new LogprobsEncoder(countCharacters(echo)), untold: [], promptText: new PromptText() }
     return progress[choice]
   }
 
@@ -53,12 +54,26 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
     state.untold = [...state.untold, ...event.tokens]
   }
 
+  /** Each choice of a prompt begins with it. */
+  function echoTokens(first: number, tokens: readonly PromptToken[]): string {
+    const choices = Array.from({ length: style.choicesPerPrompt }, (_, index) => first + index)
+    return choices
+      .map((choice) => {
+        const state = progressOf(choice)
+        if (logprobs) state.untold = [...state.untold, ...tokens]
+        return chunk(choice, state.promptText.push(tokens), null)
+      })
+      .join('')
+  }
+
   function encode(event: GenerationEvent): string {
     keepTokens(event)
     switch (event.type) {
       case 'text-delta':
       case 'reasoning-delta':
         return chunk(event.choice, event.delta, null)
+      case 'prompt-tokens':
+        return echoTokens(event.choice, event.promptTokens)
       case 'finish':
         return chunk(event.choice, '', encodeFinishReason(event.reason))
       case 'prompt-read':

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../core/errors.ts'
-import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import type { GeneratedToken, GenerationEvent, PromptToken } from '../../core/event.ts'
 import type { Choice, GenerationResult } from '../../core/result.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
@@ -21,6 +21,12 @@ const wireUsage = {
 function token(bytes: string | readonly number[], logprob = -1, top: readonly GeneratedToken[] = []): GeneratedToken {
   const list = typeof bytes === 'string' ? [...Buffer.from(bytes)] : bytes
   return { id: 1, text: Buffer.from(list).toString(), bytes: list, logprob, top }
+}
+
+/** A token of a prompt; without a score, as the first one has none. */
+function given(bytes: string | readonly number[], logprob?: number): PromptToken {
+  const { logprob: _, ...shown } = token(bytes, 0, [])
+  return logprob === undefined ? shown : { ...shown, logprob, top: [token(bytes, logprob)] }
 }
 
 function choice(text: string, more: Partial<Choice> = {}): Choice {
@@ -112,6 +118,60 @@ describe('a whole reply', () => {
       ['constructor', -4],
       ['a', -9999],
     ])
+  })
+})
+
+describe('an echo by tokens', () => {
+  const style = { logprobs: true, choicesPerPrompt: 2, echoes: ['', ''] }
+  const prompts = [[given(''), given('é', -1), given([0xf0, 0x9f], -2), given([0x98, 0x80], -3)], [given('b')]]
+  const answers = ['1', '2', '3', '4'].map((text) => ({ text, tokens: [token(text, -5)] }))
+  const told = (offsets: readonly number[], tokens: readonly string[], scores: readonly (number | null)[]) => ({
+    tokens,
+    token_logprobs: scores,
+    top_logprobs: tokens.map((name, index) => (scores[index] === null ? null : { [name]: scores[index] })),
+    text_offset: offsets,
+  })
+  const halves = ['bytes:\\xf0\\x9f', 'bytes:\\x98\\x80']
+  const first = (answer: string) => told([0, 0, 1, 1, 2], ['', 'é', ...halves, answer], [null, -1, -2, -3, -5])
+  const second = (answer: string) => told([0, 1], ['b', answer], [null, -5])
+
+  test('begins every choice of its prompt, the first token without a log-probability', () => {
+    const choices = answers.map(({ text, tokens }, index) => {
+      const prompt = index % 2 === 0 ? prompts[index / 2] : undefined
+      return choice(text, { tokens, ...(prompt !== undefined && { promptTokens: prompt }) })
+    })
+    expect(reply(choices, style)).toMatchObject({
+      choices: [
+        { text: 'é😀1', logprobs: first('1') },
+        { text: 'é😀2', logprobs: first('2') },
+        { text: 'b3', logprobs: second('3') },
+        { text: 'b4', logprobs: second('4') },
+      ],
+    })
+    expect(reply(choices, { ...style, logprobs: false })).toMatchObject({
+      choices: [{ text: 'é😀1', logprobs: null }, {}, {}, {}],
+    })
+  })
+
+  test('is streamed as it is read, in as many pieces as it comes', () => {
+    const events: GenerationEvent[] = prompts.flatMap((prompt, index) => [
+      ...prompt.map((part) => ({ type: 'prompt-tokens', choice: 2 * index, promptTokens: [part] }) as const),
+      text(answers[2 * index]?.text ?? '', 2 * index, answers[2 * index]?.tokens),
+      text(answers[2 * index + 1]?.text ?? '', 2 * index + 1, answers[2 * index + 1]?.tokens),
+    ])
+    const chunks = choicesOf(framesOf(events, style))
+    for (const [index, expected] of ['é😀1', 'é😀2', 'b3', 'b4'].entries()) {
+      const mine = chunks.filter((chunk) => chunk.index === index)
+      expect(mine.map((chunk) => chunk.text).join('')).toBe(expected)
+      const scores = mine.map((chunk) => chunk.logprobs as ReturnType<typeof told>)
+      const whole = index < 2 ? first(String(index + 1)) : second(String(index + 1))
+      expect({
+        tokens: scores.flatMap(({ tokens }) => tokens),
+        token_logprobs: scores.flatMap(({ token_logprobs: values }) => values),
+        top_logprobs: scores.flatMap(({ top_logprobs: values }) => values),
+        text_offset: scores.flatMap(({ text_offset: values }) => values),
+      }).toEqual(whole)
+    }
   })
 })
 

@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../core/event.ts'
+import type { FinishReason, PromptToken } from '../../core/event.ts'
 import type { GenerationResult } from '../../core/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
@@ -30,6 +30,20 @@ export function echoOf({ echoes, choicesPerPrompt }: ReplyStyle, choice: number)
   return echoes[Math.floor(choice / choicesPerPrompt)] ?? ''
 }
 
+/** The first of the choices of a choice's prompt. */
+export function firstOfPrompt(choice: number, { choicesPerPrompt }: ReplyStyle): number {
+  return choice - (choice % choicesPerPrompt)
+}
+
+/** The text of a prompt's tokens. Bytes of a character that it ends inside of are not text, and are left out. */
+export class PromptText {
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+  push(tokens: readonly PromptToken[]): string {
+    return tokens.map(({ bytes }) => this.#decoder.decode(Uint8Array.from(bytes), { stream: true })).join('')
+  }
+}
+
 /** A whole reply: OpenAI's `text_completion`. */
 export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
   return {
@@ -39,12 +53,14 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
     model: head.model,
     system_fingerprint: head.systemFingerprint,
     choices: choices.map(({ reasoning, text, tokens, finish }, index) => {
-      const echo = echoOf(style, index)
+      const { promptTokens = [] } = choices[firstOfPrompt(index, style)] ?? {}
+      const echo = echoOf(style, index) + new PromptText().push(promptTokens)
+      const scores = new LogprobsEncoder(countCharacters(echoOf(style, index)))
       return {
         index,
         // Reasoning is part of a text that is merely continued.
         text: echo + reasoning + text,
-        logprobs: style.logprobs ? new LogprobsEncoder(countCharacters(echo)).encode(tokens) : null,
+        logprobs: style.logprobs ? scores.encode([...promptTokens, ...tokens]) : null,
         finish_reason: encodeFinishReason(finish.reason),
       }
     }),

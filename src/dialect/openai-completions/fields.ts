@@ -1,5 +1,11 @@
 import type { Field } from '../field-table.ts'
-import { constraintFields, refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
+import {
+  constraintFields,
+  minimumField,
+  refusedExtensions,
+  samplingExtensions,
+  sharedOpenaiFields,
+} from '../openai/common-fields.ts'
 
 /** OpenAI's default, which is part of the protocol. */
 export const defaultMaxTokens = 16
@@ -12,15 +18,19 @@ const openaiFields: readonly Field[] = [
     treatment: 'used',
     note: 'a text, token ids, or an array of either; several prompts are continued one after the other',
   },
-  { name: 'echo', treatment: 'used', note: 'the text begins with the prompt; not with token ids, and not with `logprobs`' },
+  {
+    name: 'echo',
+    treatment: 'used',
+    note: 'the text begins with the prompt; with `logprobs`, its tokens are told too, which an engine may refuse',
+  },
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
-  { name: 'logprobs', treatment: 'used', note: '0 to 5 likeliest tokens beside each generated one' },
+  { name: 'logprobs', treatment: 'used', note: '0 to 5 likeliest tokens beside each one' },
   {
     name: 'max_tokens',
     aliases: ['max_completion_tokens', 'max_length'],
     treatment: 'used',
-    note: `at least 1; absent: ${defaultMaxTokens}, as OpenAI has it`,
+    note: `at least 1, with \`echo\` at least 0; absent: ${defaultMaxTokens}, as OpenAI has it`,
   },
   sharedOpenaiFields.n,
   sharedOpenaiFields.presencePenalty,
@@ -28,7 +38,11 @@ const openaiFields: readonly Field[] = [
   sharedOpenaiFields.stop,
   sharedOpenaiFields.stream,
   sharedOpenaiFields.streamOptions,
-  { name: 'suffix', treatment: 'refused', accepts: [''], note: 'no model here fills in the middle' },
+  {
+    name: 'suffix',
+    treatment: 'used',
+    note: 'what the text is filled in before; 400 for models without tokens for it; not with token ids, not with `echo` and `logprobs`',
+  },
   sharedOpenaiFields.temperature,
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
@@ -44,6 +58,7 @@ export const completionFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
   ...samplingExtensions,
+  minimumField,
   ...refusedExtensions,
   ...refusedHere,
 ]

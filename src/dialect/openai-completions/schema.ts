@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { flag, integerBetween } from '../openai/wire-types.ts'
+import { flag, integerBetween, integerFrom, text } from '../openai/wire-types.ts'
 
 const maxPrompts = 2048
 const maxLogprobs = 5
+/** 0 is a prompt that is told and not continued. */
+const maxTokens = integerFrom(0)
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
 const tokenIds = z.array(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
 const tooMany = { error: `at most ${maxPrompts} prompts` }
@@ -20,6 +22,10 @@ export const completionRequestSchema = z.looseObject({
   ...commonShape,
   prompt,
   echo: flag,
+  suffix: text,
+  max_tokens: maxTokens,
+  max_completion_tokens: maxTokens,
+  max_length: maxTokens,
   logprobs: integerBetween(0, maxLogprobs).nullish(),
 })
 

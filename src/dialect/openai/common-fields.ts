@@ -50,6 +50,12 @@ export const nestedConstraintFields: readonly Field[] = [
 
 /** Sampling fields of other servers that Dragoman honours. */
 export const samplingExtensions: readonly Field[] = [
+  {
+    name: 'banned_tokens',
+    aliases: ['custom_token_bans'],
+    treatment: 'used',
+    note: 'token ids, or a text of them with commas: `logit_bias` -100 for each',
+  },
   { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
   { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0, which is off' },
   { name: 'dry_base', treatment: 'used', note: 'at least 1; default 1.75' },
@@ -68,6 +74,12 @@ export const samplingExtensions: readonly Field[] = [
   { name: 'ignore_eos', aliases: ['ban_eos_token'], treatment: 'used', note: 'the model cannot end its turn' },
   { name: 'min_p', treatment: 'used', note: '0 to 1' },
   {
+    name: 'penalty_range',
+    aliases: ['repetition_range', 'repetition_penalty_range', 'rep_pen_range', 'repeat_last_n'],
+    treatment: 'used',
+    note: 'last tokens that `repetition_penalty` looks at; -1: the whole context; the other penalties count the whole output',
+  },
+  {
     name: 'repetition_penalty',
     aliases: ['rep_pen', 'repeat_penalty'],
     treatment: 'used',
@@ -78,19 +90,20 @@ export const samplingExtensions: readonly Field[] = [
   { name: 'xtc_threshold', treatment: 'used', note: '0 to 1; default 0.1' },
 ]
 
+/** How little may be generated: of requests, and not of presets. */
+export const minimumField: Field = {
+  name: 'min_tokens',
+  aliases: ['min_length'],
+  treatment: 'used',
+  note: 'at most the limit; the model cannot end its turn before, a stop text or the end of a constraint can; an engine may refuse it',
+}
+
 /** Fields of other servers that would change the output: refused, so that nobody believes that they work. */
 export const refusedExtensions: readonly Field[] = [
   { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
   { name: 'adaptive_decay', treatment: 'informational', note: 'shapes adaptive sampling, which is refused' },
   { name: 'allowed_tokens', aliases: ['allowed_token_ids'], treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'banned_strings', treatment: 'refused', accepts: [[], ''], note: 'not available' },
-  {
-    name: 'banned_tokens',
-    aliases: ['custom_token_bans'],
-    treatment: 'refused',
-    accepts: [[], ''],
-    note: 'use `logit_bias` with -100',
-  },
   { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n`, and choose' },
   { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
   { name: 'include_stop_str_in_output', treatment: 'refused', accepts: [false], note: 'stop texts are never in the output' },
@@ -98,19 +111,11 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'loop_detect_window', treatment: 'refused', accepts: [0, 1], note: 'not available' },
   { name: 'max_temp', aliases: ['dynatemp_high'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
   { name: 'min_temp', aliases: ['dynatemp_low'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
-  { name: 'min_tokens', aliases: ['min_length'], treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 'mirostat_eta', treatment: 'informational', note: 'shapes mirostat, which is refused' },
   { name: 'mirostat_mode', aliases: ['mirostat'], treatment: 'refused', accepts: [0], note: 'no mirostat sampling' },
   { name: 'mirostat_tau', treatment: 'informational', note: 'shapes mirostat, which is refused' },
   { name: 'num_ctx', treatment: 'refused', note: 'the context length is set where the model is configured' },
-  {
-    name: 'penalty_range',
-    aliases: ['repetition_range', 'repetition_penalty_range', 'rep_pen_range'],
-    treatment: 'refused',
-    accepts: [-1],
-    note: 'penalties count the whole context',
-  },
-  { name: 'prompt_logprobs', treatment: 'refused', note: 'only generated tokens have log-probabilities' },
+  { name: 'prompt_logprobs', treatment: 'refused', note: 'of `POST /v1/completions`: use `echo` with `logprobs`' },
   { name: 'repetition_decay', treatment: 'refused', accepts: [0], note: 'penalties do not decay' },
   { name: 'samplers', treatment: 'refused', note: 'the order of samplers is fixed' },
   { name: 'skew', treatment: 'refused', accepts: [0], note: 'not available' },

@@ -26,6 +26,15 @@ const stop = z
   ])
   .nullish()
 
+const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
+/** tabbyAPI's clients send the list as text with commas. */
+const tokenList = z
+  .union([
+    z.array(tokenId, { error: 'an array of token ids' }),
+    z.string().regex(/^\s*(\d{1,9}\s*(,\s*\d{1,9}\s*)*)?$/, { error: 'token ids with commas' }),
+  ])
+  .nullish()
+
 const schemaOrText = z.union([jsonObject, z.string(), z.boolean()], { error: 'a JSON Schema, or its JSON as text' })
 const choiceList = z.array(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, { error: 'at least one string' })
 
@@ -76,11 +85,18 @@ export const commonShape = {
   repetition_penalty: above(0),
   rep_pen: above(0),
   repeat_penalty: above(0),
+  penalty_range: integerFrom(-1),
+  repetition_range: integerFrom(-1),
+  repetition_penalty_range: integerFrom(-1),
+  rep_pen_range: integerFrom(-1),
+  repeat_last_n: integerFrom(-1),
   presence_penalty: between(-2, 2),
   frequency_penalty: between(-2, 2),
   logit_bias: z
     .record(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100))
     .nullish(),
+  banned_tokens: tokenList,
+  custom_token_bans: tokenList,
   xtc_probability: between(0, 1),
   xtc_threshold: between(0, 1),
   dry_multiplier: atLeast(0),
@@ -92,6 +108,8 @@ export const commonShape = {
   dry_sequence_breakers: z.union([z.array(nonEmptyText, { error: 'an array of non-empty strings' }), nonEmptyText]).nullish(),
 
   n: integerBetween(1, maxChoices).nullish(),
+  min_tokens: integerFrom(0),
+  min_length: integerFrom(0),
   max_tokens: maxTokens,
   max_completion_tokens: maxTokens,
   max_length: maxTokens,

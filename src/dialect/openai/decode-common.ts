@@ -2,21 +2,41 @@ import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import type { CommonWire } from './common-schema.ts'
 import { decodeSampling } from './decode-sampling.ts'
-import { pickSpelling } from './spelling.ts'
+import { pickSpelled, pickSpelling } from './spelling.ts'
 
-type Common = Pick<GenerationRequest, 'model' | 'sampling' | 'choices' | 'maxOutputTokens' | 'stop' | 'ignoreEos'>
+/** The spellings of the limit on the output. */
+export const outputLimits = ['max_completion_tokens', 'max_tokens', 'max_length'] as const
 
-/** What OpenAI's generating protocols say in the same words. */
-export function decodeCommon(wire: CommonWire): Common {
-  const maxOutputTokens = pickSpelling(wire, ['max_completion_tokens', 'max_tokens', 'max_length'])
+type Common = Pick<
+  GenerationRequest,
+  'model' | 'sampling' | 'choices' | 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos'
+>
+
+/**
+ * What OpenAI's generating protocols say in the same words. `assumedLimit` is the protocol's own limit on the output, where it
+ * has one.
+ */
+export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
+  const maxOutputTokens = pickSpelling(wire, outputLimits) ?? assumedLimit
+  const minOutputTokens = decodeMinimum(wire, maxOutputTokens)
   return {
     model: wire.model,
     sampling: decodeSampling(wire),
     choices: wire.n ?? 1,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(minOutputTokens > 0 && { minOutputTokens }),
     stop: decodeStop(pickSpelling(wire, ['stop', 'stop_sequence'])),
     ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
   }
+}
+
+function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): number {
+  const minimum = pickSpelled(wire, ['min_tokens', 'min_length'])
+  if (minimum === undefined) return 0
+  const { name, value } = minimum
+  if (maxOutputTokens === undefined || value <= maxOutputTokens) return value
+  const message = `${name} ${value} is more than the limit on the output, which is ${maxOutputTokens}: lower it, or raise max_tokens`
+  throw new AppError('invalid-request', message, { param: name })
 }
 
 /** Whether the stream shall end with its usage. Throws where `stream_options` asks for what cannot be. */

@@ -2,10 +2,17 @@ import { AppError } from '../../core/errors.ts'
 import type { Sampling } from '../../core/request.ts'
 import { preview } from '../preview.ts'
 import type { CommonWire } from './common-schema.ts'
-import { pickSpelling } from './spelling.ts'
+import { pickSpelled, pickSpelling } from './spelling.ts'
 
-const defaultXtc = { probability: 0, threshold: 0.1 }
-const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] }
+/** OpenAI's word for "never" in `logit_bias`. */
+const forbidden = -100
+const repetitionRanges = [
+  'penalty_range',
+  'repetition_range',
+  'repetition_penalty_range',
+  'rep_pen_range',
+  'repeat_last_n',
+] as const
 
 /** The sampling fields of a request. What the caller left out stays out: the model has its own defaults. */
 export function decodeSampling(wire: CommonWire): Sampling {
@@ -17,9 +24,10 @@ export function decodeSampling(wire: CommonWire): Sampling {
     // Engines take 32 bits; the shift keeps the low ones of any safe integer, also of a negative one.
     seed: typeof wire.seed === 'number' ? wire.seed >>> 0 : undefined,
     repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
+    repetitionRange: pickSpelling(wire, repetitionRanges),
     presencePenalty: wire.presence_penalty ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
-    logitBias: decodeLogitBias(wire.logit_bias),
+    logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),
   })
@@ -39,9 +47,25 @@ function decodeTemperature({ do_sample, temperature }: CommonWire): number | und
   return 0
 }
 
-function decodeLogitBias(bias: CommonWire['logit_bias']): Sampling['logitBias'] {
-  if (bias === undefined || bias === null) return undefined
-  return new Map(Object.entries(bias).map(([token, value]) => [Number(token), value]))
+/** A banned token is one with the bias that forbids it. */
+function decodeLogitBias(wire: CommonWire): Sampling['logitBias'] {
+  const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
+  if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
+  const bias = new Map(Object.entries(wire.logit_bias ?? {}).map(([token, value]) => [Number(token), value]))
+  for (const token of bans === undefined ? [] : readTokens(bans.value)) {
+    const other = bias.get(token)
+    if (other !== undefined && other !== forbidden) {
+      const message = `${bans?.name} forbids token ${token}, and logit_bias gives it ${other}: send one of them`
+      throw new AppError('invalid-request', message, { param: bans?.name ?? 'banned_tokens' })
+    }
+    bias.set(token, forbidden)
+  }
+  return bias
+}
+
+function readTokens(tokens: string | readonly number[]): readonly number[] {
+  if (typeof tokens !== 'string') return tokens
+  return tokens.split(',').flatMap((text) => (text.trim() === '' ? [] : [Number(text)]))
 }
 
 function decodeXtc(wire: CommonWire): Sampling['xtc'] {
@@ -49,7 +73,7 @@ function decodeXtc(wire: CommonWire): Sampling['xtc'] {
     probability: wire.xtc_probability ?? undefined,
     threshold: wire.xtc_threshold ?? undefined,
   })
-  return Object.keys(given).length === 0 ? undefined : { ...defaultXtc, ...given }
+  return Object.keys(given).length === 0 ? undefined : given
 }
 
 function decodeDry(wire: CommonWire): Sampling['dry'] {
@@ -60,7 +84,7 @@ function decodeDry(wire: CommonWire): Sampling['dry'] {
     range: pickSpelling(wire, ['dry_range', 'dry_penalty_last_n']),
     sequenceBreakers: decodeBreakers(wire.dry_sequence_breakers),
   })
-  return Object.keys(given).length === 0 ? undefined : { ...defaultDry, ...given }
+  return Object.keys(given).length === 0 ? undefined : given
 }
 
 /** tabbyAPI's clients send the list as JSON text. */

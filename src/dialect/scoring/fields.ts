@@ -11,7 +11,11 @@ export const rerankFields: readonly Field[] = [
 
 /** The request fields of `POST /v1/score/evaluation`, as LLaMA-Factory has them. */
 export const scoreFields: readonly Field[] = [
-  { name: 'model', treatment: 'used', note: 'an id or an alias of a model with a ranking head' },
+  {
+    name: 'model',
+    treatment: 'used',
+    note: "an id or an alias; without a ranking head, a score is the sum of the log-probabilities of the text's tokens (`method`)",
+  },
   { name: 'messages', treatment: 'used', note: 'whole texts, each scored by itself; at most 2048' },
   { name: 'max_length', treatment: 'refused', note: 'a text is never cut' },
 ]

@@ -36,11 +36,26 @@ describe('reranking', () => {
   })
 })
 
-test('an evaluation has the raw values in the order of the texts', () => {
-  const { request, encode } = decodeScoreEvaluation({ model: 'm', messages: ['x', 'y', 'z'] })
-  expect(request).toEqual({ texts: ['x', 'y', 'z'] })
-  expect(encode(scored)).toMatchObject({ object: 'score.evaluation', model: 'served', scores: [0, 2, -2] })
-})
+test.each([
+  ['ranking-head', undefined, { method: 'ranking_head' }],
+  ['log-likelihood', [3, 0, 2], { method: 'log_likelihood', scored_tokens: [3, 0, 2] }],
+] as const)(
+  'an evaluation by %s has the raw values in the order of the texts, and says what they are',
+  (method, counts, said) => {
+    const { request, encode } = decodeScoreEvaluation({ model: 'm', messages: ['x', 'y', 'z'] })
+    expect(request).toEqual({ texts: ['x', 'y', 'z'] })
+    const result = { scores: [0, 2, -2], method, inputTokens: 9, model: 'served', ...(counts && { scoredTokens: counts }) }
+    expect(encode(result)).toEqual({
+      id: expect.stringMatching(/^scoreval-[\da-f]{32}$/),
+      object: 'score.evaluation',
+      model: 'served',
+      scores: [0, 2, -2],
+      ...said,
+      truncated: [false, false, false],
+      usage: { prompt_tokens: 9, total_tokens: 9 },
+    })
+  },
+)
 
 test.each([
   ['texts[1] has 9 tokens', 'texts[1]', 'documents[1] has 9 tokens', 'documents[1]'],

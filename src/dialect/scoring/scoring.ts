@@ -3,21 +3,25 @@ import { z } from 'zod'
 import type { Ranking, RankRequest } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import { toProbability } from '../../core/rank.ts'
+import type { Scores } from '../../core/score.ts'
 import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
 import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { rerankFields, scoreFields } from './fields.ts'
 
-type Scored = Ranking & { readonly model: string }
-
-/** A request for scores, and how to answer it in the caller's words. */
-export type ScoringCall = {
+/** A request for scores of one kind, and how to answer it in the caller's words. */
+export type ScoringCall<Result> = {
   readonly model: string
   readonly request: RankRequest
   /** The caller's field of the texts: what an engine's `texts[2]` is called. */
   readonly textsField: string
   readonly ignored: readonly string[]
-  encode(scored: Scored): unknown
+  encode(scored: Result & { readonly model: string }): unknown
+}
+
+const methods: Readonly<Record<Scores['method'], string>> = {
+  'ranking-head': 'ranking_head',
+  'log-likelihood': 'log_likelihood',
 }
 
 const maxTexts = 2048
@@ -39,7 +43,7 @@ const rerankIndex = indexFields(rerankFields)
 const scoreIndex = indexFields(scoreFields)
 
 /** Documents by their relevance to a query, the best first; a score is a probability. */
-export function decodeRerank(body: unknown): ScoringCall {
+export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   const wire = validate(rerankSchema, body)
   const { model, query, top_n: count, return_documents: tells } = wire
   const texts = wire.documents.map((document) => (typeof document === 'string' ? document : document.text))
@@ -64,8 +68,8 @@ export function decodeRerank(body: unknown): ScoringCall {
   }
 }
 
-/** Texts by a reward model's head, as it gives the values. */
-export function decodeScoreEvaluation(body: unknown): ScoringCall {
+/** Texts by a reward model's head, as it gives the values, or by their log-likelihood: the reply says which. */
+export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
   const wire = validate(scoreSchema, body)
   refuseUnsupported(scoreIndex, wire)
   return {
@@ -73,11 +77,16 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall {
     request: { texts: wire.messages },
     textsField: 'messages',
     ignored: listIgnored(scoreIndex, wire),
-    encode: ({ model, scores }) => ({
+    encode: ({ model, scores, method, scoredTokens, inputTokens }) => ({
       id: `scoreval-${randomUUID().replaceAll('-', '')}`,
       object: 'score.evaluation',
       model,
       scores,
+      method: methods[method],
+      ...(scoredTokens !== undefined && { scored_tokens: scoredTokens }),
+      // A text that is too long is refused.
+      truncated: scores.map(() => false),
+      usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
     }),
   }
 }
@@ -86,5 +95,7 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall {
 export function renameTexts(error: unknown, field: string): unknown {
   if (!(error instanceof AppError) || error.param?.startsWith('texts[') !== true) return error
   const rename = (text: string) => text.replace(/^texts(?=\[)/, field).replace(/ texts(?=\[)/, ` ${field}`)
-  return new AppError(error.code, rename(error.message), { param: rename(error.param), cause: error })
+  const { overflow } = error
+  const renamed = { param: rename(error.param), ...(overflow !== undefined && { overflow }), cause: error }
+  return new AppError(error.code, rename(error.message), renamed)
 }

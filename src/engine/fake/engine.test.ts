@@ -67,6 +67,35 @@ describe('the fake engine', () => {
     expect(events.map((event) => event.type)).toEqual(['prompt-read', 'finish', 'usage'])
   })
 
+  test.each([
+    [2, 9, 'abc'],
+    [5, 9, 'abcab'],
+    [8, 8, 'abcabcab'],
+  ])('at least %i tokens and at most %i are %j', async (minOutputTokens, maxOutputTokens, text) => {
+    expect(await play(request({ chunks: ['a', 'b', 'c'] }, { minOutputTokens, maxOutputTokens }))).toMatchObject({ text })
+  })
+
+  test('tells a prompt’s tokens where they are wanted, and then may say nothing', async () => {
+    const asked = { ...request(''), prompt: { type: 'text', text: ' one two ' }, maxOutputTokens: 0 } as const
+    const { events, usage } = await play({ ...asked, promptTokens: { logprobs: { top: 1 } } })
+    expect(events.map((event) => event.type)).toEqual(['prompt-tokens', 'prompt-read', 'finish', 'usage'])
+    const second = { id: 1, text: ' two ', bytes: [...Buffer.from(' two ')], logprob: 0 }
+    expect(events[0]).toEqual({
+      type: 'prompt-tokens',
+      choice: 0,
+      promptTokens: [
+        { id: 0, text: ' one', bytes: [...Buffer.from(' one')], top: [] },
+        { ...second, top: [second] },
+      ],
+    })
+    expect(usage).toMatchObject({ inputTokens: 2, outputTokens: 0 })
+  })
+
+  test('fills in nothing, and says so', async () => {
+    const asked = { ...request(''), prompt: { type: 'infill', prefix: 'a', suffix: 'b' } } as const
+    await expect(play(asked)).rejects.toMatchObject({ code: 'unsupported-field', param: 'suffix' })
+  })
+
   test.each([2, 3])('%i output tokens are the limit, so the finish is length', async (maxOutputTokens) => {
     const { text, finish, usage } = await play(request({ chunks: ['a', 'b', 'c'] }, { maxOutputTokens }))
     expect(text).toBe('abc'.slice(0, maxOutputTokens))

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { checkContextFit } from '../../core/context-fit.ts'
-import type { Engine, EngineState, RenderRequest } from '../../core/engine.ts'
+import type { Engine, EngineState, RenderRequest, TemplateChoice } from '../../core/engine.ts'
 import { AppError, messageOf } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../model-format.ts'
+import { chosenTemplate, noTemplate, refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
-import { fakeEmbeddingLength, fakeEmbeddings, fakeText, fakeTokens } from './text-work.ts'
+import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTokens } from './text-work.ts'
 
 export type FakeEngineOptions = {
   /** `from-request`, or the path of a YAML file. */
@@ -28,14 +29,16 @@ export type FakeEngineOptions = {
 export function createFakeEngine(options: FakeEngineOptions): Engine {
   let state: EngineState = { type: 'stopped' }
   let loading: Promise<Loaded> | undefined
-  let chatTemplate: string | undefined
+  let ownTemplate: string | undefined
+  let choice: TemplateChoice = { type: 'own' }
   const running = new Set<AbortController>()
 
   const load = async (): Promise<Loaded> => {
     state = { type: 'loading', progress: 0 }
     try {
-      const loaded = await loadFiles(options)
-      chatTemplate = loaded.template?.source
+      const files = await loadFiles(options)
+      ownTemplate = files.ownTemplate
+      const loaded = { ...files, ...readTemplate(choice, files.ownTemplate, options) }
       state = { type: 'ready' }
       return loaded
     } catch (error) {
@@ -61,7 +64,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       return {
         embeddingLength: fakeEmbeddingLength,
         ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
-        ...(chatTemplate !== undefined && { chatTemplate }),
+        ...templateFacts(choice, ownTemplate),
       }
     },
     ensureReady: async (signal) => {
@@ -69,20 +72,31 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     },
     prepare: async (request, signal) => {
       const { script, template, format } = await ensureLoaded(signal)
+      if (request.prompt.type === 'chat' && choice.type === 'none') throw noTemplate(choice)
+      if (request.prompt.type === 'infill') throw cannotFillIn()
       // Nothing reads the prompt, but a conversation that the template refuses is refused here as well.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
       const reply = script(request.prompt)
+      const promptTokens = fakePromptTokens(request)
       const inputTokens = countWords(textsOf(request.prompt))
       const plan = {
         reply,
         inputTokens,
+        promptTokens,
         maxOutputTokens: planOutput(request, inputTokens, options.contextLength),
         request,
         outputFormat,
         running,
       }
-      return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), run: (runSignal) => play(plan, runSignal) }
+      const run = (runSignal: AbortSignal) => play(plan, runSignal)
+      return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), tellsPrompt: true, keepsMinimum: true, run }
+    },
+    useTemplate: async (wanted, signal) => {
+      const loaded = await ensureLoaded(signal)
+      refuseMissingOwn(wanted, loaded.ownTemplate)
+      loading = Promise.resolve({ ...loaded, ...readTemplate(wanted, loaded.ownTemplate, options) })
+      choice = wanted
     },
     tokenize: async ({ prompt, reasoning }, signal) => {
       const loaded = await ensureLoaded(signal)
@@ -107,20 +121,29 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
 }
 
 /** What the engine reads from files when it loads. */
-type Loaded = { readonly script: Script; readonly template: ChatTemplate | undefined; readonly format: ModelFormat }
+type Files = { readonly script: Script; readonly ownTemplate: string | undefined }
+type TemplatePart = { readonly template: ChatTemplate | undefined; readonly format: ModelFormat }
+type Loaded = Files & TemplatePart
 
-async function loadFiles({ script, chatTemplate, toolFormat }: FakeEngineOptions): Promise<Loaded> {
-  const source = chatTemplate === undefined ? undefined : await readText('chat template', chatTemplate)
+async function loadFiles({ script, chatTemplate }: FakeEngineOptions): Promise<Files> {
+  const ownTemplate = chatTemplate === undefined ? undefined : await readText('chat template', chatTemplate)
+  return { script: await readScript(script), ownTemplate }
+}
+
+function readTemplate(choice: TemplateChoice, own: string | undefined, { toolFormat }: FakeEngineOptions): TemplatePart {
+  const source = chosenTemplate(choice, own)
   return {
-    script: await readScript(script),
-    template: source === undefined ? undefined : compileChatTemplate(source, {}),
+    template:
+      source === undefined
+        ? undefined
+        : compileChatTemplate(source, {}, { toolFormat: recogniseFormat(source, toolFormat).toolFormat }),
     format: recogniseFormat(source, toolFormat),
   }
 }
 
 function renderText({ template }: Loaded, { prompt, reasoning }: RenderRequest): string {
   if (template === undefined) {
-    const message = 'this fake model has no chat template; set `chatTemplate` for it in the configuration'
+    const message = 'this fake model has no chat template; set `chatTemplate` for it in the configuration, or switch to one'
     throw new AppError('template-failed', message)
   }
   return template.render(prompt, { reasoning }).text
@@ -154,6 +177,11 @@ async function readText(kind: string, path: string): Promise<string> {
     const message = `the fake engine cannot read its ${kind} '${path}': ${messageOf(error)}`
     throw new AppError('model-unavailable', message, { cause: error })
   }
+}
+
+function cannotFillIn(): AppError {
+  const message = 'suffix is not supported by the fake engine: it fills in nothing; leave it out'
+  return new AppError('unsupported-field', message, { param: 'suffix' })
 }
 
 function unloaded(): AppError {

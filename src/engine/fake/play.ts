@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../core/errors.ts'
-import type { EngineEvent, GeneratedToken } from '../../core/event.ts'
+import type { EngineEvent, GeneratedToken, PromptToken } from '../../core/event.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
 import type { GenerationRequest } from '../../core/request.ts'
@@ -15,6 +15,8 @@ const chunksPerTurn = 64
 export type Plan = {
   readonly reply: ScriptedReply
   readonly inputTokens: number
+  /** Those that the request wants told. */
+  readonly promptTokens: readonly PromptToken[]
   /** For each choice. */
   readonly maxOutputTokens: number
   readonly request: GenerationRequest
@@ -43,6 +45,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   plan.running.add(controller)
   try {
     signal.throwIfAborted()
+    if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
     for (let choice = 0; choice < request.choices; choice++) {
       const stops = new StopStrings(request.stop)
       const watch = watchReasoning(plan.outputFormat)
@@ -99,8 +102,10 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
 
 /** A model that may not end its turn goes on; a script has nothing else to say, so it starts over. */
 function countWanted({ reply, request, maxOutputTokens }: Plan): number {
-  const repeats = request.ignoreEos && reply.finish === 'stop' && reply.chunks.length > 0
-  return Math.min(repeats ? Number.POSITIVE_INFINITY : reply.chunks.length, maxOutputTokens)
+  const { length } = reply.chunks
+  if (reply.finish !== 'stop' || length === 0) return Math.min(length, maxOutputTokens)
+  const atLeast = request.ignoreEos ? Number.POSITIVE_INFINITY : (request.minOutputTokens ?? 0)
+  return Math.min(Math.max(length, atLeast), maxOutputTokens)
 }
 
 /** A script leaves nothing to chance: its chunk has probability 1, and nothing else has any. */

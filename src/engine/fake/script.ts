@@ -70,6 +70,8 @@ export function textsOf(prompt: Prompt): readonly string[] {
   switch (prompt.type) {
     case 'text':
       return [prompt.text]
+    case 'infill':
+      return [prompt.prefix, prompt.suffix]
     case 'tokens':
       return prompt.tokens.map(String)
     case 'chat':

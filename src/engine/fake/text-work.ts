@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Embeddings, EmbedInput } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
+import type { PromptToken } from '../../core/event.ts'
+import type { GenerationRequest } from '../../core/request.ts'
 
 /** Numbers in a vector of the fake model. */
 export const fakeEmbeddingLength = 64
@@ -16,6 +18,36 @@ export function fakeText(tokens: readonly number[]): string {
   if (index === -1) return Buffer.from(tokens).toString()
   const message = `tokens[${index}] is ${tokens[index]}, but the fake engine's tokens are bytes: send 0 to 255`
   throw new AppError('invalid-request', message, { param: 'tokens' })
+}
+
+/**
+ * The tokens of a prompt, each of them certain: the words of a text, as they are counted, or the bytes that the ids are. Throws
+ * `unsupported-field` for a conversation.
+ */
+export function fakePromptTokens({ prompt, promptTokens }: Pick<GenerationRequest, 'prompt' | 'promptTokens'>): PromptToken[] {
+  if (promptTokens === undefined) return []
+  const { logprobs } = promptTokens
+  return piecesOf(prompt).map(({ id, bytes }, index) => {
+    const shown = { id, text: Buffer.from(bytes).toString(), bytes: [...bytes] }
+    if (logprobs === undefined || index === 0) return { ...shown, top: [] }
+    return { ...shown, logprob: 0, top: logprobs.top > 0 ? [{ ...shown, logprob: 0 }] : [] }
+  })
+}
+
+function piecesOf(prompt: GenerationRequest['prompt']): readonly { readonly id: number; readonly bytes: Uint8Array }[] {
+  switch (prompt.type) {
+    case 'text':
+      return (prompt.text.match(/\s*\S+(?:\s+$)?|^\s+$/g) ?? []).map((word, id) => ({ id, bytes: Buffer.from(word) }))
+    case 'tokens':
+      return prompt.tokens.map((id, index) => {
+        if (id <= 255) return { id, bytes: Uint8Array.of(id) }
+        const message = `the prompt's token ${index} is ${id}, but the fake engine's tokens are bytes: send 0 to 255`
+        throw new AppError('invalid-request', message, { param: 'prompt' })
+      })
+    case 'chat':
+    case 'infill':
+      throw new AppError('unsupported-field', 'the fake engine tells the tokens of plain prompts only', { param: 'echo' })
+  }
 }
 
 /** Equal words point the same way, so texts that share words are alike; the order of words does not matter. */

@@ -9,16 +9,18 @@ export type CallsToWrite = {
   readonly tools: readonly Tool[]
   /** Texts of tokens that end the turn: a grammar cannot ask for one as text. */
   readonly endTexts: readonly string[]
+  /** What a grammar cannot keep is left open, also where a tool is strict: somebody checks the calls when they are made. */
+  readonly isLenient?: boolean
 }
 
 /** Calls in one answer. A model without sense would go on making calls until its context is full. */
 const mostCalls = 16
 
 /** Adds the calls to a grammar; gives what stands for "one call or more, and nothing else". */
-export function addCalls(builder: GrammarBuilder, { description, tools, endTexts }: CallsToWrite): string {
+export function addCalls(builder: GrammarBuilder, { description, tools, endTexts, isLenient = false }: CallsToWrite): string {
   const { calls, separator } = description
-  for (const call of calls) refuseUnkept(call, tools)
-  const writeCalls = createWriter(builder, { calls, tools })
+  if (!isLenient) for (const call of calls) refuseUnkept(call, tools)
+  const writeCalls = createWriter(builder, { calls, tools, isLenient })
   const between = separator === undefined || endTexts.some((end) => end !== '' && separator.includes(end)) ? undefined : separator
   const prefix = builder.literal(afterEnd(description.prefix, endTexts))
   const suffix = builder.literal(beforeEnd(description.suffix, endTexts))
@@ -58,7 +60,7 @@ function row(builder: GrammarBuilder, { calls, between, writeCalls }: Row): stri
 
 function createWriter(
   builder: GrammarBuilder,
-  { calls, tools }: Pick<CallsToWrite, 'tools'> & Pick<ForcedCalls, 'calls'>,
+  { calls, tools, isLenient }: Required<Pick<CallsToWrite, 'tools' | 'isLenient'>> & Pick<ForcedCalls, 'calls'>,
 ): WriteCalls {
   const values = new Map<ForcedPiece, string>()
   const writeValue = (piece: Exclude<ForcedPiece, { type: 'text' | 'optional' | 'position' }>, name: string): string => {
@@ -67,7 +69,7 @@ function createWriter(
       values.get(piece) ??
       builder.addSchema(piece.schema, {
         name: `${name}-arguments`,
-        strict: tools[index]?.strict ?? false,
+        strict: !isLenient && tools[index]?.strict === true,
         param: `tools[${index}].function.parameters`,
         ...(piece.document !== undefined && { document: piece.document }),
         ...(piece.type === 'raw-text' && { rawUntil: piece.before }),
@@ -98,7 +100,7 @@ function createWriter(
 }
 
 /** What is left of a text behind a token that would end the turn. */
-function afterEnd(text: string, endTexts: readonly string[]): string {
+export function afterEnd(text: string, endTexts: readonly string[]): string {
   const cuts = endTexts.filter((end) => end !== '' && text.includes(end)).map((end) => text.lastIndexOf(end) + end.length)
   return cuts.length === 0 ? text : text.slice(Math.max(...cuts)).trimStart()
 }

@@ -5,9 +5,11 @@ import { StopStrings } from '../../core/parse/stop-strings.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
 import type { Run } from './decode.ts'
+import { showToken, showTop } from './describe-token.ts'
 import { createGrammarState, isComplete } from './grammars.ts'
 import type { Report } from './ipc.ts'
 import type { WorkerModel } from './model.ts'
+import { allowsToken } from './native.ts'
 import { closeAtBudget } from './reasoning-budget.ts'
 import { choiceSeed } from './resolve-sampling.ts'
 import { evaluateOptions } from './sampling.ts'
@@ -36,7 +38,8 @@ export async function decodeChoice(loaded: WorkerModel, run: ChoiceRun, report: 
   const tally = topLogprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
   const watch = watchReasoning(shape.format)
   const grammar = shape.grammar === undefined ? undefined : createGrammarState(loaded, shape.grammar)
-  const forced = closeAtBudget(loaded.model, { watch, command })
+  const allows = (token: Token) => grammar === undefined || allowsToken(loaded.model, grammar, token)
+  const forced = closeAtBudget(loaded.model, { watch, command, allows })
   const source = openSource(loaded, run, { output, grammar, forced })
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
@@ -97,10 +100,17 @@ function openSource(loaded: WorkerModel, run: ChoiceRun, { output, grammar, forc
   const { model, vocabulary } = loaded
   const { command, slot, choice } = run
   const { sampling, tokens, topLogprobs } = command
-  const banned = grammar !== undefined ? vocabulary.hiddenTokens : command.ignoreEos ? vocabulary.endTokens : []
+  // What a grammar binds as a whole ends where the grammar has its end.
+  const mayGoOn = grammar === undefined || command.shape.grammar?.isOpen === true
+  const banned = [
+    ...(grammar === undefined ? [] : vocabulary.hiddenTokens),
+    ...(command.ignoreEos && mayGoOn ? vocabulary.endTokens : []),
+  ]
+  const { minOutputTokens } = command
+  const held = minOutputTokens !== undefined && mayGoOn ? { tokens: vocabulary.endTokens, until: minOutputTokens } : undefined
   const options = evaluateOptions(
     { ...sampling, seed: choiceSeed(sampling.seed, choice) },
-    { model, history: { prompt: tokens, output }, banned, contextLength: slot.sequence.contextSize },
+    { model, history: { prompt: tokens, output }, banned, held, contextLength: slot.sequence.contextSize },
   )
   if (topLogprobs === undefined && grammar === undefined && forced === undefined) {
     return plainSource(slot.sequence, tokens.at(-1) as Token, options)
@@ -110,10 +120,5 @@ function openSource(loaded: WorkerModel, run: ChoiceRun, { output, grammar, forc
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {
-  const show = (id: Token, logprob: number) => {
-    const bytes = vocabulary.bytesOf(id)
-    // The bytes are exact; of a token that is half a character, the text cannot be.
-    return { id, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes], logprob }
-  }
-  return { ...show(token, score?.logprob ?? 0), top: (score?.top ?? []).map(([id, logprob]) => show(id, logprob)) }
+  return { ...showToken(vocabulary, token), logprob: score?.logprob ?? 0, top: showTop(vocabulary, score) }
 }

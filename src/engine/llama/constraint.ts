@@ -6,6 +6,7 @@ import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { OutputConstraint, Tool, ToolChoice } from '../../core/request.ts'
 import { toolFormat } from '../../core/tool-format/tool-formats.ts'
 import { addCalls } from './calls-grammar.ts'
+import { writeChosenCalls } from './chosen-calls.ts'
 
 /** What a request says about the text that it wants. */
 export type Wanted = {
@@ -15,6 +16,8 @@ export type Wanted = {
   readonly tools: readonly Tool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
+  /** Calls that the model makes of its own accord are bound to the schemas of all tools, not only of the strict ones. */
+  readonly bindsAllTools?: boolean
 }
 
 /** The model's part of it. */
@@ -22,9 +25,14 @@ export type ConstraintContext = { readonly format: OutputFormat | undefined; rea
 
 /**
  * A grammar for what comes after reasoning; `header` is a text in front of it. `structured` says how much of `output` it
- * makes certain.
+ * makes certain. `isWhole`: it says itself where reasoning may be, and binds calls alone, between which all text is free.
  */
-export type Constraint = { readonly gbnf: string; readonly header?: string; readonly structured?: 'full' | 'partial' }
+export type Constraint = {
+  readonly gbnf: string
+  readonly header?: string
+  readonly structured?: 'full' | 'partial'
+  readonly isWhole?: true
+}
 
 /** What begins the message to the user, in formats whose answers are rows of messages. */
 const textHeaders: ReadonlyMap<string, string> = new Map([
@@ -44,7 +52,7 @@ export function compileConstraint(wanted: Wanted, context: ConstraintContext): C
   if (toolChoice.type === 'required') return { gbnf: forcedCalls(wanted, context) }
   switch (output.type) {
     case 'text':
-      return undefined
+      return chosenCalls(wanted, context)
     case 'gbnf':
       checkGbnf(output.grammar, { param: wanted.outputParam ?? 'grammar' })
       return { gbnf: output.grammar, structured: 'full', header: textHeader(context) }
@@ -67,6 +75,24 @@ function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
     throw new AppError('unsupported-field', message, { param: 'tool_choice' })
   })
   return grammar
+}
+
+/** Calls that nobody demands: where none is strict, they are the model's own, unless the configuration binds them all. */
+function chosenCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
+  const tools = callable(wanted)
+  if (!tools.some(({ strict }) => strict === true || wanted.bindsAllTools === true)) return undefined
+  const { grammar } = cache.find([cacheKey(wanted, context), context.format], () => {
+    const { tools: declared, parallelToolCalls: parallel } = wanted
+    return { grammar: writeChosenCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
+  })
+  return grammar === '' ? undefined : { gbnf: grammar, isWhole: true }
+}
+
+/** The tools that may be called. */
+function callable({ tools, toolChoice }: Wanted): readonly Tool[] {
+  if (toolChoice.type === 'none') return []
+  const { names } = toolChoice
+  return tools.filter(({ name }) => names?.includes(name) ?? true)
 }
 
 /** All that a grammar is made of, and nothing that differs from request to request. */
@@ -106,14 +132,9 @@ function addOutput(builder: GrammarBuilder, output: Structure, param: string | u
   }
 }
 
-function addAllowedCalls(
-  builder: GrammarBuilder,
-  { tools: declared, toolChoice, parallelToolCalls }: Wanted,
-  { format, endTexts }: ConstraintContext,
-): string | undefined {
-  if (toolChoice.type === 'none') return undefined
-  const { names } = toolChoice
-  const tools = declared.filter(({ name }) => names?.includes(name) ?? true)
+function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {
+  const { tools: declared, parallelToolCalls } = wanted
+  const tools = callable(wanted)
   const known = format?.toolFormat === undefined ? undefined : toolFormat(format.toolFormat)
   if (known === undefined || tools.length === 0) return undefined
   const description = known.describeCalls(tools, { parallel: parallelToolCalls })

@@ -1,8 +1,10 @@
 import type { Token } from 'node-llama-cpp'
+import type { PromptToken } from '../../core/event.ts'
 import { type ChoiceEnd, decodeChoice } from './choice.ts'
 import type { Command, Report } from './ipc.ts'
 import type { WorkerModel } from './model.ts'
 import { type PrefillPacer, promptChunks } from './prefill.ts'
+import { describePrompt, scorePrompt } from './score-prompt.ts'
 import type { Slot } from './slots.ts'
 
 type RunCommand = Extract<Command, { type: 'run' }>
@@ -28,14 +30,14 @@ export async function decode(
   run: Run & { readonly pacer: PrefillPacer },
   report: (report: Report) => void,
 ): Promise<Done> {
-  const { id, choices } = run.command
+  const { id, choices, maxOutputTokens } = run.command
   const counts = { outputTokens: 0, reasoningTokens: 0 }
   let decodeMs = 0
   const done = (cancelled: boolean): Done => ({ type: 'done', id, cancelled, ...counts, decodeMs: Math.round(decodeMs) })
 
   for (let choice = 0; choice < choices; choice++) {
     const startedMs = performance.now()
-    const cachedTokens = await readPrompt(run, run.pacer)
+    const cachedTokens = await (choice === 0 ? readAndTell(loaded, run, report) : readPrompt(run, run.pacer))
     if (cachedTokens === 'cancelled') return done(true)
     let decodeFromMs: number | undefined
     const begin = () => {
@@ -43,7 +45,8 @@ export async function decode(
       decodeFromMs = performance.now()
       if (choice === 0) report({ type: 'prompt-read', id, cachedTokens, prefillMs: Math.round(decodeFromMs - startedMs) })
     }
-    const end: ChoiceEnd = await decodeChoice(loaded, { ...run, choice, begin }, report)
+    if (maxOutputTokens === 0) begin()
+    const end: ChoiceEnd = maxOutputTokens === 0 ? nothing : await decodeChoice(loaded, { ...run, choice, begin }, report)
     counts.outputTokens += end.outputTokens
     counts.reasoningTokens += end.reasoningTokens
     decodeMs += performance.now() - (decodeFromMs ?? performance.now())
@@ -52,6 +55,29 @@ export async function decode(
     report({ type: 'choice-done', id, choice, reason, ...(stopSequence !== undefined && { stopSequence }) })
   }
   return done(false)
+}
+
+const nothing: ChoiceEnd = { reason: 'length', outputTokens: 0, reasoningTokens: 0 }
+
+/** As `readPrompt`, and tells the prompt's tokens where they were asked for. */
+async function readAndTell(
+  loaded: WorkerModel,
+  run: Run & { readonly pacer: PrefillPacer },
+  report: (report: Report) => void,
+): Promise<number | 'cancelled'> {
+  const { id, tellPrompt } = run.command
+  if (tellPrompt === undefined) return readPrompt(run, run.pacer)
+  const tokens = [...run.command.tokens] as Token[]
+  const tell = (told: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: told })
+  const { topLogprobs } = tellPrompt
+  if (topLogprobs !== undefined) {
+    const done = await scorePrompt(loaded, { ...run, tokens, topLogprobs, tell })
+    if (!done) return 'cancelled'
+    if (run.command.choices > 1) await run.slot.sequence.takeCheckpoint()
+    return 0
+  }
+  tell(describePrompt(loaded, tokens))
+  return readPrompt(run, run.pacer)
 }
 
 /** Computes all of the prompt but its last token, whose logits give the first token of the answer. */

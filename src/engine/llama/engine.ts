@@ -8,24 +8,29 @@ import type {
   Ranking,
   RankRequest,
   RenderRequest,
+  TemplateChoice,
   TokenizeRequest,
 } from '../../core/engine.ts'
-import { AppError, isErrorCode } from '../../core/errors.ts'
+import { AppError } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
+import type { SupervisorLog } from '../supervise.ts'
+import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { refuseMedia, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'
+import { decodeFailure } from './failure.ts'
 import { Inbox } from './inbox.ts'
-import type { Command, Failure, LoadOptions, Report, Shape } from './ipc.ts'
+import type { Command, LoadOptions, Report, Shape } from './ipc.ts'
+import { orAborted } from './or-aborted.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
 import type { Answer, Question } from './questions.ts'
-import { resolveSampling } from './resolve-sampling.ts'
-import { Supervisor, type SupervisorLog } from './supervisor.ts'
+import { resolveSampling, samplingDefaults } from './resolve-sampling.ts'
+import { Supervisor } from './supervisor.ts'
 
 export type LlamaEngineOptions = {
   readonly id: string
   /** Finds or fetches the model file; runs before each start of the worker. */
   readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
-  /** The model's own sampling defaults. */
+  /** What the configuration says of sampling; it wins over the model's file. */
   readonly sampling?: Sampling
   readonly log: SupervisorLog
   readonly spawn?: SpawnWorker
@@ -39,7 +44,12 @@ type Prepared = {
   readonly templateMs: number
   readonly shape: Shape
   readonly structured?: 'full' | 'partial' | undefined
+  /** Which of the switched templates it was prepared with. */
+  readonly templateEdition: number
 }
+
+/** What was begun must be finished: the worker does it whoever has left by then. */
+const never = new AbortController().signal
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -50,6 +60,8 @@ export class LlamaEngine implements Engine {
   /** The failure that all requests of the last worker got, if that worker was ended by somebody else. */
   #endedFromOutside: AppError | undefined
   #asked = 0
+  #template: TemplateChoice = { type: 'own' }
+  #templateEdition = 0
   /** One per message exchange with the worker: a `prepare`, an `ask` or a `run`. */
   readonly #inboxes = new Map<string, Inbox>()
 
@@ -59,7 +71,7 @@ export class LlamaEngine implements Engine {
     this.#prepareTimeoutMs = prepareTimeoutMs
     this.#supervisor = new Supervisor({
       model: id,
-      locate,
+      locate: async (signal) => ({ ...(await locate(signal)), template: this.#template }),
       spawn,
       log,
       onReport: (report) => this.#onReport(report),
@@ -77,8 +89,9 @@ export class LlamaEngine implements Engine {
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
     if (loaded === undefined) return {}
-    const { description: _, ...facts } = loaded
-    return facts
+    const { description: _, fileSampling, chatTemplate, ...facts } = loaded
+    const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
+    return { ...facts, sampling, ...templateFacts(this.#template, chatTemplate) }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {
@@ -98,6 +111,10 @@ export class LlamaEngine implements Engine {
       inputTokens: tokens.length,
       ...(shape.format !== undefined && { outputFormat: shape.format }),
       ...(structured !== undefined && { structured }),
+      // A grammar for nothing but calls refuses strict tools that it cannot keep; elsewhere there may be calls beside it.
+      callsAreCertain: request.toolChoice.type === 'required',
+      tellsPrompt: true,
+      keepsMinimum: true,
       run: (runSignal) => this.#run(request, prepared, runSignal),
     }
   }
@@ -128,6 +145,18 @@ export class LlamaEngine implements Engine {
     return answer.text
   }
 
+  async useTemplate(choice: TemplateChoice, signal: AbortSignal): Promise<void> {
+    const { chatTemplate: own } = await this.#supervisor.ensureReady(signal)
+    refuseMissingOwn(choice, own)
+    const change = () => {
+      // Counted when it is sent: what is sent to be prepared after that is prepared with the new one.
+      this.#templateEdition += 1
+      return this.#exchange({ type: 'use-template', id: this.#nextId(), choice }, 'template-used', this.#prepareTimeoutMs)
+    }
+    await this.#onThisOrNextWorker(change, never)
+    this.#template = choice
+  }
+
   async embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     for (const [index, input] of inputs.entries()) {
@@ -151,12 +180,14 @@ export class LlamaEngine implements Engine {
     await this.#supervisor.stop()
   }
 
-  #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
+  async #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
+    const templateEdition = this.#templateEdition
     const { id, prompt, maxOutputTokens, output, outputParam, toolChoice, parallelToolCalls, reasoning } = request
     const wanted = { prompt, output, toolChoice, parallelToolCalls, reasoning }
     const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     const about = outputParam === undefined ? {} : { outputParam }
-    return this.#exchange({ type: 'prepare', id, ...wanted, ...about, ...limit }, 'prepared', this.#prepareTimeoutMs)
+    const command = { type: 'prepare', id, ...wanted, ...about, ...limit } as const
+    return { ...(await this.#exchange(command, 'prepared', this.#prepareTimeoutMs)), templateEdition }
   }
 
   async #ask(question: Question, signal: AbortSignal): Promise<Answer> {
@@ -204,8 +235,8 @@ export class LlamaEngine implements Engine {
    * A command with one answer. Goes on until the worker has answered or is gone, whoever has left by then: that is how a
    * worker is noticed that hangs for longer than `timeoutMs`.
    */
-  async #exchange<T extends 'prepared' | 'answered'>(
-    command: Extract<Command, { type: 'prepare' | 'ask' }>,
+  async #exchange<T extends 'prepared' | 'answered' | 'template-used'>(
+    command: Extract<Command, { type: 'prepare' | 'ask' | 'use-template' }>,
     expected: T,
     timeoutMs?: number,
   ): Promise<Extract<Report, { type: T }>> {
@@ -229,16 +260,18 @@ export class LlamaEngine implements Engine {
 
   async *#run(
     request: GenerationRequest,
-    { tokens, templateMs, shape }: Prepared,
+    { tokens, templateMs, shape, templateEdition }: Prepared,
     signal: AbortSignal,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
-    const { contextLength } = await this.#supervisor.ensureReady(signal)
+    const { contextLength, fileSampling } = await this.#supervisor.ensureReady(signal)
+    if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw switched()
     const { id } = request
     const inbox = this.#open(id)
     const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     const room = contextLength - tokens.length
+    const { promptTokens, minOutputTokens } = request
     const { budgetTokens } = request.reasoning
     let working = false
     let cachedInputTokens = 0
@@ -251,10 +284,12 @@ export class LlamaEngine implements Engine {
         maxOutputTokens: Math.min(request.maxOutputTokens ?? room, room),
         stop: [...request.stop],
         ignoreEos: request.ignoreEos,
-        sampling: resolveSampling(request.sampling, this.#sampling),
+        sampling: resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
         choices: request.choices,
         shape,
         ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
+        ...(minOutputTokens !== undefined && { minOutputTokens }),
+        ...(promptTokens !== undefined && { tellPrompt: tellPrompt(promptTokens) }),
         ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
       })
       working = true
@@ -269,6 +304,9 @@ export class LlamaEngine implements Engine {
             cachedInputTokens = report.cachedTokens
             prefillMs = report.prefillMs
             yield { type: 'prompt-read', inputTokens: tokens.length, cachedInputTokens }
+            break
+          case 'prompt-tokens':
+            yield { type: 'prompt-tokens', choice: 0, promptTokens: report.tokens }
             break
           case 'text': {
             const { choice, text, tokens: generated } = report
@@ -294,6 +332,7 @@ export class LlamaEngine implements Engine {
           case 'ready':
           case 'load-failed':
           case 'prepared':
+          case 'template-used':
           case 'answered':
           case 'failed':
             throw unexpected(report)
@@ -334,22 +373,13 @@ export class LlamaEngine implements Engine {
   }
 }
 
-function decodeFailure({ code, message, param, overflow }: Failure): AppError {
-  const known = isErrorCode(code) ? code : 'engine-failed'
-  return new AppError(known, message, {
-    ...(param !== undefined && { param }),
-    ...(overflow !== undefined && { overflow }),
-  })
+function tellPrompt({ logprobs }: NonNullable<GenerationRequest['promptTokens']>): { topLogprobs?: number } {
+  return logprobs === undefined ? {} : { topLogprobs: logprobs.top }
 }
 
-/** The promise's result, or the signal's reason if that comes first; what the promise does then is nobody's any more. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
+/** Its text would be read as the earlier template makes the model write. */
+function switched(): AppError {
+  return new AppError('request-conflict', "the model's chat template was switched while this request waited; send it again")
 }
 
 function unexpected({ type }: Report | Answer): AppError {

@@ -1,8 +1,14 @@
 import { z } from 'zod'
-import type { GeneratedToken } from '../../core/event.ts'
+import type { TemplateChoice } from '../../core/engine.ts'
+import type { GeneratedToken, PromptToken } from '../../core/event.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../core/request.ts'
+import type { FileSampling } from './file-sampling.ts'
 import { answerSchema, questionSchema } from './questions.ts'
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
+const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
 const loadOptionsSchema = z.object({
@@ -15,8 +21,12 @@ const loadOptionsSchema = z.object({
   flashAttention: z.boolean(),
   /** Replaces the template in the model file. */
   chatTemplate: z.string().optional(),
+  /** What the operator has switched to since the server started; absent: the model's own. */
+  template: templateChoiceSchema.optional(),
   /** How calls look in the model's text, where the template alone does not say it right. */
   toolFormat: z.string().optional(),
+  /** Calls are bound to the schemas of all tools, not only of the strict ones, also where no call is demanded. */
+  bindsAllTools: z.boolean().optional(),
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
@@ -28,6 +38,8 @@ const samplingSchema = z.object({
   minP: z.number(),
   seed: z.int().nonnegative(),
   repetitionPenalty: z.number().positive(),
+  /** -1 is the whole context. */
+  repetitionRange: z.int().min(-1),
   presencePenalty: z.number(),
   frequencyPenalty: z.number(),
   logitBias: z.array(z.tuple([z.int().nonnegative(), z.number()])),
@@ -45,15 +57,20 @@ const samplingSchema = z.object({
 export type ResolvedSampling = z.infer<typeof samplingSchema>
 
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
-const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
 const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
 /** How one choice is to be written: the part of a run that `prepare` has found out. */
 const shapeSchema = z.object({
   format: outputFormatSchema.optional(),
   /** What the text must match, from its first token to its last: GBNF, and the rule to begin with. */
-  grammar: z.object({ text: z.string(), root: z.string() }).optional(),
+  grammar: z
+    .object({
+      text: z.string(),
+      root: z.string(),
+      /** It binds parts of a text that may go on behind them for ever. */
+      isOpen: z.literal(true).exactOptional(),
+    })
+    .optional(),
 })
 export type Shape = z.infer<typeof shapeSchema>
 
@@ -64,7 +81,7 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('prepare'),
     id: z.string(),
     prompt: z.custom<Prompt>(isTagged),
-    maxOutputTokens: z.int().positive().optional(),
+    maxOutputTokens: z.int().nonnegative().optional(),
     output: z.custom<OutputConstraint>(isTagged),
     outputParam: z.string().exactOptional(),
     toolChoice: z.custom<ToolChoice>(isTagged),
@@ -75,18 +92,25 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
-    maxOutputTokens: z.int().positive(),
+    /** 0: the prompt is read, and that is all. */
+    maxOutputTokens: z.int().nonnegative(),
+    /** The turn cannot end before. */
+    minOutputTokens: z.int().nonnegative().exactOptional(),
     stop: z.array(z.string()),
     ignoreEos: z.boolean(),
     sampling: samplingSchema,
     choices: z.int().positive(),
     /** How many of the likeliest tokens are told beside each chosen one; absent: no log-probabilities. */
     topLogprobs: z.int().nonnegative().optional(),
+    /** The prompt's tokens are told: with log-probabilities, and so many of the likeliest beside each, or without. */
+    tellPrompt: z.object({ topLogprobs: z.int().nonnegative().exactOptional() }).exactOptional(),
     shape: shapeSchema,
     /** Reasoning is closed after this many tokens. */
     reasoningBudget: z.int().nonnegative().optional(),
   }),
   z.object({ type: z.literal('ask'), id: z.string(), question: questionSchema }),
+  /** Conversations are rendered with another template from here on; what was prepared before is not touched. */
+  z.object({ type: z.literal('use-template'), id: z.string(), choice: templateChoiceSchema }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
   /** Asks whether the worker is alive; answered by `pong` at once. */
   z.object({ type: z.literal('ping') }),
@@ -111,8 +135,8 @@ const failureSchema = z.object({
 export type Failure = z.infer<typeof failureSchema>
 
 /**
- * Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `ask` by `answered` or `failed`, and every
- * `run` ends with `done` or `failed`.
+ * Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `ask` by `answered` or `failed`, every
+ * `use-template` by `template-used` or `failed`, and every `run` ends with `done` or `failed`.
  */
 export const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('log'), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string() }),
@@ -124,7 +148,11 @@ export const reportSchema = z.discriminatedUnion('type', [
     vocabularySize: z.int(),
     description: z.string(),
     embeddingLength: z.int(),
+    /** What the file says of sampling. */
+    fileSampling: z.custom<FileSampling>(isObject),
+    /** The model's own, whichever is in use. */
     chatTemplate: z.string().exactOptional(),
+    ranks: z.literal(true).exactOptional(),
   }),
   z.object({ type: z.literal('load-failed'), message: z.string() }),
   z.object({
@@ -136,9 +164,11 @@ export const reportSchema = z.discriminatedUnion('type', [
     /** How much of the wanted output the grammar makes certain. */
     structured: z.enum(['full', 'partial']).optional(),
   }),
+  z.object({ type: z.literal('template-used'), id: z.string() }),
   z.object({ type: z.literal('answered'), id: z.string(), answer: answerSchema }),
   z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
   z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
+  z.object({ type: z.literal('prompt-tokens'), id: z.string(), tokens: z.custom<readonly PromptToken[]>(Array.isArray) }),
   z.object({
     type: z.literal('text'),
     id: z.string(),

@@ -1,31 +1,20 @@
 import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
-import { AppError } from '../../core/errors.ts'
-import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
-import { type ModelFormat, recogniseFormat, visibleTexts } from '../model-format.ts'
 import { Embedder } from './embedder.ts'
 import type { LoadOptions } from './ipc.ts'
+import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { poolingOverrides } from './pooling.ts'
 import type { Slot } from './slots.ts'
-import { readVocabulary, type Vocabulary } from './vocabulary.ts'
 
 /** A loaded model with its context, as the worker uses it. */
-export type WorkerModel = {
+export type WorkerModel = TemplatePart & {
   readonly model: LlamaModel
   readonly context: LlamaContext
   readonly slots: readonly Slot[]
-  readonly vocabulary: Vocabulary
-  /**
-   * The chat template, compiled at its first use: a template that is broken, or never ends, fails chat requests and not the
-   * load. Throws `template-failed`, also when there is none.
-   */
-  readonly template: () => ChatTemplate
-  /** The template's own text; absent when there is none. */
-  readonly templateSource: string | undefined
-  /** How the template makes the model write its calls and its reasoning. */
-  readonly format: ModelFormat
+  readonly templateSource: TemplateSource
   readonly embedder: Embedder
+  readonly bindsAllTools: boolean
 }
 
 /** A longer context is a choice of the operator: its memory is paid for every slot. */
@@ -60,12 +49,12 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
     failedCreationRemedy: false,
   })
   const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))
-  const source = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
-  const format = recogniseFormat(source, options.toolFormat)
-  const vocabulary = readVocabulary(model, visibleTexts(format))
+  const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
+  const templateSource = { own, toolFormat: options.toolFormat }
+  const templatePart = readTemplatePart(model, templateSource, options.template)
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
-  const template = lazyTemplate(model, source)
-  return { model, context, slots, vocabulary, template, templateSource: source, format, embedder }
+  const { bindsAllTools = false } = options
+  return { model, context, slots, ...templatePart, templateSource, embedder, bindsAllTools }
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
@@ -89,19 +78,6 @@ async function requireGguf(path: string): Promise<void> {
     if (buffer.toString('latin1') !== 'GGUF') throw new Error(`${path} is not a GGUF file`)
   } finally {
     await file.close()
-  }
-}
-
-function lazyTemplate(model: LlamaModel, source: string | undefined): () => ChatTemplate {
-  const { bosString, eosString } = model.tokens
-  let compiled: ChatTemplate | undefined
-  return () => {
-    if (source === undefined) {
-      const message = 'this model has no chat template; set `chatTemplate` for it in the configuration, or send plain text'
-      throw new AppError('template-failed', message)
-    }
-    compiled ??= compileChatTemplate(source, { bos: bosString ?? undefined, eos: eosString ?? undefined })
-    return compiled
   }
 }
 

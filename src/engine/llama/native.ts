@@ -55,7 +55,7 @@ type SequenceInside = {
     priority: number,
     meter: unknown,
     contextShift: unknown,
-    read: (index: LogitIndex) => Promise<T>,
+    read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
     afterBatch: unknown,
   ): Promise<T[]>
 }
@@ -81,6 +81,18 @@ export async function evaluateToken<T>(
   const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
   const [result] = await inside._decodeTokens([token], [true], evaluationPriority, meter, contextShift, read, afterBatch)
   return result as T
+}
+
+/** As `evaluateToken`, for several at once: `read` is called for each of them, one after the other, with its index. */
+export async function evaluateTokens<T>(
+  sequence: LlamaContextSequence,
+  tokens: readonly Token[],
+  read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
+): Promise<T[]> {
+  const inside = insideOf(sequence)
+  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
+  const wanted = tokens.map(() => true)
+  return inside._decodeTokens(tokens, wanted, evaluationPriority, meter, contextShift, read, afterBatch)
 }
 
 /** The next token as these options choose it, in the same order and with the same random numbers as `sequence.evaluate`. */

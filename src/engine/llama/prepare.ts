@@ -1,6 +1,6 @@
 import { type ReasoningAtEnd, requestFormat } from '../model-format.ts'
 import { compileConstraint } from './constraint.ts'
-import { parseGrammar } from './grammars.ts'
+import { type Grammar, parseGrammar } from './grammars.ts'
 import type { Command, Report } from './ipc.ts'
 import type { WorkerModel } from './model.ts'
 import { preparePrompt } from './prompt.ts'
@@ -15,10 +15,14 @@ export async function prepareGeneration(loaded: WorkerModel, command: PrepareCom
   const { tokens, templateMs, reasoning } = await preparePrompt(loaded, command, maxOutputTokens)
   const format = requestFormat(loaded.format, prompt, reasoning === 'open')
   const tools = prompt.type === 'chat' ? prompt.tools : []
-  const constraint = compileConstraint({ ...command, tools }, { format, endTexts: loaded.vocabulary.endTexts })
+  const { bindsAllTools } = loaded
+  const constraint = compileConstraint({ ...command, tools, bindsAllTools }, { format, endTexts: loaded.vocabulary.endTexts })
   const shape = { ...(format !== undefined && { format }) }
   if (constraint === undefined) return { tokens, templateMs, shape }
-  const grammar = afterReasoning(constraint, { format, front: reasoningFront(command, reasoning) })
+  const grammar: Grammar =
+    constraint.isWhole === true
+      ? { text: constraint.gbnf, root: 'root', isOpen: true }
+      : afterReasoning(constraint, { format, front: reasoningFront(command, reasoning) })
   parseGrammar(loaded, grammar)
   const { structured } = constraint
   return { tokens, templateMs, shape: { ...shape, grammar }, ...(structured !== undefined && { structured }) }

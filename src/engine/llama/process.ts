@@ -3,16 +3,11 @@ import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import type { ProcessExit } from '../supervise.ts'
 import { type Command, type Report, reportSchema } from './ipc.ts'
 
 /** How a worker ended. */
-export type WorkerExit = {
-  /** In words for an error message, such as `killed by SIGKILL`. */
-  readonly description: string
-  readonly lastLines: readonly string[]
-  /** Somebody else ended it (an operator, the system when memory ran out): nothing that it was doing was the reason. */
-  readonly fromOutside: boolean
-}
+export type WorkerExit = ProcessExit
 
 /** A running worker. It dies with its parent: a closed channel ends it. */
 export type WorkerProcess = {

@@ -2,9 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LlamaModel } from 'node-llama-cpp'
 import { checkContextFit } from '../../core/context-fit.ts'
 import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import type { GenerationRequest, Prompt } from '../../core/request.ts'
 import { type PromptSegment, protectSpecialTokens } from '../../core/template/literal-text.ts'
 import { type ReasoningAtEnd, reasoningAtEnd } from '../model-format.ts'
+import { infillTokens, refuseWithoutInfill } from './infill.ts'
 import type { WorkerModel } from './model.ts'
 
 type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
@@ -35,20 +36,24 @@ export async function preparePrompt(
   const { context } = loaded
   const { prompt } = request
   const { segments, reasoning } = renderSegments(loaded, request)
-  const tokens =
-    prompt.type === 'tokens' ? Uint32Array.from(prompt.tokens) : await tokenizeSegments(loaded, segments, maxOutputTokens)
+  if (prompt.type === 'infill') refuseWithoutInfill(loaded.model)
+  await refuseFarTooLong(loaded.model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
+  const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
   if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
   return { tokens, templateMs: Math.round(performance.now() - startedMs), reasoning }
 }
 
-async function tokenizeSegments(
-  { model, context }: PromptModel,
-  segments: readonly PromptSegment[],
-  maxOutputTokens: number | undefined,
-): Promise<Uint32Array> {
-  await refuseFarTooLong(model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
-  return Uint32Array.from(tokenizeSegmentsNow(model, segments))
+function promptTokens(model: LlamaModel, prompt: Prompt, segments: readonly PromptSegment[]): readonly number[] {
+  switch (prompt.type) {
+    case 'tokens':
+      return prompt.tokens
+    case 'infill':
+      return infillTokens(model, prompt)
+    case 'text':
+    case 'chat':
+      return tokenizeSegmentsNow(model, segments)
+  }
 }
 
 /** All of it in one go, with the first token that the model's tokenizer wants. */
@@ -73,6 +78,8 @@ export function renderSegments(
   switch (prompt.type) {
     case 'tokens':
       return { segments: [], reasoning: 'untouched' }
+    case 'infill':
+      return { segments: [prompt.prefix, prompt.suffix].map((text) => ({ text, literal: true })), reasoning: 'untouched' }
     case 'text':
       return { segments: [{ text: prompt.text, literal: true }], reasoning: 'untouched' }
     case 'chat': {

@@ -6,11 +6,12 @@ type RunCommand = Extract<Command, { type: 'run' }>
 
 /**
  * Says which token must come next: those of the closing mark, one after the other, once reasoning has had its tokens.
- * `undefined` when the run has no budget, or no reasoning to spend it on.
+ * `undefined` when the run has no budget, or no reasoning to spend it on. Where a grammar holds that does not allow the mark, in
+ * the middle of a call, reasoning goes on until it does.
  */
 export function closeAtBudget(
   model: LlamaModel,
-  { watch, command }: { watch: ReasoningWatch | undefined; command: RunCommand },
+  { watch, command, allows }: { watch: ReasoningWatch | undefined; command: RunCommand; allows: (token: Token) => boolean },
 ): (() => Token | undefined) | undefined {
   const { reasoningBudget, shape } = command
   const close = shape.format?.reasoning?.close
@@ -18,7 +19,8 @@ export function closeAtBudget(
   const closing = model.tokenize(close, true, 'trimLeadingSpace')
   let at: number | undefined
   return () => {
-    if (at === undefined && watch.inside && watch.tokens >= reasoningBudget) at = 0
+    const [first] = closing
+    if (at === undefined && watch.inside && watch.tokens >= reasoningBudget && first !== undefined && allows(first)) at = 0
     return at === undefined ? undefined : closing[at++]
   }
 }

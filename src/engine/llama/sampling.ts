@@ -4,8 +4,13 @@ import type { ResolvedSampling } from './ipc.ts'
 /** The tokens of one generation so far, for the penalties that look back at them. */
 export type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
 
-/** What decides the bias: `banned` tokens are never chosen. */
-type BiasSource = { readonly model: LlamaModel; readonly history: History; readonly banned: readonly Token[] }
+/** What decides the bias: `banned` tokens are never chosen, `held` ones not before the output has so many. */
+type BiasSource = {
+  readonly model: LlamaModel
+  readonly history: History
+  readonly banned: readonly Token[]
+  readonly held?: { readonly tokens: readonly Token[]; readonly until: number } | undefined
+}
 
 type EvaluateOptions = Pick<
   SequenceEvaluateOptions,
@@ -29,19 +34,31 @@ export function evaluateOptions(sampling: ResolvedSampling, source: BiasSource &
         base: dry.base,
         allowedLength: dry.allowedLength,
         // `null` should be the whole context, but this llama.cpp takes it for 0, which is off (node-llama-cpp 3.22.1).
-        lastTokens: dry.range < 0 ? source.contextLength : Math.min(dry.range, source.contextLength),
+        lastTokens: withinContext(dry.range, source.contextLength),
         sequenceBreakers: dry.sequenceBreakers,
       },
     }),
-    ...(sampling.repetitionPenalty !== 1 && {
-      repeatPenalty: {
-        penalty: sampling.repetitionPenalty,
-        punishTokens: () => [...(source.history.prompt as Iterable<number>), ...source.history.output] as Token[],
-        maxPunishTokens: source.contextLength,
-      },
-    }),
+    ...(sampling.repetitionPenalty !== 1 &&
+      sampling.repetitionRange !== 0 && {
+        repeatPenalty: {
+          penalty: sampling.repetitionPenalty,
+          punishTokens: () => lastTokens(source.history, withinContext(sampling.repetitionRange, source.contextLength)),
+          maxPunishTokens: withinContext(sampling.repetitionRange, source.contextLength),
+        },
+      }),
     ...(tokenBias !== undefined && { tokenBias }),
   }
+}
+
+/** -1 is the whole context. */
+function withinContext(range: number, contextLength: number): number {
+  return range < 0 ? contextLength : Math.min(range, contextLength)
+}
+
+/** node-llama-cpp punishes all of what it is given, even when that is more than `maxPunishTokens`. */
+function lastTokens({ prompt, output }: History, count: number): Token[] {
+  const fromPrompt = Math.max(0, count - output.length)
+  return [...(prompt.slice(Math.max(0, prompt.length - fromPrompt)) as Iterable<number>), ...output.slice(-count)] as Token[]
 }
 
 /**
@@ -50,7 +67,7 @@ export function evaluateOptions(sampling: ResolvedSampling, source: BiasSource &
  */
 function createTokenBias(
   { logitBias, presencePenalty, frequencyPenalty }: ResolvedSampling,
-  { model, history, banned }: BiasSource,
+  { model, history, banned, held }: BiasSource,
 ): (() => TokenBias) | TokenBias | undefined {
   const fixed = new Map<Token, number>()
   for (const [id, bias] of logitBias) {
@@ -58,7 +75,14 @@ function createTokenBias(
     fixed.set(id as Token, bias <= -100 ? Number.NEGATIVE_INFINITY : bias)
   }
   for (const token of banned) fixed.set(token, Number.NEGATIVE_INFINITY)
-  if (presencePenalty === 0 && frequencyPenalty === 0) return fixed.size === 0 ? undefined : biasOf(model, fixed)
+  const early = new Map(fixed)
+  for (const token of held?.tokens ?? []) early.set(token, Number.NEGATIVE_INFINITY)
+  const fixedNow = () => (history.output.length < (held?.until ?? 0) ? early : fixed)
+  if (presencePenalty === 0 && frequencyPenalty === 0) {
+    if (held === undefined) return fixed.size === 0 ? undefined : biasOf(model, fixed)
+    const biases = new Map([fixed, early].map((each) => [each, biasOf(model, each)]))
+    return () => biases.get(fixedNow()) as TokenBias
+  }
 
   const penalties = new Map<Token, number>()
   let counted = 0
@@ -67,8 +91,9 @@ function createTokenBias(
       const token = history.output[counted] as Token
       penalties.set(token, (penalties.get(token) ?? presencePenalty) + frequencyPenalty)
     }
-    const biases = new Map(fixed)
-    for (const [token, penalty] of penalties) biases.set(token, (fixed.get(token) ?? 0) - penalty)
+    const now = fixedNow()
+    const biases = new Map(now)
+    for (const [token, penalty] of penalties) biases.set(token, (now.get(token) ?? 0) - penalty)
     return biasOf(model, biases)
   }
 }

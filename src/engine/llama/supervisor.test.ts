@@ -1,12 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { AppError } from '../../core/errors.ts'
+import { backoffMs } from '../supervise.ts'
 import type { Command, Report } from './ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerHandlers } from './process.ts'
-import { backoffMs, Supervisor } from './supervisor.ts'
+import { Supervisor } from './supervisor.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
-const ready: Report = { type: 'ready', contextLength: 100, vocabularySize: 10, description: 'tiny', embeddingLength: 8 }
+const ready: Report = {
+  type: 'ready',
+  contextLength: 100,
+  vocabularySize: 10,
+  description: 'tiny',
+  embeddingLength: 8,
+  fileSampling: { sampling: {}, notes: [] },
+}
 
 /** Workers that do nothing by themselves: the test reports and ends in their place. */
 class FakeWorkers {

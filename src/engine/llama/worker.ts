@@ -1,8 +1,10 @@
 import { AppError, messageOf } from '../../core/errors.ts'
 import { answerQuestion } from './answer.ts'
 import { decode } from './decode.ts'
+import { readFileSampling } from './file-sampling.ts'
 import { type Command, commandSchema, type Report } from './ipc.ts'
 import { loadModel, type WorkerModel } from './model.ts'
+import { readTemplatePart } from './model-template.ts'
 import { isCausal } from './pooling.ts'
 import { PrefillPacer, warmUp } from './prefill.ts'
 import { prepareGeneration } from './prepare.ts'
@@ -36,7 +38,9 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       vocabularySize: model.vocabulary.size,
       description: model.model.typeDescription,
       embeddingLength: model.model.embeddingVectorSize,
-      ...(model.templateSource !== undefined && { chatTemplate: model.templateSource }),
+      fileSampling: readFileSampling((model.model.fileInfo.metadata.general as { readonly sampling?: unknown }).sampling),
+      ...(model.templateSource.own !== undefined && { chatTemplate: model.templateSource.own }),
+      ...(model.embedder.pooling === 'rank' && { ranks: true as const }),
     })
   } catch (error) {
     report({ type: 'load-failed', message: messageOf(error) })
@@ -73,6 +77,19 @@ async function ask({ id, question }: Extract<Command, { type: 'ask' }>): Promise
     reportFailure(id, error)
   } finally {
     running.delete(id)
+  }
+}
+
+/** In one go, so that every other command sees the model before or after it. What already runs keeps what it began with. */
+function useTemplate({ id, choice }: Extract<Command, { type: 'use-template' }>): void {
+  try {
+    const { model, pacer } = requireLoaded()
+    const part = readTemplatePart(model.model, model.templateSource, choice)
+    if (choice.type !== 'none') part.template()
+    loaded = { model: { ...model, ...part }, pacer }
+    report({ type: 'template-used', id })
+  } catch (error) {
+    reportFailure(id, error)
   }
 }
 
@@ -160,6 +177,9 @@ process.on('message', (message) => {
       break
     case 'ask':
       void ask(command)
+      break
+    case 'use-template':
+      useTemplate(command)
       break
     case 'ping':
       report({ type: 'pong' })

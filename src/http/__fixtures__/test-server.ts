@@ -5,6 +5,7 @@ import { Cancellations } from '../../core/cancellations.ts'
 import type { Engine } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
+import { PresetSwitch } from '../../core/preset-switch.ts'
 import { Admission } from '../../core/schedule/admission.ts'
 import { createLog } from '../../log.ts'
 import { createMetrics } from '../../metrics.ts'
@@ -45,6 +46,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
       return { id: 'org/fake', engine, admission }
     },
     now: () => performance.now(),
+    presets: new PresetSwitch(new Map()),
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },

@@ -1,0 +1,96 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import type { Engine } from './engine.ts'
+import type { EngineEvent, GenerationEvent } from './event.ts'
+import { generate } from './generate.ts'
+import { plainChat, plainRequest, type Tool } from './request.ts'
+import { Admission } from './schedule/admission.ts'
+import { OutputValidator } from './validation/output-validator.ts'
+
+const validator = new OutputValidator()
+afterAll(() => validator.close())
+
+const parameters = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'], additionalProperties: false }
+const strict: Tool = { name: 'f', strict: true, parameters }
+const loose: Tool = { name: 'g', parameters }
+
+const call = (name: string, json: string) => `<tool_call>{"name": "${name}", "arguments": ${json}}</tool_call>`
+const raw = (text: string, choice = 0): EngineEvent => ({ type: 'raw-text', choice, text })
+const finish = (choice = 0, reason: 'stop' | 'length' = 'stop'): EngineEvent => ({ type: 'finish', choice, reason })
+const usage: EngineEvent = {
+  type: 'usage',
+  usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+  timings: {},
+}
+
+async function play(steps: readonly EngineEvent[], { callsAreCertain = false } = {}): Promise<GenerationEvent[]> {
+  const engine: Engine = {
+    state: { type: 'ready' },
+    facts: {},
+    ensureReady: async () => undefined,
+    prepare: async () => ({
+      callsAreCertain,
+      outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
+      run: async function* () {
+        yield* steps
+      },
+    }),
+    close: async () => undefined,
+  }
+  const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
+  const prompt = { type: 'chat', ...plainChat, messages: [], tools: [strict, loose] } as const
+  const request = { ...plainRequest, id: 'r', model: 'm', prompt }
+  const { events } = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
+  const all: GenerationEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+describe('calls to strict tools', () => {
+  test.each<[string, readonly EngineEvent[]]>([
+    ['are valid', [raw(call('f', '{"n": 1}')), finish(), usage]],
+    ['are to tools that are not strict', [raw(call('g', '{"n": "x"}')), finish(), usage]],
+    ['were cut off', [raw('<tool_call>{"name": "f", "arguments": {"n": "'), finish(0, 'length'), usage]],
+    [
+      'came as events and were cut off',
+      [
+        { type: 'tool-call-start', choice: 0, id: 'a', name: 'f' },
+        { type: 'tool-call-delta', choice: 0, id: 'a', delta: '{"n": ' },
+        { type: 'tool-call-end', choice: 0, id: 'a' },
+        finish(0, 'length'),
+        usage,
+      ],
+    ],
+  ])('that %s pass', async (_, steps) => {
+    expect((await play(steps)).at(-1)?.type).toBe('usage')
+  })
+
+  test.each<[string, readonly EngineEvent[]]>([
+    ['whole', [raw(call('f', '{"n": 1.5}')), finish(), usage]],
+    ['in pieces', [...call('f', '{"n": 1, "m": 2}')].map((letter) => raw(letter)).concat(finish(), usage)],
+    ['second', [raw(call('f', '{"n": 1}') + call('f', '{}')), finish(), usage]],
+    ['complete in a choice that was cut off', [raw(`${call('f', '{}')} and`), finish(0, 'length'), usage]],
+    ['of the second choice', [raw(call('f', '{"n": 1}')), finish(), raw(call('f', '{}'), 1), finish(1), usage]],
+    [
+      'as events',
+      [
+        { type: 'tool-call-start', choice: 0, id: 'a', name: 'f' },
+        { type: 'tool-call-delta', choice: 0, id: 'a', delta: '{"n": ' },
+        { type: 'tool-call-delta', choice: 0, id: 'a', delta: '"1"}' },
+        { type: 'tool-call-end', choice: 0, id: 'a' },
+        finish(),
+        usage,
+      ],
+    ],
+  ])('with arguments that are not valid end in an error: %s', async (_, steps) => {
+    const events = await play(steps)
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      error: { code: 'invalid-output', message: expect.stringContaining("strict tool 'f'") },
+    })
+  })
+
+  test('that are certain by their grammar are not checked', async () => {
+    const events = await play([raw(call('f', '{}')), finish(), usage], { callsAreCertain: true })
+    expect(events.at(-1)?.type).toBe('usage')
+  })
+})

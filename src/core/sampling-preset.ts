@@ -1,0 +1,44 @@
+import { mergeSampling } from './merge-sampling.ts'
+import type { GenerationRequest, Sampling } from './request.ts'
+
+/** What a preset can say about a request; an absent field says nothing, and 0, false and '' are values. */
+export type PresetValues = {
+  readonly sampling: Sampling
+  readonly maxOutputTokens?: number
+  readonly stop?: readonly string[]
+  readonly ignoreEos?: boolean
+}
+
+/** An operator's word on how every request is sampled. */
+export type SamplingPreset = {
+  /** Hold where the request says nothing. */
+  readonly defaults: PresetValues
+  /** Hold whatever the request says. */
+  readonly forced: PresetValues
+  /** Put in front of the request's own lists. */
+  readonly added: { readonly stop: readonly string[]; readonly sequenceBreakers: readonly string[] }
+}
+
+/**
+ * The request as it is generated under a preset: forced, else added to, else as it was sent, else the default. Every value in
+ * it was validated by the same schema as a request's, field by field, so that the result is as valid as both.
+ */
+export function applyPreset(request: GenerationRequest, { defaults, forced, added }: SamplingPreset): GenerationRequest {
+  const { maxOutputTokens: asked, isMaxOutputAssumed, ...rest } = request
+  const sent = isMaxOutputAssumed === true ? undefined : asked
+  const maxOutputTokens = forced.maxOutputTokens ?? sent ?? defaults.maxOutputTokens ?? asked
+  // An empty list asks for nothing, as an absent one does.
+  const stop = request.stop.length === 0 && added.stop.length === 0 ? (defaults.stop ?? []) : [...added.stop, ...request.stop]
+  return {
+    ...rest,
+    sampling: mergeSampling(defaults.sampling, addBreakers(request.sampling, added.sequenceBreakers), forced.sampling),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    stop: forced.stop ?? stop,
+    ignoreEos: forced.ignoreEos ?? request.ignoreEos,
+  }
+}
+
+function addBreakers(sampling: Sampling, breakers: readonly string[]): Sampling {
+  if (breakers.length === 0) return sampling
+  return { ...sampling, dry: { ...sampling.dry, sequenceBreakers: [...breakers, ...(sampling.dry?.sequenceBreakers ?? [])] } }
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import type { Engine, PreparedGeneration } from './engine.ts'
+import { AppError } from './errors.ts'
+import type { EngineEvent, PromptToken } from './event.ts'
+import type { GenerateDeps } from './generate.ts'
+import type { GenerationRequest } from './request.ts'
+import { Admission } from './schedule/admission.ts'
+import { score } from './score.ts'
+
+const never = new AbortController().signal
+const usage = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
+
+function token(logprob?: number): PromptToken {
+  return { id: 1, text: 'a', bytes: [97], top: [], ...(logprob !== undefined && { logprob }) }
+}
+
+/** An engine whose texts are their scores, in words; `long` does not fit. */
+function createDeps(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'tellsPrompt'> = { tellsPrompt: true }) {
+  const admission = new Admission({ slots: 1, maxQueued: 0 })
+  const asked: GenerationRequest[] = []
+  async function* run(text: string): AsyncGenerator<EngineEvent> {
+    expect(admission.busy).toBe(1)
+    yield { type: 'prompt-tokens', choice: 0, promptTokens: [token()] }
+    yield { type: 'prompt-tokens', choice: 0, promptTokens: text.split(' ').map((word) => token(Number(word))) }
+    yield { type: 'finish', choice: 0, reason: 'length' }
+    yield { type: 'usage', usage, timings: {} }
+  }
+  const full: Engine = {
+    state: { type: 'ready' },
+    facts: {},
+    ensureReady: async () => undefined,
+    prepare: async (request) => {
+      asked.push(request)
+      const text = request.prompt.type === 'text' ? request.prompt.text : ''
+      const overflow = { inputTokens: 9, contextLength: 4 }
+      if (text === 'long') throw new AppError('context-length-exceeded', 'too long', { overflow })
+      return { ...tells, run: () => run(text) }
+    },
+    close: async () => undefined,
+    ...engine,
+  }
+  const deps: GenerateDeps = { resolveModel: () => ({ id: 'm', engine: full, admission }), now: () => 0 }
+  return { deps, admission, asked }
+}
+
+test('without a ranking head, a text scores the sum of its tokens’ log-probabilities, and nothing is generated', async () => {
+  const { deps, admission, asked } = createDeps()
+  expect(await score(deps, { texts: ['-1 -2.5', '-4'] }, { model: 'x', signal: never })).toEqual({
+    scores: [-3.5, -4],
+    method: 'log-likelihood',
+    scoredTokens: [2, 1],
+    inputTokens: 6,
+    model: 'm',
+  })
+  expect(asked.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([0, 0])
+  expect(admission.busy).toBe(0)
+})
+
+test('a ranking head is asked where there is one', async () => {
+  const rank = async () => ({ scores: [7], areProbabilities: false, inputTokens: 2 })
+  const { deps, asked } = createDeps({ facts: { ranks: true }, rank })
+  const scored = await score(deps, { texts: ['a'] }, { model: 'x', signal: never })
+  expect(scored).toEqual({ scores: [7], method: 'ranking-head', inputTokens: 2, model: 'm' })
+  expect(asked).toEqual([])
+})
+
+test('a text that does not fit is named, with both numbers', async () => {
+  const { deps } = createDeps()
+  const scored = score(deps, { texts: ['-1', 'long'] }, { model: 'x', signal: never })
+  await expect(scored).rejects.toMatchObject({
+    code: 'context-length-exceeded',
+    param: 'texts[1]',
+    message: expect.stringMatching(/ 4 .*texts\[1\] has 9/),
+  })
+})
+
+test('an engine that does not tell a prompt’s tokens scores nothing, and says so', async () => {
+  const { deps } = createDeps({}, {})
+  const scored = score(deps, { texts: ['-1'] }, { model: 'x', signal: never })
+  await expect(scored).rejects.toMatchObject({ code: 'invalid-request', param: 'model' })
+})

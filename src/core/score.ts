@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import type { RankRequest } from './engine.ts'
+import { AppError } from './errors.ts'
+import { type GenerateDeps, generate } from './generate.ts'
+import { rank } from './rank.ts'
+import { plainRequest } from './request.ts'
+import type { AskOptions } from './text-work.ts'
+import { withPlace } from './with-place.ts'
+
+/** What a model makes of texts, each by itself. */
+export type Scores = {
+  /** A number for each text, in their order. */
+  readonly scores: readonly number[]
+  /**
+   * `ranking-head`: what the model's head says. `log-likelihood`: how likely the model is to write the text, as the sum of the
+   * natural logarithms of its tokens' probabilities; the first token has one only where the tokenizer puts one before it.
+   */
+  readonly method: 'ranking-head' | 'log-likelihood'
+  /** How many tokens of each text the sum is over; absent for a ranking head. */
+  readonly scoredTokens?: readonly number[]
+  readonly inputTokens: number
+}
+
+/**
+ * Scores texts with the model's ranking head or, where it has none, by what it would write. `model` is the id of the model that
+ * did. The `param` of a text at fault is `texts[index]`.
+ */
+export async function score(
+  deps: GenerateDeps,
+  { texts }: Pick<RankRequest, 'texts'>,
+  options: AskOptions,
+): Promise<Scores & { readonly model: string }> {
+  const { model, signal } = options
+  const ranks = await withPlace(deps, model, async ({ engine }) => {
+    await engine.ensureReady(signal)
+    return engine.facts.ranks === true
+  })
+  if (ranks) {
+    const { scores, inputTokens, model: id } = await rank(deps, { texts }, options)
+    return { scores, method: 'ranking-head', inputTokens, model: id }
+  }
+  const scored: TextScore[] = []
+  for (const [index, text] of texts.entries()) {
+    try {
+      scored.push(await scoreText(deps, text, options))
+    } catch (error) {
+      throw nameText(error, index)
+    }
+  }
+  return {
+    scores: scored.map(({ sum }) => sum),
+    method: 'log-likelihood',
+    scoredTokens: scored.map(({ scoredTokens }) => scoredTokens),
+    inputTokens: scored.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    model: deps.resolveModel(model).id,
+  }
+}
+
+type TextScore = { readonly sum: number; readonly scoredTokens: number; readonly inputTokens: number }
+
+/** One text: a prompt that is read, and not continued. */
+async function scoreText(deps: GenerateDeps, text: string, { model, signal }: AskOptions): Promise<TextScore> {
+  const request = {
+    ...plainRequest,
+    id: `score-${randomUUID()}`,
+    model,
+    prompt: { type: 'text', text },
+    promptTokens: { logprobs: { top: 0 } },
+    maxOutputTokens: 0,
+  } as const
+  const logprobs: number[] = []
+  let inputTokens = 0
+  for await (const event of generate(deps, request, signal).events) {
+    if (event.type === 'error') throw event.error
+    if (event.type === 'usage') inputTokens = event.usage.inputTokens
+    if (event.type !== 'prompt-tokens') continue
+    logprobs.push(...event.promptTokens.flatMap(({ logprob }) => (logprob === undefined ? [] : [logprob])))
+  }
+  return { sum: logprobs.reduce((sum, logprob) => sum + logprob, 0), scoredTokens: logprobs.length, inputTokens }
+}
+
+/** What a generation calls its prompt, or an echo of it, is a text here. */
+function nameText(error: unknown, index: number): unknown {
+  if (!(error instanceof AppError)) return error
+  const { code, overflow } = error
+  if (code === 'unsupported-field' && error.param === 'echo') {
+    const message = 'the engine of this model scores no texts; choose a model of the embedded engine'
+    return new AppError('invalid-request', message, { param: 'model', cause: error })
+  }
+  if (overflow !== undefined) {
+    const { inputTokens, contextLength } = overflow
+    const about = overflow.estimated === true ? 'about ' : ''
+    const message = `the maximum context length for one text is ${contextLength} tokens, but texts[${index}] has ${about}${inputTokens}; shorten or split it`
+    return new AppError(code, message, { param: `texts[${index}]`, overflow, cause: error })
+  }
+  if (error.param !== undefined || code !== 'invalid-request') return error
+  return new AppError(code, `texts[${index}]: ${error.message}`, { param: `texts[${index}]`, cause: error })
+}

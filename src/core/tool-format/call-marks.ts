@@ -1,0 +1,100 @@
+import type { Tool } from '../request.ts'
+import type { ForcedCall, ForcedCalls } from './forced-calls.ts'
+import type { MessageSyntax, Place, ToolFormat, Trigger } from './tool-format.ts'
+
+/** A text that makes it certain that a call follows, and the calls as they go on behind it. */
+export type CallMark = {
+  readonly mark: string
+  readonly place: Place
+  /** It counts inside reasoning as well. */
+  readonly endsReasoning: boolean
+  /** What follows: the canonical spelling of the calls, without the mark. */
+  readonly rest: ForcedCalls
+}
+
+type Options = {
+  readonly parallel: boolean
+  /** What of a text a model can write: not what stands in front of a token that ends its turn. */
+  writable(text: string): string
+}
+
+/**
+ * The marks with which a model may begin calls of its own accord, where what follows can be bound: every spelling that the
+ * format's own description begins with. Calls in another spelling, which readers tolerate, have no mark here.
+ */
+export function callMarks(format: ToolFormat, tools: readonly Tool[], { parallel, writable }: Options): readonly CallMark[] {
+  const described = format.describeCalls(tools, { parallel })
+  const calls: ForcedCalls = { ...described, prefix: writable(described.prefix) }
+  if (format.messages !== undefined) return joinSame(messageMarks(calls, format.messages))
+  const triggers = format.triggers(tools)
+  const block = blockMark(format, triggers, calls)
+  const single = block === undefined ? calls.calls.flatMap((call) => ownMarks(call, triggers)) : []
+  const bare = calls.calls.flatMap((call) => bareMarks(call, triggers))
+  return joinSame([...(block === undefined ? [] : [block]), ...single, ...bare])
+}
+
+/** The mark of a block of calls: a trigger, or what such a block begins with and says nothing by itself. */
+function blockMark({ strays = [] }: ToolFormat, triggers: readonly Trigger[], calls: ForcedCalls): CallMark | undefined {
+  const marks = [...triggers.filter(({ keep }) => keep !== true), ...strays].filter(({ mark }) => calls.prefix.startsWith(mark))
+  const [longest] = marks.sort((a, b) => b.mark.length - a.mark.length)
+  if (longest === undefined) return undefined
+  return { ...placeOf(longest), rest: { ...calls, prefix: calls.prefix.slice(longest.mark.length) } }
+}
+
+/** Marks that every call has for itself: its text begins with one, or is the end of one. */
+function ownMarks(call: ForcedCall, triggers: readonly Trigger[]): readonly CallMark[] {
+  const head = headOf(call)
+  return triggers.flatMap((trigger): CallMark[] => {
+    if (trigger.keep === true || head === '') return []
+    if (head.startsWith(trigger.mark)) return [{ ...placeOf(trigger), rest: behind(call, trigger.mark.length) }]
+    return trigger.mark.endsWith(head) ? [{ ...placeOf(trigger), rest: behind(call, head.length) }] : []
+  })
+}
+
+/** An object without any mark is a call once the name of a tool stands where a call has it. */
+function bareMarks(call: ForcedCall, triggers: readonly Trigger[]): readonly CallMark[] {
+  const head = headOf(call)
+  const name = JSON.stringify(call.name)
+  const end = head.indexOf(name) + name.length
+  if (!head.startsWith('{') || end < name.length) return []
+  return triggers
+    .filter(({ mark, keep }) => mark === '{' && keep === true)
+    .map((trigger) => ({ ...placeOf(trigger), mark: head.slice(0, end), rest: behind(call, end) }))
+}
+
+/** Headers: what stands in front of the name, where that has a control mark in it; otherwise all of it. */
+function messageMarks({ calls }: ForcedCalls, { body }: MessageSyntax): readonly CallMark[] {
+  return calls.map((call) => {
+    const head = headOf(call)
+    const name = head.indexOf(call.name)
+    const end = head.slice(0, name).includes('<|') ? name : head.indexOf(body) + body.length
+    return { mark: head.slice(0, end), place: 'anywhere', endsReasoning: true, rest: behind(call, end) }
+  })
+}
+
+/** Where several calls begin with the same mark, any of them may follow it. */
+function joinSame(marks: readonly CallMark[]): readonly CallMark[] {
+  const joined = new Map<string, CallMark>()
+  for (const mark of marks) {
+    const key = `${mark.place} ${mark.mark}`
+    const known = joined.get(key)
+    const calls = [...(known?.rest.calls ?? []), ...mark.rest.calls]
+    joined.set(key, known === undefined ? mark : { ...known, rest: { ...known.rest, calls } })
+  }
+  return [...joined.values()]
+}
+
+function placeOf({ mark, place, ...trigger }: Pick<Trigger, 'mark' | 'place' | 'endsReasoning'>): Omit<CallMark, 'rest'> {
+  return { mark, place, endsReasoning: trigger.endsReasoning === true }
+}
+
+function headOf({ pieces: [first] }: ForcedCall): string {
+  return first?.type === 'text' ? first.text : ''
+}
+
+/** One call without the beginning of its head. */
+function behind(call: ForcedCall, length: number): ForcedCalls {
+  const [, ...others] = call.pieces
+  const pieces = [{ type: 'text' as const, text: headOf(call).slice(length) }, ...others]
+  return { prefix: '', suffix: '', calls: [{ ...call, pieces }] }
+}

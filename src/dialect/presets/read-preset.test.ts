@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../core/errors.ts'
+import { readPreset, type WireOverride } from './read-preset.ts'
+
+type Wire = Record<string, WireOverride>
+
+describe('readPreset', () => {
+  test('each field goes where its kind says, falsy values too', () => {
+    const { preset } = readPreset(
+      {
+        temperature: { override: 0 },
+        top_k: { override: -1, force: true },
+        ignore_eos: { override: false, force: true },
+        rep_pen: { override: 1.1, force: true, additive: true },
+        stop: { override: ['a'], additive: true },
+        dry_sequence_breakers: { override: '["x"]', additive: true },
+        max_tokens: { override: 150 },
+        min_p: { override: null, force: true },
+        xtc_threshold: { override: 0 },
+        logit_bias: { override: { 5: -100 } },
+        banned_tokens: { override: '6, 7', additive: true },
+      },
+      'overrides',
+    )
+    expect(preset).toEqual({
+      defaults: { sampling: { temperature: 0, xtc: { threshold: 0 }, logitBias: new Map([[5, -100]]) }, maxOutputTokens: 150 },
+      forced: {
+        sampling: {
+          topK: 0,
+          repetitionPenalty: 1.1,
+          logitBias: new Map([
+            [6, -100],
+            [7, -100],
+          ]),
+        },
+        ignoreEos: false,
+      },
+      added: { stop: ['a'], sequenceBreakers: ['x'] },
+    })
+  })
+
+  test('a null is no override, and is not shown', () => {
+    expect(readPreset({ top_p: { override: null }, min_p: { override: 0 } }, 'o').overrides).toEqual({ min_p: { override: 0 } })
+  })
+
+  test('an empty text as stop is refused as in a request; an empty list is one', () => {
+    expect(readPreset({ stop: { override: [], force: true } }, 'o').preset.forced.stop).toEqual([])
+    expect(() => readPreset({ stop: { override: '', force: true } }, 'o')).toThrow('o.stop')
+  })
+
+  test.each<[Wire, string, string]>([
+    [{ temperature: { override: 3 } }, 'invalid-request', 'overrides.temperature'],
+    [{ temperature: { override: -1, force: true } }, 'invalid-request', 'overrides.temperature'],
+    [{ top_p: { override: 'high' } }, 'invalid-request', 'overrides.top_p'],
+    [{ max_tokens: { override: 0, force: true } }, 'invalid-request', 'overrides.max_tokens'],
+    [{ model: { override: 'a' } }, 'invalid-request', 'overrides.model'],
+    [{ n: { override: 2 } }, 'invalid-request', 'overrides.n'],
+    [{ temprature: { override: 1 } }, 'invalid-request', 'overrides.temprature'],
+    [{ mirostat_mode: { override: 2 } }, 'unsupported-field', 'overrides.mirostat_mode'],
+    [{ temperature: { override: 1, additive: true } }, 'invalid-request', 'overrides.temperature'],
+    [{ ignore_eos: { override: true } }, 'invalid-request', 'overrides.ignore_eos'],
+    [{ stop: { override: ['a'] }, stop_sequence: { override: ['b'] } }, 'invalid-request', 'overrides.stop_sequence'],
+    [{ do_sample: { override: false }, temperature: { override: 1 } }, 'invalid-request', 'overrides.do_sample'],
+  ])('%j is refused by name', (wire, code, param) => {
+    const attempt = () => readPreset(wire, 'overrides')
+    expect(attempt).toThrow(AppError)
+    expect(attempt).toThrow(expect.objectContaining({ code, param }))
+  })
+
+  test('fields that change nothing with their neutral value may stand in a preset', () => {
+    const wire = { tfs: { override: 1 }, mirostat_mode: { override: 0 }, mirostat_tau: { override: 1.5 } }
+    expect(readPreset(wire, 'o').preset.defaults).toEqual({ sampling: {} })
+  })
+})

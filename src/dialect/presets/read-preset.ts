@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import { mergeSampling } from '../../core/merge-sampling.ts'
+import type { ReadPreset } from '../../core/preset-switch.ts'
+import type { Sampling } from '../../core/request.ts'
+import type { PresetValues, SamplingPreset } from '../../core/sampling-preset.ts'
+import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { type CommonWire, commonShape } from '../openai/common-schema.ts'
+import { decodeCommon } from '../openai/decode-common.ts'
+import { preview } from '../preview.ts'
+import { validate } from '../validate.ts'
+import { presetFields } from './fields.ts'
+
+/** What a preset says about one field, in tabbyAPI's words: without `force` and `additive` it is a default. */
+export type WireOverride = {
+  readonly override?: unknown
+  readonly force?: boolean | null | undefined
+  readonly additive?: boolean | null | undefined
+}
+type Kind = 'default' | 'force' | 'additive'
+
+const fieldIndex = indexFields(presetFields)
+/** The same types and ranges as in a request. */
+const valuesSchema = z.looseObject(Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))))
+const lists = ['stop', 'stop_sequence', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
+
+/**
+ * Reads a preset from its overrides by request field. Throws `invalid-request` or `unsupported-field`, as a request with such
+ * values would be refused; `param` is `at` and the field.
+ */
+export function readPreset(wire: Readonly<Record<string, WireOverride>>, at: string): ReadPreset {
+  const entries = Object.entries(wire).filter(([, { override }]) => override !== undefined && override !== null)
+  const values = (kind: Kind) => readValues(entries.filter(([, entry]) => kindOf(entry) === kind).map(toValue), at)
+  for (const [name, entry] of entries) refuseSenseless(name, entry, at)
+  const { stop = [], sampling } = values('additive')
+  const forced = values('force')
+  const preset: SamplingPreset = {
+    defaults: values('default'),
+    // Tokens count one by one: forbidding some of them leaves the request's own as they are.
+    forced: { ...forced, sampling: mergeSampling(pickBias(sampling), forced.sampling) },
+    added: { stop, sequenceBreakers: sampling.dry?.sequenceBreakers ?? [] },
+  }
+  return { overrides: Object.fromEntries(entries), preset }
+}
+
+function pickBias({ logitBias }: Sampling): Sampling {
+  return logitBias === undefined ? {} : { logitBias }
+}
+
+/** As in tabbyAPI, what is forced is not added to. */
+function kindOf({ force, additive }: WireOverride): Kind {
+  if (force === true) return 'force'
+  return additive === true ? 'additive' : 'default'
+}
+
+function toValue([name, { override }]: readonly [string, WireOverride]): readonly [string, unknown] {
+  return [name, override]
+}
+
+function refuseSenseless(name: string, entry: WireOverride, at: string): void {
+  const kind = kindOf(entry)
+  if (kind === 'additive' && !lists.includes(name)) {
+    throw invalid(name, `additive is for lists (${lists.join(', ')}); leave it out`, at)
+  }
+  const isEos = name === 'ignore_eos' || name === 'ban_eos_token'
+  if (kind === 'default' && isEos && entry.override === true) {
+    throw invalid(name, 'a default of true would also hold where a request says false; set force', at)
+  }
+}
+
+function readValues(entries: readonly (readonly [string, unknown])[], at: string): PresetValues {
+  const given: Readonly<Record<string, unknown>> = Object.fromEntries(entries)
+  try {
+    const wire = validate(valuesSchema, given)
+    refuseUnsupported(fieldIndex, wire)
+    const [unknown] = listIgnored(fieldIndex, wire)
+    if (unknown !== undefined) {
+      const message = `${unknown} ${preview(given[unknown])} is no request field that a preset can set; see docs/protocols.md`
+      throw new AppError('invalid-request', message, { param: unknown })
+    }
+    const { sampling, maxOutputTokens, stop } = decodeCommon({ ...wire, model: '' } as CommonWire)
+    const { ignore_eos: ignoreEos = given.ban_eos_token, stop: sentStop = given.stop_sequence } = given
+    return {
+      sampling,
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(sentStop !== undefined && { stop }),
+      ...(typeof ignoreEos === 'boolean' && { ignoreEos }),
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    throw new AppError(error.code, `${at}.${error.message}`, { param: `${at}.${error.param}`, cause: error })
+  }
+}
+
+function invalid(name: string, message: string, at: string): AppError {
+  return new AppError('invalid-request', `${at}.${name}: ${message}`, { param: `${at}.${name}` })
+}

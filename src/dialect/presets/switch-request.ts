@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import type { PresetSwitch, ReadPreset } from '../../core/preset-switch.ts'
+import { indexFields, listIgnored } from '../field-table.ts'
+import { flag, text } from '../openai/wire-types.ts'
+import { validate } from '../validate.ts'
+import { presetSwitchFields } from './fields.ts'
+import { readPreset } from './read-preset.ts'
+
+const override = z.strictObject({ override: z.unknown(), force: flag, additive: flag })
+const switchSchema = z.looseObject({ preset: text, overrides: z.record(z.string(), override).nullish() })
+const fieldIndex = indexFields(presetSwitchFields)
+
+/** What `POST /v1/sampling/override/switch` asks for: a preset by its name, or one of its own. */
+export type PresetChoice = { readonly ignored: readonly string[] } & ({ readonly name: string } | { readonly own: ReadPreset })
+
+/** Throws `invalid-request` or `unsupported-field` with `param`. */
+export function decodePresetSwitch(body: unknown): PresetChoice {
+  const { preset: name, overrides, ...rest } = validate(switchSchema, body)
+  const ignored = listIgnored(fieldIndex, rest)
+  const hasName = typeof name === 'string'
+  const hasOverrides = overrides !== undefined && overrides !== null
+  if (hasName && hasOverrides) throw invalid('preset and overrides exclude each other: send one of them')
+  if (hasName) return { ignored, name }
+  if (hasOverrides) return { ignored, own: readPreset(overrides, 'overrides') }
+  throw invalid('there is nothing to switch to: send preset, the name of one, or overrides')
+}
+
+/** What there is and what is in use, as tabbyAPI says it; overrides without a name are of no preset. */
+export function encodePresets({ inUse, names }: Pick<PresetSwitch, 'inUse' | 'names'>) {
+  return { selected_preset: inUse?.name ?? null, overrides: inUse?.overrides ?? {}, presets: names }
+}
+
+function invalid(message: string): AppError {
+  return new AppError('invalid-request', message, { param: 'preset' })
+}

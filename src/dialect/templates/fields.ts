@@ -1,0 +1,17 @@
+import type { Field } from '../field-table.ts'
+
+const model: Field = { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' }
+
+/** The request fields of `POST /v1/template/switch`, as tabbyAPI has them. */
+export const templateSwitchFields: readonly Field[] = [
+  model,
+  {
+    name: 'prompt_template_name',
+    aliases: ['name'],
+    treatment: 'used',
+    note: 'a name of `GET /v1/templates`; `model` is what the model came with',
+  },
+]
+
+/** The request fields of `POST /v1/template/unload`, which needs no body. */
+export const templateUnloadFields: readonly Field[] = [model]

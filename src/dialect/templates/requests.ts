@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { AppError } from '../../core/errors.ts'
+import { indexFields, listIgnored } from '../field-table.ts'
+import { pickSpelling } from '../openai/spelling.ts'
+import { nonEmptyText } from '../openai/wire-types.ts'
+import { validate } from '../validate.ts'
+import { templateSwitchFields, templateUnloadFields } from './fields.ts'
+
+const model = nonEmptyText.nullish()
+const switchSchema = z.looseObject({ model, prompt_template_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
+const unloadSchema = z.looseObject({ model })
+const switchIndex = indexFields(templateSwitchFields)
+const unloadIndex = indexFields(templateUnloadFields)
+
+/** To which model a request about templates is; absent means the default one. */
+export type TemplateCall = { readonly model: string | undefined; readonly ignored: readonly string[] }
+
+/** tabbyAPI's `POST /v1/template/switch`. */
+export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly template: string } {
+  const wire = validate(switchSchema, body)
+  const template = pickSpelling(wire, ['prompt_template_name', 'name'])
+  if (template === undefined) {
+    const message = 'prompt_template_name is missing: expected the name of a template'
+    throw new AppError('invalid-request', message, { param: 'prompt_template_name' })
+  }
+  return { template, model: wire.model ?? undefined, ignored: listIgnored(switchIndex, wire) }
+}
+
+/** tabbyAPI's `POST /v1/template/unload`; a body only says which model is meant. */
+export function decodeTemplateUnload(body: unknown): TemplateCall {
+  const wire = validate(unloadSchema, body ?? {})
+  return { model: wire.model ?? undefined, ignored: listIgnored(unloadIndex, wire) }
+}
+
+/** tabbyAPI's list of names; `selected` is ours: what a model renders conversations with, null when with nothing. */
+export function encodeTemplates(names: readonly string[], selected: string | undefined) {
+  return { object: 'list', data: names, selected: selected ?? null }
+}

@@ -1,0 +1,11 @@
+import { AppError, isErrorCode } from '../../core/errors.ts'
+import type { Failure } from './ipc.ts'
+
+/** What a worker reported as failed, as the error that it was there. */
+export function decodeFailure({ code, message, param, overflow }: Failure): AppError {
+  const known = isErrorCode(code) ? code : 'engine-failed'
+  return new AppError(known, message, {
+    ...(param !== undefined && { param }),
+    ...(overflow !== undefined && { overflow }),
+  })
+}

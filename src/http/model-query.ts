@@ -1,0 +1,12 @@
+import type { FastifyRequest } from 'fastify'
+import { defaultModelName } from './default-model.ts'
+import type { ModelDirectory } from './deps.ts'
+
+/** A route whose query may name a model. */
+export type ModelQuery = { readonly Querystring: { readonly model?: string | readonly string[] } }
+
+/** The model that `?model=` names, or the default one. */
+export function modelOfQuery({ query: { model } }: FastifyRequest<ModelQuery>, models: ModelDirectory): string {
+  const name = typeof model === 'string' || model === undefined ? model : model[0]
+  return name === undefined || name === '' ? defaultModelName(models) : name
+}

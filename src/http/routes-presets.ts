@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify'
+import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { decodePresetSwitch, encodePresets } from '../dialect/presets/switch-request.ts'
+import type { ServerDeps } from './deps.ts'
+import { createCallHandler } from './serve-call.ts'
+
+/** tabbyAPI's routes for sampler overrides. What is in use is no secret: callers may see why they got what they did not ask for. */
+export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const { presets } = deps
+  const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
+  const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
+
+  for (const url of ['/v1/sampling/overrides', '/v1/sampling/override/list']) app.get(url, reading, () => encodePresets(presets))
+  app.post(
+    '/v1/sampling/override/switch',
+    changing,
+    createCallHandler(deps, (body) => {
+      const choice = decodePresetSwitch(body)
+      const run = async () => {
+        if ('name' in choice) presets.switchTo(choice.name)
+        else presets.use(choice.own)
+        return encodePresets(presets)
+      }
+      return { ignored: choice.ignored, run }
+    }),
+  )
+  app.post('/v1/sampling/override/unload', changing, () => {
+    presets.unload()
+    return encodePresets(presets)
+  })
+}

@@ -1,0 +1,82 @@
+import type { FastifyInstance } from 'fastify'
+import type { Engine, EngineFacts, TemplateChoice } from '../core/engine.ts'
+import { AppError } from '../core/errors.ts'
+import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../dialect/templates/requests.ts'
+import { defaultModelName } from './default-model.ts'
+import type { ServerDeps } from './deps.ts'
+import { type ModelQuery, modelOfQuery } from './model-query.ts'
+import { createCallHandler, hangUpSignal } from './serve-call.ts'
+
+/** The name of what a model came with, in its file or by its configuration. */
+const ownName = 'model'
+
+/** tabbyAPI's routes for chat templates: those of the configured folder, and each model's own. */
+export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
+  const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
+
+  for (const url of ['/v1/templates', '/v1/template/list']) {
+    app.get<ModelQuery>(url, reading, async (request, reply) => {
+      const { signal, close } = hangUpSignal(deps, reply.raw)
+      try {
+        const { engine } = deps.resolveModel(modelOfQuery(request, deps.models))
+        // Only a loaded model is known to have a template of its own.
+        await engine.ensureReady(signal)
+        return await list(engine)
+      } finally {
+        close()
+      }
+    })
+  }
+  app.post(
+    '/v1/template/switch',
+    changing,
+    createCallHandler(deps, (body) => {
+      const { template, model, ignored } = decodeTemplateSwitch(body)
+      return { ignored, run: (signal) => use(model, signal, () => find(template)) }
+    }),
+  )
+  app.post('/v1/template/unload', changing, async (request, reply) => {
+    const { model } = decodeTemplateUnload(request.body)
+    const { signal, close } = hangUpSignal(deps, reply.raw)
+    try {
+      return await use(model, signal, async () => ({ type: 'none' }))
+    } finally {
+      close()
+    }
+  })
+
+  // It takes no place among the requests of the model: an operator must get through when there are too many.
+  async function use(name: string | undefined, signal: AbortSignal, choose: () => Promise<TemplateChoice>) {
+    const { id, engine } = deps.resolveModel(name ?? defaultModelName(deps.models))
+    if (engine.useTemplate === undefined) {
+      const message = `what runs model '${id}' renders conversations itself; its chat template cannot be switched here`
+      throw new AppError('invalid-request', message, { param: 'model' })
+    }
+    const choice = await choose()
+    await engine.ensureReady(signal)
+    await engine.useTemplate(choice, signal)
+    return list(engine)
+  }
+
+  async function find(name: string): Promise<TemplateChoice> {
+    if (name === ownName) return { type: 'own' }
+    const source = await deps.templates?.read(name)
+    if (source !== undefined) return { type: 'named', name, source }
+    const names = [ownName, ...((await deps.templates?.list()) ?? [])]
+    const message = `no template has the name '${name.slice(0, 100)}'; there is: ${names.join(', ')}`
+    throw new AppError('invalid-request', message, { param: 'prompt_template_name' })
+  }
+
+  async function list({ facts }: Pick<Engine, 'facts'>) {
+    // A file of that name could not be reached.
+    const others = ((await deps.templates?.list()) ?? []).filter((name) => name !== ownName)
+    return encodeTemplates([...(facts.hasOwnTemplate === true ? [ownName] : []), ...others], nameInUse(facts))
+  }
+}
+
+/** The name of the template that a model renders conversations with. */
+export function nameInUse({ chatTemplate, chatTemplateName }: EngineFacts): string | undefined {
+  return chatTemplate === undefined ? undefined : (chatTemplateName ?? ownName)
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FinishReason } from '../../src/core/event.ts'
+import type { GenerationRequest } from '../../src/core/request.ts'
+import { LlamaEngine } from '../../src/engine/llama/engine.ts'
+import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { chatRequest, complete } from '../engine-contract.ts'
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
+const options = { modelPath: builtinModel.path, slots: 1, contextLength: 512, threads: 1, flashAttention: true }
+let engine: LlamaEngine
+beforeAll(() => {
+  engine = new LlamaEngine({ id: 'm', locate: async () => options, log: quiet })
+})
+afterAll(() => engine.close())
+
+type Answer = { text: string; reason: FinishReason | undefined; tokens: number }
+
+async function answer(wanted: Partial<GenerationRequest>): Promise<Answer> {
+  const request = chatRequest('Hello', { ignoreEos: false, maxOutputTokens: 100, ...wanted })
+  const { text, reason, usage } = await complete(engine, request)
+  return { text, reason, tokens: usage?.outputTokens ?? Number.NaN }
+}
+
+test.each<[string, Partial<GenerationRequest>]>([
+  ['the plain way', {}],
+  ['with log-probabilities', { logprobs: { top: 1 } }],
+  ['with penalties', { sampling: { temperature: 0, presencePenalty: 0.1 } }],
+  ['with a biased token', { sampling: { temperature: 0, logitBias: new Map([[5, -100]]) } }],
+])('a turn ends only once it has the minimum of tokens, and not before: %s', async (_, wanted) => {
+  const free = await answer(wanted)
+  expect(free).toMatchObject({ reason: 'stop' })
+  expect(free.tokens).toBeLessThan(80)
+  expect(await answer({ ...wanted, minOutputTokens: free.tokens })).toEqual(free)
+  const longer = await answer({ ...wanted, minOutputTokens: free.tokens + 6 })
+  expect(longer.tokens).toBeGreaterThanOrEqual(free.tokens + 6)
+  expect(longer.text.startsWith(free.text)).toBe(true)
+})
+
+test('a stop text ends the output before the minimum', async () => {
+  const free = await answer({})
+  const cut = await answer({ minOutputTokens: 90, stop: [free.text.slice(2, 5)] })
+  expect(cut).toMatchObject({ reason: 'stop', text: free.text.slice(0, 2) })
+})
+
+test('what a constraint ends is ended', async () => {
+  const output = { type: 'regex', pattern: 'yes|no' } as const
+  // The model may think before.
+  const { reason, text } = await answer({ minOutputTokens: 90, output })
+  expect([reason, text]).toEqual(['stop', expect.stringMatching(/(?:^|\s)(?:yes|no)$/)])
+})
