@@ -1,0 +1,64 @@
+/** Arguments of llama-server that Dragoman sets, or that would take the server away from it; and what to do instead. */
+const reserved: readonly (readonly [instead: string, names: readonly string[]])[] = [
+  [
+    'Dragoman chooses where it listens',
+    ['--host', '--port', '--reuse-port', '--api-prefix', '--ssl-key-file', '--ssl-cert-file'],
+  ],
+  ['Dragoman makes a private key', ['--api-key', '--api-key-file']],
+  ['use `id` and `aliases`', ['--alias', '-a']],
+  [
+    'use `source`',
+    [
+      '--model',
+      '-m',
+      '--model-url',
+      '-mu',
+      '--hf-repo',
+      '-hf',
+      '-hfr',
+      '--hf-file',
+      '-hff',
+      '--hf-token',
+      '-hft',
+      '--docker-repo',
+      '-dr',
+    ],
+  ],
+  ['it serves one model', ['--models-dir', '--models-preset', '--models-max', '--models-autoload', '--no-models-autoload']],
+  ['use `mmproj`', ['--mmproj', '-mm', '--mmproj-url', '-mmu', '--no-mmproj', '--no-mmproj-auto', '--mmproj-auto']],
+  ['use `contextLength`', ['--ctx-size', '-c', '--kv-unified', '-kvu', '--kv-unified-per-slot']],
+  ['use `slots`', ['--parallel', '-np']],
+  ['use `threads`', ['--threads', '-t']],
+  ['use `gpuLayers`', ['--gpu-layers', '--n-gpu-layers', '-ngl']],
+  ['use `flashAttention`', ['--flash-attn', '-fa']],
+  ['use `cacheTypeK`', ['--cache-type-k', '-ctk']],
+  ['use `cacheTypeV`', ['--cache-type-v', '-ctv']],
+  ['use `chatTemplate`', ['--chat-template', '--chat-template-file']],
+  [
+    'use `draft`',
+    [
+      ...['--spec-draft-model', '--model-draft', '-md', '--spec-draft-hf', '-hfd', '-hfrd', '--hf-repo-draft'],
+      ...['--spec-draft-n-max', '--draft', '--draft-n', '--draft-max', '--spec-draft-n-min', '--draft-min', '--draft-n-min'],
+      ...['--spec-draft-p-min', '--draft-p-min', '--spec-draft-ngl', '-ngld', '--gpu-layers-draft', '--n-gpu-layers-draft'],
+    ],
+  ],
+  ['conversations need it', ['--jinja', '--no-jinja']],
+  ['Dragoman asks there', ['--slots', '--no-slots', '--metrics', '--no-webui', '--webui', '--ui', '--no-ui']],
+  ['a conversation would be cut without a word', ['--context-shift']],
+  ['the reason of a failed start would be lost', ['--log-disable', '--log-file']],
+  [
+    'it makes the program print something and end',
+    ['--help', '-h', '--usage', '--version', '--list-devices', '--completion-bash'],
+  ],
+]
+
+const insteadOf = new Map(reserved.flatMap(([instead, names]) => names.map((name) => [name, instead] as const)))
+
+/** Why an argument may not be among `args`; undefined when it may. */
+export function refuseArgument(argument: string): string | undefined {
+  const [written = ''] = argument.split('=', 1)
+  // llama.cpp reads underscores in long names as hyphens.
+  const name = written.startsWith('--') ? written.replaceAll('_', '-') : written
+  const instead = insteadOf.get(name)
+  return instead === undefined ? undefined : `${written} may not be set here: ${instead}`
+}

@@ -1,0 +1,169 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Engine, PreparedGeneration } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import type { EngineEvent } from '../../core/event.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
+import type { ProcessExit, ProcessHandlers } from '../supervise.ts'
+import { LlamaServerEngine } from './engine.ts'
+import type { LoadedServer } from './launch.ts'
+import type { ServerPlan } from './server-plan.ts'
+
+const never = new AbortController().signal
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
+const killed: ProcessExit = { description: 'killed by SIGKILL', lastLines: [], fromOutside: true }
+const crashed: ProcessExit = { description: 'killed by SIGSEGV', lastLines: [], fromOutside: false }
+const plan: ServerPlan = {
+  binary: 'llama-server',
+  modelPath: '/m.gguf',
+  contextLength: 100,
+  slots: 1,
+  flashAttention: 'auto',
+  extraArguments: [],
+}
+const request: GenerationRequest = {
+  ...plainRequest,
+  id: 'r',
+  model: 'm',
+  prompt: { type: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }], ...plainChat },
+}
+const text = (delta: string): EngineEvent => ({ type: 'text-delta', choice: 0, delta })
+const broken = new AppError('engine-failed', 'the connection was closed')
+
+/** What the upstream of each start does, in turn. */
+type Play = (end: (exit: ProcessExit) => void) => AsyncGenerator<EngineEvent>
+
+describe('LlamaServerEngine', () => {
+  let plays: Play[]
+  let closed: number
+  let engine: LlamaServerEngine
+
+  beforeEach(() => {
+    plays = []
+    closed = 0
+    let end: (exit: ProcessExit) => void = () => undefined
+    let starts = 0
+    engine = new LlamaServerEngine({
+      id: 'm',
+      log: quiet,
+      locate: async () => plan,
+      createUpstream: () => upstream(plays.shift(), (exit) => end(exit)),
+      launch: (_plan, handlers: ProcessHandlers<LoadedServer>) => {
+        starts += 1
+        const endpoint = { url: `http://127.0.0.1:${starts}/v1`, apiKey: 'k', model: `x${starts}` }
+        const exited = new Promise<ProcessExit>((resolve) => {
+          end = resolve
+        })
+        const facts = { contextLength: 100, readsImages: false, readsAudio: false }
+        queueMicrotask(() => handlers.onReady({ endpoint, facts }))
+        return { pid: starts, exited, ping: () => undefined, kill: async () => end(killed) }
+      },
+    })
+  })
+
+  function upstream(play: Play | undefined, end: (exit: ProcessExit) => void): Engine {
+    const prepared: PreparedGeneration = { inputTokens: 3, run: () => (play ?? (() => nothing()))(end) }
+    return {
+      state: { type: 'ready' },
+      facts: {},
+      ensureReady: async () => undefined,
+      prepare: async () => prepared,
+      close: async () => {
+        closed += 1
+      },
+    }
+  }
+
+  async function run(): Promise<EngineEvent[]> {
+    const events: EngineEvent[] = []
+    for await (const event of (await engine.prepare(request, never)).run(never)) events.push(event)
+    return events
+  }
+
+  test('what the upstream says goes through', async () => {
+    plays = [
+      async function* () {
+        yield text('a')
+      },
+    ]
+    expect(await run()).toEqual([text('a')])
+    expect(engine.facts).toEqual({ contextLength: 100 })
+    expect(engine.state).toEqual({ type: 'ready' })
+  })
+
+  test('a request without an answer yet is given to the next server when this one was killed', async () => {
+    plays = [
+      async function* (end) {
+        end(killed)
+        yield* fails()
+      },
+      async function* () {
+        yield text('b')
+      },
+    ]
+    expect(await run()).toEqual([text('b')])
+    expect(closed).toBe(1)
+  })
+
+  test('after the first event, the failure says how the process ended', async () => {
+    plays = [
+      async function* (end) {
+        yield text('a')
+        end(killed)
+        yield* fails()
+      },
+    ]
+    await expect(run()).rejects.toMatchObject({ code: 'engine-failed', message: expect.stringContaining('killed by SIGKILL') })
+  })
+
+  test('a request that crashes its server is not given to the next', async () => {
+    plays = [
+      async function* (end) {
+        end(crashed)
+        yield* fails()
+      },
+    ]
+    await expect(run()).rejects.toMatchObject({ message: expect.stringContaining('killed by SIGSEGV') })
+  })
+
+  test('a failure of a server that goes on is its own', async () => {
+    plays = [() => fails()]
+    await expect(run()).rejects.toBe(broken)
+  })
+
+  test('a request prepared on one server runs on the next', async () => {
+    plays = [
+      async function* (end) {
+        yield text('a')
+        end(killed)
+        yield* fails()
+      },
+      async function* () {
+        yield text('b')
+      },
+    ]
+    const prepared = await engine.prepare(request, never)
+    await expect(run()).rejects.toThrow('SIGKILL')
+    const events: EngineEvent[] = []
+    for await (const event of prepared.run(never)) events.push(event)
+    expect(events).toEqual([text('b')])
+  })
+
+  test('what the upstream cannot do is refused, not left hanging', async () => {
+    await expect(engine.rank({ texts: ['a'] }, never)).rejects.toMatchObject({ code: 'unsupported-field' })
+  })
+
+  test('a closed engine has no server', async () => {
+    await engine.ensureReady(never)
+    await engine.close()
+    expect(engine.state).toEqual({ type: 'stopped' })
+    expect(closed).toBeGreaterThan(0)
+  })
+})
+
+async function* fails(): AsyncGenerator<EngineEvent> {
+  yield* await Promise.reject<EngineEvent[]>(broken)
+}
+
+async function* nothing(): AsyncGenerator<EngineEvent> {
+  yield* await Promise.resolve<EngineEvent[]>([])
+}

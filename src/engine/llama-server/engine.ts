@@ -1,0 +1,180 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type {
+  Embeddings,
+  EmbedInput,
+  Engine,
+  EngineFacts,
+  EngineState,
+  PreparedGeneration,
+  Ranking,
+  RankRequest,
+  RenderRequest,
+  TokenizeRequest,
+} from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import type { EngineEvent } from '../../core/event.ts'
+import type { GenerationRequest } from '../../core/request.ts'
+import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise.ts'
+import { type LoadedServer, launchServer } from './launch.ts'
+import { refuseMedia } from './refuse-media.ts'
+import type { ServerEndpoint } from './server-client.ts'
+import type { ServerPlan } from './server-plan.ts'
+
+export type LlamaServerEngineOptions = {
+  readonly id: string
+  /** Finds or fetches the files and says how to start; runs before each start of the server. */
+  readonly locate: (signal: AbortSignal) => Promise<ServerPlan>
+  /** The engine that talks to a server which is ready; made anew for each start. */
+  readonly createUpstream: (endpoint: ServerEndpoint) => Engine
+  readonly log: SupervisorLog
+  readonly launch?: typeof launchServer
+}
+
+/** A server that was started, who talks to it, and how it ended once it has. */
+type Running = {
+  readonly server: LoadedServer
+  readonly upstream: Engine
+  ended?: { readonly error: AppError; readonly exit: ProcessExit }
+}
+
+/** A closed connection is noticed before the end of the process that closed it. */
+const exitIsKnownAfterMs = 500
+
+/** Runs a model with the user's own llama-server, in a supervised process. */
+export class LlamaServerEngine implements Engine {
+  readonly #id: string
+  readonly #createUpstream: (endpoint: ServerEndpoint) => Engine
+  readonly #supervisor: ProcessSupervisor<ServerPlan, LoadedServer, SupervisedProcess>
+  #running: Running | undefined
+  #hasMmproj = false
+
+  constructor({ id, locate, createUpstream, log, launch = launchServer }: LlamaServerEngineOptions) {
+    this.#id = id
+    this.#createUpstream = createUpstream
+    this.#supervisor = new ProcessSupervisor({
+      model: id,
+      locate: async (signal) => {
+        const plan = await locate(signal)
+        this.#hasMmproj = plan.mmprojPath !== undefined
+        return plan
+      },
+      launch: (plan, handlers) => launch(plan, handlers, { model: id, log }),
+      log,
+      describe: ({ endpoint, facts: { chatTemplate: _, ...facts } }) => ({ url: endpoint.url, ...facts }),
+      onExit: (error, exit) => {
+        if (this.#running === undefined) return
+        this.#running.ended = { error, exit }
+        void this.#running.upstream.close()
+      },
+    })
+  }
+
+  get state(): EngineState {
+    return this.#supervisor.state
+  }
+
+  get facts(): EngineFacts {
+    const loaded = this.#supervisor.loaded
+    if (loaded === undefined) return {}
+    const { readsImages: _, readsAudio: __, version: ___, ...facts } = loaded.facts
+    return { ...this.#running?.upstream.facts, ...facts }
+  }
+
+  async ensureReady(signal: AbortSignal): Promise<void> {
+    await this.#ready(signal)
+  }
+
+  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+    const prepare = async (running: Running) => {
+      const { readsImages, readsAudio } = running.server.facts
+      refuseMedia(request, this.#id, { readsImages, readsAudio, hasMmproj: this.#hasMmproj })
+      return { running, prepared: await running.upstream.prepare(request, signal) }
+    }
+    const { running, prepared } = await this.#ask(prepare, signal)
+    return { ...prepared, run: (runSignal) => this.#run(request, { running, prepared }, runSignal) }
+  }
+
+  tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
+    return this.#ask(({ upstream }) => upstream.tokenize?.(request, signal) ?? this.#cannot('tokenize'), signal)
+  }
+
+  detokenize(request: { readonly tokens: readonly number[]; readonly special: boolean }, signal: AbortSignal): Promise<string> {
+    return this.#ask(({ upstream }) => upstream.detokenize?.(request, signal) ?? this.#cannot('detokenize'), signal)
+  }
+
+  render(request: RenderRequest, signal: AbortSignal): Promise<string> {
+    return this.#ask(({ upstream }) => upstream.render?.(request, signal) ?? this.#cannot('render'), signal)
+  }
+
+  embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
+    return this.#ask(({ upstream }) => upstream.embed?.(inputs, signal) ?? this.#cannot('embed'), signal)
+  }
+
+  rank(request: RankRequest, signal: AbortSignal): Promise<Ranking> {
+    return this.#ask(({ upstream }) => upstream.rank?.(request, signal) ?? this.#cannot('rank'), signal)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#supervisor.stop(), this.#running?.upstream.close()])
+    this.#running = undefined
+  }
+
+  async #ready(signal: AbortSignal): Promise<Running> {
+    const server = await this.#supervisor.ensureReady(signal)
+    if (this.#running?.server !== server) this.#running = { server, upstream: this.#createUpstream(server.endpoint) }
+    const running = this.#running
+    await running.upstream.ensureReady(signal)
+    return running
+  }
+
+  /** Once more when somebody else ended the server meanwhile: that was not the request's doing, and nothing was answered. */
+  async #ask<T>(question: (running: Running) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const running = await this.#ready(signal)
+    try {
+      return await question(running)
+    } catch (error) {
+      const end = await this.#endOf(running, error, signal)
+      if (end === undefined) throw error
+      if (!end.exit.fromOutside) throw end.error
+      return question(await this.#ready(signal))
+    }
+  }
+
+  async *#run(
+    request: GenerationRequest,
+    { running, prepared }: { readonly running: Running; readonly prepared: PreparedGeneration },
+    signal: AbortSignal,
+  ): AsyncGenerator<EngineEvent, void, void> {
+    signal.throwIfAborted()
+    const now = await this.#ready(signal)
+    // The server may have ended and come back since the request was prepared: the next one knows nothing of it.
+    const current = now === running ? prepared : await now.upstream.prepare(request, signal)
+    let hasAnswered = false
+    try {
+      for await (const event of current.run(signal)) {
+        if (event.type === 'error') throw event.error
+        signal.throwIfAborted()
+        hasAnswered = true
+        yield event
+      }
+    } catch (error) {
+      const end = await this.#endOf(now, error, signal)
+      if (end === undefined) throw error
+      if (hasAnswered || !end.exit.fromOutside) throw end.error
+      const { upstream } = await this.#ready(signal)
+      yield* (await upstream.prepare(request, signal)).run(signal)
+    }
+  }
+
+  /** How the server ended, if that is what an upstream's failure was about. */
+  async #endOf(running: Running, error: unknown, signal: AbortSignal): Promise<Running['ended']> {
+    if (signal.aborted || (error instanceof AppError && error.status < 500)) return undefined
+    const deadlineMs = performance.now() + exitIsKnownAfterMs
+    while (running.ended === undefined && performance.now() < deadlineMs && !signal.aborted) await pause(10)
+    return running.ended
+  }
+
+  #cannot(what: string): never {
+    throw new AppError('unsupported-field', `model '${this.#id}' runs on llama-server, which cannot ${what}`, { param: 'model' })
+  }
+}

@@ -1,0 +1,42 @@
+/** A server that ended before it was ready: in words, or that its port was taken and another one is worth a try. */
+export type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed'; readonly message: string }
+
+export type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }
+
+const quotedLines = 3
+/** Its own guess at the free memory, made before the load that counts. */
+const beside = /common_fit_params/
+const telling = /error|fail|invalid|unsupported|unknown|not found|cannot|couldn't|out of memory/i
+
+/** What the end of a server's start means, from how it ended and what it wrote last. */
+export function explainExit({ binary, description, lastLines }: StartEnd): StartFailure {
+  if (/ENOENT/.test(description))
+    return failed(`${binary} was not found; set \`binary\` to where llama-server is, or put it on PATH`)
+  if (/EACCES/.test(description)) return failed(`${binary} may not be run (${description})`)
+  const text = lastLines.join('\n')
+  if (/couldn't bind|couldn't start HTTP listener|address already in use/i.test(text)) return { type: 'port-taken' }
+  const unknown = /error: (?:invalid argument|unknown argument):? *(\S+)/i.exec(text)?.[1]
+  if (unknown !== undefined) {
+    const why = 'it is older than what Dragoman was tried with, it is no llama-server, or the entry in `args` is wrong'
+    return failed(`${binary} does not know the argument ${unknown}: ${why}`)
+  }
+  const quoted = informative(lastLines)
+  return failed(`${binary} ${description}${quoted === '' ? ' and wrote nothing' : `: ${quoted}`}`)
+}
+
+/** The lines that say what went wrong, rather than that something did. */
+function informative(lines: readonly string[]): string {
+  const errors = lines.filter((line) => /^[\d.]+ E /.test(line) && !beside.test(line))
+  const candidates = errors.length > 0 ? errors : lines.filter((line) => telling.test(line) && !beside.test(line))
+  const chosen = candidates.length > 0 ? candidates.slice(0, quotedLines) : lines.slice(-quotedLines)
+  return chosen.map(withoutPrefix).join(' | ')
+}
+
+/** Without the time, the level and the source's name in front. */
+function withoutPrefix(line: string): string {
+  return line.replace(/^[\d.]+ [DIWE] (?:srv|cmn|slot)?\s*/, '').trim()
+}
+
+function failed(message: string): StartFailure {
+  return { type: 'failed', message }
+}

@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+/** What the guardian of a server tells of it. */
+export const guardianReportSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('started'), pid: z.int() }),
+  z.object({ type: z.literal('not-started'), message: z.string() }),
+  z.object({ type: z.literal('exited'), code: z.int().nullable(), signal: z.string().nullable() }),
+])
+
+export type GuardianReport = z.output<typeof guardianReportSchema>

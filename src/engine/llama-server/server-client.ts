@@ -1,0 +1,38 @@
+import { modelsSchema, propsSchema, readFacts, type ServerFacts } from './server-facts.ts'
+
+/** A server that we started, and how it knows us. */
+export type ServerEndpoint = { readonly url: string; readonly apiKey: string; readonly model: string }
+
+/** `not-ours`: somebody else listens on the port. */
+export type Health = 'silent' | 'loading' | 'ready' | 'not-ours'
+
+const answerTimeoutMs = 5000
+
+/** Whether the server listens yet, and whether its model is loaded. Never rejects. */
+export async function askHealth({ url }: ServerEndpoint): Promise<Health> {
+  try {
+    const reply = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(answerTimeoutMs) })
+    await reply.arrayBuffer()
+    if (reply.status === 200) return 'ready'
+    return reply.status === 503 ? 'loading' : 'not-ours'
+  } catch {
+    // Nobody listens, or nobody answers: which of them is told by how long it lasts.
+    return 'silent'
+  }
+}
+
+/** What the loaded server says of itself; undefined when it is not the one that was started under this name. */
+export async function askFacts(endpoint: ServerEndpoint): Promise<ServerFacts | undefined> {
+  const models = modelsSchema.safeParse(await getJson(endpoint, '/v1/models'))
+  if (models.data?.data[0]?.id !== endpoint.model) return undefined
+  const props = propsSchema.safeParse(await getJson(endpoint, '/props'))
+  return props.data === undefined ? undefined : readFacts(props.data, models.data)
+}
+
+async function getJson({ url, apiKey }: ServerEndpoint, path: string): Promise<unknown> {
+  const reply = await fetch(new URL(path, url), {
+    headers: { authorization: `Bearer ${apiKey}` },
+    signal: AbortSignal.timeout(answerTimeoutMs),
+  })
+  return reply.ok ? await reply.json() : undefined
+}

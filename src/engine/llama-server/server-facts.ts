@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+/** What a running llama-server says of its model. */
+export type ServerFacts = {
+  readonly contextLength?: number
+  readonly vocabularySize?: number
+  readonly embeddingLength?: number
+  readonly chatTemplate?: string
+  readonly readsImages: boolean
+  readonly readsAudio: boolean
+  readonly version?: string
+}
+
+/** `GET /props`. */
+export const propsSchema = z.object({
+  default_generation_settings: z.object({ n_ctx: z.int().nullish() }).nullish(),
+  chat_template: z.string().nullish(),
+  modalities: z.object({ vision: z.boolean().nullish(), audio: z.boolean().nullish() }).nullish(),
+  build_info: z.string().nullish(),
+})
+
+/** `GET /v1/models`. */
+export const modelsSchema = z.object({
+  data: z.array(
+    z.object({ id: z.string(), meta: z.object({ n_vocab: z.int().nullish(), n_embd: z.int().nullish() }).nullish() }),
+  ),
+})
+
+export function readFacts(props: z.output<typeof propsSchema>, models: z.output<typeof modelsSchema>): ServerFacts {
+  const meta = models.data[0]?.meta
+  const contextLength = props.default_generation_settings?.n_ctx ?? undefined
+  return {
+    ...(contextLength !== undefined && { contextLength }),
+    ...(typeof meta?.n_vocab === 'number' && { vocabularySize: meta.n_vocab }),
+    ...(typeof meta?.n_embd === 'number' && { embeddingLength: meta.n_embd }),
+    ...(typeof props.chat_template === 'string' && props.chat_template !== '' && { chatTemplate: props.chat_template }),
+    ...(typeof props.build_info === 'string' && { version: props.build_info }),
+    readsImages: props.modalities?.vision === true,
+    readsAudio: props.modalities?.audio === true,
+  }
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { type ServerPlan, serverArguments } from './server-plan.ts'
+
+const plain: ServerPlan = {
+  binary: 'llama-server',
+  modelPath: '/m.gguf',
+  contextLength: 1000,
+  slots: 4,
+  flashAttention: 'auto',
+  extraArguments: [],
+}
+const argumentsOf = (plan: Partial<ServerPlan>) => serverArguments({ ...plain, ...plan }, { port: 1, alias: 'x' })
+const argumentAfter = (name: string, plan: Partial<ServerPlan>) => {
+  const all = argumentsOf(plan)
+  return all.includes(name) ? all[all.indexOf(name) + 1] : undefined
+}
+
+test('it listens on loopback only, and each slot has the whole context length', () => {
+  expect(argumentsOf({}).join(' ')).toBe(
+    '--host 127.0.0.1 --port 1 --alias x --model /m.gguf --ctx-size 4000 --parallel 4 --flash-attn auto --jinja --slots --metrics --no-webui',
+  )
+})
+
+test.each<[name: string, value: string, plan: Partial<ServerPlan>]>([
+  ['--mmproj', '/p.gguf', { mmprojPath: '/p.gguf' }],
+  ['--threads', '3', { threads: 3 }],
+  ['--gpu-layers', '0', { gpuLayers: 0 }],
+  ['--gpu-layers', 'all', { gpuLayers: 'max' }],
+  ['--gpu-layers', 'auto', { gpuLayers: 'auto' }],
+  ['--flash-attn', 'on', { flashAttention: true }],
+  ['--flash-attn', 'off', { flashAttention: false }],
+  ['--cache-type-k', 'q8_0', { cacheTypeK: 'q8_0' }],
+  ['--cache-type-v', 'q4_0', { cacheTypeV: 'q4_0' }],
+  ['--chat-template-file', '/t.jinja', { chatTemplatePath: '/t.jinja' }],
+  ['--spec-draft-model', '/d.gguf', { draft: { modelPath: '/d.gguf' } }],
+  ['--spec-type', 'draft-simple', { draft: { modelPath: '/d.gguf' } }],
+  ['--spec-type', 'draft-mtp', { draft: { modelPath: '/d' }, extraArguments: ['--spec-type', 'draft-mtp'] }],
+  ['--spec-draft-n-max', '8', { draft: { modelPath: '/d', maxTokens: 8 } }],
+  ['--spec-draft-n-min', '0', { draft: { modelPath: '/d', minTokens: 0 } }],
+  ['--spec-draft-p-min', '0', { draft: { modelPath: '/d', minProbability: 0 } }],
+  ['--spec-draft-ngl', 'all', { draft: { modelPath: '/d', gpuLayers: 'max' } }],
+  ['--numa', 'distribute', { extraArguments: ['--numa', 'distribute'] }],
+])('%s %s', (name, value, plan) => {
+  expect(argumentAfter(name, plan)).toBe(value)
+  expect(argumentAfter(name, {})).not.toBe(value)
+})

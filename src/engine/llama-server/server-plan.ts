@@ -1,0 +1,63 @@
+/** What one llama-server is started with; every path is absolute and every file is here. */
+export type ServerPlan = {
+  /** A path, or a name that is looked up on PATH. */
+  readonly binary: string
+  readonly modelPath: string
+  /** The multimodal projector. */
+  readonly mmprojPath?: string
+  /** Tokens that one request may use. */
+  readonly contextLength: number
+  readonly slots: number
+  readonly threads?: number
+  readonly gpuLayers?: number | 'auto' | 'max'
+  readonly flashAttention: boolean | 'auto'
+  readonly cacheTypeK?: string
+  readonly cacheTypeV?: string
+  readonly draft?: {
+    readonly modelPath: string
+    readonly maxTokens?: number
+    readonly minTokens?: number
+    readonly minProbability?: number
+    readonly gpuLayers?: number | 'auto' | 'max'
+  }
+  readonly chatTemplatePath?: string
+  /** Further arguments, as they are; whoever made them has seen to it that they contradict none of the above. */
+  readonly extraArguments: readonly string[]
+}
+
+/** Where the server listens, and what it calls its model: a name of this start only, by which it is told from others. */
+export type ServerIdentity = { readonly port: number; readonly alias: string }
+
+/** The command line. The key is not on it, since every user of the machine can read it. */
+export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentity): string[] {
+  const { modelPath, mmprojPath, contextLength, slots, threads, gpuLayers, flashAttention, draft } = plan
+  return [
+    ...['--host', '127.0.0.1', '--port', `${port}`, '--alias', alias, '--model', modelPath],
+    // The server divides its context among its slots.
+    ...['--ctx-size', `${contextLength * slots}`, '--parallel', `${slots}`],
+    ...['--flash-attn', flashAttention === 'auto' ? 'auto' : flashAttention ? 'on' : 'off'],
+    ...['--jinja', '--slots', '--metrics', '--no-webui'],
+    ...option('--mmproj', mmprojPath),
+    ...option('--threads', threads),
+    ...option('--gpu-layers', layers(gpuLayers)),
+    ...option('--cache-type-k', plan.cacheTypeK),
+    ...option('--cache-type-v', plan.cacheTypeV),
+    ...option('--chat-template-file', plan.chatTemplatePath),
+    ...option('--spec-draft-model', draft?.modelPath),
+    // Without a kind, the draft model of v0.5.0 is loaded and never asked; other kinds may be named in `args`.
+    ...option('--spec-type', plan.extraArguments.includes('--spec-type') || draft === undefined ? undefined : 'draft-simple'),
+    ...option('--spec-draft-n-max', draft?.maxTokens),
+    ...option('--spec-draft-n-min', draft?.minTokens),
+    ...option('--spec-draft-p-min', draft?.minProbability),
+    ...option('--spec-draft-ngl', layers(draft?.gpuLayers)),
+    ...plan.extraArguments,
+  ]
+}
+
+function layers(count: ServerPlan['gpuLayers']): number | string | undefined {
+  return count === 'max' ? 'all' : count
+}
+
+function option(name: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [name, `${value}`]
+}

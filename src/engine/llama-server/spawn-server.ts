@@ -1,0 +1,112 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ProcessExit } from '../supervise.ts'
+import { guardianReportSchema } from './guardian-report.ts'
+import { OutputTail } from './output-tail.ts'
+
+export type SpawnOptions = {
+  readonly binary: string
+  readonly args: readonly string[]
+  /** Asked for by the server of whoever calls it. */
+  readonly apiKey: string
+  onLine(line: string): void
+  /** How long a server that was told to end may take. */
+  readonly graceMs?: number
+}
+
+/** A server process with its guardian, in a process group of their own. */
+export type ServerProcess = {
+  /** The server's own id, once it runs; until then its guardian's. */
+  readonly pid: number
+  readonly lastLines: readonly string[]
+  /** Resolves when the server and its guardian are gone. Never rejects. */
+  readonly exited: Promise<ProcessExit>
+  /** SIGTERM, and SIGKILL to the whole group when that was not enough. Resolves when it is gone. */
+  kill(): Promise<void>
+}
+
+/** What a crash is not told by. */
+const outsideSignals = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
+/** What a server has no business knowing, and what would set its options behind the configuration's back. */
+const withheld = /KEY|TOKEN|SECRET|PASSWORD|^LLAMA_ARG_/i
+
+/** Starts a server that does not outlive this process, however this process ends. */
+export function spawnServer({ binary, args, apiKey, onLine, graceMs = 5000 }: SpawnOptions): ServerProcess {
+  // From sources (tests, development) the guardian is TypeScript; built, it is JavaScript.
+  const extension = extname(fileURLToPath(import.meta.url))
+  const environment = Object.entries(process.env).filter(([name]) => !withheld.test(name))
+  const guardian = fork(fileURLToPath(new URL(`./guardian${extension}`, import.meta.url)), [binary, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+    env: { ...Object.fromEntries(environment), LLAMA_API_KEY: apiKey },
+    detached: true,
+  })
+  const tail = new OutputTail(onLine)
+  for (const stream of [guardian.stdout, guardian.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => tail.push(text))
+  }
+  let serverPid: number | undefined
+  const exited = watchEnd(guardian, { onStarted: (pid) => (serverPid = pid) }).then((end) => ({ ...end, lastLines: tail.lines }))
+  return {
+    get pid() {
+      return serverPid ?? guardian.pid ?? -1
+    },
+    get lastLines() {
+      return tail.lines
+    },
+    exited,
+    async kill() {
+      if (guardian.connected) guardian.send('stop', () => undefined)
+      const deadline = setTimeout(() => killGroup(guardian), graceMs)
+      await exited
+      clearTimeout(deadline)
+    },
+  }
+}
+
+type End = Omit<ProcessExit, 'lastLines'>
+
+function watchEnd(guardian: ChildProcess, { onStarted }: { onStarted: (pid: number) => void }): Promise<End> {
+  let end: End | undefined
+  guardian.on('message', (message) => {
+    const report = guardianReportSchema.parse(message)
+    switch (report.type) {
+      case 'started':
+        onStarted(report.pid)
+        break
+      case 'not-started':
+        end = { description: `could not be started: ${report.message}`, fromOutside: false }
+        break
+      case 'exited':
+        end = describeEnd(report.code, report.signal)
+        break
+    }
+  })
+  return new Promise((resolve) => {
+    guardian.on('error', (error) => {
+      // Also a message that could not be sent; that a process is gone is told by its exit alone.
+      if (guardian.pid === undefined) resolve({ description: `could not be started: ${error.message}`, fromOutside: false })
+    })
+    // `close` comes after the last output: what the server said last is the reason that is looked for.
+    guardian.once('exit', () => killGroup(guardian))
+    guardian.once('close', (code, signal) => resolve(end ?? describeEnd(code, signal)))
+  })
+}
+
+function describeEnd(code: number | null, signal: string | null): End {
+  if (signal !== null) return { description: `killed by ${signal}`, fromOutside: outsideSignals.has(signal) }
+  return { description: `exited with code ${code}`, fromOutside: false }
+}
+
+/** Everything that the guardian leads: also a server whose guardian was killed. */
+function killGroup(guardian: ChildProcess): void {
+  if (guardian.pid === undefined) return
+  try {
+    if (process.platform === 'win32') guardian.kill('SIGKILL')
+    else process.kill(-guardian.pid, 'SIGKILL')
+  } catch (error) {
+    // Nobody of the group is left.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
