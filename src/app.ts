@@ -4,8 +4,10 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from './config/load.ts'
 import { Cancellations } from './core/cancellations.ts'
 import { AppError, messageOf } from './core/errors.ts'
+import { PresetSwitch } from './core/preset-switch.ts'
 import { OutputValidator } from './core/validation/output-validator.ts'
 import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
+import { readPreset } from './dialect/presets/read-preset.ts'
 import { ensureApiKey, hashApiKey } from './http/api-key.ts'
 import type { ModelSummary } from './http/deps.ts'
 import { isLoopback } from './http/loopback.ts'
@@ -13,6 +15,7 @@ import { createServer } from './http/server.ts'
 import { explainListenError } from './listen-error.ts'
 import { createMetrics } from './metrics.ts'
 import { createRegistry } from './registry/registry.ts'
+import { TemplateFolder } from './registry/template-folder.ts'
 import { version } from './version.ts'
 
 /** The whole server, from a configuration. */
@@ -64,6 +67,8 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     resolveModel: resolve,
     now: () => performance.now(),
     validator,
+    presets: createPresets(config),
+    ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
     models: { list: () => registry.list().map(summarize), get: (name) => summarize(resolve(name)) },
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: hashes },
@@ -113,6 +118,12 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
   }
 }
 
+/** Throws `invalid-request` for a preset that says what no request could. */
+function createPresets({ sampling: { preset, presets } }: LoadedConfig): PresetSwitch {
+  const read = Object.entries(presets).map(([name, wire]) => [name, readPreset(wire, `sampling.presets.${name}`)] as const)
+  return new PresetSwitch(new Map(read), preset)
+}
+
 /** On loopback keys are optional; where others can reach the server, it never runs without one. */
 async function findKeys({ server, home }: LoadedConfig): Promise<{ hashes: readonly string[]; createdKey: string | undefined }> {
   if (server.apiKeys !== undefined) return { hashes: server.apiKeys.map(hashApiKey), createdKey: undefined }
@@ -134,5 +145,14 @@ function summarize(model: RegisteredModel): ModelSummary {
   const { contextLength } = engine.facts
   // One that cannot be had, and that another stands in for, is not waited for.
   const loadsAtStart = model.loadsAtStart && !(standIn !== undefined && isAwaitingFile && engine.state.type === 'failed')
-  return { id, aliases, loadsAtStart, createdAtMs, state: engine.state, ...(contextLength !== undefined && { contextLength }) }
+  const servers = engine.servers?.()
+  return {
+    id,
+    aliases,
+    loadsAtStart,
+    createdAtMs,
+    state: engine.state,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(servers !== undefined && { servers }),
+  }
 }

@@ -5,11 +5,14 @@ import type { LlamaModelConfig } from './config/schema.ts'
 import type { Engine } from './core/engine.ts'
 import type { ServedModel } from './core/generate.ts'
 import { Admission } from './core/schedule/admission.ts'
+import { createLlamaServer } from './create-llama-server.ts'
+import { createRemote } from './create-remote.ts'
 import { createFakeEngine } from './engine/fake/engine.ts'
 import { LlamaEngine } from './engine/llama/engine.ts'
 import type { LoadOptions } from './engine/llama/ipc.ts'
 import type { DownloadProgress } from './registry/download.ts'
 import { ensureModelFile } from './registry/fetch-model.ts'
+import type { Source } from './registry/sources.ts'
 
 /** A model of this server: what serves it, and what it is called. */
 export type RegisteredModel = ServedModel & {
@@ -64,20 +67,48 @@ function createEngine(config: LoadedModel, factory: ModelFactory, file: FileStat
         log: factory.log,
         ...(config.defaults !== undefined && { sampling: config.defaults }),
       })
+    case 'llama-server':
+      return createLlamaServer(config, {
+        log: factory.log,
+        fetchFile: (sources, { signal, sha256 }) =>
+          fetchFile({ id: config.id, source: sources, sha256 }, factory, { signal, file }),
+      })
+    case 'remote':
+      return createRemote(config, factory)
     case 'fake':
       return createFakeEngine(config)
   }
 }
 
 /** The model file on this disk, fetched if it has to be, and how to load it. */
-async function locate(
-  config: LlamaModelConfig,
-  { home, observer }: ModelFactory,
-  { signal, file }: { signal: AbortSignal; file: FileState },
-): Promise<LoadOptions> {
+async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: FetchAttempt): Promise<LoadOptions> {
   const { id, source, sha256, slots, flashAttention, contextLength, threads, batchSize, gpuLayers, chatTemplate, toolFormat } =
     config
-  const modelPath = await ensureModelFile(source, {
+  const modelPath = await fetchFile({ id, source, sha256 }, factory, attempt)
+  return {
+    modelPath,
+    slots,
+    flashAttention,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(threads !== undefined && { threads }),
+    ...(batchSize !== undefined && { batchSize }),
+    ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(toolFormat !== undefined && { toolFormat }),
+    bindsAllTools: config.toolStrategy === 'two-pass',
+    ...(chatTemplate !== undefined && { chatTemplate: await readFile(chatTemplate, 'utf8') }),
+  }
+}
+
+type FetchAttempt = { readonly signal: AbortSignal; readonly file: FileState }
+type WantedFile = { readonly id: string; readonly source: readonly Source[]; readonly sha256?: string | undefined }
+
+/** The path of a model's file on this disk, fetched if it has to be. */
+async function fetchFile(
+  { id, source, sha256 }: WantedFile,
+  { home, observer }: ModelFactory,
+  { signal, file }: FetchAttempt,
+): Promise<string> {
+  const path = await ensureModelFile(source, {
     home,
     signal,
     ...(sha256 !== undefined && { sha256 }),
@@ -89,15 +120,5 @@ async function locate(
     onNote: (note) => observer.onNote(id, note),
   })
   file.isAwaited = false
-  return {
-    modelPath,
-    slots,
-    flashAttention,
-    ...(contextLength !== undefined && { contextLength }),
-    ...(threads !== undefined && { threads }),
-    ...(batchSize !== undefined && { batchSize }),
-    ...(gpuLayers !== undefined && { gpuLayers }),
-    ...(toolFormat !== undefined && { toolFormat }),
-    ...(chatTemplate !== undefined && { chatTemplate: await readFile(chatTemplate, 'utf8') }),
-  }
+  return path
 }

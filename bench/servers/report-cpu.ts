@@ -1,8 +1,8 @@
-/** Answers the parent's question for the CPU time (user and system) that this process has used, in microseconds. */
+/** Answers the parent's question for the CPU time (user and system) and the memory that this process uses. */
 export function reportCpu(port: number): void {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
-    process.send?.({ cpuMicros: user + system })
+    process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
   })
   process.on('disconnect', () => process.exit(0))
   process.send?.({ port })

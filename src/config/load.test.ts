@@ -136,7 +136,7 @@ describe('errors', () => {
     ['models: [{ engine: llama, id: a, source: [x.gguf, y] }]', "1: models[0].source[1]: 'y' is not a model source"],
     [
       'models: [{ engine: lama, id: a }]',
-      "1: models[0].engine: Invalid discriminator value. Expected 'llama' | 'fake', got \"lama\"",
+      "1: models[0].engine: Invalid discriminator value. Expected 'llama' | 'llama-server' | 'remote' | 'fake', got \"lama\"",
     ],
     ['server: 5', '1: server: Invalid input: expected object, received number, got 5'],
     ['- 1', '1: Invalid input: expected object, received array'],
@@ -185,6 +185,30 @@ describe('errors', () => {
   test('a file that does not exist is named', async () => {
     const inputs = { ...bare, flags: { config: 'missing.yaml' } }
     await expect(loadConfig(inputs)).rejects.toThrow('/work/missing.yaml')
+  })
+})
+
+describe('sampling and templates', () => {
+  test('presets are taken as they are, falsy values too, and the folder of templates is relative to the file', () => {
+    const text = `templates: templates
+sampling: { preset: a, presets: { a: { top_k: { override: 0, force: true }, stop: { override: [x], additive: true } } } }`
+    expect(fromFile(text)).toMatchObject({
+      templates: '/etc/templates',
+      sampling: {
+        preset: 'a',
+        presets: { a: { top_k: { override: 0, force: true }, stop: { override: ['x'], additive: true } } },
+      },
+    })
+  })
+
+  test.each([
+    ['sampling: { preset: b, presets: { a: {} } }', 'sampling.preset: must be one of the presets (a)'],
+    ['sampling: { preset: b }', 'sampling.preset: must be one of the presets (there are none)'],
+    ['sampling: { presets: { "a b": {} } }', 'must be a name of letters'],
+    ['sampling: { presets: { a: { top_k: 0 } } }', 'sampling.presets.a.top_k'],
+    ['sampling: { presets: { a: { top_k: { override: 0, forced: true } } } }', "did you mean 'force'"],
+  ])('%j is wrong', (text, problem) => {
+    expect(problemsOf(text)).toContain(problem)
   })
 })
 

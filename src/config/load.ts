@@ -78,7 +78,9 @@ export function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConf
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
-  return { ...parsed.data, models, home }
+  const { templates } = parsed.data
+  const folder = templates === undefined ? {} : { templates: resolvePath(templates, { base, userHome }) }
+  return { ...parsed.data, ...folder, models, home }
 }
 
 async function readConfigFile(path: string): Promise<string> {

@@ -53,10 +53,23 @@ function builtinConfig(): ModelConfig {
 
 /** Makes every path in a model absolute. */
 export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelConfig {
+  if (model.engine === 'remote') return model
   const template = model.chatTemplate === undefined ? {} : { chatTemplate: resolvePath(model.chatTemplate, folders) }
   switch (model.engine) {
     case 'llama':
       return { ...model, ...template, source: model.source.map((source) => resolveSource(source, folders)) }
+    case 'llama-server': {
+      const locate = (sources: readonly Source[]) => sources.map((source) => resolveSource(source, folders))
+      return {
+        ...model,
+        ...template,
+        source: locate(model.source),
+        // A name without slashes is looked up on PATH.
+        binary: /[\\/]/.test(model.binary) ? resolvePath(model.binary, folders) : model.binary,
+        ...(model.mmproj !== undefined && { mmproj: locate(model.mmproj) }),
+        ...(model.draft !== undefined && { draft: { ...model.draft, source: locate(model.draft.source) } }),
+      }
+    }
     case 'fake': {
       const script = model.script === 'from-request' ? model.script : resolvePath(model.script, folders)
       return { ...model, ...template, script }

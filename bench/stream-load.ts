@@ -1,0 +1,51 @@
+import { Agent, request } from 'node:http'
+
+export type StreamLoad = {
+  /** Every stream has had its first event. */
+  readonly opened: Promise<void>
+  /** The way of each event in milliseconds, from the server that wrote the time into it to here, once all streams have ended. */
+  readonly finished: Promise<readonly number[]>
+  close(): void
+}
+
+/** Opens streams of a server whose events say when they were sent (`@nanoseconds@`), all at once. */
+export async function openStreams({ url, body, count }: { url: string; body: string; count: number }): Promise<StreamLoad> {
+  const agent = new Agent({ maxSockets: count, keepAlive: true })
+  const delays: number[] = []
+  const streams = Array.from({ length: count }, () => openStream({ url, body, agent, delays }))
+  // Some are closed while they run.
+  const finished = Promise.all(streams.map(({ ended }) => ended)).then(() => delays)
+  finished.catch(() => undefined)
+  return {
+    opened: Promise.all(streams.map(({ opened }) => opened)).then(() => undefined),
+    finished,
+    close: () => {
+      for (const { close } of streams) close()
+      agent.destroy()
+    },
+  }
+}
+
+function openStream({ url, body, agent, delays }: { url: string; body: string; agent: Agent; delays: number[] }) {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  const outgoing = request(`${url}/v1/chat/completions`, { method: 'POST', agent, headers })
+  let onOpened: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    onOpened = resolve
+  })
+  const ended = new Promise<void>((resolve, reject) => {
+    outgoing.once('error', reject)
+    outgoing.once('response', (incoming) => {
+      incoming.setEncoding('utf8')
+      incoming.on('data', (piece: string) => {
+        const now = process.hrtime.bigint()
+        for (const [, sent = '0'] of piece.matchAll(/@(\d+)@/g)) delays.push(Number(now - BigInt(sent)) / 1e6)
+        onOpened()
+      })
+      incoming.once('end', resolve)
+      incoming.once('error', reject)
+    })
+  })
+  outgoing.end(body)
+  return { opened, ended, close: () => outgoing.destroy() }
+}

@@ -1,0 +1,90 @@
+import type { Tool } from '../request.ts'
+import { declaredArguments } from '../tool-format/call-writer.ts'
+import { jsonReader, readObject } from './json-value.ts'
+import { soleStringProperty } from './schema-types.ts'
+import { collectText, completeFeed, type Reading, readNow, TextFeed } from './text-feed.ts'
+
+/**
+ * Reads the arguments of one call that somebody else has already told from text, in whatever pieces they come: what leaves is
+ * JSON, healed and converted to what the tool declares as the arguments of our own parsers are. An object that is quoted as a
+ * text, and no text at all, become an object as well.
+ */
+export class CallArguments {
+  readonly #tool: Tool
+  readonly #feed = new TextFeed()
+  readonly #reading: Reading<boolean>
+  /** What does not begin as an object is kept until all of it is here. */
+  #held = ''
+  #isObject = false
+  #isComplete = false
+  #out = ''
+  readonly #reader
+
+  constructor(tool: Tool) {
+    this.#tool = tool
+    this.#reader = jsonReader(this.#feed, { out: (text) => this.#write(text), strict: false })
+    this.#reading = readObject(this.#reader, declaredArguments(tool))
+  }
+
+  /** The object is closed: what comes behind it says nothing. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /** One more piece; returns the JSON that is certain by now. */
+  push(piece: string): string {
+    if (!this.#isObject) {
+      this.#held = (this.#held + piece).trimStart()
+      if (!this.#held.startsWith('{')) return ''
+      this.#isObject = true
+      this.#feed.push(this.#held)
+    } else this.#feed.push(piece)
+    this.#isComplete ||= this.#reading.next().value === true
+    return this.#take()
+  }
+
+  /** Nothing more comes; `truncated` when a limit ended it, so that what is open stays open. */
+  end(truncated: boolean): string {
+    if (!this.#isObject) return truncated && this.#held !== '' ? '' : asObject(this.#held, this.#tool)
+    if (this.#isComplete) return ''
+    this.#feed.end(truncated)
+    const step = this.#reading.next()
+    if (step.value !== true && !truncated && this.#reader.closable) {
+      for (const closer of this.#reader.closers.toReversed()) this.#write(closer === '}' ? '}' : ']')
+    }
+    return this.#take()
+  }
+
+  #write(text: string): void {
+    this.#out += text
+  }
+
+  #take(): string {
+    const out = this.#out
+    this.#out = ''
+    return out
+  }
+}
+
+/** An object for arguments that do not look like one: quoted JSON, the text of the only parameter, or nothing. */
+function asObject(held: string, tool: Tool): string {
+  const text = unquote(held.trim())
+  if (text === '' || text === 'null') return '{}'
+  if (text.startsWith('{')) {
+    const json = collectText()
+    readNow(readObject(jsonReader(completeFeed(text), { out: json.out, strict: false }), declaredArguments(tool)))
+    return json.text
+  }
+  const property = soleStringProperty(declaredArguments(tool))
+  return JSON.stringify({ [property ?? 'input']: text })
+}
+
+function unquote(text: string): string {
+  if (!text.startsWith('"')) return text
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' ? value.trim() : text
+  } catch {
+    return text
+  }
+}

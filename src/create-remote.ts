@@ -1,0 +1,32 @@
+import type { Logger } from 'pino'
+import type { RemoteModelConfig } from './config/schema.ts'
+import type { Engine } from './core/engine.ts'
+import { AppError } from './core/errors.ts'
+import { createRemoteEngine } from './engine/remote/engine.ts'
+
+/** The engine of a model on other servers. Throws `invalid-request` for a key that is not in the environment. */
+export function createRemote(
+  config: RemoteModelConfig,
+  { log, env = process.env }: { log: Logger; env?: NodeJS.ProcessEnv },
+): Engine {
+  const { id, endpoints, server, upstreamModel, contextLength, toolFormat, slots, defaults, deadlineMs } = config
+  return createRemoteEngine({
+    id,
+    endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
+    connections: slots,
+    log,
+    ...(server !== 'auto' && { profile: server }),
+    ...(upstreamModel !== undefined && { upstreamModel }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(toolFormat !== undefined && toolFormat !== 'auto' && { toolFormat }),
+    ...(defaults !== undefined && { sampling: defaults }),
+  })
+}
+
+function readKey(name: string | undefined, { id, env }: { id: string; env: NodeJS.ProcessEnv }): { readonly apiKey?: string } {
+  if (name === undefined) return {}
+  const apiKey = env[name]
+  if (apiKey !== undefined && apiKey !== '') return { apiKey }
+  throw new AppError('invalid-request', `model '${id}' needs the environment variable ${name}, which is not set`)
+}

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Breaker, type BreakerPass, type BreakerResult } from './breaker.ts'
+
+/** The longest waits: 1, 2, 4 … 30 s. */
+const random = () => 1
+
+test('three failures in a row open it, and a success in between starts the count anew', () => {
+  const breaker = new Breaker({ random })
+  for (const result of ['failed', 'failed', 'ok', 'failed', 'failed'] as const) use(breaker, result, 0)
+  expect(breaker.state(0)).toBe('closed')
+  use(breaker, 'failed', 0)
+  expect(breaker.state(0)).toBe('open')
+  expect(breaker.enter(999)).toBeUndefined()
+  expect(breaker.admitsAtMs(10)).toBe(1000)
+})
+
+test('a refused connection opens it at once, and what is neutral never does', () => {
+  const breaker = new Breaker({ random })
+  for (let count = 0; count < 10; count++) use(breaker, 'neutral', 0)
+  expect(breaker.state(0)).toBe('closed')
+  use(breaker, 'refused', 0)
+  expect(breaker.state(0)).toBe('open')
+})
+
+test('each failed trial doubles the wait, up to half a minute; a good one closes', () => {
+  const breaker = new Breaker({ random })
+  use(breaker, 'refused', 0)
+  const waits: number[] = []
+  let nowMs = 0
+  for (let count = 0; count < 7; count++) {
+    const untilMs = breaker.admitsAtMs(nowMs)
+    waits.push(untilMs - nowMs)
+    nowMs = untilMs
+    expect(breaker.state(nowMs)).toBe('half-open')
+    use(breaker, 'failed', nowMs)
+  }
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000])
+  nowMs = breaker.admitsAtMs(nowMs)
+  use(breaker, 'ok', nowMs)
+  expect(breaker.state(nowMs)).toBe('closed')
+  use(breaker, 'refused', nowMs)
+  expect(breaker.admitsAtMs(nowMs)).toBe(nowMs + 1000)
+})
+
+test('jitter takes at most half of the wait', () => {
+  const breaker = new Breaker({ random: () => 0 })
+  use(breaker, 'refused', 0)
+  expect(breaker.admitsAtMs(0)).toBe(500)
+})
+
+test('half-open lets one through, and another when that one said nothing', () => {
+  const breaker = new Breaker({ random })
+  use(breaker, 'refused', 0)
+  const trial = enter(breaker, 1000)
+  expect(breaker.enter(1000)).toBeUndefined()
+  expect(breaker.admitsAtMs(1500)).toBe(2500)
+  breaker.leave(trial, 'neutral', 1000)
+  enter(breaker, 1000)
+})
+
+test('a trial that begins to answer closes it, but until it ends well one failure opens it again', () => {
+  const breaker = new Breaker({ random })
+  use(breaker, 'refused', 0)
+  const trial = enter(breaker, 1000)
+  breaker.confirm(trial)
+  expect(breaker.state(1000)).toBe('closed')
+  breaker.leave(trial, 'failed', 1500)
+  // It goes on where it was: 2 s, not 1.
+  expect(breaker.admitsAtMs(1500)).toBe(3500)
+})
+
+test('what began before it opened or closed changes nothing', () => {
+  const breaker = new Breaker({ random })
+  const [first, second] = [enter(breaker, 0), enter(breaker, 0)]
+  use(breaker, 'refused', 0)
+  breaker.leave(first, 'ok', 10)
+  expect(breaker.state(10)).toBe('open')
+  use(breaker, 'ok', 1000)
+  breaker.leave(second, 'refused', 1001)
+  expect(breaker.state(1001)).toBe('closed')
+})
+
+test('checks open it, and end the wait for what was down', () => {
+  const breaker = new Breaker({ random })
+  for (const isOk of [false, false, true, false, false]) breaker.onCheck(isOk, 0)
+  expect(breaker.state(0)).toBe('closed')
+  breaker.onCheck(false, 0)
+  expect(breaker.state(0)).toBe('open')
+  breaker.onCheck(true, 200)
+  expect(breaker.state(200)).toBe('half-open')
+  breaker.onCheck(false, 300)
+  expect(breaker.admitsAtMs(300)).toBe(2300)
+})
+
+test('a good check does not shorten the wait for a server that is up and fails to answer', () => {
+  const breaker = new Breaker({ random })
+  for (let count = 0; count < 3; count++) use(breaker, 'failed', 0)
+  breaker.onCheck(true, 100)
+  expect(breaker.state(100)).toBe('open')
+})
+
+test('whatever happens, at most one trial is under way and an open breaker admits nobody', () => {
+  const step = fc.record({
+    type: fc.constantFrom('enter', 'leave', 'confirm', 'check'),
+    result: fc.constantFrom<BreakerResult>('ok', 'failed', 'refused', 'neutral'),
+    index: fc.nat(10),
+    waitMs: fc.constantFrom(0, 1, 500, 1000, 40_000),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      const breaker = new Breaker({ random: () => 0.5 })
+      const passes: BreakerPass[] = []
+      let trials: BreakerPass[] = []
+      let nowMs = 0
+      for (const { type, result, index, waitMs } of steps) {
+        nowMs += waitMs
+        const before = breaker.state(nowMs)
+        const pass = passes[index % Math.max(1, passes.length)]
+        if (type === 'enter') {
+          const entered = breaker.enter(nowMs)
+          if (before === 'open') expect(entered).toBeUndefined()
+          if (before === 'closed') expect(entered).toBeDefined()
+          if (entered !== undefined) passes.push(entered)
+          if (entered !== undefined && before === 'half-open') trials.push(entered)
+        } else if (type === 'check') breaker.onCheck(result === 'ok', nowMs)
+        else if (pass !== undefined && type === 'confirm') breaker.confirm(pass)
+        else if (pass !== undefined) {
+          passes.splice(passes.indexOf(pass), 1)
+          breaker.leave(pass, result, nowMs)
+          trials = trials.filter((trial) => trial !== pass)
+        }
+        if (breaker.state(nowMs) === 'closed') trials = []
+        expect(trials.length).toBeLessThanOrEqual(1)
+        expect(breaker.admitsAtMs(nowMs)).toBeLessThanOrEqual(nowMs + 30_000)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+function enter(breaker: Breaker, nowMs: number): BreakerPass {
+  const pass = breaker.enter(nowMs)
+  if (pass === undefined) throw new Error('the breaker does not admit')
+  return pass
+}
+
+function use(breaker: Breaker, result: BreakerResult, nowMs: number): void {
+  breaker.leave(enter(breaker, nowMs), result, nowMs)
+}

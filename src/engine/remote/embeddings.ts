@@ -1,0 +1,48 @@
+import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import type { Asked } from './tokenizer.ts'
+import { asArray, asCount, asObject } from './wire-reply.ts'
+
+/** Vectors of texts or tokens, in their order. */
+export async function embedThere(
+  inputs: readonly EmbedInput[],
+  { client, endpoint, target, signal }: Asked,
+): Promise<Embeddings> {
+  const input = inputs.map((one) => (one.type === 'text' ? one.text : one.tokens))
+  const body = { model: target.model, input, encoding_format: 'float' }
+  const reply = asObject(await client.json(endpoint, { method: 'POST', path: '/embeddings', body }, signal))
+  const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined)
+  for (const [position, entry] of asArray(reply?.data).entries()) {
+    const found = asObject(entry)
+    vectors[asCount(found?.index) ?? position] = Float32Array.from(asArray(found?.embedding).map(Number))
+  }
+  const whole = vectors.filter((vector) => vector !== undefined && vector.length > 0) as Float32Array[]
+  if (whole.length !== inputs.length) throw lacking(inputs.length, whole.length)
+  return { vectors: whole, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
+}
+
+/** Scores of texts for a query, in their order. */
+export async function rankThere({ query, texts }: RankRequest, { client, endpoint, target, signal }: Asked): Promise<Ranking> {
+  if (query === undefined) {
+    const message = 'the server behind this model scores texts for a query only: send one, or choose another model'
+    throw new AppError('unsupported-field', message, { param: 'query' })
+  }
+  const body = { model: target.model, query, documents: texts }
+  const reply = asObject(await client.json(endpoint, { method: 'POST', path: '/rerank', body }, signal))
+  const scores: (number | undefined)[] = texts.map(() => undefined)
+  for (const entry of asArray(reply?.results)) {
+    const found = asObject(entry)
+    const index = asCount(found?.index)
+    const score = found?.relevance_score ?? found?.score
+    if (index !== undefined && typeof score === 'number') scores[index] = score
+  }
+  const whole = scores.filter((score) => score !== undefined)
+  if (whole.length !== texts.length) throw lacking(texts.length, whole.length)
+  // llama-server gives logits, the others probabilities.
+  const areProbabilities = target.profile.name !== 'llama-server'
+  return { scores: whole, areProbabilities, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
+}
+
+function lacking(wanted: number, found: number): AppError {
+  return new AppError('engine-failed', `the server behind this model answered for ${found} of ${wanted} inputs`)
+}

@@ -1,0 +1,290 @@
+import { pino } from 'pino'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  chatChunk,
+  doneLine,
+  type ScriptedUpstream,
+  startUpstream,
+  streamOf,
+  usageChunk,
+} from '../../../test/support/upstream.ts'
+import type { Engine } from '../../core/engine.ts'
+import { generate, type ServedModel } from '../../core/generate.ts'
+import { type GenerationRequest, plainChat, plainRequest, type Tool } from '../../core/request.ts'
+import { foldEvents, type GenerationResult } from '../../core/result.ts'
+import { Admission } from '../../core/schedule/admission.ts'
+import { createRemoteEngine, type RemoteEngineOptions } from './engine.ts'
+
+const log = pino({ level: 'silent' })
+const never = new AbortController().signal
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+async function upstream(...args: Parameters<typeof startUpstream>): Promise<ScriptedUpstream> {
+  const started = await startUpstream(...args)
+  open.push(started)
+  return started
+}
+
+function engineOver(servers: readonly ScriptedUpstream[], options: Partial<RemoteEngineOptions> = {}): Engine {
+  const endpoints = servers.map(({ url }) => ({ url, weight: 1 }))
+  const engine = createRemoteEngine({ id: 'm', endpoints, connections: 16, log, random: () => 0, ...options })
+  open.push(engine)
+  return engine
+}
+
+function ask(text: string, options: Partial<GenerationRequest> = {}, tools: readonly Tool[] = []): GenerationRequest {
+  const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
+  return { ...plainRequest, id: 'x', model: 'm', prompt: { type: 'chat', ...plainChat, messages, tools }, ...options }
+}
+
+function answer(engine: Engine, request: GenerationRequest, signal = never): Promise<GenerationResult> {
+  const served: ServedModel = { id: 'm', engine, admission: new Admission({ slots: 8, maxQueued: 8 }) }
+  const deps = { resolveModel: () => served, now: () => performance.now() }
+  return foldEvents(generate(deps, request, signal).events)
+}
+
+const weather: Tool = {
+  name: 'get_weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } },
+}
+
+describe('replies', () => {
+  test('text, its end and its counts come through', async () => {
+    const server = await upstream(
+      streamOf(
+        chatChunk({ delta: { role: 'assistant', content: '' } }),
+        chatChunk({ delta: { content: 'Hello' } }),
+        chatChunk({ delta: { content: ' there' }, finish_reason: 'stop' }),
+        usageChunk(7, 2),
+        doneLine,
+      ),
+    )
+    const result = await answer(engineOver([server]), ask('hi'))
+    expect(result.choices).toMatchObject([{ text: 'Hello there', reasoning: '', toolCalls: [], finish: { reason: 'stop' } }])
+    expect(result.usage).toEqual({ inputTokens: 7, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 })
+  })
+
+  test('a server that does not stream is read whole', async () => {
+    const server = await upstream((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const message = { role: 'assistant', content: 'Whole.' }
+      response.end(
+        JSON.stringify({ choices: [{ message, finish_reason: 'length' }], usage: { prompt_tokens: 3, completion_tokens: 1 } }),
+      )
+    })
+    const result = await answer(engineOver([server]), ask('hi'))
+    expect(result.choices).toMatchObject([{ text: 'Whole.', finish: { reason: 'length' } }])
+  })
+
+  test.each(['reasoning_content', 'reasoning'])('reasoning in %s is reasoning', async (field) => {
+    const server = await upstream(
+      streamOf(
+        chatChunk({ delta: { [field]: 'Let me ' } }),
+        chatChunk({ delta: { [field]: 'see.' } }),
+        chatChunk({ delta: { content: 'Yes' }, finish_reason: 'stop' }),
+        usageChunk(1, 3),
+        doneLine,
+      ),
+    )
+    expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ reasoning: 'Let me see.', text: 'Yes' }])
+  })
+
+  test('calls are put together, with the ids that the server gave them', async () => {
+    const call = (index: number, more: Record<string, unknown>) => chatChunk({ delta: { tool_calls: [{ index, ...more }] } })
+    const server = await upstream(
+      streamOf(
+        chatChunk({ delta: { content: 'I look.' } }),
+        call(0, { id: 'call_a', type: 'function', function: { name: 'get_weather', arguments: '' } }),
+        call(0, { function: { arguments: '{"city": "Pa' } }),
+        call(0, { function: { arguments: 'ris"}' } }),
+        call(1, { id: 'call_b', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } }),
+        chatChunk({ delta: {}, finish_reason: 'tool_calls' }),
+        usageChunk(1, 3),
+        doneLine,
+      ),
+    )
+    const result = await answer(engineOver([server]), ask('hi', {}, [weather]))
+    expect(result.choices).toMatchObject([{ text: 'I look.', finish: { reason: 'tool-calls' } }])
+    expect(result.choices[0]?.toolCalls.map(({ id, arguments: text }) => [id, JSON.parse(text)])).toEqual([
+      ['call_a', { city: 'Paris' }],
+      ['call_b', { city: 'Rome' }],
+    ])
+  })
+
+  test.each([
+    ['an object instead of its text', { city: 'Oslo', days: 2 }],
+    ['JSON that is quoted twice', '"{\\"city\\": \\"Oslo\\", \\"days\\": 2}"'],
+    ['a number as a text', '{"city": "Oslo", "days": "2"}'],
+    ["Python's literals", "{'city': 'Oslo', 'days': 2}"],
+    ['a missing bracket', '{"city": "Oslo", "days": 2'],
+  ])('arguments that are %s are mended', async (_, given) => {
+    const server = await upstream(
+      streamOf(
+        chatChunk({ delta: { tool_calls: [{ function: { name: 'get_weather', arguments: given } }] }, finish_reason: 'stop' }),
+        usageChunk(1, 3),
+        doneLine,
+      ),
+    )
+    const { choices } = await answer(engineOver([server]), ask('hi', {}, [weather]))
+    expect(JSON.parse(choices[0]?.toolCalls[0]?.arguments ?? '')).toEqual({ city: 'Oslo', days: 2 })
+    expect(choices[0]?.finish.reason).toBe('tool-calls')
+  })
+
+  test.each([
+    ["Hermes' tags", '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'],
+    ["Llama's tag", '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eom_id|>'],
+    ['bare JSON', '{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eot_id|>'],
+    ['a list as Python has it', '[get_weather(city="Oslo")]'],
+    ["Mistral's mark", '[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Oslo"}}]'],
+    ['XML', '<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>'],
+  ])('a call that the server left in its text as %s is a call', async (_, text) => {
+    const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
+    const server = await upstream(
+      streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), usageChunk(1, 3), doneLine),
+    )
+    const { choices } = await answer(engineOver([server]), ask('hi', {}, [weather]))
+    expect(choices[0]?.toolCalls.map(({ name, arguments: given }) => [name, JSON.parse(given)])).toEqual([
+      ['get_weather', { city: 'Oslo' }],
+    ])
+    expect(choices[0]).toMatchObject({ text: '', finish: { reason: 'tool-calls' } })
+  })
+
+  test('an end for calls without a call is a plain end, and its word is kept', async () => {
+    const server = await upstream(
+      streamOf(
+        chatChunk({ delta: { content: 'No.' } }),
+        chatChunk({ delta: {}, finish_reason: 'tool_calls' }),
+        usageChunk(1, 1),
+        doneLine,
+      ),
+    )
+    const { choices } = await answer(engineOver([server]), ask('hi', {}, [weather]))
+    expect(choices[0]).toMatchObject({ text: 'No.', toolCalls: [], finish: { reason: 'stop', rawReason: 'tool_calls' } })
+  })
+
+  test('all choices come through, also where a server makes one at a time', async () => {
+    const server = await upstream(
+      ({ body }, response) => {
+        const index = Number(body.n ?? 1)
+        return streamOf(
+          chatChunk({ delta: { content: `a${index}` }, finish_reason: 'stop' }),
+          usageChunk(5, 1),
+          doneLine,
+        )({} as never, response)
+      },
+      { ownedBy: 'llamacpp' },
+    )
+    const result = await answer(engineOver([server]), ask('hi', { choices: 3 }))
+    expect(result.choices.map(({ text }) => text)).toEqual(['a1', 'a1', 'a1'])
+    expect(result.usage).toMatchObject({ inputTokens: 5, outputTokens: 3 })
+    expect(server.seen).toHaveLength(3)
+  })
+})
+
+describe('failures', () => {
+  test('a stream without an end is an error, never a clean stop', async () => {
+    const server = await upstream(streamOf(chatChunk({ delta: { content: 'Hel' } }), doneLine))
+    await expect(answer(engineOver([server]), ask('hi'))).rejects.toMatchObject({ code: 'engine-failed' })
+  })
+
+  test('an error object in a stream is the error of the reply', async () => {
+    const server = await upstream(
+      streamOf(chatChunk({ delta: { content: 'Hel' } }), 'data: {"error": {"message": "out of memory", "code": 500}}\n\n'),
+    )
+    await expect(answer(engineOver([server]), ask('hi'))).rejects.toThrow('out of memory')
+  })
+
+  test("a bad request is the caller's, in the words of the server, and is not tried again", async () => {
+    const server = await upstream((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end('{"error": {"message": "temperature must be smaller", "type": "invalid_request_error"}}')
+    })
+    await expect(answer(engineOver([server]), ask('hi'))).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: 'temperature must be smaller',
+    })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test('a request that is too long says so with both numbers', async () => {
+    const message =
+      "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages. Please reduce."
+    const server = await upstream((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ object: 'error', message, code: 400 }))
+    })
+    await expect(answer(engineOver([server]), ask('hi'))).rejects.toMatchObject({
+      code: 'context-length-exceeded',
+      overflow: { contextLength: 4096, inputTokens: 5000 },
+    })
+  })
+
+  test('a server that fails before its first event is replaced by another', async () => {
+    const broken = await upstream((_, response) => {
+      response.writeHead(500)
+      response.end('boom')
+    })
+    const sound = await upstream(
+      streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), usageChunk(1, 1), doneLine),
+    )
+    const engine = engineOver([broken, sound])
+    for (let turn = 0; turn < 3; turn++) expect((await answer(engine, ask(`hi ${turn}`))).choices[0]?.text).toBe('ok')
+  })
+
+  test('an answer that breaks off is continued by another server, as one answer', async () => {
+    const first = await upstream(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const counts = { usage: { prompt_tokens: 9, completion_tokens: 2 } }
+        response.write(chatChunk({ delta: { content: 'One, ' } }, counts))
+        response.write(chatChunk({ delta: { content: 'two, ' } }, counts), () => response.destroy())
+      },
+      { ownedBy: 'vllm' },
+    )
+    const second = await upstream(
+      streamOf(chatChunk({ delta: { content: 'three.' }, finish_reason: 'stop' }), usageChunk(11, 2), doneLine),
+      { ownedBy: 'vllm' },
+    )
+    const result = await answer(engineOver([first, second]), ask('count', { maxOutputTokens: 10 }))
+    expect(result.choices[0]).toMatchObject({ text: 'One, two, three.', finish: { reason: 'stop' } })
+    expect(result.usage).toMatchObject({ inputTokens: 9, outputTokens: 4 })
+    expect(second.seen[0]?.body).toMatchObject({
+      continue_final_message: true,
+      add_generation_prompt: false,
+      max_tokens: 8,
+      messages: [{ role: 'user' }, { role: 'assistant', content: 'One, two, ' }],
+    })
+  })
+
+  test('nobody who can be reached is a 503 that says why', async () => {
+    const gone = await startUpstream(streamOf(doneLine))
+    await gone.close()
+    await expect(answer(engineOver([gone]), ask('hi'))).rejects.toMatchObject({ code: 'model-unavailable' })
+  })
+
+  test('a client that leaves closes the connection, also before the first byte', async () => {
+    let arrived: () => void = () => undefined
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    let closed: () => void = () => undefined
+    const closing = new Promise<void>((resolve) => {
+      closed = resolve
+    })
+    const server = await upstream((_, response) => {
+      response.once('close', () => closed())
+      arrived()
+    })
+    const controller = new AbortController()
+    const reply = answer(engineOver([server]), ask('hi'), controller.signal)
+    reply.catch(() => undefined)
+    await arrival
+    controller.abort(new Error('gone'))
+    await expect(reply).rejects.toThrow()
+    await closing
+    expect(server.hangUps()).toBe(1)
+  })
+})

@@ -1,0 +1,263 @@
+import type { Logger } from 'pino'
+import { checkContextFit } from '../../core/context-fit.ts'
+import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
+import { AppError } from '../../core/errors.ts'
+import type { EngineEvent, Usage } from '../../core/event.ts'
+import { mergeSampling } from '../../core/merge-sampling.ts'
+import type { OutputFormat } from '../../core/parse/output-format.ts'
+import type { GenerationRequest, Sampling } from '../../core/request.ts'
+import { recogniseFormat } from '../model-format.ts'
+import { type Endpoint, UpstreamClient } from './client.ts'
+import { embedThere, rankThere } from './embeddings.ts'
+import { estimateTokens } from './estimate-tokens.ts'
+import { merge } from './merge.ts'
+import { affinityKeys } from './prefix-affinity.ts'
+import type { Discovery } from './probe.ts'
+import { type ProfileName, profiles } from './profiles.ts'
+import { Replicas } from './replicas.ts'
+import { requestBody } from './request-body.ts'
+import { type RunDeps, runRequest } from './run-request.ts'
+import { toServerReport } from './server-report.ts'
+import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './tokenizer.ts'
+
+export type RemoteEngineOptions = {
+  readonly id: string
+  readonly endpoints: readonly (Omit<Endpoint, 'id'> & { readonly id?: string })[]
+  /** Absent: the servers are asked what they are. */
+  readonly profile?: ProfileName
+  /** What the servers call the model; absent: as we do, or whatever they have. */
+  readonly upstreamModel?: string
+  readonly contextLength?: number
+  /** How calls look that a server left in its text; absent: as the model's template says, if the server tells it. */
+  readonly toolFormat?: string
+  /** What holds where a request says nothing. */
+  readonly sampling?: Sampling
+  /** The most that a request may take, with all that is tried for it; absent: as long as it takes. */
+  readonly deadlineMs?: number
+  /** Requests that are under way at once. */
+  readonly connections: number
+  readonly log: Logger
+  now?(): number
+  random?(): number
+}
+
+const retryLaterMs = 5000
+
+/** An engine over one or more OpenAI-compatible servers of the same model. */
+export function createRemoteEngine(options: RemoteEngineOptions): Engine {
+  const { id, log, now = () => performance.now(), random = Math.random } = options
+  const endpoints = options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
+  let state: EngineState = { type: 'stopped' }
+  let session: Session | undefined
+
+  const open = (): Session => {
+    const client = new UpstreamClient({ connections: options.connections })
+    const probe = { profile: options.profile, upstreamModel: options.upstreamModel, id }
+    const replicas = new Replicas({ endpoints, probe, client, log, now, random })
+    return { client, replicas, running: new Set() }
+  }
+  const ensureOpen = async (signal: AbortSignal): Promise<{ session: Session; discovery: Discovery }> => {
+    signal.throwIfAborted()
+    session ??= open()
+    const current = session
+    const known = current.replicas.discovery
+    if (known !== undefined) return { session: current, discovery: known }
+    if (state.type !== 'failed') state = { type: 'starting' }
+    try {
+      const discovery = await current.replicas.discover(signal)
+      state = { type: 'ready' }
+      return { session: current, discovery }
+    } catch (error) {
+      if (!signal.aborted) state = { type: 'failed', reason: AppError.from(error).message, retryAtMs: Date.now() + retryLaterMs }
+      throw error
+    }
+  }
+  const ask = async <T>(signal: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
+    const { session: current } = await ensureOpen(signal)
+    const place = await current.replicas.acquire({ tokens, affinityKeys: [] }, 0, signal)
+    try {
+      return await question({ client: current.client, endpoint: place.endpoint, target: place.target, signal })
+    } finally {
+      place.lease.release({ type: 'neutral' }, now())
+    }
+  }
+
+  return {
+    get state() {
+      return state
+    },
+    get facts() {
+      return factsOf(session?.replicas.discovery, options)
+    },
+    servers: () => (session?.replicas.describe() ?? []).map(toServerReport),
+    ensureReady: async (signal) => {
+      await ensureOpen(signal)
+    },
+    prepare: async (asIs, signal) => {
+      const { session: current, discovery } = await ensureOpen(signal)
+      const request = { ...asIs, sampling: mergeSampling(options.sampling ?? {}, asIs.sampling) }
+      const target = { ...discovery, profile: profiles[discovery.profile], thinkingSwitch: discovery.thinkingSwitch }
+      // What the servers cannot do is refused before anything waits for a slot.
+      const { structured } = requestBody(request, target)
+      refuseMedia(request, discovery, id)
+      const { contextLength } = factsOf(discovery, options)
+      const inputTokens = await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
+      const outputFormat = formatOf(request, discovery, options.toolFormat)
+      return {
+        ...(inputTokens !== undefined && { inputTokens }),
+        ...(outputFormat !== undefined && { outputFormat }),
+        ...(structured !== undefined && { structured }),
+        run: (runSignal) =>
+          run({ ...current, now, random, countUsage: countUsage(current.client, runSignal) }, current, {
+            request,
+            signal: runSignal,
+            deadlineMs: options.deadlineMs,
+          }),
+      } satisfies PreparedGeneration
+    },
+    tokenize: (request, signal) => ask(signal, 0, (asked) => tokenizeThere(request, asked)),
+    detokenize: ({ tokens }, signal) => ask(signal, 0, (asked) => detokenizeThere(tokens, asked)),
+    render: (request, signal) => ask(signal, 0, (asked) => renderThere(request, asked)),
+    embed: (inputs, signal) => ask(signal, inputs.length, (asked) => embedThere(inputs, asked)),
+    rank: (request, signal) => ask(signal, request.texts.length, (asked) => rankThere(request, asked)),
+    close: async () => {
+      const current = session
+      session = undefined
+      state = { type: 'stopped' }
+      if (current === undefined) return
+      for (const controller of current.running) controller.abort(new AppError('model-unavailable', 'the model was unloaded'))
+      await current.replicas.close()
+      await current.client.close()
+    },
+  }
+}
+
+/** What lives from the first use of an engine to its closing. */
+type Session = { readonly client: UpstreamClient; readonly replicas: Replicas; readonly running: Set<AbortController> }
+
+type Run = { readonly request: GenerationRequest; readonly signal: AbortSignal; readonly deadlineMs: number | undefined }
+
+/** One exchange for all choices, or, where a server makes one at a time, one for each. */
+async function* run(
+  deps: RunDeps,
+  { replicas, running }: Session,
+  { request, signal, deadlineMs }: Run,
+): AsyncGenerator<EngineEvent> {
+  const controller = new AbortController()
+  const forward = () => controller.abort(signal.reason)
+  signal.addEventListener('abort', forward, { once: true })
+  if (signal.aborted) forward()
+  running.add(controller)
+  const timer = deadlineMs === undefined ? undefined : setTimeout(() => controller.abort(tooLate(deadlineMs)), deadlineMs)
+  try {
+    const keys = affinityKeys(request.prompt)
+    const tokens = estimateTokens(request)
+    const profile = profiles[replicas.discovery?.profile ?? 'openai']
+    const plan = { request, affinityKeys: keys, tokens }
+    if (request.choices === 1 || profile.choices) {
+      yield* runRequest(deps, { ...plan, choices: request.choices, firstChoice: 0 }, controller.signal)
+      return
+    }
+    const single = (firstChoice: number) => runRequest(deps, { ...plan, choices: 1, firstChoice }, controller.signal)
+    const streams = Array.from({ length: request.choices }, (_, choice) => single(choice))
+    const usages: Usage[] = []
+    for await (const event of merge(streams, () => controller.abort(new AppError('cancelled', 'no longer wanted')))) {
+      if (event.type === 'usage') usages.push(event.usage)
+      else if (event.type !== 'prompt-read') yield event
+    }
+    yield { type: 'usage', usage: addUsages(usages), timings: {} }
+  } finally {
+    clearTimeout(timer)
+    running.delete(controller)
+    signal.removeEventListener('abort', forward)
+  }
+}
+
+function tooLate(deadlineMs: number): AppError {
+  return new AppError('engine-failed', `the servers behind this model did not finish within ${deadlineMs} ms, its deadlineMs`)
+}
+
+/** The prompt counts once, whoever read it how often. */
+function addUsages(usages: readonly Usage[]): Usage {
+  const sum = (field: keyof Usage) => usages.reduce((total, usage) => total + usage[field], 0)
+  return {
+    inputTokens: Math.max(0, ...usages.map(({ inputTokens }) => inputTokens)),
+    cachedInputTokens: Math.min(...usages.map(({ cachedInputTokens }) => cachedInputTokens)),
+    outputTokens: sum('outputTokens'),
+    reasoningTokens: sum('reasoningTokens'),
+  }
+}
+
+function factsOf(discovery: Discovery | undefined, options: RemoteEngineOptions): EngineFacts {
+  const contextLength = options.contextLength ?? discovery?.contextLength
+  const chatTemplate = discovery?.chatTemplate
+  return { ...(contextLength !== undefined && { contextLength }), ...(chatTemplate !== undefined && { chatTemplate }) }
+}
+
+/** Counts only what may not fit: a token is at least a byte long, and counting costs a round trip. */
+async function checkFit(
+  request: GenerationRequest,
+  contextLength: number | undefined,
+  ask: <T>(question: (asked: Asked) => Promise<T>) => Promise<T>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { prompt, reasoning, maxOutputTokens: outputTokens } = request
+  if (contextLength === undefined || estimateTokens({ ...request, maxOutputTokens: outputTokens ?? 1 }) <= contextLength) {
+    return undefined
+  }
+  if (prompt.type === 'infill') return undefined
+  const count = async (asked: Asked): Promise<number | undefined> => {
+    if (prompt.type === 'tokens') return prompt.tokens.length
+    if (asked.target.profile.tokenizer === undefined) return undefined
+    return (await tokenizeThere({ prompt, reasoning, addBos: true, parseSpecial: true }, asked)).length
+  }
+  // A server whose tokens cannot be counted refuses by itself.
+  const inputTokens = await ask(count).catch((error: unknown) => {
+    signal.throwIfAborted()
+    if (error instanceof AppError) return undefined
+    throw error
+  })
+  if (inputTokens !== undefined) checkContextFit({ inputTokens, outputTokens, contextLength })
+  return inputTokens
+}
+
+function formatOf(
+  { prompt }: GenerationRequest,
+  { chatTemplate }: Discovery,
+  toolFormat: string | undefined,
+): OutputFormat | undefined {
+  if (prompt.type !== 'chat') return undefined
+  if (chatTemplate === undefined && toolFormat === undefined) {
+    return prompt.tools.length === 0 ? undefined : { toolFormat: 'any', startsInReasoning: false }
+  }
+  // The server has rendered the prompt: what its template opened, it has closed or told apart itself.
+  return { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning: false }
+}
+
+function refuseMedia({ prompt }: GenerationRequest, { modalities }: Discovery, model: string): void {
+  if (prompt.type !== 'chat' || modalities === undefined) return
+  for (const [index, { content }] of prompt.messages.entries()) {
+    const part = content.findIndex(({ type }) => type !== 'text' && !modalities[type])
+    if (part === -1) continue
+    const message = `model '${model}' reads no ${content[part]?.type}: serve it with a projector (mmproj), or leave the part out`
+    throw new AppError('unsupported-field', message, { param: `messages[${index}].content[${part}]` })
+  }
+}
+
+/** For a server that counts nothing: its tokenizer is asked. Where it has none, a piece of its stream is taken for a token. */
+function countUsage(client: UpstreamClient, signal: AbortSignal): RunDeps['countUsage'] {
+  return async ({ endpoint, target }, { prompt, reasoning }, reader) => {
+    const uncounted = { cachedInputTokens: 0, outputTokens: reader.pieces, reasoningTokens: 0 }
+    if (prompt.type === 'tokens') return { ...uncounted, inputTokens: prompt.tokens.length }
+    if (prompt.type === 'infill') return { ...uncounted, inputTokens: 0 }
+    try {
+      const asked = { client, endpoint, target, signal }
+      const ids = await tokenizeThere({ prompt, reasoning, addBos: true, parseSpecial: true }, asked)
+      return { ...uncounted, inputTokens: ids.length }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof AppError) return { ...uncounted, inputTokens: 0 }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { GenerationRequest, Message } from '../../core/request.ts'
+
+/** What a template may add around a message, and around the whole. */
+const perMessage = 64
+const perPrompt = 256
+/** What an image is taken for: the most that common models make of one. */
+const perMedia = 4096
+/** An answer that has no limit, as far as the load of a server is concerned. */
+const usualOutput = 512
+
+/**
+ * The most tokens that a request may come to, without knowing the tokenizer: a token is at least a byte long. For comparing
+ * loads, and for telling what surely fits.
+ */
+export function estimateTokens({
+  prompt,
+  maxOutputTokens = usualOutput,
+}: Pick<GenerationRequest, 'prompt' | 'maxOutputTokens'>): number {
+  switch (prompt.type) {
+    case 'tokens':
+      return prompt.tokens.length + 1 + maxOutputTokens
+    case 'text':
+      return Buffer.byteLength(prompt.text) + 1 + maxOutputTokens
+    case 'infill':
+      return Buffer.byteLength(prompt.prefix) + Buffer.byteLength(prompt.suffix) + perPrompt + maxOutputTokens
+    case 'chat': {
+      // Templates write tools with more white space than there is here.
+      const tools = prompt.tools.length === 0 ? 0 : 2 * Buffer.byteLength(JSON.stringify(prompt.tools))
+      const messages = prompt.messages.reduce((sum, message) => sum + perMessage + sizeOf(message), 0)
+      return perPrompt + tools + messages + Buffer.byteLength(prompt.responsePrefix) + maxOutputTokens
+    }
+  }
+}
+
+function sizeOf(message: Message): number {
+  let size = 0
+  for (const part of message.content) size += part.type === 'text' ? Buffer.byteLength(part.text) : perMedia
+  if (message.role !== 'assistant') return size
+  for (const call of message.toolCalls) size += 2 * Buffer.byteLength(call.arguments) + perMessage
+  return size + Buffer.byteLength(message.reasoning ?? '')
+}

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { startHealthChecks } from './health-check.ts'
+import { Pool, type PoolEndpoint } from './pool.ts'
+
+test('due checks run side by side, and their results reach the pool', async () => {
+  const clock = createClock()
+  const pool = createPool(['a', 'b'])
+  const failures: string[] = []
+  let checks = 0
+  const health = startHealthChecks({
+    ...clock,
+    pool,
+    check: ({ id }) => {
+      checks += 1
+      return id === 'a' ? Promise.resolve() : Promise.reject(new Error('no way'))
+    },
+    onFailure: ({ id }, reason) => failures.push(`${id}: ${reason}`),
+  })
+  expect(checks).toBe(2)
+  for (let second = 0; second < 25; second++) await clock.advance(1000)
+  expect(failures.slice(0, 3)).toEqual(['b: no way', 'b: no way', 'b: no way'])
+  const [a, b] = pool.describe(clock.now())
+  expect(a).toMatchObject({ breaker: 'closed' })
+  expect(b).toMatchObject({ lastFailure: 'health check failed' })
+  expect(b?.breaker).not.toBe('closed')
+  await health.stop()
+})
+
+test.each([
+  { name: 'heeds its signal', isHeeding: true },
+  { name: 'does not', isHeeding: false },
+])('a check that takes too long has failed, whether it $name', async ({ isHeeding }) => {
+  const clock = createClock()
+  const signals: AbortSignal[] = []
+  const failures: string[] = []
+  const health = startHealthChecks({
+    ...clock,
+    pool: createPool(['a']),
+    check: (_, signal) => {
+      signals.push(signal)
+      return new Promise((_resolve, reject) => {
+        if (isHeeding) signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    },
+    onFailure: (_, reason) => failures.push(reason),
+    timeoutMs: 3000,
+  })
+  await clock.advance(2999)
+  expect(failures).toEqual([])
+  await clock.advance(1)
+  expect(failures).toEqual(['no answer in 3000 ms'])
+  expect(signals[0]?.aborted).toBe(true)
+  await health.stop()
+})
+
+test('stop ends checks that hang, tells the pool nothing of them, and leaves no timer', async () => {
+  const clock = createClock()
+  const pool = createPool(['a'])
+  const signals: AbortSignal[] = []
+  const health = startHealthChecks({
+    ...clock,
+    pool,
+    check: (_, signal) => {
+      signals.push(signal)
+      return new Promise(() => undefined)
+    },
+  })
+  await health.stop()
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  expect(pool.describe(0)[0]?.lastFailure).toBeUndefined()
+  expect(clock.timers()).toBe(0)
+  await clock.advance(60_000)
+  expect(signals).toHaveLength(1)
+  await health.stop()
+})
+
+function createPool(ids: string[]): Pool<PoolEndpoint> {
+  return new Pool(
+    ids.map((id) => ({ id, weight: 1 })),
+    { breaker: { random: () => 0.5 } },
+  )
+}
+
+function createClock() {
+  let nowMs = 0
+  let timers: { atMs: number; fire: () => void }[] = []
+  return {
+    now: () => nowMs,
+    timers: () => timers.length,
+    wait: (ms: number, signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        const timer = { atMs: nowMs + ms, fire: () => end() }
+        const end = () => {
+          timers = timers.filter((other) => other !== timer)
+          signal.removeEventListener('abort', end)
+          resolve()
+        }
+        if (signal.aborted) return end()
+        timers.push(timer)
+        signal.addEventListener('abort', end, { once: true })
+      }),
+    async advance(ms: number): Promise<void> {
+      nowMs += ms
+      const due = timers.filter(({ atMs }) => atMs <= nowMs)
+      timers = timers.filter((timer) => !due.includes(timer))
+      for (const { fire } of due) fire()
+      // Everything that the timers set off in promises has run by the next turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}

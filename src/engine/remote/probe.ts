@@ -1,0 +1,139 @@
+import { AppError } from '../../core/errors.ts'
+import { compileChatTemplate } from '../../core/template/chat-template.ts'
+import type { ThinkingSwitch } from '../../core/template/reasoning-variables.ts'
+import type { Endpoint, UpstreamClient } from './client.ts'
+import { type ProfileName, profileNames } from './profiles.ts'
+import { asArray, asObject, asText } from './wire-reply.ts'
+
+/** What a server was found to be. */
+export type Discovery = {
+  readonly profile: ProfileName
+  /** What it says of its version; a change of it is a reason to look again. */
+  readonly version: string | undefined
+  /** What it calls the model. */
+  readonly model: string
+  readonly contextLength: number | undefined
+  readonly chatTemplate: string | undefined
+  readonly thinkingSwitch: ThinkingSwitch | undefined
+  /** Whether it reads images and audio; undefined where it does not say. */
+  readonly modalities: { readonly image: boolean; readonly audio: boolean } | undefined
+}
+
+export type ProbeOptions = {
+  /** The kind of server, where that was configured. */
+  readonly profile: ProfileName | undefined
+  /** What the server calls the model, where that was configured. */
+  readonly upstreamModel: string | undefined
+  /** What we call it: also the server's name for it, if it has it. */
+  readonly id: string
+}
+
+/** Asks a server what it is. Throws when it cannot be reached, is not ready, or does not have the model. */
+export async function probeServer(
+  client: UpstreamClient,
+  endpoint: Endpoint,
+  options: ProbeOptions,
+  signal: AbortSignal,
+): Promise<Discovery> {
+  const ask = async (path: string, fromRoot = true): Promise<unknown> => {
+    try {
+      return await client.json(endpoint, { method: 'GET', path, fromRoot }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      // A server that does not have the route says nothing with it.
+      return AppError.from(error) && undefined
+    }
+  }
+  const listed = asArray(asObject(await client.json(endpoint, { method: 'GET', path: '/models' }, signal))?.data)
+  const entry = pickModel(listed, options)
+  const profile = options.profile ?? recogniseServer(entry)
+  const props = profile === 'llama-server' || profile === 'dragoman' ? asObject(await ask(propsPath(profile, entry))) : undefined
+  const chatTemplate = asText(props?.chat_template)
+  return {
+    profile,
+    version: await findVersion(profile, props, ask),
+    model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
+    contextLength: findContextLength(entry, props),
+    chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
+    thinkingSwitch: findSwitch(chatTemplate),
+    modalities: readModalities(props?.modalities),
+  }
+}
+
+type Loose = { readonly [key: string]: unknown }
+
+function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptions): Loose | undefined {
+  const entries = listed.map(asObject).filter((entry) => entry !== undefined)
+  const wanted = upstreamModel ?? id
+  const found = entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted))
+  if (found !== undefined) return found
+  const [only] = entries
+  // A server of one model takes any name for it.
+  if (entries.length === 1 && upstreamModel === undefined) return only
+  if (entries.length === 0) return undefined
+  const names = entries.map((entry) => asText(entry.id) ?? '?').join(', ')
+  const message = `the server has no model '${wanted}'; it has: ${names}. Set \`upstreamModel\` to one of them`
+  throw new AppError('model-unavailable', message)
+}
+
+/** What servers write into `owned_by`, which is the one thing that all of them say. */
+const owners: Readonly<Record<string, ProfileName>> = {
+  vllm: 'vllm',
+  sglang: 'sglang',
+  llamacpp: 'llama-server',
+  library: 'ollama',
+  dragoman: 'dragoman',
+}
+
+function recogniseServer(entry: Loose | undefined): ProfileName {
+  const owner = asText(entry?.owned_by) ?? ''
+  const known = Object.hasOwn(owners, owner) ? owners[owner] : undefined
+  return known ?? profileNames.find((name) => owner === name) ?? 'openai'
+}
+
+function propsPath(profile: ProfileName, entry: Loose | undefined): string {
+  const id = asText(entry?.id)
+  return profile === 'dragoman' && id !== undefined ? `/props?model=${encodeURIComponent(id)}` : '/props'
+}
+
+async function findVersion(
+  profile: ProfileName,
+  props: Loose | undefined,
+  ask: (path: string) => Promise<unknown>,
+): Promise<string | undefined> {
+  switch (profile) {
+    case 'llama-server':
+    case 'dragoman':
+      return asText(props?.build_info)
+    case 'vllm':
+      return asText(asObject(await ask('/version'))?.version)
+    case 'sglang':
+      return asText(asObject(await ask('/get_server_info'))?.version)
+    case 'ollama':
+      return asText(asObject(await ask('/api/version'))?.version)
+    case 'openai':
+      return undefined
+  }
+}
+
+function findContextLength(entry: Loose | undefined, props: Loose | undefined): number | undefined {
+  const settings = asObject(props?.default_generation_settings)
+  const candidates = [settings?.n_ctx, entry?.max_model_len, entry?.context_length, asObject(entry?.meta)?.n_ctx]
+  return candidates.find((value): value is number => typeof value === 'number' && Number.isInteger(value) && value > 0)
+}
+
+function findSwitch(template: string | undefined): ThinkingSwitch | undefined {
+  if (template === undefined || template === '') return undefined
+  try {
+    return compileChatTemplate(template, {}).traits.thinkingSwitch
+  } catch {
+    // The server renders it, whatever we make of it.
+    return undefined
+  }
+}
+
+function readModalities(value: unknown): Discovery['modalities'] {
+  const modalities = asObject(value)
+  if (modalities === undefined) return undefined
+  return { image: modalities.vision === true, audio: modalities.audio === true }
+}

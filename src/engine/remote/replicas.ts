@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { AppError, messageOf } from '../../core/errors.ts'
+import type { Target } from './chat-body.ts'
+import { type Endpoint, hostOf, type UpstreamClient } from './client.ts'
+import { startHealthChecks } from './health-check.ts'
+import { type AcquireRequest, type EndpointReport, type Lease, Pool } from './pool.ts'
+import { type Discovery, type ProbeOptions, probeServer } from './probe.ts'
+import { profiles } from './profiles.ts'
+
+export type ReplicaOptions = {
+  readonly endpoints: readonly Endpoint[]
+  readonly probe: ProbeOptions
+  readonly client: UpstreamClient
+  readonly log: Logger
+  /** Milliseconds of a monotonic clock. */
+  now(): number
+  random(): number
+}
+
+/** A server that was asked what it is, and the right to send it one request. */
+export type Place = { readonly endpoint: Endpoint; readonly target: Target; readonly lease: Lease<Endpoint> }
+
+/** What is told of one server: how it fares, and what it was found to be. */
+export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | undefined }
+
+/** The servers of one model: what each is, which are well, and whose turn it is. */
+export class Replicas {
+  readonly #options: ReplicaOptions
+  readonly #pool: Pool<Endpoint>
+  readonly #discoveries = new Map<string, Discovery>()
+  readonly #failures = new Map<string, string>()
+  #checks: { stop(): Promise<void> } | undefined
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options
+    this.#pool = new Pool(options.endpoints, { breaker: { random: options.random } })
+  }
+
+  /** What the first server that answered was found to be. */
+  get discovery(): Discovery | undefined {
+    for (const { id } of this.#options.endpoints) {
+      const found = this.#discoveries.get(id)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  get count(): number {
+    return this.#options.endpoints.length
+  }
+
+  /** Asks every server what it is and resolves with the first answer. Rejects with `model-unavailable` when none answers. */
+  async discover(signal: AbortSignal): Promise<Discovery> {
+    const { endpoints } = this.#options
+    this.#checks ??= startHealthChecks({
+      pool: this.#pool,
+      check: (endpoint, stopped) => this.#check(endpoint, stopped),
+      now: this.#options.now,
+      wait: (ms, stopped) => sleep(ms, undefined, { signal: stopped, ref: false }).catch(() => undefined),
+    })
+    try {
+      return await Promise.any(endpoints.map((endpoint) => this.#probe(endpoint, signal)))
+    } catch {
+      signal.throwIfAborted()
+      const reasons = endpoints.map(({ id }) => this.#failures.get(id)).filter((reason) => reason !== undefined)
+      throw new AppError('model-unavailable', [...new Set(reasons)].join('; '))
+    }
+  }
+
+  /** A server for one request. Waits while none may be used, up to `waitMs`; throws `model-unavailable` after that. */
+  async acquire(wanted: Omit<AcquireRequest, 'nowMs'>, waitMs: number, signal: AbortSignal): Promise<Place> {
+    const { now } = this.#options
+    const untilMs = now() + waitMs
+    while (true) {
+      const nowMs = now()
+      const lease = this.#pool.acquire({ ...wanted, nowMs })
+      if (lease.type === 'lease') {
+        const place = await this.#place(lease, signal)
+        if (place !== undefined) return place
+        continue
+      }
+      if (lease.retryAtMs > untilMs) {
+        const reasons = [...this.#failures.values()]
+        const why = reasons.length === 0 ? '' : `: ${[...new Set(reasons)].join('; ')}`
+        throw new AppError('model-unavailable', `none of the servers behind this model can be used now${why}`, {
+          retryAfterMs: Math.max(1000, Math.ceil(lease.retryAtMs - nowMs)),
+        })
+      }
+      await pause(Math.max(10, lease.retryAtMs - nowMs), signal)
+    }
+  }
+
+  /** Whether another server than these may be used now. */
+  hasAlternative(exclude: ReadonlySet<string>): boolean {
+    return this.#pool
+      .describe(this.#options.now())
+      .some(({ id, retryAtMs, breaker }) => !exclude.has(id) && retryAtMs === undefined && breaker === 'closed')
+  }
+
+  describe(): readonly ReplicaReport[] {
+    return this.#pool.describe(this.#options.now()).map((report) => ({ ...report, discovery: this.#discoveries.get(report.id) }))
+  }
+
+  async close(): Promise<void> {
+    await this.#checks?.stop()
+    this.#checks = undefined
+    this.#discoveries.clear()
+    this.#failures.clear()
+  }
+
+  /** Undefined when the server cannot be used after all, which its breaker knows by then. */
+  async #place(lease: Lease<Endpoint>, signal: AbortSignal): Promise<Place | undefined> {
+    const { endpoint } = lease
+    try {
+      return { endpoint, lease, target: toTarget(this.#discoveries.get(endpoint.id) ?? (await this.#probe(endpoint, signal))) }
+    } catch (error) {
+      const reason = messageOf(error)
+      lease.release(signal.aborted ? { type: 'neutral' } : { type: 'failed', reason, isRefused: true }, this.#options.now())
+      signal.throwIfAborted()
+      return undefined
+    }
+  }
+
+  async #probe(endpoint: Endpoint, signal: AbortSignal): Promise<Discovery> {
+    const { client, probe, log } = this.#options
+    try {
+      const discovery = await probeServer(client, endpoint, probe, signal)
+      this.#discoveries.set(endpoint.id, discovery)
+      this.#failures.delete(endpoint.id)
+      return discovery
+    } catch (error) {
+      if (!signal.aborted) {
+        const reason = AppError.from(error)
+        this.#failures.set(endpoint.id, reason.message)
+        log.warn({ model: probe.id, server: hostOf(endpoint.url), reason: reason.message }, 'server not usable')
+      }
+      throw error
+    }
+  }
+
+  /** Also asks anew what a server is: one that was away may have come back as another. */
+  async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+    const known = this.#discoveries.get(endpoint.id)
+    const isAway = this.#pool.describe(this.#options.now()).some(({ id, breaker }) => id === endpoint.id && breaker !== 'closed')
+    if (known === undefined || isAway) {
+      await this.#probe(endpoint, signal)
+      return
+    }
+    const { healthPath } = profiles[known.profile]
+    await this.#options.client.touch(endpoint, healthPath, signal)
+  }
+}
+
+function toTarget({ profile, model, thinkingSwitch }: Discovery): Target {
+  return { profile: profiles[profile], model, ...(thinkingSwitch !== undefined && { thinkingSwitch }) }
+}
+
+/** Waits; throws the signal's own reason. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal })
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error
+  }
+}

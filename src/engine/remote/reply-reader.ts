@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto'
+import { AppError } from '../../core/errors.ts'
+import type { EngineEvent, GeneratedToken, Usage } from '../../core/event.ts'
+import { StopStrings } from '../../core/parse/stop-strings.ts'
+import type { GenerationRequest, Tool } from '../../core/request.ts'
+import { TokenTally } from '../token-tally.ts'
+import { CallStream } from './call-stream.ts'
+import { type ReadFinish, readFinishReason } from './finish-reasons.ts'
+import type { Profile } from './profiles.ts'
+import { readLogprobs } from './read-logprobs.ts'
+import { readChunk, type WireChoice, type WireChunk } from './wire-reply.ts'
+
+export type ReplyContext = {
+  readonly request: GenerationRequest
+  readonly profile: Profile
+  /** How many choices this reply has, and the number of its first. */
+  readonly choices: number
+  readonly firstChoice: number
+}
+
+type ChoiceState = {
+  readonly calls: CallStream
+  readonly stops: StopStrings | undefined
+  readonly tally: TokenTally<GeneratedToken> | undefined
+  inReasoning: boolean
+  /** The first half of a character whose second is in the next chunk: some servers cut between the two. */
+  half: string
+  finish: (ReadFinish & { readonly stopSequence?: string }) | undefined
+  /** A stop text came: nothing more of this choice counts. */
+  cut: boolean
+}
+
+/** Reads an upstream's reply, chunk by chunk, into events. What it lets through is complete: whatever is missing is an error. */
+export class ReplyReader {
+  readonly #context: ReplyContext
+  readonly #tools: readonly Tool[]
+  readonly #choices: ChoiceState[]
+  #usage: WireChunk['usage']
+  #timings: WireChunk['timings']
+  /** What attempts that broke off had counted. */
+  #before: { readonly inputTokens: number | undefined; readonly outputTokens: number } | undefined
+  #text = ''
+  #canContinue: boolean
+  /** Pieces of text and calls, for replies whose server counts nothing. */
+  pieces = 0
+
+  constructor(context: ReplyContext) {
+    this.#context = context
+    const { request, choices, profile } = context
+    this.#canContinue =
+      choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
+    this.#tools = allowedTools(request)
+    this.#choices = Array.from({ length: choices }, (_, index) => {
+      const stopsHere = profile.stopsHere && request.stop.length > 0
+      return {
+        calls: new CallStream(context.firstChoice + index, {
+          tools: this.#tools,
+          parallel: request.parallelToolCalls,
+          makeCallId: () => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+        }),
+        stops: stopsHere ? new StopStrings(request.stop) : undefined,
+        tally: stopsHere && request.logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined,
+        inReasoning: false,
+        half: '',
+        finish: undefined,
+        cut: false,
+      }
+    })
+  }
+
+  /** Every choice was ended by a stop text: nothing more is wanted from the server. */
+  get isCut(): boolean {
+    return this.#choices.every(({ cut }) => cut)
+  }
+
+  /** Whether something was generated, so that another server cannot begin anew. */
+  get hasBegun(): boolean {
+    return this.pieces > 0 || this.#before !== undefined
+  }
+
+  /** The answer so far, where it is nothing but text, so that another server can go on with it. */
+  get continuable(): string | undefined {
+    return this.#canContinue && !this.isFinished ? this.#text : undefined
+  }
+
+  /** Tokens that were generated so far, as far as that is known. */
+  get outputTokens(): number {
+    return this.#readUsage()?.outputTokens ?? (this.#before?.outputTokens ?? 0) + this.pieces
+  }
+
+  /** The reply broke off, and another server goes on with it: what it counts is added to what was counted. */
+  resume(): void {
+    this.#before = { inputTokens: this.#readUsage()?.inputTokens, outputTokens: this.outputTokens }
+    this.#usage = undefined
+    this.#timings = undefined
+    this.pieces = 0
+  }
+
+  /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is no chunk. */
+  read(value: unknown): readonly EngineEvent[] {
+    const chunk = readChunk(value, this.#context.profile.stopField)
+    this.#usage = chunk.usage ?? this.#usage
+    this.#timings = chunk.timings ?? this.#timings
+    return chunk.choices.flatMap((choice) => this.#readChoice(choice))
+  }
+
+  /**
+   * The last events: every choice has said how it ended, or the reply was cut off, which throws. `count` is asked for the
+   * tokens of a reply whose server counted none.
+   */
+  async end(count: () => Promise<Usage>): Promise<readonly EngineEvent[]> {
+    const events = this.#choices.flatMap((state, index) => this.#endChoice(state, index))
+    return [...events, { type: 'usage', usage: this.#readUsage() ?? (await count()), timings: {} }]
+  }
+
+  /** Whether every choice has said how it ended. */
+  get isFinished(): boolean {
+    return this.#choices.every(({ finish, cut }) => cut || finish !== undefined)
+  }
+
+  #readChoice(wire: WireChoice): readonly EngineEvent[] {
+    const state = this.#choices[wire.index]
+    if (state === undefined || state.cut) return []
+    const choice = this.#context.firstChoice + wire.index
+    const events: EngineEvent[] = []
+    let tokens = this.#readTokens(wire)
+    /** Each token leaves once, on the first event that there is. */
+    const take = () => {
+      const taken = tokens
+      tokens = []
+      return taken
+    }
+    if (wire.reasoning !== '' || wire.calls.length > 0) this.#canContinue = false
+    if (wire.reasoning !== '') {
+      this.pieces += 1
+      if (!state.inReasoning) events.push({ type: 'reasoning-start', choice })
+      state.inReasoning = true
+      events.push({ type: 'reasoning-delta', choice, delta: wire.reasoning, ...withTokens(take()) })
+    }
+    if (wire.text !== '' || (tokens.length > 0 && wire.calls.length === 0)) {
+      this.pieces += 1
+      if (wire.text !== '') events.push(...closeReasoning(state, choice))
+      events.push(...this.#readText(state, choice, wire.text, take()))
+    }
+    for (const call of wire.calls) {
+      this.pieces += 1
+      events.push(...closeReasoning(state, choice), ...state.calls.push(call, take()))
+    }
+    if (wire.finishReason !== undefined && !state.cut) {
+      const stopSequence = typeof wire.stop === 'string' && this.#context.request.stop.includes(wire.stop) ? wire.stop : undefined
+      state.finish = { ...readFinishReason(wire.finishReason), ...(stopSequence !== undefined && { stopSequence }) }
+    }
+    return events
+  }
+
+  #readText(state: ChoiceState, choice: number, piece: string, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    const { stops, tally } = state
+    const text = joinHalves(state, piece)
+    if (text === '' && tokens.length === 0) return []
+    if (this.#canContinue) this.#text += text
+    if (stops === undefined) return [{ type: 'raw-text', choice, text, ...withTokens(tokens) }]
+    const pushed = stops.push(text)
+    for (const [index, token] of tokens.entries()) tally?.add(token, index === tokens.length - 1 ? text.length : 0)
+    const sent = tally?.send(pushed.text.length) ?? []
+    if (pushed.stop !== undefined) {
+      state.cut = true
+      state.finish = { reason: 'stop', stopSequence: pushed.stop }
+      sent.push(...(tally?.cut() ?? []))
+    }
+    return pushed.text === '' && sent.length === 0 ? [] : [{ type: 'raw-text', choice, text: pushed.text, ...withTokens(sent) }]
+  }
+
+  #readTokens({ logprobs }: WireChoice): readonly GeneratedToken[] {
+    const wanted = this.#context.request.logprobs
+    if (wanted === undefined) return []
+    return readLogprobs(logprobs).map((token) =>
+      token.top.length > wanted.top ? { ...token, top: token.top.slice(0, wanted.top) } : token,
+    )
+  }
+
+  #endChoice(state: ChoiceState, index: number): readonly EngineEvent[] {
+    const choice = this.#context.firstChoice + index
+    const { finish } = state
+    if (finish === undefined) {
+      throw new AppError('engine-failed', 'the server behind this model ended its answer without saying how it finished')
+    }
+    const events: EngineEvent[] = [...closeReasoning(state, choice)]
+    if (!state.cut) {
+      const held = (state.stops?.end() ?? '') + state.half
+      const tokens = state.tally?.end() ?? []
+      if (held !== '' || tokens.length > 0) events.push({ type: 'raw-text', choice, text: held, ...withTokens(tokens) })
+    }
+    events.push(...state.calls.end(finish.reason === 'length'))
+    return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls.calls) }]
+  }
+
+  #readUsage(): Usage | undefined {
+    const told = this.#usage ?? this.#timings
+    if (told === undefined) return undefined
+    const { inputTokens, outputTokens, cachedTokens } = told
+    return {
+      inputTokens: this.#before?.inputTokens ?? inputTokens,
+      outputTokens: outputTokens + (this.#before?.outputTokens ?? 0),
+      cachedInputTokens: cachedTokens,
+      reasoningTokens: this.#usage?.reasoningTokens ?? 0,
+    }
+  }
+}
+
+function allowedTools({ prompt, toolChoice }: GenerationRequest): readonly Tool[] {
+  if (prompt.type !== 'chat' || toolChoice.type === 'none') return []
+  const { names } = toolChoice
+  return names === undefined ? prompt.tools : prompt.tools.filter(({ name }) => names.includes(name))
+}
+
+/** What a server says of calls, held against those that there are. */
+function matchCalls(finish: NonNullable<ChoiceState['finish']>, calls: number): NonNullable<ChoiceState['finish']> {
+  if (finish.reason === 'tool-calls' && calls === 0) return { ...finish, reason: 'stop', rawReason: 'tool_calls' }
+  return finish.reason === 'stop' && calls > 0 ? { ...finish, reason: 'tool-calls' } : finish
+}
+
+function joinHalves(state: ChoiceState, piece: string): string {
+  const text = state.half + piece
+  const isHalf = /[\ud800-\udbff]$/.test(text)
+  state.half = isHalf ? text.slice(-1) : ''
+  return isHalf ? text.slice(0, -1) : text
+}
+
+function closeReasoning(state: ChoiceState, choice: number): readonly EngineEvent[] {
+  if (!state.inReasoning) return []
+  state.inReasoning = false
+  return [{ type: 'reasoning-end', choice }]
+}
+
+function withTokens(tokens: readonly GeneratedToken[]): { readonly tokens?: readonly GeneratedToken[] } {
+  return tokens.length > 0 ? { tokens } : {}
+}

@@ -1,0 +1,83 @@
+/** Why an exchange with an upstream failed. `cut`: it had begun to answer and stopped without an end. */
+export type UpstreamFailure =
+  /** Nothing was received. `isRefused`: nobody listens there, or nobody can be found. */
+  | { readonly type: 'connection'; readonly isRefused: boolean }
+  | { readonly type: 'status'; readonly status: number; readonly retryAfterMs?: number }
+  | { readonly type: 'cut' }
+
+export type RetryQuestion = {
+  readonly failure: UpstreamFailure
+  /** How many exchanges this request has had, the failed one included; at least 1. */
+  readonly attempt: number
+  /** The client has seen something of the answer: from here on it can only be continued. */
+  readonly isEventSent: boolean
+  /** The upstream can continue a partial message, and what was sent can be continued. */
+  readonly canContinue: boolean
+  /** Another endpoint may be used now, so that this one's Retry-After binds nobody. */
+  readonly hasAlternative: boolean
+  /** One deadline for all attempts together; absent when there is none. Same clock as `nowMs`. */
+  readonly deadlineMs?: number
+  readonly nowMs: number
+  /** From 0 to below 1. */
+  random(): number
+}
+
+export type RetryDecision =
+  /** The request again, whole. */
+  | { readonly type: 'retry'; readonly delayMs: number }
+  /** The request again, with what was sent of the answer, to be continued. */
+  | { readonly type: 'continue'; readonly delayMs: number }
+  | { readonly type: 'give-up' }
+
+const maxAttempts = 4
+const firstDelayMs = 100
+const maxDelayMs = 5000
+const dayMs = 86_400_000
+
+/** Whether and when a failed exchange is tried again. */
+export function planRetry(question: RetryQuestion): RetryDecision {
+  const { failure, attempt, isEventSent, canContinue, deadlineMs, nowMs } = question
+  if (attempt >= maxAttempts || !isTransient(failure)) return { type: 'give-up' }
+  if (isEventSent && !canContinue) return { type: 'give-up' }
+  const delayMs = delayOf(question)
+  if (deadlineMs !== undefined && nowMs + delayMs >= deadlineMs) return { type: 'give-up' }
+  return { type: isEventSent ? 'continue' : 'retry', delayMs }
+}
+
+/** Whether the same request may succeed at another time or place; false: it is the request that is wrong. */
+export function isTransient(failure: UpstreamFailure): boolean {
+  switch (failure.type) {
+    case 'connection':
+    case 'cut':
+      return true
+    case 'status': {
+      const { status } = failure
+      if (status === 408 || status === 425 || status === 429) return true
+      // 501 and 505 say what the server is, not how it fares.
+      return status >= 500 && status !== 501 && status !== 505
+    }
+  }
+}
+
+/**
+ * The value of a Retry-After header in milliseconds from now: seconds, or an HTTP date. Undefined for anything else; at most a
+ * day, so that a wrong value cannot become an endless one.
+ */
+export function parseRetryAfter(value: string, epochMs: number): number | undefined {
+  const text = value.trim()
+  // Fractions are no part of the standard, but are sent.
+  if (/^[0-9]+(\.[0-9]+)?$/.test(text)) return Math.min(dayMs, Math.ceil(Number(text) * 1000))
+  // The three forms of an HTTP date all begin with a day's name; the oldest of them does not say that it is GMT.
+  if (!/^(mon|tue|wed|thu|fri|sat|sun)/i.test(text)) return undefined
+  const atMs = Date.parse(/gmt$/i.test(text) ? text : `${text} GMT`)
+  return Number.isNaN(atMs) ? undefined : Math.min(dayMs, Math.max(0, atMs - epochMs))
+}
+
+/** Full jitter, so that requests which failed together do not come back together. */
+function delayOf({ failure, attempt, hasAlternative, random }: RetryQuestion): number {
+  // The client is reading: the first continuation must not wait, and is not one of many that the same second failed.
+  if (failure.type === 'cut' && hasAlternative) return 0
+  const jitterMs = Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1)))
+  const retryAfterMs = failure.type === 'status' && !hasAlternative ? (failure.retryAfterMs ?? 0) : 0
+  return retryAfterMs + jitterMs
+}

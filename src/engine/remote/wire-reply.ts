@@ -1,0 +1,153 @@
+import { AppError } from '../../core/errors.ts'
+
+/** What is looked at in a reply or a chunk. Everything may be missing, null or of another type: it is read leniently. */
+export type WireChunk = {
+  readonly choices: readonly WireChoice[]
+  readonly usage: WireUsage | undefined
+  /** llama-server's running account. */
+  readonly timings: { readonly inputTokens: number; readonly cachedTokens: number; readonly outputTokens: number } | undefined
+}
+
+export type WireChoice = {
+  readonly index: number
+  readonly text: string
+  readonly reasoning: string
+  readonly calls: readonly WireCall[]
+  readonly logprobs: unknown
+  readonly finishReason: string | undefined
+  /** What the server says ended it, where it says that. */
+  readonly stop: unknown
+}
+
+/** A piece of a call; `arguments` is JSON text, whatever the server made of it. */
+export type WireCall = {
+  readonly index: number
+  readonly id: string | undefined
+  readonly name: string
+  readonly arguments: string
+}
+
+export type WireUsage = {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedTokens: number
+  readonly reasoningTokens: number
+}
+
+type Loose = { readonly [key: string]: unknown }
+
+/** Reads a chunk of a stream or a whole reply, of chat or completions. Throws what the server reports as an error. */
+export function readChunk(value: unknown, stopField: string | undefined): WireChunk {
+  const chunk = asObject(value)
+  if (chunk === undefined)
+    throw new AppError('engine-failed', 'the server behind this model sent something that is no JSON object')
+  if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
+  return {
+    choices: asArray(chunk.choices).flatMap((choice, position) => readChoice(choice, position, stopField)),
+    usage: readUsage(chunk.usage),
+    timings: readTimings(chunk.timings),
+  }
+}
+
+/** The words of an error object, whatever its shape. */
+export function errorMessage(error: unknown): string {
+  const object = asObject(error)
+  if (object === undefined) return typeof error === 'string' ? error : JSON.stringify(error)
+  const inner = object.error ?? object.message ?? object.detail
+  return inner === undefined ? JSON.stringify(error) : errorMessage(inner)
+}
+
+function reportedError(error: unknown): AppError {
+  return new AppError('engine-failed', `the server behind this model failed: ${errorMessage(error)}`)
+}
+
+function readChoice(value: unknown, position: number, stopField: string | undefined): WireChoice[] {
+  const choice = asObject(value)
+  if (choice === undefined) return []
+  const message = asObject(choice.delta) ?? asObject(choice.message) ?? {}
+  return [
+    {
+      index: asCount(choice.index) ?? position,
+      text: readText(message.content) + readText(message.refusal) + (asText(choice.text) ?? ''),
+      reasoning: asText(message.reasoning_content) ?? asText(message.reasoning) ?? '',
+      calls: [...asArray(message.tool_calls).flatMap(readCall), ...readLegacyCall(message.function_call)],
+      logprobs: choice.logprobs ?? undefined,
+      finishReason: asText(choice.finish_reason),
+      stop: stopField === undefined ? undefined : (choice[stopField] ?? undefined),
+    },
+  ]
+}
+
+/** Some servers answer in parts. */
+function readText(content: unknown): string {
+  if (typeof content === 'string') return content
+  return asArray(content)
+    .map((part) => asText(asObject(part)?.text) ?? '')
+    .join('')
+}
+
+function readCall(value: unknown, position: number): WireCall[] {
+  const call = asObject(value)
+  if (call === undefined) return []
+  const called = asObject(call.function) ?? call
+  const id = asText(call.id)
+  return [
+    {
+      index: asCount(call.index) ?? position,
+      id: id === '' ? undefined : id,
+      name: asText(called.name) ?? '',
+      arguments: readArguments(called.arguments),
+    },
+  ]
+}
+
+function readLegacyCall(value: unknown): WireCall[] {
+  const call = asObject(value)
+  if (call === undefined) return []
+  return [{ index: 0, id: undefined, name: asText(call.name) ?? '', arguments: readArguments(call.arguments) }]
+}
+
+function readArguments(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+function readUsage(value: unknown): WireUsage | undefined {
+  const usage = asObject(value)
+  const inputTokens = asCount(usage?.prompt_tokens)
+  const outputTokens = asCount(usage?.completion_tokens)
+  if (usage === undefined || inputTokens === undefined) return undefined
+  const total = asCount(usage.total_tokens)
+  return {
+    inputTokens,
+    outputTokens: outputTokens ?? Math.max(0, (total ?? inputTokens) - inputTokens),
+    cachedTokens: asCount(asObject(usage.prompt_tokens_details)?.cached_tokens) ?? asCount(usage.prompt_cache_hit_tokens) ?? 0,
+    reasoningTokens: asCount(asObject(usage.completion_tokens_details)?.reasoning_tokens) ?? asCount(usage.reasoning_tokens) ?? 0,
+  }
+}
+
+function readTimings(value: unknown): WireChunk['timings'] {
+  const timings = asObject(value)
+  const outputTokens = asCount(timings?.predicted_n)
+  if (timings === undefined || outputTokens === undefined) return undefined
+  const cachedTokens = asCount(timings.cache_n) ?? 0
+  return { inputTokens: (asCount(timings.prompt_n) ?? 0) + cachedTokens, cachedTokens, outputTokens }
+}
+
+/** An object that is no array. */
+export function asObject(value: unknown): Loose | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : undefined
+}
+
+export function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function asText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A whole number from 0. */
+export function asCount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
+}

@@ -1,0 +1,94 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A request as it arrived. */
+export type SeenRequest = { readonly method: string; readonly path: string; readonly body: Record<string, unknown> }
+
+export type Answer = (request: SeenRequest, response: ServerResponse) => void | Promise<void>
+
+export type ScriptedUpstream = {
+  /** With its `/v1`. */
+  readonly url: string
+  readonly seen: SeenRequest[]
+  /** Connections whose client left before the reply had ended. */
+  readonly hangUps: () => number
+  /** What `POST /v1/chat/completions` and `/v1/completions` answer from now on. */
+  answer: Answer
+  close(): Promise<void>
+}
+
+/** An upstream on loopback that answers as it is told, and otherwise says that it has one model. */
+export async function startUpstream(answer: Answer, options: { readonly ownedBy?: string } = {}): Promise<ScriptedUpstream> {
+  const seen: SeenRequest[] = []
+  let hangUps = 0
+  const server: Server = createServer(async (request, response) => {
+    const seenRequest = { method: request.method ?? '', path: request.url ?? '', body: await readBody(request) }
+    response.once('close', () => {
+      if (!response.writableEnded) hangUps += 1
+    })
+    if (request.method === 'GET') {
+      const found = request.url === '/v1/models' || request.url === '/health'
+      response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' })
+      response.end(
+        JSON.stringify({ object: 'list', data: [{ id: 'up', object: 'model', owned_by: options.ownedBy ?? 'someone' }] }),
+      )
+      return
+    }
+    seen.push(seenRequest)
+    await upstream.answer(seenRequest, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const upstream: ScriptedUpstream = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    seen,
+    hangUps: () => hangUps,
+    answer,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return upstream
+}
+
+async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece)
+  const text = Buffer.concat(pieces).toString()
+  return text === '' ? {} : JSON.parse(text)
+}
+
+/** Begins a stream of server-sent events. */
+export function openStream(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+}
+
+/** One chunk of a chat stream; `choice` is its only choice. */
+export function chatChunk(choice: Record<string, unknown>, more: Record<string, unknown> = {}): string {
+  const chunk = {
+    id: 'chatcmpl-x',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'up',
+    choices: [{ index: 0, ...choice }],
+    ...more,
+  }
+  return `data: ${JSON.stringify(chunk)}\n\n`
+}
+
+/** The chunk that only counts. */
+export function usageChunk(inputTokens: number, outputTokens: number): string {
+  const usage = { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens }
+  return `data: ${JSON.stringify({ id: 'chatcmpl-x', object: 'chat.completion.chunk', created: 1, model: 'up', choices: [], usage })}\n\n`
+}
+
+export const doneLine = 'data: [DONE]\n\n'
+
+/** Answers with these pieces of a stream, and ends it. */
+export function streamOf(...pieces: readonly string[]): Answer {
+  return (_, response) => {
+    openStream(response)
+    for (const piece of pieces) response.write(piece)
+    response.end()
+  }
+}
