@@ -25,7 +25,7 @@ export class OutputValidator {
   /** Questions are answered one after the other, so that each has the whole of its time. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor({ timeoutMs = 1000 }: Options = {}) {
+  constructor({ timeoutMs = 5000 }: Options = {}) {
     this.#timeoutMs = timeoutMs
   }
 
