@@ -12,21 +12,33 @@ export type ScriptedUpstream = {
   readonly seen: SeenRequest[]
   /** Connections whose client left before the reply had ended. */
   readonly hangUps: () => number
+  /** Connections that are open now, idle ones included. */
+  readonly connections: () => number
+  /** Connections that there were. */
+  readonly accepted: () => number
+  /** What `GET` answers from now on; what it does not, is answered as usual. */
+  get?: (path: string, response: ServerResponse) => boolean
   /** What `POST /v1/chat/completions` and `/v1/completions` answer from now on. */
   answer: Answer
   close(): Promise<void>
 }
 
 /** An upstream on loopback that answers as it is told, and otherwise says that it has one model. */
-export async function startUpstream(answer: Answer, options: { readonly ownedBy?: string } = {}): Promise<ScriptedUpstream> {
+export async function startUpstream(
+  answer: Answer,
+  options: { readonly ownedBy?: string; readonly port?: number } = {},
+): Promise<ScriptedUpstream> {
   const seen: SeenRequest[] = []
   let hangUps = 0
+  let accepted = 0
+  let open = 0
   const server: Server = createServer(async (request, response) => {
     const seenRequest = { method: request.method ?? '', path: request.url ?? '', body: await readBody(request) }
     response.once('close', () => {
       if (!response.writableEnded) hangUps += 1
     })
     if (request.method === 'GET') {
+      if (upstream.get?.(request.url ?? '', response) === true) return
       const found = request.url === '/v1/models' || request.url === '/health'
       response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' })
       response.end(
@@ -37,11 +49,20 @@ export async function startUpstream(answer: Answer, options: { readonly ownedBy?
     seen.push(seenRequest)
     await upstream.answer(seenRequest, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.on('connection', (socket) => {
+    accepted += 1
+    open += 1
+    socket.once('close', () => {
+      open -= 1
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
   const upstream: ScriptedUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     seen,
     hangUps: () => hangUps,
+    connections: () => open,
+    accepted: () => accepted,
     answer,
     close: async () => {
       server.closeAllConnections()

@@ -148,3 +148,19 @@ function enter(breaker: Breaker, nowMs: number): BreakerPass {
 function use(breaker: Breaker, result: BreakerResult, nowMs: number): void {
   breaker.leave(enter(breaker, nowMs), result, nowMs)
 }
+
+test('a good check lets others in while a trial is silent, and one failure opens it again', () => {
+  const breaker = new Breaker({ random: () => 0 })
+  const first = breaker.enter(0)
+  if (first === undefined) throw new Error('a closed breaker admits')
+  breaker.leave(first, 'refused', 0)
+  const trial = breaker.enter(1000)
+  if (trial === undefined) throw new Error('a half-open breaker admits one')
+  expect(breaker.enter(1000)).toBeUndefined()
+  breaker.onCheck(false, 1500)
+  expect(breaker.state(1500)).toBe('half-open')
+  breaker.onCheck(true, 2000)
+  expect(breaker.enter(2000)).toBeDefined()
+  breaker.leave(trial, 'failed', 2500)
+  expect(breaker.state(2500)).toBe('open')
+})

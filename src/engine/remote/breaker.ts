@@ -99,11 +99,14 @@ export class Breaker {
 
   /**
    * The result of an active check. A good one ends the wait for an endpoint that was down; it does not close, and it does not
-   * end the wait for one that is up and fails to answer requests.
+   * end the wait for one that is up and fails to answer requests. While a trial is silent, it stands for the beginning of the
+   * answer: a long prompt takes minutes, and the others must not wait for it.
    */
   onCheck(isOk: boolean, nowMs: number): void {
-    // The trial knows better than any check.
-    if (this.#trial !== undefined) return
+    if (this.#trial !== undefined) {
+      if (isOk) this.confirm(this.#trial)
+      return
+    }
     this.#failedChecks = isOk ? 0 : this.#failedChecks + 1
     const state = this.state(nowMs)
     if (isOk) {

@@ -19,6 +19,8 @@ type OpenCall = {
   held: string
   /** The call as our clients know it. */
   made: { readonly id: string; readonly arguments: CallArguments } | undefined
+  /** Tokens of pieces that made no event yet. */
+  tokens: readonly GeneratedToken[]
   muted: boolean
 }
 
@@ -45,7 +47,7 @@ export class CallStream {
     if (known !== undefined) return this.#add(known, piece, tokens)
     // What is left of a call that was complete, such as white space.
     if (piece.name === '' && piece.id === undefined && this.calls > 0) return []
-    const open: OpenCall = { index: piece.index, id: piece.id, name: '', held: '', made: undefined, muted: false }
+    const open: OpenCall = { index: piece.index, id: piece.id, name: '', held: '', made: undefined, tokens: [], muted: false }
     const ended = this.#open.filter(({ made }) => made === undefined || made.arguments.isComplete)
     const events = ended.flatMap((call) => this.#endCall(call, false))
     this.#open = [...this.#open.filter((call) => !ended.includes(call)), open]
@@ -60,18 +62,21 @@ export class CallStream {
   }
 
   #add(open: OpenCall, piece: WireCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    if (open.muted) return []
+    const isRepeated = open.id !== undefined && open.id === piece.id && open.name === piece.name
     open.id ??= piece.id
     if (open.made === undefined) {
-      open.name += piece.name
+      if (!isRepeated) open.name += piece.name
       open.held += piece.arguments
-      return open.held !== '' || this.#isCertain(open.name) ? this.#start(open, tokens) : []
+      open.tokens = [...open.tokens, ...tokens]
+      return open.held !== '' || this.#isCertain(open.name) ? this.#start(open) : []
     }
     const delta = open.made.arguments.push(piece.arguments)
     return delta === '' && tokens.length === 0 ? [] : [this.#delta(open.made.id, delta, tokens)]
   }
 
   #endCall(open: OpenCall, truncated: boolean): readonly EngineEvent[] {
-    const events = open.made === undefined ? [...this.#start(open, [])] : []
+    const events = open.made === undefined ? [...this.#start(open)] : []
     if (open.muted) return events
     if (open.made === undefined) return [...events, this.#asText(open)]
     const rest = open.made.arguments.end(truncated)
@@ -85,13 +90,15 @@ export class CallStream {
     return tools.some((tool) => tool.name === name) && !tools.some((tool) => tool.name !== name && tool.name.startsWith(name))
   }
 
-  #start(open: OpenCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+  #start(open: OpenCall): readonly EngineEvent[] {
     const tool = this.#options.tools.find(({ name }) => name === open.name)
     if (tool === undefined) return []
     if (this.calls > 0 && !this.#options.parallel) {
       open.muted = true
       return []
     }
+    const { tokens } = open
+    open.tokens = []
     this.calls += 1
     const id = open.id === undefined || this.#ids.has(open.id) ? this.#options.makeCallId() : open.id
     this.#ids.add(id)
@@ -112,16 +119,19 @@ export class CallStream {
   }
 
   /** Nothing of that name was declared: it is what the model said, and nobody can run it. */
-  #asText({ name, held }: OpenCall): EngineEvent {
+  #asText({ name, held, tokens }: OpenCall): EngineEvent {
     return {
       type: 'raw-text',
       choice: this.#choice,
       text: `{"name": ${JSON.stringify(name)}, "arguments": ${held === '' ? '{}' : held}}`,
+      ...(tokens.length > 0 && { tokens }),
     }
   }
 }
 
-/** Some servers give every call the index 0, and a new id; others repeat the id with every piece. */
+/** Some servers give every call the index 0, and a new id or none; others repeat the name, or the id, with every piece. */
 function isOther(open: OpenCall, piece: WireCall): boolean {
-  return piece.name !== '' && piece.id !== undefined && open.id !== undefined && piece.id !== open.id
+  if (piece.name === '') return false
+  if (piece.id !== undefined && open.id !== undefined) return piece.id !== open.id
+  return open.made?.arguments.isComplete === true && piece.arguments !== ''
 }

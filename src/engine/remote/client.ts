@@ -1,7 +1,9 @@
 import { Agent, type Dispatcher, request } from 'undici'
-import { AppError, messageOf } from '../../core/errors.ts'
-import { SseDecoder } from './sse-decoder.ts'
-import { failedStatus, withFailure } from './upstream-failure.ts'
+import { AppError } from '../../core/errors.ts'
+import { asCut, readStart, readStream, readWhole } from './read-reply.ts'
+import { withTimeLimit } from './time-limit.ts'
+import { failedStatus, unreachable, withFailure } from './upstream-failure.ts'
+import { hostOf, rootOf, urlOf } from './upstream-url.ts'
 
 /** One server of a model. `url` is where its OpenAI routes begin, such as `http://10.0.0.1:8000/v1`. */
 export type Endpoint = {
@@ -22,142 +24,124 @@ type Call = {
 }
 
 const maxErrorBytes = 65_536
-/** The most of a whole reply; embeddings are the largest. */
-const maxReplyBytes = 256 * 1024 * 1024
+const sideConnections = 8
+/** Servers say at once how they are and what they have, and count a text in no time. */
+const sideTimeoutMs = 10_000
 
-/** Talks to servers. It has no time limits of its own: a long prompt is silent for minutes, and the signal ends everything. */
+/**
+ * Talks to servers. Generating has no time limits here: a long prompt is silent for minutes, and the signal ends everything.
+ * What is merely asked has one, and connections of its own, so that it never waits behind those that generate.
+ */
 export class UpstreamClient {
   readonly #agent: Agent
+  readonly #side: Agent
 
-  /** `connections` to each server at most. */
+  /** `connections` to each server at most, for generating. */
   constructor({ connections }: { readonly connections: number }) {
-    this.#agent = new Agent({ connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 })
+    const patient = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 }
+    this.#agent = new Agent({ ...patient, connections })
+    this.#side = new Agent({ ...patient, connections: sideConnections })
   }
 
   /**
    * The JSON of a stream's events, one after the other, or, from a server that does not stream, of the whole reply. Leaving the
-   * iteration, or the signal, closes the connection. Throws for what is no success, and where the connection breaks; whether what came is all there was is the
-   * reader's to say.
+   * iteration, or the signal, closes the connection. Throws for what is no success, and where the connection breaks; whether
+   * what came is all there was is the reader's to say.
    */
   async *stream(endpoint: Endpoint, call: Call, signal: AbortSignal): AsyncGenerator<unknown, void, void> {
-    const { body, headers } = await this.#send(endpoint, call, signal)
+    const { body } = await this.#send(this.#agent, endpoint, { ...call, signal })
     try {
-      if (!String(headers['content-type'] ?? '').includes('text/event-stream')) {
-        yield parseJson(await readAll(body, maxReplyBytes))
-        return
-      }
-      const decoder = new SseDecoder()
-      for await (const bytes of body) {
-        for (const { data } of decoder.push(bytes)) {
-          // Some servers put more than one space in front.
-          const text = data.trim()
-          if (text === '[DONE]') return
-          if (text !== '') yield parseJson(text)
-        }
-      }
-    } catch (error) {
-      throw asCut(error, signal)
-    } finally {
-      // A connection that still carries a reply is never used again.
-      if (!body.readableEnded) body.destroy()
-    }
-  }
-
-  /** The whole JSON reply. */
-  async json(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    const { body } = await this.#send(endpoint, call, signal)
-    try {
-      return parseJson(await readAll(body, maxReplyBytes))
+      // Not `yield*`: on a generator it costs as much for each event as everything else here.
+      for await (const value of readStream(body)) yield value
     } catch (error) {
       throw asCut(error, signal)
     }
   }
 
-  /** Resolves when a path, from the server's root, answers with success. */
-  async touch(endpoint: Endpoint, path: string, signal: AbortSignal): Promise<void> {
-    const { body } = await this.#send(endpoint, { method: 'GET', path, fromRoot: true }, signal)
+  /** The whole JSON reply to work that may take its time. */
+  async work(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
+    return await this.#whole(this.#agent, endpoint, { ...call, signal })
+  }
+
+  /** The whole JSON reply to a question that is answered at once. */
+  async ask(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
+    return await withTimeLimit(signal, silence(endpoint), (limited) =>
+      this.#whole(this.#side, endpoint, { ...call, signal: limited }),
+    )
+  }
+
+  /** Resolves when the server answers, and does not say that it is not ready: that there is a server, not what it has. */
+  async touch(endpoint: Endpoint, call: Omit<Call, 'method'>, signal: AbortSignal): Promise<void> {
+    const { body } = await this.#send(this.#side, endpoint, { ...call, method: 'GET', signal, isTouch: true })
     await body.dump()
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    await Promise.all([this.#agent.destroy(), this.#side.destroy()])
   }
 
-  async #send(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const base = call.fromRoot === true ? rootOf(endpoint.url) : endpoint.url
+  async #whole(agent: Agent, endpoint: Endpoint, call: Call & { readonly signal: AbortSignal }): Promise<unknown> {
+    const { body } = await this.#send(agent, endpoint, call)
+    try {
+      return await readWhole(body)
+    } catch (error) {
+      throw asCut(error, call.signal)
+    }
+  }
+
+  async #send(
+    agent: Agent,
+    { url, apiKey }: Endpoint,
+    { method, path, fromRoot, body, signal, isTouch }: Call & { readonly signal: AbortSignal; readonly isTouch?: boolean },
+  ): Promise<Dispatcher.ResponseData> {
+    // What is asked for again after a hang-up is not sent at all.
+    signal.throwIfAborted()
     let response: Dispatcher.ResponseData
     try {
-      response = await request(base + call.path, {
-        dispatcher: this.#agent,
-        method: call.method,
+      response = await request(urlOf(fromRoot === true ? rootOf(url) : url, path), {
+        dispatcher: agent,
+        method,
         headers: {
           accept: 'text/event-stream, application/json',
-          ...(call.body !== undefined && { 'content-type': 'application/json' }),
-          ...(endpoint.apiKey !== undefined && { authorization: `Bearer ${endpoint.apiKey}` }),
+          'accept-encoding': 'identity',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
         },
-        ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
         signal,
       })
     } catch (cause) {
       signal.throwIfAborted()
-      const message = `the server at ${hostOf(endpoint.url)} cannot be reached: ${messageOf(cause)}`
-      throw withFailure(new AppError('model-unavailable', message, { cause }), {
-        type: 'connection',
-        isRefused: isRefusal(cause),
-      })
+      throw unreachable(cause, hostOf(url))
     }
-    if (response.statusCode >= 200 && response.statusCode < 300) return response
-    const text = await readAll(response.body, maxErrorBytes).catch(() => '')
+    // Leaving a reply is an error to its stream, which nobody may be reading just then.
+    response.body.on('error', () => undefined)
+    const { statusCode: status, headers } = response
+    const isEncoded = !['', 'identity'].includes(String(headers['content-encoding'] ?? ''))
+    if (status >= 200 && status < 300) {
+      if (!isEncoded) return response
+      response.body.destroy()
+      const message = `the server at ${hostOf(url)} sent a compressed reply, which it was asked not to do`
+      throw withFailure(new AppError('engine-failed', message), { type: 'cut' })
+    }
+    if (isTouch === true && status < 500) return response
+    const text = await readStart(response.body, maxErrorBytes)
     signal.throwIfAborted()
     throw failedStatus({
-      status: response.statusCode,
-      text,
-      retryAfter: response.headers['retry-after'],
-      host: hostOf(endpoint.url),
+      status,
+      // Some servers quote the key that they refuse.
+      text: isEncoded ? '' : apiKey === undefined ? text : text.replaceAll(apiKey, '…'),
+      retryAfter: headers['retry-after'],
+      location: headers.location,
+      host: hostOf(url),
     })
   }
 }
 
-/** The server's root: `url` without its last `/v1`. */
-export function rootOf(url: string): string {
-  return url.replace(/\/v1\/?$/, '')
-}
-
-/** What a server is called in messages: never its key, nor its path. */
-export function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? url
-}
-
-/** Whether the server is not there at all, unlike one that closed an idle connection under our request. */
-function isRefusal(error: unknown): boolean {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH' || code === 'UND_ERR_CONNECT_TIMEOUT'
-}
-
-async function readAll(body: Dispatcher.ResponseData['body'], most: number): Promise<string> {
-  const pieces: Buffer[] = []
-  let length = 0
-  for await (const piece of body) {
-    pieces.push(piece)
-    length += piece.length
-    if (length > most) throw new AppError('engine-failed', `the server's reply has more than ${most} bytes`)
+function silence({ url }: Endpoint) {
+  const tooLate = () => {
+    const message = `the server at ${hostOf(url)} did not answer within ${sideTimeoutMs} ms`
+    return withFailure(new AppError('model-unavailable', message), { type: 'connection', isRefused: false })
   }
-  return Buffer.concat(pieces).toString('utf8')
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    const start = text.length > 100 ? `${text.slice(0, 100)}…` : text
-    throw new AppError('engine-failed', `the server behind this model sent something that is no JSON: ${start}`, { cause })
-  }
-}
-
-/** A reply that broke off, unless the caller ended it. */
-function asCut(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason
-  if (error instanceof AppError) return error
-  const message = `the connection to the server behind this model broke in the middle of its answer: ${messageOf(error)}`
-  return withFailure(new AppError('engine-failed', message, { cause: error }), { type: 'cut' })
+  return { timeoutMs: sideTimeoutMs, tooLate }
 }

@@ -1,7 +1,7 @@
 import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
+import { asArray, asCount, asObject } from './loose-json.ts'
 import type { Asked } from './tokenizer.ts'
-import { asArray, asCount, asObject } from './wire-reply.ts'
 
 /** Vectors of texts or tokens, in their order. */
 export async function embedThere(
@@ -10,11 +10,12 @@ export async function embedThere(
 ): Promise<Embeddings> {
   const input = inputs.map((one) => (one.type === 'text' ? one.text : one.tokens))
   const body = { model: target.model, input, encoding_format: 'float' }
-  const reply = asObject(await client.json(endpoint, { method: 'POST', path: '/embeddings', body }, signal))
+  const reply = asObject(await client.work(endpoint, { method: 'POST', path: '/embeddings', body }, signal))
   const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined)
   for (const [position, entry] of asArray(reply?.data).entries()) {
     const found = asObject(entry)
-    vectors[asCount(found?.index) ?? position] = Float32Array.from(asArray(found?.embedding).map(Number))
+    const index = asCount(found?.index) ?? position
+    if (index < vectors.length) vectors[index] = Float32Array.from(asArray(found?.embedding).map(Number))
   }
   const whole = vectors.filter((vector) => vector !== undefined && vector.length > 0) as Float32Array[]
   if (whole.length !== inputs.length) throw lacking(inputs.length, whole.length)
@@ -28,13 +29,13 @@ export async function rankThere({ query, texts }: RankRequest, { client, endpoin
     throw new AppError('unsupported-field', message, { param: 'query' })
   }
   const body = { model: target.model, query, documents: texts }
-  const reply = asObject(await client.json(endpoint, { method: 'POST', path: '/rerank', body }, signal))
+  const reply = asObject(await client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal))
   const scores: (number | undefined)[] = texts.map(() => undefined)
   for (const entry of asArray(reply?.results)) {
     const found = asObject(entry)
     const index = asCount(found?.index)
     const score = found?.relevance_score ?? found?.score
-    if (index !== undefined && typeof score === 'number') scores[index] = score
+    if (index !== undefined && index < scores.length && typeof score === 'number') scores[index] = score
   }
   const whole = scores.filter((score) => score !== undefined)
   if (whole.length !== texts.length) throw lacking(texts.length, whole.length)

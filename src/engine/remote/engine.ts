@@ -1,22 +1,23 @@
+import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import { checkContextFit } from '../../core/context-fit.ts'
 import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
-import type { EngineEvent, Usage } from '../../core/event.ts'
+import type { EngineEvent } from '../../core/event.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import { recogniseFormat } from '../model-format.ts'
+import { askServers } from './ask-servers.ts'
 import { type Endpoint, UpstreamClient } from './client.ts'
 import { embedThere, rankThere } from './embeddings.ts'
 import { estimateTokens } from './estimate-tokens.ts'
-import { merge } from './merge.ts'
-import { affinityKeys } from './prefix-affinity.ts'
 import type { Discovery } from './probe.ts'
 import { type ProfileName, profiles } from './profiles.ts'
 import { Replicas } from './replicas.ts'
 import { requestBody } from './request-body.ts'
-import { type RunDeps, runRequest } from './run-request.ts'
+import { runChoices } from './run-choices.ts'
+import type { RunDeps } from './run-request.ts'
 import { toServerReport } from './server-report.ts'
 import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './tokenizer.ts'
 
@@ -47,14 +48,13 @@ const retryLaterMs = 5000
 export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   const { id, log, now = () => performance.now(), random = Math.random } = options
   const endpoints = options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
-  let state: EngineState = { type: 'stopped' }
   let session: Session | undefined
 
   const open = (): Session => {
     const client = new UpstreamClient({ connections: options.connections })
     const probe = { profile: options.profile, upstreamModel: options.upstreamModel, id }
     const replicas = new Replicas({ endpoints, probe, client, log, now, random })
-    return { client, replicas, running: new Set() }
+    return { client, replicas, running: new Set(), failure: undefined, isClosed: false }
   }
   const ensureOpen = async (signal: AbortSignal): Promise<{ session: Session; discovery: Discovery }> => {
     signal.throwIfAborted()
@@ -62,29 +62,31 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     const current = session
     const known = current.replicas.discovery
     if (known !== undefined) return { session: current, discovery: known }
-    if (state.type !== 'failed') state = { type: 'starting' }
     try {
-      const discovery = await current.replicas.discover(signal)
-      state = { type: 'ready' }
-      return { session: current, discovery }
+      return { session: current, discovery: await current.replicas.discover(signal) }
     } catch (error) {
-      if (!signal.aborted) state = { type: 'failed', reason: AppError.from(error).message, retryAtMs: Date.now() + retryLaterMs }
+      if (!signal.aborted) {
+        current.failure = { type: 'failed', reason: AppError.from(error).message, retryAtMs: Date.now() + retryLaterMs }
+      }
       throw error
     }
   }
-  const ask = async <T>(signal: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
-    const { session: current } = await ensureOpen(signal)
-    const place = await current.replicas.acquire({ tokens, affinityKeys: [] }, 0, signal)
+  const ask = async <T>(asker: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
+    const { session: current } = await ensureOpen(asker)
+    const { signal, leave } = enter(current, asker)
     try {
-      return await question({ client: current.client, endpoint: place.endpoint, target: place.target, signal })
+      return await askServers({ ...current, now, random }, { tokens, signal }, question)
     } finally {
-      place.lease.release({ type: 'neutral' }, now())
+      leave()
     }
   }
 
   return {
-    get state() {
-      return state
+    get state(): EngineState {
+      if (session === undefined) return { type: 'stopped' }
+      // Checks go on by themselves: a server that could not be reached may be there by now.
+      if (session.replicas.discovery !== undefined) return { type: 'ready' }
+      return session.failure ?? { type: 'starting' }
     },
     get facts() {
       return factsOf(session?.replicas.discovery, options)
@@ -108,10 +110,12 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
         ...(outputFormat !== undefined && { outputFormat }),
         ...(structured !== undefined && { structured }),
         run: (runSignal) =>
-          run({ ...current, now, random, countUsage: countUsage(current.client, runSignal) }, current, {
+          run(current, {
             request,
             signal: runSignal,
             deadlineMs: options.deadlineMs,
+            now,
+            random,
           }),
       } satisfies PreparedGeneration
     },
@@ -123,9 +127,9 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     close: async () => {
       const current = session
       session = undefined
-      state = { type: 'stopped' }
       if (current === undefined) return
-      for (const controller of current.running) controller.abort(new AppError('model-unavailable', 'the model was unloaded'))
+      current.isClosed = true
+      for (const controller of current.running) controller.abort(unloaded())
       await current.replicas.close()
       await current.client.close()
     },
@@ -133,59 +137,62 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 }
 
 /** What lives from the first use of an engine to its closing. */
-type Session = { readonly client: UpstreamClient; readonly replicas: Replicas; readonly running: Set<AbortController> }
+type Session = {
+  readonly client: UpstreamClient
+  readonly replicas: Replicas
+  readonly running: Set<AbortController>
+  failure: EngineState | undefined
+  isClosed: boolean
+}
 
-type Run = { readonly request: GenerationRequest; readonly signal: AbortSignal; readonly deadlineMs: number | undefined }
+type Entered = { readonly signal: AbortSignal; abort(reason: unknown): void; leave(): void }
 
-/** One exchange for all choices, or, where a server makes one at a time, one for each. */
-async function* run(
-  deps: RunDeps,
-  { replicas, running }: Session,
-  { request, signal, deadlineMs }: Run,
-): AsyncGenerator<EngineEvent> {
+/** A signal that fires with the caller's and when the engine is closed, until `leave`. */
+function enter({ running, isClosed }: Session, caller: AbortSignal): Entered {
   const controller = new AbortController()
-  const forward = () => controller.abort(signal.reason)
-  signal.addEventListener('abort', forward, { once: true })
-  if (signal.aborted) forward()
+  // Every choice may have an exchange of its own.
+  setMaxListeners(0, controller.signal)
+  const forward = () => controller.abort(caller.reason)
+  caller.addEventListener('abort', forward, { once: true })
+  if (caller.aborted) forward()
+  // Prepared before the engine was closed, and run after it.
+  if (isClosed) controller.abort(unloaded())
   running.add(controller)
-  const timer = deadlineMs === undefined ? undefined : setTimeout(() => controller.abort(tooLate(deadlineMs)), deadlineMs)
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    leave: () => {
+      running.delete(controller)
+      caller.removeEventListener('abort', forward)
+    },
+  }
+}
+
+function unloaded(): AppError {
+  return new AppError('model-unavailable', 'the model was unloaded')
+}
+
+type Run = Pick<RunDeps, 'now' | 'random'> & {
+  readonly request: GenerationRequest
+  readonly signal: AbortSignal
+  readonly deadlineMs: number | undefined
+}
+
+async function* run(session: Session, { request, signal: caller, deadlineMs, now, random }: Run): AsyncGenerator<EngineEvent> {
+  const { client, replicas } = session
+  const { signal, abort, leave } = enter(session, caller)
+  const timer = deadlineMs === undefined ? undefined : setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
   try {
-    const keys = affinityKeys(request.prompt)
-    const tokens = estimateTokens(request)
-    const profile = profiles[replicas.discovery?.profile ?? 'openai']
-    const plan = { request, affinityKeys: keys, tokens }
-    if (request.choices === 1 || profile.choices) {
-      yield* runRequest(deps, { ...plan, choices: request.choices, firstChoice: 0 }, controller.signal)
-      return
-    }
-    const single = (firstChoice: number) => runRequest(deps, { ...plan, choices: 1, firstChoice }, controller.signal)
-    const streams = Array.from({ length: request.choices }, (_, choice) => single(choice))
-    const usages: Usage[] = []
-    for await (const event of merge(streams, () => controller.abort(new AppError('cancelled', 'no longer wanted')))) {
-      if (event.type === 'usage') usages.push(event.usage)
-      else if (event.type !== 'prompt-read') yield event
-    }
-    yield { type: 'usage', usage: addUsages(usages), timings: {} }
+    const deps = { client, replicas, now, random, countUsage: countUsage(client, signal) }
+    yield* runChoices(deps, request, { signal, stop: abort })
   } finally {
     clearTimeout(timer)
-    running.delete(controller)
-    signal.removeEventListener('abort', forward)
+    leave()
   }
 }
 
 function tooLate(deadlineMs: number): AppError {
   return new AppError('engine-failed', `the servers behind this model did not finish within ${deadlineMs} ms, its deadlineMs`)
-}
-
-/** The prompt counts once, whoever read it how often. */
-function addUsages(usages: readonly Usage[]): Usage {
-  const sum = (field: keyof Usage) => usages.reduce((total, usage) => total + usage[field], 0)
-  return {
-    inputTokens: Math.max(0, ...usages.map(({ inputTokens }) => inputTokens)),
-    cachedInputTokens: Math.min(...usages.map(({ cachedInputTokens }) => cachedInputTokens)),
-    outputTokens: sum('outputTokens'),
-    reasoningTokens: sum('reasoningTokens'),
-  }
 }
 
 function factsOf(discovery: Discovery | undefined, options: RemoteEngineOptions): EngineFacts {

@@ -3,7 +3,7 @@
  * `stop` is called then, and must end what the streams wait for.
  */
 export async function* merge<T>(
-  streams: readonly AsyncGenerator<T, void, void>[],
+  streams: readonly AsyncGenerator<T, unknown, void>[],
   stop: () => void,
 ): AsyncGenerator<T, void, void> {
   const pending = new Map(streams.map((stream, index) => [index, step(stream, index)]))
@@ -22,10 +22,10 @@ export async function* merge<T>(
     stop()
     // Those that wait for something end when it comes; their own failures are nobody's any more.
     for (const waiting of pending.values()) waiting.catch(() => undefined)
-    await Promise.allSettled(streams.map((stream) => stream.return()))
+    await Promise.allSettled(streams.map((stream) => stream.return(undefined)))
   }
 }
 
-async function step<T>(stream: AsyncGenerator<T, void, void>, index: number) {
+async function step<T>(stream: AsyncGenerator<T, unknown, void>, index: number) {
   return { index, result: await stream.next() }
 }

@@ -125,7 +125,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       if (member.isChecking) return false
       const { breaker, lastGoodMs, lastCheckMs } = member
       // One that is down is asked more often: the check finds out that it is back, and spares a client the trial.
-      if (breaker.state(nowMs) !== 'closed') return nowMs - lastCheckMs >= this.#options.downCheckIntervalMs
+      if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastGoodMs)
+        return nowMs - lastCheckMs >= this.#options.downCheckIntervalMs
       return nowMs - Math.max(lastGoodMs, lastCheckMs) >= this.#options.checkIntervalMs
     })
     for (const member of due) member.isChecking = true
@@ -137,7 +138,8 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     if (member === undefined) return
     member.isChecking = false
     member.lastCheckMs = nowMs
-    if (!isOk) member.lastFailure = 'health check failed'
+    if (isOk) member.lastGoodMs = nowMs
+    else member.lastFailure = 'health check failed'
     member.breaker.onCheck(isOk, nowMs)
   }
 

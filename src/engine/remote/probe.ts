@@ -2,8 +2,9 @@ import { AppError } from '../../core/errors.ts'
 import { compileChatTemplate } from '../../core/template/chat-template.ts'
 import type { ThinkingSwitch } from '../../core/template/reasoning-variables.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
+import { asArray, asObject, asText, type Loose } from './loose-json.ts'
 import { type ProfileName, profileNames } from './profiles.ts'
-import { asArray, asObject, asText } from './wire-reply.ts'
+import { failureOf } from './upstream-failure.ts'
 
 /** What a server was found to be. */
 export type Discovery = {
@@ -35,23 +36,23 @@ export async function probeServer(
   options: ProbeOptions,
   signal: AbortSignal,
 ): Promise<Discovery> {
-  const ask = async (path: string, fromRoot = true): Promise<unknown> => {
+  const ask = async (path: string): Promise<unknown> => {
     try {
-      return await client.json(endpoint, { method: 'GET', path, fromRoot }, signal)
+      return await client.ask(endpoint, { method: 'GET', path, fromRoot: true }, signal)
     } catch (error) {
       signal.throwIfAborted()
-      // A server that does not have the route says nothing with it.
-      return AppError.from(error) && undefined
+      // A server that does not have the route says nothing with it; one that fails is no better known than before.
+      if (isAbsent(error)) return undefined
+      throw error
     }
   }
-  const listed = asArray(asObject(await client.json(endpoint, { method: 'GET', path: '/models' }, signal))?.data)
-  const entry = pickModel(listed, options)
+  const entry = pickModel(await listModels(client, endpoint, { options, signal }), options)
   const profile = options.profile ?? recogniseServer(entry)
   const props = profile === 'llama-server' || profile === 'dragoman' ? asObject(await ask(propsPath(profile, entry))) : undefined
   const chatTemplate = asText(props?.chat_template)
   return {
     profile,
-    version: await findVersion(profile, props, ask),
+    version: await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted())),
     model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
     contextLength: findContextLength(entry, props),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
@@ -60,12 +61,34 @@ export async function probeServer(
   }
 }
 
-type Loose = { readonly [key: string]: unknown }
+/** A server whose kind and model are configured need not list what it has. */
+async function listModels(
+  client: UpstreamClient,
+  endpoint: Endpoint,
+  { options, signal }: { readonly options: ProbeOptions; readonly signal: AbortSignal },
+): Promise<readonly unknown[]> {
+  try {
+    return asArray(asObject(await client.ask(endpoint, { method: 'GET', path: '/models' }, signal))?.data)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isAbsent(error) && options.profile !== undefined && options.upstreamModel !== undefined) return []
+    throw error
+  }
+}
+
+/** There is no such route, or it is not open to us. */
+function isAbsent(error: unknown): boolean {
+  const failure = failureOf(error)
+  return failure?.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
+}
 
 function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptions): Loose | undefined {
   const entries = listed.map(asObject).filter((entry) => entry !== undefined)
   const wanted = upstreamModel ?? id
-  const found = entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted))
+  const found =
+    entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted)) ??
+    // Ollama's tag where there is none.
+    entries.find((entry) => entry.id === `${wanted}:latest`)
   if (found !== undefined) return found
   const [only] = entries
   // A server of one model takes any name for it.

@@ -1,5 +1,5 @@
 import type { GeneratedToken } from '../../core/event.ts'
-import { asArray, asCount, asObject, asText } from './wire-reply.ts'
+import { asArray, asCount, asObject, asText } from './loose-json.ts'
 
 type Told = Omit<GeneratedToken, 'top'>
 

@@ -1,12 +1,15 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../core/errors.ts'
 import type { Target } from './chat-body.ts'
-import { type Endpoint, hostOf, type UpstreamClient } from './client.ts'
+import type { Endpoint, UpstreamClient } from './client.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, Pool } from './pool.ts'
 import { type Discovery, type ProbeOptions, probeServer } from './probe.ts'
 import { profiles } from './profiles.ts'
+import { unlessAborted } from './time-limit.ts'
+import { hostOf } from './upstream-url.ts'
 
 export type ReplicaOptions = {
   readonly endpoints: readonly Endpoint[]
@@ -24,16 +27,25 @@ export type Place = { readonly endpoint: Endpoint; readonly target: Target; read
 /** What is told of one server: how it fares, and what it was found to be. */
 export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | undefined }
 
+/** How long a request waits for a server to come back before it fails, and how long it is tried again. */
+export const longestWaitMs = 15_000
+export const longestRetryMs = 60_000
+
 /** The servers of one model: what each is, which are well, and whose turn it is. */
 export class Replicas {
   readonly #options: ReplicaOptions
   readonly #pool: Pool<Endpoint>
   readonly #discoveries = new Map<string, Discovery>()
   readonly #failures = new Map<string, string>()
+  /** Probes under way: whoever wants to know waits for the same one. */
+  readonly #probes = new Map<string, Promise<Discovery>>()
+  readonly #closed = new AbortController()
   #checks: { stop(): Promise<void> } | undefined
 
   constructor(options: ReplicaOptions) {
     this.#options = options
+    // Every probe listens to it.
+    setMaxListeners(0, this.#closed.signal)
     this.#pool = new Pool(options.endpoints, { breaker: { random: options.random } })
   }
 
@@ -60,9 +72,10 @@ export class Replicas {
       wait: (ms, stopped) => sleep(ms, undefined, { signal: stopped, ref: false }).catch(() => undefined),
     })
     try {
-      return await Promise.any(endpoints.map((endpoint) => this.#probe(endpoint, signal)))
+      return await Promise.any(endpoints.map((endpoint) => unlessAborted(this.#probe(endpoint), signal)))
     } catch {
       signal.throwIfAborted()
+      this.#closed.signal.throwIfAborted()
       const reasons = endpoints.map(({ id }) => this.#failures.get(id)).filter((reason) => reason !== undefined)
       throw new AppError('model-unavailable', [...new Set(reasons)].join('; '))
     }
@@ -73,8 +86,9 @@ export class Replicas {
     const { now } = this.#options
     const untilMs = now() + waitMs
     while (true) {
+      signal.throwIfAborted()
       const nowMs = now()
-      const lease = this.#pool.acquire({ ...wanted, nowMs })
+      const lease = this.#pool.acquire({ ...wanted, exclude: this.#lessWanted(wanted.exclude), nowMs })
       if (lease.type === 'lease') {
         const place = await this.#place(lease, signal)
         if (place !== undefined) return place
@@ -102,38 +116,63 @@ export class Replicas {
     return this.#pool.describe(this.#options.now()).map((report) => ({ ...report, discovery: this.#discoveries.get(report.id) }))
   }
 
+  /** Ends the checks and the probes; it is not opened again. */
   async close(): Promise<void> {
+    this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
     await this.#checks?.stop()
-    this.#checks = undefined
-    this.#discoveries.clear()
-    this.#failures.clear()
+    await Promise.allSettled(this.#probes.values())
+  }
+
+  /** Who has not said yet what it is comes last: to ask it may take as long as it is silent. The checks find out. */
+  #lessWanted(exclude: ReadonlySet<string> = new Set()): ReadonlySet<string> {
+    if (this.#discoveries.size === this.#options.endpoints.length) return exclude
+    const unknown = this.#options.endpoints.filter(({ id }) => !this.#discoveries.has(id))
+    return new Set([...exclude, ...unknown.map(({ id }) => id)])
   }
 
   /** Undefined when the server cannot be used after all, which its breaker knows by then. */
   async #place(lease: Lease<Endpoint>, signal: AbortSignal): Promise<Place | undefined> {
     const { endpoint } = lease
     try {
-      return { endpoint, lease, target: toTarget(this.#discoveries.get(endpoint.id) ?? (await this.#probe(endpoint, signal))) }
+      return {
+        endpoint,
+        lease,
+        target: toTarget(this.#discoveries.get(endpoint.id) ?? (await unlessAborted(this.#probe(endpoint), signal))),
+      }
     } catch (error) {
       const reason = messageOf(error)
+      this.#closed.signal.throwIfAborted()
       lease.release(signal.aborted ? { type: 'neutral' } : { type: 'failed', reason, isRefused: true }, this.#options.now())
       signal.throwIfAborted()
       return undefined
     }
   }
 
-  async #probe(endpoint: Endpoint, signal: AbortSignal): Promise<Discovery> {
+  #probe(endpoint: Endpoint): Promise<Discovery> {
+    const underWay = this.#probes.get(endpoint.id)
+    if (underWay !== undefined) return underWay
+    const probe = this.#probeNow(endpoint).finally(() => this.#probes.delete(endpoint.id))
+    this.#probes.set(endpoint.id, probe)
+    return probe
+  }
+
+  async #probeNow(endpoint: Endpoint): Promise<Discovery> {
     const { client, probe, log } = this.#options
+    const { signal } = this.#closed
     try {
       const discovery = await probeServer(client, endpoint, probe, signal)
+      signal.throwIfAborted()
       this.#discoveries.set(endpoint.id, discovery)
       this.#failures.delete(endpoint.id)
       return discovery
     } catch (error) {
       if (!signal.aborted) {
-        const reason = AppError.from(error)
-        this.#failures.set(endpoint.id, reason.message)
-        log.warn({ model: probe.id, server: hostOf(endpoint.url), reason: reason.message }, 'server not usable')
+        const reason = AppError.from(error).message
+        // Once for each reason: it is asked again every second.
+        if (this.#failures.get(endpoint.id) !== reason) {
+          log.warn({ model: probe.id, server: hostOf(endpoint.url), reason }, 'server not usable')
+        }
+        this.#failures.set(endpoint.id, reason)
       }
       throw error
     }
@@ -144,11 +183,10 @@ export class Replicas {
     const known = this.#discoveries.get(endpoint.id)
     const isAway = this.#pool.describe(this.#options.now()).some(({ id, breaker }) => id === endpoint.id && breaker !== 'closed')
     if (known === undefined || isAway) {
-      await this.#probe(endpoint, signal)
+      await unlessAborted(this.#probe(endpoint), signal)
       return
     }
-    const { healthPath } = profiles[known.profile]
-    await this.#options.client.touch(endpoint, healthPath, signal)
+    await this.#options.client.touch(endpoint, profiles[known.profile].health, signal)
   }
 }
 

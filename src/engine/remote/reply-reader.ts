@@ -33,6 +33,7 @@ type ChoiceState = {
 /** Reads an upstream's reply, chunk by chunk, into events. What it lets through is complete: whatever is missing is an error. */
 export class ReplyReader {
   readonly #context: ReplyContext
+  #profile: Profile
   readonly #tools: readonly Tool[]
   readonly #choices: ChoiceState[]
   #usage: WireChunk['usage']
@@ -46,12 +47,14 @@ export class ReplyReader {
 
   constructor(context: ReplyContext) {
     this.#context = context
-    const { request, choices, profile } = context
+    this.#profile = context.profile
+    const { request, choices } = context
     this.#canContinue =
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
     this.#tools = allowedTools(request)
     this.#choices = Array.from({ length: choices }, (_, index) => {
-      const stopsHere = profile.stopsHere && request.stop.length > 0
+      // Also where the server looks for them: what goes on elsewhere may have one across the break.
+      const stopsHere = request.stop.length > 0
       return {
         calls: new CallStream(context.firstChoice + index, {
           tools: this.#tools,
@@ -78,6 +81,11 @@ export class ReplyReader {
     return this.pieces > 0 || this.#before !== undefined
   }
 
+  /** Whether another server goes on with what one has begun. */
+  get isResumed(): boolean {
+    return this.#before !== undefined
+  }
+
   /** The answer so far, where it is nothing but text, so that another server can go on with it. */
   get continuable(): string | undefined {
     return this.#canContinue && !this.isFinished ? this.#text : undefined
@@ -89,7 +97,10 @@ export class ReplyReader {
   }
 
   /** The reply broke off, and another server goes on with it: what it counts is added to what was counted. */
-  resume(): void {
+  resume(profile: Profile): void {
+    this.#profile = profile
+    // It begins the character anew.
+    for (const state of this.#choices) state.half = ''
     this.#before = { inputTokens: this.#readUsage()?.inputTokens, outputTokens: this.outputTokens }
     this.#usage = undefined
     this.#timings = undefined
@@ -98,7 +109,7 @@ export class ReplyReader {
 
   /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is no chunk. */
   read(value: unknown): readonly EngineEvent[] {
-    const chunk = readChunk(value, this.#context.profile.stopField)
+    const chunk = readChunk(value, this.#profile.stopField)
     this.#usage = chunk.usage ?? this.#usage
     this.#timings = chunk.timings ?? this.#timings
     return chunk.choices.flatMap((choice) => this.#readChoice(choice))
@@ -110,7 +121,7 @@ export class ReplyReader {
    */
   async end(count: () => Promise<Usage>): Promise<readonly EngineEvent[]> {
     const events = this.#choices.flatMap((state, index) => this.#endChoice(state, index))
-    return [...events, { type: 'usage', usage: this.#readUsage() ?? (await count()), timings: {} }]
+    return [...events, { type: 'usage', usage: this.#readUsage() ?? this.#withBefore(await count()), timings: {} }]
   }
 
   /** Whether every choice has said how it ended. */
@@ -142,7 +153,7 @@ export class ReplyReader {
       if (wire.text !== '') events.push(...closeReasoning(state, choice))
       events.push(...this.#readText(state, choice, wire.text, take()))
     }
-    for (const call of wire.calls) {
+    for (const call of state.cut ? [] : wire.calls) {
       this.pieces += 1
       events.push(...closeReasoning(state, choice), ...state.calls.push(call, take()))
     }
@@ -194,14 +205,22 @@ export class ReplyReader {
     return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls.calls) }]
   }
 
+  /** An estimate, with what was counted before the answer broke off. */
+  #withBefore(estimate: Usage): Usage {
+    return { ...estimate, inputTokens: this.#before?.inputTokens ?? estimate.inputTokens, outputTokens: this.outputTokens }
+  }
+
   #readUsage(): Usage | undefined {
     const told = this.#usage ?? this.#timings
     if (told === undefined) return undefined
-    const { inputTokens, outputTokens, cachedTokens } = told
+    const { outputTokens, cachedTokens } = told
+    const before = this.#before
+    // Who goes on with an answer reads what there is of it as a part of the prompt.
+    const inputTokens = before?.inputTokens ?? Math.max(0, told.inputTokens - (before?.outputTokens ?? 0))
     return {
-      inputTokens: this.#before?.inputTokens ?? inputTokens,
-      outputTokens: outputTokens + (this.#before?.outputTokens ?? 0),
-      cachedInputTokens: cachedTokens,
+      inputTokens,
+      outputTokens: outputTokens + (before?.outputTokens ?? 0),
+      cachedInputTokens: Math.min(cachedTokens, inputTokens),
       reasoningTokens: this.#usage?.reasoningTokens ?? 0,
     }
   }

@@ -36,8 +36,9 @@ const dayMs = 86_400_000
 
 /** Whether and when a failed exchange is tried again. */
 export function planRetry(question: RetryQuestion): RetryDecision {
-  const { failure, attempt, isEventSent, canContinue, deadlineMs, nowMs } = question
-  if (attempt >= maxAttempts || !isTransient(failure)) return { type: 'give-up' }
+  const { failure, attempt, isEventSent, canContinue, hasAlternative, deadlineMs, nowMs } = question
+  if (attempt >= maxAttempts) return { type: 'give-up' }
+  if (!isTransient(failure) && !(isElsewhereOtherwise(failure) && hasAlternative)) return { type: 'give-up' }
   if (isEventSent && !canContinue) return { type: 'give-up' }
   const delayMs = delayOf(question)
   if (deadlineMs !== undefined && nowMs + delayMs >= deadlineMs) return { type: 'give-up' }
@@ -57,6 +58,11 @@ export function isTransient(failure: UpstreamFailure): boolean {
       return status >= 500 && status !== 501 && status !== 505
     }
   }
+}
+
+/** What this server lacks or refuses to us, and another may not: the model, or our key. */
+function isElsewhereOtherwise(failure: UpstreamFailure): boolean {
+  return failure.type === 'status' && [401, 403, 404].includes(failure.status)
 }
 
 /**

@@ -2,11 +2,12 @@ import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import type { UpstreamClient } from './client.ts'
+import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
-import { type Place, pause, type Replicas } from './replicas.ts'
+import { longestRetryMs, longestWaitMs, type Place, pause, type Replicas } from './replicas.ts'
 import { ReplyReader } from './reply-reader.ts'
 import { continued, requestBody } from './request-body.ts'
-import { isTransient, planRetry, type UpstreamFailure } from './retry.ts'
+import { planRetry } from './retry.ts'
 import { failureOf, withFailure } from './upstream-failure.ts'
 
 export type RunDeps = {
@@ -28,33 +29,43 @@ export type RunPlan = {
   readonly tokens: number
 }
 
-/** How long a request waits for a server to come back before it fails, and how long it is tried again. */
-const longestWaitMs = 15_000
-const longestRetryMs = 60_000
+/** `one-at-a-time`: nothing was asked, for the server whose turn it was makes no more than one choice. */
+export type RunEnd = 'done' | 'one-at-a-time'
 
 /**
  * Sends the request to a server, and to another when that one fails before anything came; what breaks off later is continued
  * by another where that can be done. Ends with `usage`, or throws.
  */
-export async function* runRequest(deps: RunDeps, plan: RunPlan, signal: AbortSignal): AsyncGenerator<EngineEvent, void, void> {
+export async function* runRequest(deps: RunDeps, plan: RunPlan, signal: AbortSignal): AsyncGenerator<EngineEvent, RunEnd, void> {
   const { replicas, now } = deps
   const failed = new Set<string>()
-  const deadlineMs = now() + longestRetryMs
+  /** Counts from the first failure since anything came: how long an answer takes is nobody's business. */
+  let deadlineMs: number | undefined
   let reader: ReplyReader | undefined
   for (let attempt = 1; ; attempt++) {
     const exclude = failed.size < replicas.count ? failed : new Set<string>()
     const place = await replicas.acquire({ ...plan, exclude }, longestWaitMs, signal)
+    const { profile } = place.target
     let outcome: LeaseOutcome = { type: 'neutral' }
     try {
-      reader ??= new ReplyReader({ ...plan, profile: place.target.profile })
+      if (plan.choices > 1 && !profile.choices) return 'one-at-a-time'
+      // Nothing was seen of an answer that has not begun: the next one need not be of the same kind.
+      if (reader?.hasBegun === true) reader.resume(profile)
+      else reader = new ReplyReader({ ...plan, profile })
       yield* exchange(deps, plan, { place, reader, signal })
       outcome = { type: 'ok' }
-      return
+      return 'done'
     } catch (thrown) {
       if (signal.aborted) throw signal.reason
       const failure = failureOf(thrown)
-      if (failure === undefined || reader === undefined) throw thrown
-      outcome = toOutcome(failure, thrown)
+      if (failure === undefined || reader === undefined) throw reader?.isResumed === true ? stuck(thrown) : thrown
+      outcome = outcomeOf(failure, thrown)
+      if (reader.pieces > 0) {
+        attempt = 1
+        deadlineMs = undefined
+        failed.clear()
+      }
+      deadlineMs ??= now() + longestRetryMs
       failed.add(place.endpoint.id)
       const decision = planRetry({
         failure,
@@ -66,8 +77,7 @@ export async function* runRequest(deps: RunDeps, plan: RunPlan, signal: AbortSig
         nowMs: now(),
         random: deps.random,
       })
-      if (decision.type === 'give-up') throw thrown
-      if (decision.type === 'continue') reader.resume()
+      if (decision.type === 'give-up') throw reader.isResumed ? stuck(thrown) : thrown
       place.lease.release(outcome, now())
       await pause(decision.delayMs, signal)
     } finally {
@@ -82,16 +92,22 @@ async function* exchange(deps: RunDeps, plan: RunPlan, { place, reader, signal }
   const { endpoint, target, lease } = place
   const request = { ...plan.request, choices: plan.choices }
   const { path, body } = requestBody(remaining(request, reader, place), target)
-  for await (const value of deps.client.stream(endpoint, { method: 'POST', path, body }, signal)) {
-    const events = reader.read(value)
-    // Not `yield*`: on a generator it costs as much for each event as everything else here.
-    for (const event of events) {
-      // What came with the last bytes is not wanted any more either.
-      signal.throwIfAborted()
-      yield event
+  try {
+    for await (const value of deps.client.stream(endpoint, { method: 'POST', path, body }, signal)) {
+      const events = reader.read(value)
+      // Also when it merely tells how far it has read.
+      lease.confirm()
+      // Not `yield*`: on a generator it costs as much for each event as everything else here.
+      for (const event of events) {
+        // What came with the last bytes is not wanted any more either.
+        signal.throwIfAborted()
+        yield event
+      }
+      if (reader.isCut) break
     }
-    if (events.length > 0) lease.confirm()
-    if (reader.isCut) break
+  } catch (thrown) {
+    // The answer is whole when it has said how it ended; what broke off behind that are at most its counts.
+    if (signal.aborted || failureOf(thrown)?.type !== 'cut' || !reader.isFinished) throw thrown
   }
   signal.throwIfAborted()
   if (!reader.isFinished) {
@@ -115,13 +131,8 @@ function canContinue(request: GenerationRequest, reader: ReplyReader, { target }
   return text !== undefined && continued(request, { text, outputTokens: reader.outputTokens }, target) !== undefined
 }
 
-function toOutcome(failure: UpstreamFailure, thrown: unknown): LeaseOutcome {
-  // What the request itself is at fault for says nothing about the server.
-  if (!isTransient(failure)) return { type: 'neutral' }
-  const reason = AppError.from(thrown).message
-  if (failure.type !== 'status') return { type: 'failed', reason, isRefused: failure.type === 'connection' && failure.isRefused }
-  const { status, retryAfterMs } = failure
-  if (status === 429 || (status === 503 && retryAfterMs !== undefined))
-    return { type: 'busy', retryAfterMs: retryAfterMs ?? 1000 }
-  return { type: 'failed', reason }
+/** Why the rest of an answer is missing: never the caller's request, which was good enough to begin with. */
+function stuck(thrown: unknown): AppError {
+  const { message } = AppError.from(thrown)
+  return new AppError('engine-failed', `the server behind this model broke off, and no other could go on: ${message}`)
 }

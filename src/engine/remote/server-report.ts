@@ -1,8 +1,8 @@
 import type { ServerReport } from '../../core/engine.ts'
 import type { BreakerState } from './breaker.ts'
-import { hostOf } from './client.ts'
 import { type Profile, profiles } from './profiles.ts'
 import type { ReplicaReport } from './replicas.ts'
+import { hostOf } from './upstream-url.ts'
 
 const states: Readonly<Record<BreakerState, ServerReport['state']>> = { closed: 'well', 'half-open': 'on-trial', open: 'away' }
 

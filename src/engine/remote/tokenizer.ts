@@ -3,8 +3,8 @@ import { AppError } from '../../core/errors.ts'
 import { plainRequest } from '../../core/request.ts'
 import { chatBody, type Target } from './chat-body.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
+import { asArray, asObject, asText } from './loose-json.ts'
 import { unsupported } from './sampling-fields.ts'
-import { asArray, asObject, asText } from './wire-reply.ts'
 
 /** A server that can be asked about tokens. */
 export type Asked = {
@@ -59,7 +59,7 @@ function conversationOf({ prompt, reasoning }: RenderRequest, target: Target): R
 }
 
 function post({ client, endpoint, signal }: Asked, path: string, body: unknown): Promise<unknown> {
-  return client.json(endpoint, { method: 'POST', path, fromRoot: true, body }, signal)
+  return client.ask(endpoint, { method: 'POST', path, fromRoot: true, body }, signal)
 }
 
 function readIds(reply: unknown): readonly number[] {

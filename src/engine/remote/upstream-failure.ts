@@ -1,6 +1,6 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../core/errors.ts'
+import { errorMessage } from './error-message.ts'
 import { parseRetryAfter, type UpstreamFailure } from './retry.ts'
-import { errorMessage } from './wire-reply.ts'
 
 const failures = new WeakMap<AppError, UpstreamFailure>()
 
@@ -20,12 +20,30 @@ type Refusal = {
   /** The body. */
   readonly text: string
   readonly retryAfter: string | readonly string[] | undefined
+  /** Where a redirect leads. */
+  readonly location?: string | readonly string[] | undefined
   readonly host: string
 }
 
+/** A server that was not heard. */
+export function unreachable(cause: unknown, host: string): AppError {
+  const code = codeOf(cause)
+  // What Node says when a name has several addresses is nothing.
+  const why = messageOf(cause) === '' ? (code ?? 'no reason given') : messageOf(cause)
+  const error = new AppError('model-unavailable', `the server at ${host} cannot be reached: ${why}`, { cause })
+  return withFailure(error, { type: 'connection', isRefused: code !== undefined && refusals.has(code) })
+}
+
+/** The server is not there at all, unlike one that closed an idle connection under our request. */
+const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+
+function codeOf(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
+}
+
 /** What an upstream's status means to our caller, in the upstream's own words where it has any. */
-export function failedStatus({ status, text, retryAfter, host }: Refusal): AppError {
-  const said = sayingOf(text)
+export function failedStatus({ status, text, retryAfter, location, host }: Refusal): AppError {
+  const said = status >= 300 && status < 400 ? `it redirects to ${placeOf(location)}: name that place` : sayingOf(text)
   const header = typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0]
   const retryAfterMs = header === undefined ? undefined : parseRetryAfter(header, Date.now())
   const known = retryAfterMs === undefined ? {} : { retryAfterMs }
@@ -36,9 +54,13 @@ type Where = { readonly status: number; readonly host: string; readonly retryAft
 
 function toError(said: string, { status, host, ...retry }: Where): AppError {
   const quoted = said === '' ? `status ${status}` : said
-  if (status === 400 || status === 413 || status === 422) return overflowOf(said) ?? new AppError('invalid-request', quoted)
+  if (status === 400 || status === 422) return overflowOf(said) ?? new AppError('invalid-request', quoted)
+  if (status === 413) return overflowOf(said) ?? new AppError('body-too-large', quoted)
   if (status === 401 || status === 403) {
     return new AppError('model-unavailable', `the server at ${host} does not accept our key: check the model's apiKeyEnv`)
+  }
+  if (status >= 300 && status < 400) {
+    return new AppError('model-unavailable', `the server at ${host} is not where its url says: ${quoted}`)
   }
   if (status === 404)
     return new AppError('model-unavailable', `the server at ${host} does not have what was asked for: ${quoted}`)
@@ -52,11 +74,19 @@ function toError(said: string, { status, host, ...retry }: Where): AppError {
 function sayingOf(text: string): string {
   const trimmed = text.trim()
   if (trimmed === '') return ''
+  // A page is for people who see it rendered.
+  if (trimmed.startsWith('<')) return /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? ''
   try {
     return errorMessage(JSON.parse(trimmed))
   } catch {
     return trimmed.length > 500 ? `${trimmed.slice(0, 500)}…` : trimmed
   }
+}
+
+/** Without its query, which may hold secrets. */
+function placeOf(location: Refusal['location']): string {
+  const place = typeof location === 'string' ? location : location?.[0]
+  return place === undefined ? 'another place, which it does not name' : place.replace(/[?#].*$/, '')
 }
 
 /** vLLM's, SGLang's, llama-server's and OpenAI's ways of saying that a request is too long. */

@@ -1,4 +1,7 @@
 import { AppError } from '../../core/errors.ts'
+import { errorMessage } from './error-message.ts'
+import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
+import { failedStatus } from './upstream-failure.ts'
 
 /** What is looked at in a reply or a chunk. Everything may be missing, null or of another type: it is read leniently. */
 export type WireChunk = {
@@ -34,14 +37,14 @@ export type WireUsage = {
   readonly reasoningTokens: number
 }
 
-type Loose = { readonly [key: string]: unknown }
-
 /** Reads a chunk of a stream or a whole reply, of chat or completions. Throws what the server reports as an error. */
 export function readChunk(value: unknown, stopField: string | undefined): WireChunk {
   const chunk = asObject(value)
   if (chunk === undefined)
     throw new AppError('engine-failed', 'the server behind this model sent something that is no JSON object')
   if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
+  // vLLM's older form.
+  if (chunk.object === 'error') throw reportedError(chunk)
   return {
     choices: asArray(chunk.choices).flatMap((choice, position) => readChoice(choice, position, stopField)),
     usage: readUsage(chunk.usage),
@@ -49,16 +52,14 @@ export function readChunk(value: unknown, stopField: string | undefined): WireCh
   }
 }
 
-/** The words of an error object, whatever its shape. */
-export function errorMessage(error: unknown): string {
-  const object = asObject(error)
-  if (object === undefined) return typeof error === 'string' ? error : JSON.stringify(error)
-  const inner = object.error ?? object.message ?? object.detail
-  return inner === undefined ? JSON.stringify(error) : errorMessage(inner)
-}
-
+/** As the status that it would have been, had the reply not begun: most servers name it. */
 function reportedError(error: unknown): AppError {
-  return new AppError('engine-failed', `the server behind this model failed: ${errorMessage(error)}`)
+  const object = asObject(error)
+  const code = Number(object?.code ?? object?.status ?? object?.status_code)
+  const type = asText(object?.type) ?? ''
+  const assumed = /invalid_request|bad_?request/i.test(type) ? 400 : 500
+  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : assumed
+  return failedStatus({ status, text: JSON.stringify(errorMessage(error)), retryAfter: undefined, host: 'its address' })
 }
 
 function readChoice(value: unknown, position: number, stopField: string | undefined): WireChoice[] {
@@ -69,10 +70,10 @@ function readChoice(value: unknown, position: number, stopField: string | undefi
     {
       index: asCount(choice.index) ?? position,
       text: readText(message.content) + readText(message.refusal) + (asText(choice.text) ?? ''),
-      reasoning: asText(message.reasoning_content) ?? asText(message.reasoning) ?? '',
+      reasoning: readReasoning(message),
       calls: [...asArray(message.tool_calls).flatMap(readCall), ...readLegacyCall(message.function_call)],
       logprobs: choice.logprobs ?? undefined,
-      finishReason: asText(choice.finish_reason),
+      finishReason: readWord(choice.finish_reason),
       stop: stopField === undefined ? undefined : (choice[stopField] ?? undefined),
     },
   ]
@@ -84,6 +85,23 @@ function readText(content: unknown): string {
   return asArray(content)
     .map((part) => asText(asObject(part)?.text) ?? '')
     .join('')
+}
+
+/** Under the one name or the other, of which the other may be empty, or as parts of the content. */
+function readReasoning(message: Loose): string {
+  for (const field of [message.reasoning_content, message.reasoning]) {
+    const text = asText(field)
+    if (text !== undefined && text !== '') return text
+  }
+  return asArray(message.content)
+    .map((part) => readText(asObject(part)?.thinking))
+    .join('')
+}
+
+/** Some servers write an empty text, or the word, for null. */
+function readWord(value: unknown): string | undefined {
+  const word = asText(value)
+  return word === '' || word === 'null' ? undefined : word
 }
 
 function readCall(value: unknown, position: number): WireCall[] {
@@ -132,22 +150,4 @@ function readTimings(value: unknown): WireChunk['timings'] {
   if (timings === undefined || outputTokens === undefined) return undefined
   const cachedTokens = asCount(timings.cache_n) ?? 0
   return { inputTokens: (asCount(timings.prompt_n) ?? 0) + cachedTokens, cachedTokens, outputTokens }
-}
-
-/** An object that is no array. */
-export function asObject(value: unknown): Loose | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : undefined
-}
-
-export function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-export function asText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}
-
-/** A whole number from 0. */
-export function asCount(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
 }

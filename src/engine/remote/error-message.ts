@@ -1,0 +1,9 @@
+import { asObject } from './loose-json.ts'
+
+/** The words of an error object, whatever its shape. */
+export function errorMessage(error: unknown): string {
+  const object = asObject(error)
+  if (object === undefined) return typeof error === 'string' ? error : JSON.stringify(error)
+  const inner = object.error ?? object.message ?? object.detail
+  return inner === undefined ? JSON.stringify(error) : errorMessage(inner)
+}
