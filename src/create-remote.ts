@@ -15,6 +15,7 @@ export function createRemote(
     endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
     connections: slots,
     log,
+    probesAbilities: config.probe,
     ...(server !== 'auto' && { profile: server }),
     ...(upstreamModel !== undefined && { upstreamModel }),
     ...(deadlineMs !== undefined && { deadlineMs }),

@@ -8,6 +8,7 @@ const endpoint = z
   .strictObject({
     url: z
       .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
+      .refine((url) => !/[#@]/.test(url), 'must hold no user, password or #: set apiKeyEnv for a key')
       .transform((url) => url.replace(/\/+$/, ''))
       .describe("Where the server's OpenAI routes begin, mostly with `/v1` at the end."),
     apiKeyEnv: z
@@ -52,6 +53,10 @@ export const remoteModel = z
     deadlineMs: count
       .exactOptional()
       .describe('The most that a request may take, in milliseconds, with all that is tried for it; absent: as long as it takes.'),
+    probe: z
+      .boolean()
+      .default(true)
+      .describe('Whether servers of unknown kind are asked by a few small requests what they can do.'),
     slots: count.default(256).describe('Requests that are under way at the same time, on all servers together.'),
     maxQueued,
     aliases,

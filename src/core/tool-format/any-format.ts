@@ -25,7 +25,8 @@ export const anyFormat: ToolFormat = {
     }
     return [...byMark.values()]
   },
-  strays: endMarks.map((mark) => ({ mark, place: 'anywhere' })),
+  // In quotes they are spoken of.
+  strays: endMarks.map((mark) => ({ mark, place: 'unquoted' })),
   visibleTokens: [],
   describeCalls: hermes.describeCalls,
 }

@@ -13,12 +13,13 @@ import { type Endpoint, UpstreamClient } from './client.ts'
 import { embedThere, rankThere } from './embeddings.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Discovery } from './probe.ts'
-import { type ProfileName, profiles } from './profiles.ts'
+import type { ProfileName } from './profiles.ts'
 import { Replicas } from './replicas.ts'
 import { requestBody } from './request-body.ts'
 import { runChoices } from './run-choices.ts'
 import type { RunDeps } from './run-request.ts'
 import { toServerReport } from './server-report.ts'
+import { targetOf } from './target.ts'
 import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './tokenizer.ts'
 
 export type RemoteEngineOptions = {
@@ -37,6 +38,8 @@ export type RemoteEngineOptions = {
   readonly deadlineMs?: number
   /** Requests that are under way at once. */
   readonly connections: number
+  /** Servers of unknown kind are asked by small requests what they can do; false unless set. */
+  readonly probesAbilities?: boolean
   readonly log: Logger
   now?(): number
   random?(): number
@@ -53,7 +56,15 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   const open = (): Session => {
     const client = new UpstreamClient({ connections: options.connections })
     const probe = { profile: options.profile, upstreamModel: options.upstreamModel, id }
-    const replicas = new Replicas({ endpoints, probe, client, log, now, random })
+    const replicas = new Replicas({
+      endpoints,
+      probe,
+      client,
+      log,
+      probesAbilities: options.probesAbilities ?? false,
+      now,
+      random,
+    })
     return { client, replicas, running: new Set(), failure: undefined, isClosed: false }
   }
   const ensureOpen = async (signal: AbortSignal): Promise<{ session: Session; discovery: Discovery }> => {
@@ -98,7 +109,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     prepare: async (asIs, signal) => {
       const { session: current, discovery } = await ensureOpen(signal)
       const request = { ...asIs, sampling: mergeSampling(options.sampling ?? {}, asIs.sampling) }
-      const target = { ...discovery, profile: profiles[discovery.profile], thinkingSwitch: discovery.thinkingSwitch }
+      const target = targetOf(discovery)
       // What the servers cannot do is refused before anything waits for a slot.
       const { structured } = requestBody(request, target)
       refuseMedia(request, discovery, id)
@@ -235,7 +246,9 @@ function formatOf(
 ): OutputFormat | undefined {
   if (prompt.type !== 'chat') return undefined
   if (chatTemplate === undefined && toolFormat === undefined) {
-    return prompt.tools.length === 0 ? undefined : { toolFormat: 'any', startsInReasoning: false }
+    // Whatever the model behind it is: these are the marks that nearly all have.
+    const reasoning = { open: '<think>', close: '</think>' }
+    return { reasoning, startsInReasoning: false, ...(prompt.tools.length > 0 && { toolFormat: 'any' }) }
   }
   // The server has rendered the prompt: what its template opened, it has closed or told apart itself.
   return { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning: false }

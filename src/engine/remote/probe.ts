@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import { compileChatTemplate } from '../../core/template/chat-template.ts'
 import type { ThinkingSwitch } from '../../core/template/reasoning-variables.ts'
+import type { Abilities } from './abilities.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
 import { asArray, asObject, asText, type Loose } from './loose-json.ts'
 import { type ProfileName, profileNames } from './profiles.ts'
@@ -16,6 +17,8 @@ export type Discovery = {
   readonly contextLength: number | undefined
   readonly chatTemplate: string | undefined
   readonly thinkingSwitch: ThinkingSwitch | undefined
+  /** What it was seen to do, or not to do, beside what its kind says. */
+  readonly abilities: Abilities
   /** Whether it reads images and audio; undefined where it does not say. */
   readonly modalities: { readonly image: boolean; readonly audio: boolean } | undefined
 }
@@ -57,6 +60,7 @@ export async function probeServer(
     contextLength: findContextLength(entry, props),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
     thinkingSwitch: findSwitch(chatTemplate),
+    abilities: {},
     modalities: readModalities(props?.modalities),
   }
 }

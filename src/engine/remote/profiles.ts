@@ -25,6 +25,8 @@ export type Profile = {
   readonly logitBias: boolean
   /** More than one choice in a request. Without it, as many requests are sent. */
   readonly choices: boolean
+  /** It refuses several choices that can only be equal (temperature 0). */
+  readonly refusesEqualChoices?: true
   readonly logprobs: boolean
   /** Completions take a text that follows the gap. */
   readonly suffix: boolean
@@ -82,6 +84,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   vllm: {
     ...plain,
     name: 'vllm',
+    refusesEqualChoices: true,
     suffix: false,
     fields: { topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
     maxTokens: 'max_tokens',

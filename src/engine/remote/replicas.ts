@@ -2,12 +2,14 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../core/errors.ts'
+import { probeAbilities } from './abilities.ts'
 import type { Target } from './chat-body.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, Pool } from './pool.ts'
 import { type Discovery, type ProbeOptions, probeServer } from './probe.ts'
 import { profiles } from './profiles.ts'
+import { targetOf } from './target.ts'
 import { unlessAborted } from './time-limit.ts'
 import { hostOf } from './upstream-url.ts'
 
@@ -16,6 +18,8 @@ export type ReplicaOptions = {
   readonly probe: ProbeOptions
   readonly client: UpstreamClient
   readonly log: Logger
+  /** Servers of unknown kind are asked by small requests what they can do. */
+  readonly probesAbilities: boolean
   /** Milliseconds of a monotonic clock. */
   now(): number
   random(): number
@@ -40,6 +44,7 @@ export class Replicas {
   /** Probes under way: whoever wants to know waits for the same one. */
   readonly #probes = new Map<string, Promise<Discovery>>()
   readonly #closed = new AbortController()
+  readonly #background = new Set<Promise<void>>()
   #checks: { stop(): Promise<void> } | undefined
 
   constructor(options: ReplicaOptions) {
@@ -120,7 +125,7 @@ export class Replicas {
   async close(): Promise<void> {
     this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
     await this.#checks?.stop()
-    await Promise.allSettled(this.#probes.values())
+    await Promise.allSettled([...this.#probes.values(), ...this.#background])
   }
 
   /** Who has not said yet what it is comes last: to ask it may take as long as it is silent. The checks find out. */
@@ -137,7 +142,7 @@ export class Replicas {
       return {
         endpoint,
         lease,
-        target: toTarget(this.#discoveries.get(endpoint.id) ?? (await unlessAborted(this.#probe(endpoint), signal))),
+        target: targetOf(this.#discoveries.get(endpoint.id) ?? (await unlessAborted(this.#probe(endpoint), signal))),
       }
     } catch (error) {
       const reason = messageOf(error)
@@ -164,6 +169,10 @@ export class Replicas {
       signal.throwIfAborted()
       this.#discoveries.set(endpoint.id, discovery)
       this.#failures.delete(endpoint.id)
+      if (this.#options.probesAbilities && probe.profile === undefined && discovery.profile === 'openai') {
+        // Nobody waits for it: until it is known, the server is believed to do what OpenAI's does.
+        this.#background.add(this.#findAbilities(endpoint, discovery))
+      }
       return discovery
     } catch (error) {
       if (!signal.aborted) {
@@ -178,6 +187,18 @@ export class Replicas {
     }
   }
 
+  async #findAbilities(endpoint: Endpoint, discovery: Discovery): Promise<void> {
+    const { client, log, probe } = this.#options
+    try {
+      const abilities = await probeAbilities(client, endpoint, discovery.model, this.#closed.signal)
+      this.#discoveries.set(endpoint.id, { ...discovery, abilities })
+      log.info({ model: probe.id, server: hostOf(endpoint.url), ...abilities }, 'server can')
+    } catch (error) {
+      // It was closed meanwhile; what fails for another reason leaves its question open.
+      if (!this.#closed.signal.aborted) throw error
+    }
+  }
+
   /** Also asks anew what a server is: one that was away may have come back as another. */
   async #check(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     const known = this.#discoveries.get(endpoint.id)
@@ -188,10 +209,6 @@ export class Replicas {
     }
     await this.#options.client.touch(endpoint, profiles[known.profile].health, signal)
   }
-}
-
-function toTarget({ profile, model, thinkingSwitch }: Discovery): Target {
-  return { profile: profiles[profile], model, ...(thinkingSwitch !== undefined && { thinkingSwitch }) }
 }
 
 /** Waits; throws the signal's own reason. */

@@ -171,7 +171,11 @@ export class ReplyReader {
     if (this.#canContinue) this.#text += text
     if (stops === undefined) return [{ type: 'raw-text', choice, text, ...withTokens(tokens) }]
     const pushed = stops.push(text)
-    for (const [index, token] of tokens.entries()) tally?.add(token, index === tokens.length - 1 ? text.length : 0)
+    for (const [index, token] of tokens.entries()) {
+      // A server that looks for stop texts itself tells tokens before their text; the other tells them together.
+      const isLast = index === tokens.length - 1
+      tally?.add(token, this.#profile.stopsHere ? (isLast ? text.length : 0) : token.text.length)
+    }
     const sent = tally?.send(pushed.text.length) ?? []
     if (pushed.stop !== undefined) {
       state.cut = true
@@ -198,7 +202,7 @@ export class ReplyReader {
     const events: EngineEvent[] = [...closeReasoning(state, choice)]
     if (!state.cut) {
       const held = (state.stops?.end() ?? '') + state.half
-      const tokens = state.tally?.end() ?? []
+      const tokens = (finish.stopSequence === undefined ? state.tally?.end() : state.tally?.cut()) ?? []
       if (held !== '' || tokens.length > 0) events.push({ type: 'raw-text', choice, text: held, ...withTokens(tokens) })
     }
     events.push(...state.calls.end(finish.reason === 'length'))

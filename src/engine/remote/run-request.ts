@@ -4,6 +4,7 @@ import type { GenerationRequest } from '../../core/request.ts'
 import type { UpstreamClient } from './client.ts'
 import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
+import type { Profile } from './profiles.ts'
 import { longestRetryMs, longestWaitMs, type Place, pause, type Replicas } from './replicas.ts'
 import { ReplyReader } from './reply-reader.ts'
 import { continued, requestBody } from './request-body.ts'
@@ -48,7 +49,7 @@ export async function* runRequest(deps: RunDeps, plan: RunPlan, signal: AbortSig
     const { profile } = place.target
     let outcome: LeaseOutcome = { type: 'neutral' }
     try {
-      if (plan.choices > 1 && !profile.choices) return 'one-at-a-time'
+      if (plan.choices > 1 && !makesChoices(profile, plan.request)) return 'one-at-a-time'
       // Nothing was seen of an answer that has not begun: the next one need not be of the same kind.
       if (reader?.hasBegun === true) reader.resume(profile)
       else reader = new ReplyReader({ ...plan, profile })
@@ -135,4 +136,8 @@ function canContinue(request: GenerationRequest, reader: ReplyReader, { target }
 function stuck(thrown: unknown): AppError {
   const { message } = AppError.from(thrown)
   return new AppError('engine-failed', `the server behind this model broke off, and no other could go on: ${message}`)
+}
+
+function makesChoices({ choices, refusesEqualChoices }: Profile, { sampling }: GenerationRequest): boolean {
+  return choices && !(refusesEqualChoices === true && sampling.temperature === 0)
 }

@@ -1,7 +1,8 @@
 import type { ServerReport } from '../../core/engine.ts'
 import type { BreakerState } from './breaker.ts'
-import { type Profile, profiles } from './profiles.ts'
+import type { Profile } from './profiles.ts'
 import type { ReplicaReport } from './replicas.ts'
+import { profileOf } from './target.ts'
 import { hostOf } from './upstream-url.ts'
 
 const states: Readonly<Record<BreakerState, ServerReport['state']>> = { closed: 'well', 'half-open': 'on-trial', open: 'away' }
@@ -27,7 +28,7 @@ export function toServerReport({
         model: discovery.model,
         ...(discovery.version !== undefined && { version: discovery.version }),
         ...(discovery.contextLength !== undefined && { contextLength: discovery.contextLength }),
-        abilities: abilitiesOf(profiles[discovery.profile]),
+        abilities: abilitiesOf(profileOf(discovery)),
       },
     }),
   }

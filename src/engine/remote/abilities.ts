@@ -1,0 +1,96 @@
+import { AppError } from '../../core/errors.ts'
+import type { Endpoint, UpstreamClient } from './client.ts'
+import type { Profile } from './profiles.ts'
+import { readChunk } from './wire-reply.ts'
+
+/** What a server was seen to do, or not to do, where its kind says nothing for certain. */
+export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice'>> & {
+  /** A stream ends with its counts. */
+  readonly usageInStreams?: boolean
+}
+
+type Asked = {
+  readonly client: UpstreamClient
+  readonly endpoint: Endpoint
+  readonly model: string
+  readonly signal: AbortSignal
+}
+
+const question = [{ role: 'user', content: 'Say hello.' }]
+const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
+
+/**
+ * Finds out by small requests, one after the other, so that they are no load. What fails for another reason than that the server
+ * does not know the field leaves the question open.
+ */
+export async function probeAbilities(
+  client: UpstreamClient,
+  endpoint: Endpoint,
+  model: string,
+  signal: AbortSignal,
+): Promise<Abilities> {
+  const asked: Asked = { client, endpoint, model, signal }
+  const choices = await holds(
+    signal,
+    () => ask(asked, { n: 2, max_tokens: 1 }),
+    (reply) => reply.choices.length === 2,
+  )
+  const logprobs = await holds(
+    signal,
+    () => ask(asked, { logprobs: true, top_logprobs: 1, max_tokens: 1 }),
+    (reply) => reply.choices.some((choice) => choice.logprobs !== undefined),
+  )
+  const format = { type: 'json_schema', json_schema: { name: 'probe', schema, strict: true } }
+  const jsonSchema = await holds(
+    signal,
+    () => ask(asked, { response_format: format, max_tokens: 64 }),
+    (reply) => reply.choices.every(({ text }) => text.trimStart().startsWith('{')),
+  )
+  const tools = [{ type: 'function', function: { name: 'probe', parameters: schema } }]
+  const calls = await holds(
+    signal,
+    () => ask(asked, { tools, tool_choice: 'required', max_tokens: 128 }),
+    (reply) => reply.choices.every((choice) => choice.calls.length > 0),
+  )
+  const usageInStreams = await holds(
+    signal,
+    () => countStream(asked),
+    (counted) => counted,
+  )
+  return {
+    ...(choices !== undefined && { choices }),
+    ...(logprobs !== undefined && { logprobs }),
+    ...(jsonSchema !== undefined && { jsonSchema }),
+    // Whether a name binds as well is not asked: one tool that is shown alone needs no name.
+    ...(calls !== undefined && { toolChoice: calls ? 'no-names' : 'none' }),
+    ...(usageInStreams !== undefined && { usageInStreams }),
+  }
+}
+
+async function ask({ client, endpoint, model, signal }: Asked, fields: Record<string, unknown>) {
+  const body = { model, messages: question, temperature: 1, ...fields }
+  return readChunk(await client.work(endpoint, { method: 'POST', path: '/chat/completions', body }, signal), undefined)
+}
+
+async function countStream({ client, endpoint, model, signal }: Asked): Promise<boolean> {
+  const body = { model, messages: question, max_tokens: 1, stream: true, stream_options: { include_usage: true } }
+  let counted = false
+  for await (const value of client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)) {
+    if (readChunk(value, undefined).usage !== undefined) counted = true
+  }
+  return counted
+}
+
+/** Undefined when the server could not be asked. */
+async function holds<T>(
+  signal: AbortSignal,
+  request: () => Promise<T>,
+  judge: (reply: T) => boolean,
+): Promise<boolean | undefined> {
+  try {
+    return judge(await request())
+  } catch (error) {
+    signal.throwIfAborted()
+    return AppError.from(error).code === 'invalid-request' ? false : undefined
+  }
+}
