@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
 import type { Profile } from './profiles.ts'
+import { readStream } from './read-reply.ts'
 import { readChunk } from './wire-reply.ts'
 
 /** What a server was seen to do, or not to do, where its kind says nothing for certain. */
@@ -75,8 +76,9 @@ async function ask({ client, endpoint, model, signal }: Asked, fields: Record<st
 async function countStream({ client, endpoint, model, signal }: Asked): Promise<boolean> {
   const body = { model, messages: question, max_tokens: 1, stream: true, stream_options: { include_usage: true } }
   let counted = false
-  for await (const value of client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)) {
-    if (readChunk(value, undefined).usage !== undefined) counted = true
+  const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
+  for await (const values of readStream(reply)) {
+    if (values.some((value) => readChunk(value, undefined).usage !== undefined)) counted = true
   }
   return counted
 }

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { AppError } from '../../core/errors.ts'
-import { asCut, readStart, readStream, readWhole } from './read-reply.ts'
+import { asCut, type ReplyBody, readStart, readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { failedStatus, unreachable, withFailure } from './upstream-failure.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
@@ -44,18 +44,12 @@ export class UpstreamClient {
   }
 
   /**
-   * The JSON of a stream's events, one after the other, or, from a server that does not stream, of the whole reply. Leaving the
-   * iteration, or the signal, closes the connection. Throws for what is no success, and where the connection breaks; whether
-   * what came is all there was is the reader's to say.
+   * A reply that is read as it comes, with `readStream`, whose failures are `asCut`. The signal closes the connection. Throws for
+   * what is no success; whether what came is all there was is the reader's to say.
    */
-  async *stream(endpoint: Endpoint, call: Call, signal: AbortSignal): AsyncGenerator<unknown, void, void> {
+  async stream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<ReplyBody> {
     const { body } = await this.#send(this.#agent, endpoint, { ...call, signal })
-    try {
-      // Not `yield*`: on a generator it costs as much for each event as everything else here.
-      for await (const value of readStream(body)) yield value
-    } catch (error) {
-      throw asCut(error, signal)
-    }
+    return body
   }
 
   /** The whole JSON reply to work that may take its time. */

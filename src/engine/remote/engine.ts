@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { checkContextFit } from '../../core/context-fit.ts'
 import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
-import type { EngineEvent } from '../../core/event.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
@@ -17,7 +16,7 @@ import type { ProfileName } from './profiles.ts'
 import { Replicas } from './replicas.ts'
 import { requestBody } from './request-body.ts'
 import { runChoices } from './run-choices.ts'
-import type { RunDeps } from './run-request.ts'
+import type { RunDeps, RunPlan } from './run-request.ts'
 import { toServerReport } from './server-report.ts'
 import { targetOf } from './target.ts'
 import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './tokenizer.ts'
@@ -111,7 +110,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       const request = { ...asIs, sampling: mergeSampling(options.sampling ?? {}, asIs.sampling) }
       const target = targetOf(discovery)
       // What the servers cannot do is refused before anything waits for a slot.
-      const { structured } = requestBody(request, target)
+      const body = requestBody(request, target)
       refuseMedia(request, discovery, id)
       const { contextLength } = factsOf(discovery, options)
       const inputTokens = await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
@@ -119,10 +118,11 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       return {
         ...(inputTokens !== undefined && { inputTokens }),
         ...(outputFormat !== undefined && { outputFormat }),
-        ...(structured !== undefined && { structured }),
+        ...(body.structured !== undefined && { structured: body.structured }),
         run: (runSignal) =>
           run(current, {
             request,
+            checked: { target, body },
             signal: runSignal,
             deadlineMs: options.deadlineMs,
             now,
@@ -185,21 +185,26 @@ function unloaded(): AppError {
 
 type Run = Pick<RunDeps, 'now' | 'random'> & {
   readonly request: GenerationRequest
+  readonly checked: NonNullable<RunPlan['checked']>
   readonly signal: AbortSignal
   readonly deadlineMs: number | undefined
 }
 
-async function* run(session: Session, { request, signal: caller, deadlineMs, now, random }: Run): AsyncGenerator<EngineEvent> {
+function run(session: Session, { request, checked, signal: caller, deadlineMs, now, random }: Run) {
   const { client, replicas } = session
   const { signal, abort, leave } = enter(session, caller)
   const timer = deadlineMs === undefined ? undefined : setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
-  try {
-    const deps = { client, replicas, now, random, countUsage: countUsage(client, signal) }
-    yield* runChoices(deps, request, { signal, stop: abort })
-  } finally {
-    clearTimeout(timer)
-    leave()
-  }
+  const deps = { client, replicas, now, random, countUsage: countUsage(client, signal) }
+  return runChoices(deps, {
+    request,
+    checked,
+    signal,
+    stop: abort,
+    leave: () => {
+      clearTimeout(timer)
+      leave()
+    },
+  })
 }
 
 function tooLate(deadlineMs: number): AppError {

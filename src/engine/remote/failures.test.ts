@@ -20,6 +20,7 @@ import { foldEvents, type GenerationResult } from '../../core/result.ts'
 import { Admission } from '../../core/schedule/admission.ts'
 import { UpstreamClient } from './client.ts'
 import { createRemoteEngine, type RemoteEngineOptions } from './engine.ts'
+import { readStream } from './read-reply.ts'
 
 const never = new AbortController().signal
 setMaxListeners(0, never)
@@ -375,7 +376,7 @@ describe('nothing is left behind', () => {
     const client = new UpstreamClient({ connections: 1 })
     open.push(client)
     const endpoint = { id: 'a', url: server.url, weight: 1 }
-    const stream = client.stream(endpoint, { method: 'POST', path: '/chat/completions', body: {} }, never)
+    const stream = readStream(await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body: {} }, never))
     await stream.next()
     await expect(client.ask(endpoint, { method: 'GET', path: '/models' }, never)).resolves.toMatchObject({ object: 'list' })
     await stream.return()

@@ -10,11 +10,11 @@ const maxReplyBytes = 256 * 1024 * 1024
 const afterEndMs = 1000
 
 /**
- * The JSON of a stream's events, one after the other, or, from a server that does not stream, of the whole reply: which of the
- * two it is, is seen by how it begins, for not all servers say so. An event named `error` becomes an `error` object. Leaving the iteration ends the
- * connection, unless the reply was over.
+ * The JSON of a stream's events, those that came together in one list, or, from a server that does not stream, of the whole reply:
+ * which of the two it is, is seen by how it begins, for not all servers say so. An event named `error` becomes an `error` object.
+ * Leaving the iteration ends the connection, unless the reply was over.
  */
-export async function* readStream(body: ReplyBody): AsyncGenerator<unknown, void, void> {
+export async function* readStream(body: ReplyBody): AsyncGenerator<readonly unknown[], void, void> {
   let isOver = false
   try {
     let decoder: SseDecoder | undefined
@@ -23,21 +23,31 @@ export async function* readStream(body: ReplyBody): AsyncGenerator<unknown, void
         const start = firstVisible(bytes)
         if (start === undefined) continue
         if (start === '{' || start === '[' || start === '<') {
-          yield parseJson(await readAll(body, maxReplyBytes, [bytes]))
+          yield [parseJson(await readAll(body, maxReplyBytes, [bytes]))]
           isOver = true
           return
         }
         decoder = new SseDecoder()
       }
+      const values: unknown[] = []
+      let broken: { readonly error: unknown } | undefined
       for (const { data, event } of decoder.push(bytes)) {
         // Some servers put more than one space in front.
         const text = data.trim()
-        if (text === '[DONE]') {
-          isOver = true
-          return
+        isOver = text === '[DONE]'
+        if (isOver) break
+        if (text === '') continue
+        try {
+          values.push(event === 'error' ? asErrorObject(text) : parseJson(text))
+        } catch (error) {
+          broken = { error }
+          break
         }
-        if (text !== '') yield event === 'error' ? asErrorObject(text) : parseJson(text)
       }
+      if (values.length > 0) yield values
+      // What came before it in the same packet counts.
+      if (broken !== undefined) throw broken.error
+      if (isOver) return
     }
   } finally {
     // A connection that still carries a reply is never used again.

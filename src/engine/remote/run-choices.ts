@@ -6,30 +6,49 @@ import { merge } from './merge.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 import { type RunDeps, type RunPlan, runRequest } from './run-request.ts'
 
-/** One exchange for all choices of a request, or, where a server makes one at a time, one for each. `stop` ends them all. */
-export async function* runChoices(
-  deps: RunDeps,
-  request: GenerationRequest,
-  { signal, stop }: { readonly signal: AbortSignal; stop(reason: AppError): void },
-): AsyncGenerator<EngineEvent> {
+type Run = {
+  readonly request: GenerationRequest
+  /** The request in the words of the server that it was checked against. */
+  readonly checked: NonNullable<RunPlan['checked']>
+  readonly signal: AbortSignal
+  /** Ends what runs. */
+  stop(reason: AppError): void
+  /** All is over. */
+  leave(): void
+}
+
+/** One exchange for all choices of a request, or, where a server makes one at a time, one for each. It is to be iterated. */
+export function runChoices(deps: RunDeps, run: Run): AsyncGenerator<EngineEvent, unknown, void> {
+  const { request, checked, signal, leave } = run
   const { choices } = request
   const plan: RunPlan = {
     request,
     choices,
     firstChoice: 0,
-    affinityKeys: affinityKeys(request.prompt),
+    // With one server there is nothing to choose.
+    affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt),
     tokens: estimateTokens(request),
+    checked,
   }
-  if ((yield* runRequest(deps, plan, signal)) === 'done') return
-  const streams = Array.from({ length: choices }, (_, choice) =>
-    runRequest(deps, { ...plan, request: variant(request, choice), choices: 1, firstChoice: choice }, signal),
-  )
-  const usages: Usage[] = []
-  for await (const event of merge(streams, () => stop(new AppError('cancelled', 'no longer wanted')))) {
-    if (event.type === 'usage') usages.push(event.usage)
-    else if (event.type !== 'prompt-read') yield event
+  return choices === 1 ? runRequest(deps, plan, { signal, leave }) : runSeveral(deps, plan, run)
+}
+
+async function* runSeveral(deps: RunDeps, plan: RunPlan, { signal, stop, leave }: Run): AsyncGenerator<EngineEvent> {
+  try {
+    if ((yield* runRequest(deps, plan, { signal })) === 'done') return
+    const { checked: _, ...each } = plan
+    const streams = Array.from({ length: plan.choices }, (__, choice) =>
+      runRequest(deps, { ...each, request: variant(plan.request, choice), choices: 1, firstChoice: choice }, { signal }),
+    )
+    const usages: Usage[] = []
+    for await (const event of merge(streams, () => stop(new AppError('cancelled', 'no longer wanted')))) {
+      if (event.type === 'usage') usages.push(event.usage)
+      else if (event.type !== 'prompt-read') yield event
+    }
+    yield { type: 'usage', usage: addUsages(usages), timings: {} }
+  } finally {
+    leave()
   }
-  yield { type: 'usage', usage: addUsages(usages), timings: {} }
 }
 
 /** The same seed would give the same answer each time. */

@@ -8,8 +8,14 @@ export function profileOf({ profile, abilities }: Pick<Discovery, 'profile' | 'a
   return { ...profiles[profile], ...seen }
 }
 
-/** What requests to a server are made for. */
+const targets = new WeakMap<Discovery, Target>()
+
+/** What requests to a server are made for: the same object for the same discovery. */
 export function targetOf(discovery: Discovery): Target {
+  const known = targets.get(discovery)
+  if (known !== undefined) return known
   const { model, thinkingSwitch } = discovery
-  return { profile: profileOf(discovery), model, ...(thinkingSwitch !== undefined && { thinkingSwitch }) }
+  const target = { profile: profileOf(discovery), model, ...(thinkingSwitch !== undefined && { thinkingSwitch }) }
+  targets.set(discovery, target)
+  return target
 }
