@@ -3,7 +3,7 @@ import { reportCpu } from './report-cpu.ts'
 
 /** What a proxy that knows nothing costs: twenty lines of node:http. */
 const [, , , upstream = ''] = process.argv
-const agent = new Agent({ keepAlive: true, maxSockets: 512 })
+const agent = new Agent({ keepAlive: true, maxSockets: 2048 })
 const { hostname, port } = new URL(upstream)
 
 const server = createServer((request, response) => {
