@@ -38,8 +38,6 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model = TinyLlama(shape)
     plant_induction(model)
-    if options.resume is not None:
-        model.load_state_dict(torch.load(options.resume, weights_only=True))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(vocabulary.tokens)} tokens, {len(rows)} dialogues, {sum(len(t) for t, _ in rows) / 1e6:.1f} M tokens")
     train(model, rows, held_out, options)
     save(model, options)
@@ -53,8 +51,6 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")
-    parser.add_argument("--resume", type=Path, help="a model.pt to go on from")
-    parser.add_argument("--resume-progress", type=float, default=0.0, help="how far that one was, from 0 to 1")
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args()
 
@@ -128,10 +124,9 @@ def train(model: TinyLlama, rows: list[Row], held_out: dict[str, list[Row]], opt
     total = len(batches)
     for step, batch in enumerate(batches):
         progress = step / total
-        progress = options.resume_progress + (1 - options.resume_progress) * progress
         if options.minutes is not None:
             gone = (time.time() - started) / 60 / options.minutes
-            progress = max(progress, options.resume_progress + (1 - options.resume_progress) * gone)
+            progress = max(progress, gone)
             if progress >= 1:
                 break
         scale = learning_rate(progress, step)

@@ -16,7 +16,7 @@ import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
-import { refuseMedia } from './refuse-media.ts'
+import { refuseUnreadable } from './refuse-media.ts'
 import type { ServerEndpoint } from './server-client.ts'
 import type { ServerPlan } from './server-plan.ts'
 
@@ -87,7 +87,7 @@ export class LlamaServerEngine implements Engine {
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     const prepare = async (running: Running) => {
       const { readsImages, readsAudio } = running.server.facts
-      refuseMedia(request, this.#id, { readsImages, readsAudio, hasMmproj: this.#hasMmproj })
+      refuseUnreadable(request, this.#id, { readsImages, readsAudio, hasMmproj: this.#hasMmproj })
       return { running, prepared: await running.upstream.prepare(request, signal) }
     }
     const { running, prepared } = await this.#ask(prepare, signal)

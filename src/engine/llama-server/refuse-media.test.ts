@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ContentPart, plainChat } from '../../core/request.ts'
-import { refuseMedia, type Senses } from './refuse-media.ts'
+import { refuseUnreadable, type Senses } from './refuse-media.ts'
 
 const image: ContentPart = { type: 'image', url: 'data:image/png;base64,AAAA' }
 const audio: ContentPart = { type: 'audio', data: 'AAAA', format: 'wav' }
@@ -12,7 +12,7 @@ function read(content: readonly ContentPart[], senses: Partial<Senses>): void {
     { role: 'user' as const, content },
   ]
   const all = { readsImages: false, readsAudio: false, hasMmproj: false, ...senses }
-  refuseMedia({ prompt: { type: 'chat', messages, ...plainChat } }, 'm', all)
+  refuseUnreadable({ prompt: { type: 'chat', messages, ...plainChat } }, 'm', all)
 }
 
 test('text is read by every model', () => {

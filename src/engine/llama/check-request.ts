@@ -1,17 +1,16 @@
 import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
+import { refuseMedia } from '../refuse-media.ts'
 
 /** Throws `unsupported-field` for what only a multimodal engine reads. */
-export function refuseMedia({ prompt }: Pick<GenerationRequest, 'prompt'>, model: string): void {
-  if (prompt.type !== 'chat') return
-  for (const [index, { content }] of prompt.messages.entries()) {
-    const part = content.findIndex((candidate) => candidate.type !== 'text')
-    if (part === -1) continue
-    const message =
-      `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type ` +
-      `'${content[part]?.type}'. Serve a multimodal model with a llama-server engine instead`
-    throw new AppError('unsupported-field', message, { param: `messages[${index}].content[${part}]` })
-  }
+export function refuseNonText(request: Pick<GenerationRequest, 'prompt'>, model: string): void {
+  refuseMedia(
+    request,
+    (kind) => kind === 'text',
+    (kind) =>
+      `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type '${kind}'. ` +
+      'Serve a multimodal model with a llama-server engine instead',
+  )
 }
 
 /** Throws `invalid-request` for a token that the model does not have, in the prompt or in the bias. */

@@ -16,7 +16,7 @@ import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import type { SupervisorLog } from '../supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
-import { refuseMedia, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'
+import { refuseNonText, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'
 import { decodeFailure } from './failure.ts'
 import { Inbox } from './inbox.ts'
 import type { Command, LoadOptions, Report, Shape } from './ipc.ts'
@@ -99,7 +99,7 @@ export class LlamaEngine implements Engine {
   }
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    refuseMedia(request, this.#id)
+    refuseNonText(request, this.#id)
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
     const prepared = await orAborted(
@@ -120,7 +120,7 @@ export class LlamaEngine implements Engine {
   }
 
   async tokenize({ prompt, reasoning, addBos, parseSpecial }: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
-    refuseMedia({ prompt }, this.#id)
+    refuseNonText({ prompt }, this.#id)
     const question = { type: 'tokenize', prompt, reasoning, addBos, parseSpecial } as const
     const answer = await this.#ask(question, signal)
     if (answer.type !== 'tokens') throw unexpected(answer)
@@ -139,7 +139,7 @@ export class LlamaEngine implements Engine {
   }
 
   async render({ prompt, reasoning }: RenderRequest, signal: AbortSignal): Promise<string> {
-    refuseMedia({ prompt }, this.#id)
+    refuseNonText({ prompt }, this.#id)
     const answer = await this.#ask({ type: 'render', prompt, reasoning }, signal)
     if (answer.type !== 'text') throw unexpected(answer)
     return answer.text

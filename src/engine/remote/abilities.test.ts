@@ -93,5 +93,10 @@ test('an engine shows what was seen, and makes up for what is lacking', async ()
   open.push(engine)
   await engine.ensureReady(new AbortController().signal)
   await expect.poll(() => engine.servers?.()[0]?.found?.abilities.choices).toBe(false)
-  expect(engine.servers?.()[0]?.found?.abilities).toMatchObject({ logprobs: true, json_schema: true, tool_choice: true })
+  expect(engine.servers?.()[0]?.found?.abilities).toMatchObject({
+    logprobs: true,
+    json_schema: true,
+    tool_choice: true,
+    usage_in_streams: true,
+  })
 })

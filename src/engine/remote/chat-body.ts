@@ -176,6 +176,6 @@ function reasoningFields(
 function logprobFields({ logprobs }: GenerationRequest, profile: Profile): Record<string, unknown> {
   if (logprobs === undefined) return {}
   if (!profile.logprobs) throw unsupported(profile, 'logprobs')
-  // llama-server takes 0 for a wish for none at all; the reader leaves out what was not asked for.
-  return { logprobs: true, top_logprobs: profile.stopsHere ? Math.max(1, logprobs.top) : logprobs.top }
+  // The reader leaves out what was not asked for.
+  return { logprobs: true, top_logprobs: Math.max(profile.leastTop ?? 0, logprobs.top) }
 }

@@ -39,8 +39,7 @@ export async function rankThere({ query, texts }: RankRequest, { client, endpoin
   }
   const whole = scores.filter((score) => score !== undefined)
   if (whole.length !== texts.length) throw lacking(texts.length, whole.length)
-  // llama-server gives logits, the others probabilities.
-  const areProbabilities = target.profile.name !== 'llama-server'
+  const areProbabilities = target.profile.ranksByLogits !== true
   return { scores: whole, areProbabilities, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
 }
 

@@ -152,6 +152,15 @@ describe('replies', () => {
     expect(choices[0]).toMatchObject({ text: '', finish: { reason: 'tool-calls' } })
   })
 
+  test('reasoning that the server left in its text is reasoning', async () => {
+    const text = '<think>Hm.</think>Yes'
+    const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
+    const server = await upstream(
+      streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), usageChunk(1, 3), doneLine),
+    )
+    expect((await answer(engineOver([server]), ask('hi'))).choices[0]).toMatchObject({ reasoning: 'Hm.', text: 'Yes' })
+  })
+
   test('an end for calls without a call is a plain end, and its word is kept', async () => {
     const server = await upstream(
       streamOf(

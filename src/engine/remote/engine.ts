@@ -7,6 +7,7 @@ import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import { recogniseFormat } from '../model-format.ts'
+import { refuseMedia } from '../refuse-media.ts'
 import { askServers } from './ask-servers.ts'
 import { type Endpoint, UpstreamClient } from './client.ts'
 import { embedThere, rankThere } from './embeddings.ts'
@@ -111,7 +112,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       const target = targetOf(discovery)
       // What the servers cannot do is refused before anything waits for a slot.
       const body = requestBody(request, target)
-      refuseMedia(request, discovery, id)
+      refuseUnreadable(request, discovery, id)
       const { contextLength } = factsOf(discovery, options)
       const inputTokens = await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
       const outputFormat = formatOf(request, discovery, options.toolFormat)
@@ -259,14 +260,14 @@ function formatOf(
   return { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning: false }
 }
 
-function refuseMedia({ prompt }: GenerationRequest, { modalities }: Discovery, model: string): void {
-  if (prompt.type !== 'chat' || modalities === undefined) return
-  for (const [index, { content }] of prompt.messages.entries()) {
-    const part = content.findIndex(({ type }) => type !== 'text' && !modalities[type])
-    if (part === -1) continue
-    const message = `model '${model}' reads no ${content[part]?.type}: serve it with a projector (mmproj), or leave the part out`
-    throw new AppError('unsupported-field', message, { param: `messages[${index}].content[${part}]` })
-  }
+function refuseUnreadable(request: GenerationRequest, { modalities }: Discovery, model: string): void {
+  if (modalities === undefined) return
+  const reads = { text: true, ...modalities }
+  refuseMedia(
+    request,
+    (kind) => reads[kind],
+    (kind) => `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`,
+  )
 }
 
 /** For a server that counts nothing: its tokenizer is asked. Where it has none, a piece of its stream is taken for a token. */

@@ -47,7 +47,15 @@ export function outputFields({ output, outputParam }: GenerationRequest, profile
     }
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode', outputParam ?? 'response_format')
-      return { fields: { response_format: { type: 'json_object' } }, structured: 'full' }
+      if (usesOurGrammar(profile)) {
+        const { grammar } = cache.find(output, () => {
+          const builder = createGrammarBuilder()
+          return builder.build(builder.addAnyObject())
+        })
+        return { fields: nested(profile.gbnf, grammar), structured: 'full' }
+      }
+      // How far the server keeps it, it does not tell.
+      return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
       const { schema, strict, name: schemaName = 'output' } = output
       const param = outputParam ?? 'response_format'
@@ -65,7 +73,7 @@ export function outputFields({ output, outputParam }: GenerationRequest, profile
 }
 
 function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
-  return profile.name === 'llama-server' && profile.gbnf !== undefined
+  return profile.takesOurGrammars === true && profile.gbnf !== undefined
 }
 
 function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {

@@ -28,10 +28,16 @@ export type Profile = {
   /** It refuses several choices that can only be equal (temperature 0). */
   readonly refusesEqualChoices?: true
   readonly logprobs: boolean
+  /** It takes a wish for fewer likeliest tokens than these for a wish for no log-probabilities. */
+  readonly leastTop?: number
+  /** Scores of `rerank` are logits; elsewhere they are probabilities. */
+  readonly ranksByLogits?: true
   /** Completions take a text that follows the gap. */
   readonly suffix: boolean
   readonly regex?: ConstraintField
   readonly gbnf?: ConstraintField
+  /** Constraints are written as grammars of ours: what its own compiler makes of a caller's schema could bring it down. */
+  readonly takesOurGrammars?: true
   readonly jsonObject: boolean
   readonly jsonSchema: boolean
   /** `required` and a named function bind the server. Without it, one tool is declared, or the request refused. */
@@ -126,6 +132,9 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     choices: false,
     suffix: false,
     gbnf: ['grammar'],
+    takesOurGrammars: true,
+    leastTop: 1,
+    ranksByLogits: true,
     toolChoice: 'no-names',
     templateVariables: true,
     continuation: 'always',

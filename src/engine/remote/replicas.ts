@@ -171,7 +171,8 @@ export class Replicas {
       this.#failures.delete(endpoint.id)
       if (this.#options.probesAbilities && probe.profile === undefined && discovery.profile === 'openai') {
         // Nobody waits for it: until it is known, the server is believed to do what OpenAI's does.
-        this.#background.add(this.#findAbilities(endpoint, discovery))
+        const asking = this.#findAbilities(endpoint, discovery).finally(() => this.#background.delete(asking))
+        this.#background.add(asking)
       }
       return discovery
     } catch (error) {
@@ -194,8 +195,8 @@ export class Replicas {
       this.#discoveries.set(endpoint.id, { ...discovery, abilities })
       log.info({ model: probe.id, server: hostOf(endpoint.url), ...abilities }, 'server can')
     } catch (error) {
-      // It was closed meanwhile; what fails for another reason leaves its question open.
-      if (!this.#closed.signal.aborted) throw error
+      // Nobody waits for it, and the table says what its kind can do.
+      if (!this.#closed.signal.aborted) log.warn({ model: probe.id, err: error }, 'server could not be asked what it can do')
     }
   }
 

@@ -1,6 +1,6 @@
 import type { ServerReport } from '../../core/engine.ts'
 import type { BreakerState } from './breaker.ts'
-import type { Profile } from './profiles.ts'
+import type { Discovery } from './probe.ts'
 import type { ReplicaReport } from './replicas.ts'
 import { profileOf } from './target.ts'
 import { hostOf } from './upstream-url.ts'
@@ -28,13 +28,14 @@ export function toServerReport({
         model: discovery.model,
         ...(discovery.version !== undefined && { version: discovery.version }),
         ...(discovery.contextLength !== undefined && { contextLength: discovery.contextLength }),
-        abilities: abilitiesOf(profileOf(discovery)),
+        abilities: abilitiesOf(discovery),
       },
     }),
   }
 }
 
-function abilitiesOf(profile: Profile): Readonly<Record<string, boolean>> {
+function abilitiesOf(discovery: Discovery): Readonly<Record<string, boolean>> {
+  const profile = profileOf(discovery)
   return {
     choices: profile.choices,
     logprobs: profile.logprobs,
@@ -45,6 +46,7 @@ function abilitiesOf(profile: Profile): Readonly<Record<string, boolean>> {
     template_variables: profile.templateVariables,
     continuation: profile.continuation !== undefined,
     tokenizer: profile.tokenizer !== undefined,
-    usage_in_streams: profile.runningUsage || profile.stopsHere,
+    usage_in_streams: discovery.abilities.usageInStreams ?? true,
+    usage_as_it_goes: profile.runningUsage || profile.stopsHere,
   }
 }
