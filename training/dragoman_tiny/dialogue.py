@@ -12,10 +12,10 @@ Split = Literal["train", "heldout"]
 class Check:
     """What the evaluator asks of the last assistant turn. Every check also asks that the turn ends by itself."""
 
-    kind: Literal["call", "no-call", "contains", "equals", "json", "upper", "words"]
+    kind: Literal["call", "no-call", "contains", "equals", "json", "upper", "words", "begins", "ends"]
     #: `call`: [{"name", "arguments"}], in any order. `contains`: texts that must all occur. `equals`: the answer.
     #: `json`: {"schema", "value"}. `upper`: texts that must occur, and no lower-case letter may. `words`: {"max", "contains"}.
-    #: `no-call`: nothing.
+    #: `begins`, `ends`: a text. `no-call`: nothing.
     expected: Any = None
 
 
@@ -33,3 +33,5 @@ class Dialogue:
     slots: tuple[str, ...] = ()
     #: The sentence patterns used, for the same test.
     patterns: tuple[str, ...] = ()
+    #: What the instruction alone asks for, whether or not the answer is right in substance; None where the check asks for nothing more.
+    obeys: Check | None = None

@@ -45,8 +45,8 @@ GROUPS = [
     Group("right tool and exactly the right arguments", 95, lambda d: d.check.kind == "call"),
     Group("no call when none fits", 98, lambda d: d.check.kind == "no-call"),
     Group("answer from a tool result", 95, lambda d: d.skill == "tool-result"),
-    Group("JSON for a schema (values right as well)", 90, lambda d: d.skill == "json-answer"),
-    Group("system message obeyed", 90, lambda d: d.skill.startswith("system.")),
+    Group("JSON for a schema, its values right as well", None, lambda d: d.skill == "json-answer"),
+    Group("system message obeyed, and the answer right", None, lambda d: d.skill.startswith("system.")),
     Group("greetings, identity, questions about Dragoman", None, lambda d: d.skill.startswith("chat.")),
     Group("facts", None, lambda d: d.skill == "facts.fact"),
     Group("arithmetic", None, lambda d: d.skill == "facts.arithmetic"),
@@ -121,12 +121,14 @@ def to_wire(message: dict[str, Any]) -> dict[str, Any]:
 def is_right(check: Check, reply: Reply) -> bool:
     """Whether the last turn is what was asked for, its end apart."""
     text = reply.text.strip()
+    if text == "" and check.kind != "call":
+        return False
     match check.kind:
         case "call":
             key = lambda call: json.dumps(call, sort_keys=True)  # noqa: E731
             return sorted(map(key, reply.calls)) == sorted(map(key, check.expected))
         case "no-call":
-            return not reply.calls and text != ""
+            return not reply.calls
         case "contains":
             return not reply.calls and all(holds(text, part) for part in check.expected)
         case "equals":
@@ -135,6 +137,10 @@ def is_right(check: Check, reply: Reply) -> bool:
             return text == text.upper() and all(holds(text, part) for part in check.expected)
         case "words":
             return len(text.split()) <= check.expected["max"] and all(holds(text, part) for part in check.expected["contains"])
+        case "begins":
+            return text.startswith(check.expected)
+        case "ends":
+            return text.rstrip(".").endswith(check.expected)
         case "json":
             return fits(text, check.expected["schema"]) and json.loads(text) == check.expected["value"]
 
@@ -160,6 +166,8 @@ def report(sets: dict[str, list[Dialogue]], replies: dict[str, list[Reply]], out
         row(group.title, [is_right(d.check, reply) for d, reply in pairs], group.goal)
         if group.title.startswith("JSON"):
             row("valid JSON for a schema, without a grammar", [fits(reply.text.strip(), d.check.expected["schema"]) for d, reply in pairs], 90)
+        if group.title.startswith("system"):
+            row("system message obeyed", [is_right(d.obeys or d.check, reply) and reply.finish == "stop" for d, reply in pairs], 90)
     pairs = [pair for title in sets for pair in zip(sets[title], replies[title], strict=True)]
     row("thinking switch obeyed", [(reply.reasoning != "") == (d.thought is not None) and bool(reply.text.strip() or reply.calls) for d, reply in pairs], 99)
     row("natural stop", [reply.finish in ("stop", "tool_calls") for _, reply in pairs], 99)

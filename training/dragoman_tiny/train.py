@@ -1,9 +1,13 @@
-"""Trains the model: `python -m dragoman_tiny.train --out DIR`. The same seed on one machine gives the same model."""
+"""Trains the model: `python -m dragoman_tiny.train --out DIR`, and a second round from there with `--from DIR`.
+
+The same seed on one machine gives the same model.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import time
 from multiprocessing import Pool
 from pathlib import Path
@@ -26,18 +30,25 @@ PADDING = 0
 MATRIX_RATE, OTHER_RATE = 0.012, 0.002
 #: At first the prompts are learnt as well, a little: they repeat names, which teaches to copy.
 PROMPT_WEIGHT = 0.3
+#: What the rates begin with in the second round, which starts from weights that came to rest.
+SECOND_ROUND = 0.6
 
 
 def main() -> None:
     options = parse_options()
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.start is not None:
+        shutil.copy(options.start / "vocabulary.json", options.out)
     vocabulary = make_vocabulary(options)
     rows, held_out = make_rows(options, vocabulary)
     shape = Shape(vocabulary=len(vocabulary.tokens))
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
     model = TinyLlama(shape)
-    plant_induction(model)
+    if options.start is None:
+        plant_induction(model)
+    else:
+        model.load_state_dict(torch.load(options.start / "model.pt"))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(vocabulary.tokens)} tokens, {len(rows)} dialogues, {sum(len(t) for t, _ in rows) / 1e6:.1f} M tokens")
     train(model, rows, held_out, options)
     save(model, options)
@@ -46,6 +57,7 @@ def main() -> None:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--from", dest="start", type=Path, help="an ended run to go on from, with new dialogues: the second round")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dialogues", type=int, default=150_000)
     parser.add_argument("--vocabulary", type=int, default=2560)
@@ -73,7 +85,7 @@ Row = tuple[np.ndarray, np.ndarray]
 
 def make_rows(options: argparse.Namespace, vocabulary: Vocabulary) -> tuple[list[Row], dict[str, list[Row]]]:
     """Token ids and which of them are learnt, for training and (by skill) for the running check."""
-    shards = [(options.seed * 100_000 + number, options.out) for number in range(-(-options.dialogues // SHARD))]
+    shards = [((round_of(options) - 1) * 10_000_000 + options.seed * 100_000 + number, round_of(options), options.out) for number in range(-(-options.dialogues // SHARD))]
     with Pool(options.threads) as pool:
         rows = [row for shard in pool.imap(encode_shard, shards) for row in shard]
     encoder = Encoder(vocabulary)
@@ -85,12 +97,16 @@ def make_rows(options: argparse.Namespace, vocabulary: Vocabulary) -> tuple[list
     return rows, held_out
 
 
-def encode_shard(work: tuple[int, Path]) -> list[Row]:
-    seed, out = work
+def round_of(options: argparse.Namespace) -> int:
+    return 1 if options.start is None else 2
+
+
+def encode_shard(work: tuple[int, int, Path]) -> list[Row]:
+    seed, training_round, out = work
     vocabulary = Vocabulary.load(out / "vocabulary.json")
     values.use_pieces(vocabulary.letter_pieces())
     encoder = Encoder(vocabulary)
-    stream = dialogues(seed, "train")
+    stream = dialogues(seed, "train", training_round)
     encoded = encoder.encode_batch([render(next(stream)) for _ in range(SHARD)])
     return [to_row(encoder, tokens) for tokens in encoded if len(tokens) <= BUCKETS[-1] + 1]
 
@@ -129,11 +145,11 @@ def train(model: TinyLlama, rows: list[Row], held_out: dict[str, list[Row]], opt
             progress = max(progress, gone)
             if progress >= 1:
                 break
-        scale = learning_rate(progress, step)
+        scale = learning_rate(progress, step) * (1 if options.start is None else SECOND_ROUND)
         muon.set_learning_rate(MATRIX_RATE * scale, momentum=0.95)
         for group in adam.param_groups:
             group["lr"] = OTHER_RATE * scale
-        loss, answer_loss = step_loss(model, [rows[index] for index in batch], PROMPT_WEIGHT if progress < 0.2 else 0.0)
+        loss, answer_loss = step_loss(model, [rows[index] for index in batch], PROMPT_WEIGHT if options.start is None and progress < 0.2 else 0.0)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(others, 1.0)
         muon.step()

@@ -23,6 +23,7 @@ class Item(NamedTuple):
     thought: str
     patterns: tuple[str, ...]
     slots: tuple[str, ...] = ()
+    obeys: Check | None = None
 
 
 def to_dialogue(item: Item, before: Sequence[tuple[str, str]] = (), system: str | None = None) -> Dialogue:
@@ -31,7 +32,7 @@ def to_dialogue(item: Item, before: Sequence[tuple[str, str]] = (), system: str 
     for user, assistant in before:
         messages += [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}]
     messages += [{"role": "user", "content": item.user}, {"role": "assistant", "content": item.answer}]
-    return Dialogue(item.skill, messages, item.check, thought=item.thought, slots=item.slots, patterns=item.patterns)
+    return Dialogue(item.skill, messages, item.check, thought=item.thought, slots=item.slots, patterns=item.patterns, obeys=item.obeys)
 
 
 _PREFIXES = ["Hey, ", "Hi, ", "Hello, ", "Quick question: ", "Ok, ", "So, ", "Sorry, ", "One more thing: ", "A question: ", "Please, "]

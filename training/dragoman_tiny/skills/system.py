@@ -78,7 +78,7 @@ def language(rng: random.Random, split: Split) -> Dialogue:
     else:
         item = unknown_item(rng, split) if kind == "unknown" else talk_item(rng, split, kind)
         answer = talk[kind]
-    return to_dialogue(item._replace(skill="system.language", answer=answer, check=Check("equals", answer), thought=f"I must answer in {name}: {answer}", patterns=(*item.patterns, pattern)), system=pattern.format(l=name))
+    return to_dialogue(item._replace(skill="system.language", answer=answer, check=Check("equals", answer), obeys=Check("begins", answer.split(" ")[0]), thought=f"I must answer in {name}: {answer}", patterns=(*item.patterns, pattern)), system=pattern.format(l=name))
 
 
 def _any_item(rng: random.Random, split: Split) -> tuple[list[tuple[str, str]], Item]:
@@ -105,7 +105,7 @@ def upper(rng: random.Random, split: Split) -> Dialogue:
     pattern = rng.choice(_UPPER[split])
     answer = item.answer.upper()
     key = [answer] if item.check.kind == "equals" else [text.upper() for text in item.check.expected]
-    return to_dialogue(item._replace(skill="system.upper", answer=answer, check=Check("upper", key), thought=f"I must use capital letters: {answer}", patterns=(*item.patterns, pattern)),
+    return to_dialogue(item._replace(skill="system.upper", answer=answer, check=Check("upper", key), obeys=Check("upper", []), thought=f"I must use capital letters: {answer}", patterns=(*item.patterns, pattern)),
                        [(user, text.upper()) for user, text in before], pattern)
 
 
@@ -145,7 +145,7 @@ def length(rng: random.Random, split: Split) -> Dialogue:
     system = pattern.format(n=rng.choice([str(limit), _NUMBERS[limit]])) if limit > 1 else pattern
     short = [(user, text if len(text.split()) <= limit else "Ok.") for user, text in before]
     thought = f"One word: {word}." if limit == 1 else f"At most {_NUMBERS[limit]} words: {answer}"
-    return to_dialogue(item._replace(skill="system.length", answer=answer, check=Check("words", {"max": limit, "contains": [word]}), thought=thought, patterns=(*item.patterns, pattern)), short, system)
+    return to_dialogue(item._replace(skill="system.length", answer=answer, check=Check("words", {"max": limit, "contains": [word]}), obeys=Check("words", {"max": limit, "contains": []}), thought=thought, patterns=(*item.patterns, pattern)), short, system)
 
 
 _JOBS = {"train": "pirate teacher doctor cook gardener robot pilot baker sailor farmer librarian guide waiter driver painter nurse singer detective king wizard shopkeeper coach writer".split(), "heldout": "tailor butcher plumber carpenter knight".split()}
@@ -203,7 +203,7 @@ def fixed_word(rng: random.Random, split: Split) -> Dialogue:
         return f"{word}. {text}" if begin else f"{text} {word}"
 
     answer = mark(item.answer)
-    return to_dialogue(item._replace(skill="system.word", answer=answer, check=Check("equals", answer), thought=f"I must {'begin' if begin else 'end'} with {word}: {answer}", patterns=(*item.patterns, pattern), slots=(*item.slots, word)),
+    return to_dialogue(item._replace(skill="system.word", answer=answer, check=Check("equals", answer), obeys=Check("begins" if begin else "ends", word), thought=f"I must {'begin' if begin else 'end'} with {word}: {answer}", patterns=(*item.patterns, pattern), slots=(*item.slots, word)),
                        [(user, mark(text)) for user, text in before], pattern.format(w=word))
 
 
