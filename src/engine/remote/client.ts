@@ -1,6 +1,7 @@
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent } from 'undici'
 import { AppError } from '../../core/errors.ts'
-import { asCut, type ReplyBody, readStart, readWhole } from './read-reply.ts'
+import { exchange, type Reply, type ReplyBody } from './exchange.ts'
+import { asCut, readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { failedStatus, unreachable, withFailure } from './upstream-failure.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
@@ -67,7 +68,7 @@ export class UpstreamClient {
   /** Resolves when the server answers, and does not say that it is not ready: that there is a server, not what it has. */
   async touch(endpoint: Endpoint, call: Omit<Call, 'method'>, signal: AbortSignal): Promise<void> {
     const { body } = await this.#send(this.#side, endpoint, { ...call, method: 'GET', signal, isTouch: true })
-    await body.dump()
+    body.drain()
   }
 
   async close(): Promise<void> {
@@ -87,39 +88,42 @@ export class UpstreamClient {
     agent: Agent,
     { url, apiKey }: Endpoint,
     { method, path, fromRoot, body, signal, isTouch }: Call & { readonly signal: AbortSignal; readonly isTouch?: boolean },
-  ): Promise<Dispatcher.ResponseData> {
+  ): Promise<Reply> {
     // What is asked for again after a hang-up is not sent at all.
     signal.throwIfAborted()
-    let response: Dispatcher.ResponseData
+    const { origin, pathname, search } = new URL(urlOf(fromRoot === true ? rootOf(url) : url, path))
+    let reply: Reply
     try {
-      response = await request(urlOf(fromRoot === true ? rootOf(url) : url, path), {
-        dispatcher: agent,
-        method,
-        headers: {
-          accept: 'text/event-stream, application/json',
-          'accept-encoding': 'identity',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+      reply = await exchange(
+        agent,
+        {
+          origin,
+          path: pathname + search,
+          method,
+          headers: {
+            accept: 'text/event-stream, application/json',
+            'accept-encoding': 'identity',
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+          },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
         signal,
-      })
+      )
     } catch (cause) {
       signal.throwIfAborted()
       throw unreachable(cause, hostOf(url))
     }
-    // Leaving a reply is an error to its stream, which nobody may be reading just then.
-    response.body.on('error', () => undefined)
-    const { statusCode: status, headers } = response
+    const { status, headers } = reply
     const isEncoded = !['', 'identity'].includes(String(headers['content-encoding'] ?? ''))
     if (status >= 200 && status < 300) {
-      if (!isEncoded) return response
-      response.body.destroy()
+      if (!isEncoded) return reply
+      reply.body.leave()
       const message = `the server at ${hostOf(url)} sent a compressed reply, which it was asked not to do`
       throw withFailure(new AppError('engine-failed', message), { type: 'cut' })
     }
-    if (isTouch === true && status < 500) return response
-    const text = await readStart(response.body, maxErrorBytes)
+    if (isTouch === true && status < 500) return reply
+    const text = (await reply.body.readStart(maxErrorBytes)).toString('utf8')
     signal.throwIfAborted()
     throw failedStatus({
       status,

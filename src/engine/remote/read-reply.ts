@@ -1,13 +1,10 @@
-import type { Dispatcher } from 'undici'
 import { AppError, messageOf } from '../../core/errors.ts'
+import type { ReplyBody } from './exchange.ts'
 import { SseDecoder } from './sse-decoder.ts'
 import { withFailure } from './upstream-failure.ts'
 
-export type ReplyBody = Dispatcher.ResponseData['body']
-
 /** The most of a whole reply; embeddings are the largest. */
 const maxReplyBytes = 256 * 1024 * 1024
-const afterEndMs = 1000
 
 /**
  * The JSON of a stream's events, those that came together in one list, or, from a server that does not stream, of the whole reply:
@@ -18,12 +15,12 @@ export async function* readStream(body: ReplyBody): AsyncGenerator<readonly unkn
   let isOver = false
   try {
     let decoder: SseDecoder | undefined
-    for await (const bytes of body.iterator({ destroyOnReturn: false })) {
+    for (let bytes = await body.read(); bytes !== undefined; bytes = await body.read()) {
       if (decoder === undefined) {
         const start = firstVisible(bytes)
         if (start === undefined) continue
         if (start === '{' || start === '[' || start === '<') {
-          yield [parseJson(await readAll(body, maxReplyBytes, [bytes]))]
+          yield [parseJson(Buffer.concat([bytes, await body.readAll(maxReplyBytes)]).toString('utf8'))]
           isOver = true
           return
         }
@@ -51,30 +48,14 @@ export async function* readStream(body: ReplyBody): AsyncGenerator<readonly unkn
     }
   } finally {
     // A connection that still carries a reply is never used again.
-    if (isOver) endSoon(body)
-    else if (!body.readableEnded) body.destroy()
+    if (isOver) body.drain()
+    else body.leave()
   }
 }
 
 /** The whole JSON reply. */
 export async function readWhole(body: ReplyBody): Promise<unknown> {
-  return parseJson(await readAll(body, maxReplyBytes))
-}
-
-/** As much of a text as there is, up to a number of bytes; '' for what is no text. */
-export async function readStart(body: ReplyBody, most: number): Promise<string> {
-  const pieces: Buffer[] = []
-  let length = 0
-  try {
-    for await (const piece of body) {
-      pieces.push(piece)
-      length += piece.length
-      if (length >= most) break
-    }
-  } catch {
-    // What came before it broke is worth as much.
-  }
-  return Buffer.concat(pieces).subarray(0, most).toString('utf8')
+  return parseJson((await body.readAll(maxReplyBytes)).toString('utf8'))
 }
 
 /** A reply that broke off, unless the caller ended it. */
@@ -83,16 +64,6 @@ export function asCut(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof AppError) return error
   const message = `the connection to the server behind this model broke in the middle of its answer: ${messageOf(error)}`
   return withFailure(new AppError('engine-failed', message, { cause: error }), { type: 'cut' })
-}
-
-async function readAll(body: ReplyBody, most: number, pieces: Buffer[] = []): Promise<string> {
-  let length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  for await (const piece of body) {
-    pieces.push(piece)
-    length += piece.length
-    if (length > most) throw new AppError('engine-failed', `the server's reply has more than ${most} bytes`)
-  }
-  return Buffer.concat(pieces).toString('utf8')
 }
 
 function parseJson(text: string): unknown {
@@ -116,12 +87,4 @@ function asErrorObject(text: string): unknown {
 /** The first character that is neither white space nor a byte order mark. */
 function firstVisible(bytes: Buffer): string | undefined {
   return /[^\s\ufeff]/.exec(bytes.subarray(0, 1024).toString('utf8'))?.[0]
-}
-
-/** What follows the end of a stream is nothing but the end of its connection's turn: most servers send it at once. */
-function endSoon(body: ReplyBody): void {
-  if (body.readableEnded || body.destroyed) return
-  const timer = setTimeout(() => body.destroy(), afterEndMs).unref()
-  body.once('close', () => clearTimeout(timer))
-  body.resume()
 }
