@@ -60,7 +60,13 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     return model.isAwaitingFile && name !== model.id ? (findStandIn(name) ?? model) : model
   }
   const metrics = createMetrics({
-    readLoad: () => registry.list().map(({ id, admission }) => ({ id, queued: admission.queued, busy: admission.busy })),
+    readLoad: () =>
+      registry.list().map(({ id, admission, engine }) => ({
+        id,
+        queued: admission.queued,
+        busy: admission.busy,
+        tokensAfterCancel: engine.tokensAfterCancel,
+      })),
   })
   const validator = new OutputValidator()
   const server = createServer({

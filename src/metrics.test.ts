@@ -31,9 +31,10 @@ test('a generation counts its duration, its first token and its tokens', async (
 })
 
 test('the load of models is read when it is asked for, and a model that left is gone', async () => {
-  const load: ModelLoad[] = [{ id: 'a', queued: 2, busy: 1 }]
+  const load: ModelLoad[] = [{ id: 'a', queued: 2, busy: 1, tokensAfterCancel: 3 }]
   const metrics = create(load)
   expect(await metrics.render()).toContain('dragoman_queue_depth{model="a"} 2')
+  expect(await metrics.render()).toContain('dragoman_tokens_after_cancel_total{model="a"} 3')
   load[0] = { id: 'b', queued: 0, busy: 4 }
   const text = await metrics.render()
   expect(text).toContain('dragoman_slots_busy{model="b"} 4')

@@ -1,8 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics } from './http/metrics.ts'
 
-/** How busy a model is at this moment. */
-export type ModelLoad = { readonly id: string; readonly queued: number; readonly busy: number }
+/** How busy a model is at this moment, and what it did in vain since it began. */
+export type ModelLoad = {
+  readonly id: string
+  readonly queued: number
+  readonly busy: number
+  /** Absent where the engine does not know. */
+  readonly tokensAfterCancel?: number | undefined
+}
 
 type MetricsOptions = {
   /** Asked whenever the metrics are read. */
@@ -62,6 +68,18 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
         for (const load of readLoad()) this.set({ model: load.id }, read(load))
       },
     })
+  new Counter({
+    name: 'dragoman_tokens_after_cancel_total',
+    help: 'Tokens that an engine still delivered after their request had been cancelled.',
+    labelNames: ['model'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { id, tokensAfterCancel } of readLoad()) {
+        if (tokensAfterCancel !== undefined) this.inc({ model: id }, tokensAfterCancel)
+      }
+    },
+  })
   loadGauge('dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
   loadGauge('dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
 

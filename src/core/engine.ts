@@ -145,6 +145,8 @@ export interface Engine {
    * `texts[index]`.
    */
   rank?(request: RankRequest, signal: AbortSignal): Promise<Ranking>
+  /** Tokens that came although their request had been cancelled, since the engine began: work that nobody wanted. */
+  readonly tokensAfterCancel?: number
   /** How the servers behind the model fare, for engines that have some. */
   servers?(): readonly ServerReport[]
   /** Ends what runs, then everything the engine owns. Resolves when its processes are gone; `ensureReady` starts it again. */

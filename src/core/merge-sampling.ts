@@ -12,6 +12,7 @@ function mergeTwo(below: Sampling, above: Sampling): Sampling {
   const xtc = mergeField(below.xtc, above.xtc)
   const dry = mergeField(below.dry, above.dry)
   const bias = [...(below.logitBias ?? []), ...(above.logitBias ?? [])]
+  if (Object.keys(below).length === 0) return above
   return {
     ...below,
     ...above,

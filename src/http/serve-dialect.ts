@@ -89,7 +89,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       open: () => {
         tellStructured(generation, reply)
         reply.hijack()
-        reply.raw.writeHead(200, { ...(reply.getHeaders() as OutgoingHttpHeaders), ...streamHeaders })
+        reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
       },
       heartbeat: dialect.heartbeat,
       heartbeatMs: deps.heartbeatMs ?? defaultHeartbeatMs,

@@ -36,12 +36,12 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const logprobs = decodeLogprobs(wire)
   return {
     request: {
-      ...decodeCommon(wire),
       id: requestId,
-      prompt: { ...decodePrompt(wire), tools: tools.tools },
+      prompt: { tools: tools.tools, ...decodePrompt(wire) },
       toolChoice: tools.toolChoice,
       parallelToolCalls: tools.parallelToolCalls,
       reasoning,
+      ...decodeCommon(wire),
       ...decodeChatOutput(wire, tools),
       ...(logprobs !== undefined && { logprobs }),
     },

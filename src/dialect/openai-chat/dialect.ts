@@ -14,7 +14,8 @@ export type OpenaiChatOptions = { readonly reasoningFields: ReasoningFields }
 export function createOpenaiChat({ reasoningFields }: OpenaiChatOptions): Dialect {
   return {
     decode(body, requestId) {
-      const { request, stream, ignored, ...asked } = decodeChat(body, requestId)
+      const asked = decodeChat(body, requestId)
+      const { request, stream, ignored } = asked
       const createdSeconds = Math.floor(Date.now() / 1000)
       const headOf = (model: string): ReplyHead => ({ id: requestId, createdSeconds, model, systemFingerprint })
       const style: ReplyStyle = {
@@ -27,7 +28,7 @@ export function createOpenaiChat({ reasoningFields }: OpenaiChatOptions): Dialec
         stream,
         ignored,
         encodeResult: (result, model) => encodeResult(result, headOf(model), style),
-        createStreamEncoder: (model) => createChunkEncoder(headOf(model), { ...style, includeUsage: asked.includeUsage }),
+        createStreamEncoder: (model) => createChunkEncoder(headOf(model), { includeUsage: asked.includeUsage, ...style }),
       }
     },
     // Node draws the bits of many UUIDs at once; asking for a few bytes each time costs ten times as much (measured).

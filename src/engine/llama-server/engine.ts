@@ -73,6 +73,11 @@ export class LlamaServerEngine implements Engine {
     return this.#supervisor.state
   }
 
+  /** Of the server that runs now. */
+  get tokensAfterCancel(): number {
+    return this.#running?.upstream.tokensAfterCancel ?? 0
+  }
+
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
     if (loaded === undefined) return {}

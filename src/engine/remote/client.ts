@@ -49,7 +49,7 @@ export class UpstreamClient {
    * what is no success; whether what came is all there was is the reader's to say.
    */
   async stream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<ReplyBody> {
-    const { body } = await this.#send(this.#agent, endpoint, { ...call, signal })
+    const { body } = await this.#send(this.#agent, endpoint, { signal, ...call })
     return body
   }
 

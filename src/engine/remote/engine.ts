@@ -52,6 +52,10 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   const { id, log, now = () => performance.now(), random = Math.random } = options
   const endpoints = options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
   let session: Session | undefined
+  let tokensAfterCancel = 0
+  const onLateTokens = (count: number) => {
+    tokensAfterCancel += count
+  }
 
   const open = (): Session => {
     const client = new UpstreamClient({ connections: options.connections })
@@ -102,6 +106,9 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     get facts() {
       return factsOf(session?.replicas.discovery, options)
     },
+    get tokensAfterCancel() {
+      return tokensAfterCancel
+    },
     servers: () => (session?.replicas.describe() ?? []).map(toServerReport),
     ensureReady: async (signal) => {
       await ensureOpen(signal)
@@ -128,6 +135,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
             deadlineMs: options.deadlineMs,
             now,
             random,
+            onLateTokens,
           }),
       } satisfies PreparedGeneration
     },
@@ -184,18 +192,18 @@ function unloaded(): AppError {
   return new AppError('model-unavailable', 'the model was unloaded')
 }
 
-type Run = Pick<RunDeps, 'now' | 'random'> & {
+type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
   readonly request: GenerationRequest
   readonly checked: NonNullable<RunPlan['checked']>
   readonly signal: AbortSignal
   readonly deadlineMs: number | undefined
 }
 
-function run(session: Session, { request, checked, signal: caller, deadlineMs, now, random }: Run) {
+function run(session: Session, { request, checked, signal: caller, deadlineMs, ...rest }: Run) {
   const { client, replicas } = session
   const { signal, abort, leave } = enter(session, caller)
   const timer = deadlineMs === undefined ? undefined : setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
-  const deps = { client, replicas, now, random, countUsage: countUsage(client, signal) }
+  const deps = { client, replicas, countUsage: countUsage(client, signal), ...rest }
   return runChoices(deps, {
     request,
     checked,

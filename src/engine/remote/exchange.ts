@@ -59,12 +59,18 @@ export class ReplyBody {
   #end: { readonly error?: unknown } | undefined
   #timer: NodeJS.Timeout | undefined
   #isUnwanted = false
+  #lateEvents = 0
 
   constructor(signal: AbortSignal, failStart: (error: unknown) => void) {
     this.#signal = signal
     this.#failStart = failStart
     signal.addEventListener('abort', this.#onAbort, { once: true })
     if (signal.aborted) this.#onAbort()
+  }
+
+  /** Events that came for a request that had been cancelled: whoever reads gets none of them. */
+  get lateEvents(): number {
+    return this.#lateEvents
   }
 
   /** The next bytes; undefined when the reply is over. Throws when it broke off, or for the signal's reason. */
@@ -134,6 +140,7 @@ export class ReplyBody {
   }
 
   onBytes(bytes: Buffer): void {
+    if (this.#signal.aborted) this.#lateEvents += countEvents(bytes)
     if (this.#isUnwanted) return
     const waiting = this.#waiting
     if (waiting !== undefined) {
@@ -160,7 +167,9 @@ export class ReplyBody {
   /** Also while the request waits for a connection: whoever waits for it does so no more. */
   readonly #onAbort = (): void => {
     const { reason } = this.#signal
+    for (const bytes of this.#pieces) this.#lateEvents += countEvents(bytes)
     this.#pieces = []
+    this.#isUnwanted = true
     this.onError(reason)
     this.#controller?.abort(asError(reason))
   }
@@ -170,6 +179,10 @@ export class ReplyBody {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#timer)
   }
+}
+
+function countEvents(bytes: Buffer): number {
+  return bytes.toString('latin1').match(/^data:/gm)?.length ?? 0
 }
 
 function asError(reason: unknown): Error {

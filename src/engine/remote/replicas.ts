@@ -1,13 +1,14 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../core/errors.ts'
-import { probeAbilities } from './abilities.ts'
+import { hasOpenQuestions, probeAbilities } from './abilities.ts'
 import type { Target } from './chat-body.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, Pool } from './pool.ts'
-import { type Discovery, type ProbeOptions, probeServer } from './probe.ts'
+import { type Discovery, isSameServer, type ProbeOptions, probeServer } from './probe.ts'
 import { profiles } from './profiles.ts'
 import { targetOf } from './target.ts'
 import { unlessAborted } from './time-limit.ts'
@@ -34,6 +35,8 @@ export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | u
 /** How long a request waits for a server to come back before it fails, and how long it is tried again. */
 export const longestWaitMs = 15_000
 export const longestRetryMs = 60_000
+/** How often servers are asked whether they are still what they were. */
+const lookEveryMs = 60_000
 
 /** The servers of one model: what each is, which are well, and whose turn it is. */
 export class Replicas {
@@ -46,6 +49,7 @@ export class Replicas {
   readonly #closed = new AbortController()
   readonly #background = new Set<Promise<void>>()
   #checks: { stop(): Promise<void> } | undefined
+  #looks: NodeJS.Timeout | undefined
 
   constructor(options: ReplicaOptions) {
     this.#options = options
@@ -76,6 +80,7 @@ export class Replicas {
       now: this.#options.now,
       wait: (ms, stopped) => sleep(ms, undefined, { signal: stopped, ref: false }).catch(() => undefined),
     })
+    this.#looks ??= setInterval(() => this.#lookAgain(), lookEveryMs).unref()
     try {
       return await Promise.any(endpoints.map((endpoint) => unlessAborted(this.#probe(endpoint), signal)))
     } catch {
@@ -93,7 +98,7 @@ export class Replicas {
     while (true) {
       signal.throwIfAborted()
       const nowMs = now()
-      const lease = this.#pool.acquire({ ...wanted, exclude: this.#lessWanted(wanted.exclude), nowMs })
+      const lease = this.#pool.acquire({ nowMs, ...wanted, exclude: this.#lessWanted(wanted.exclude) })
       if (lease.type === 'lease') {
         const place = await this.#place(lease, signal)
         if (place !== undefined) return place
@@ -124,6 +129,7 @@ export class Replicas {
   /** Ends the checks and the probes; it is not opened again. */
   async close(): Promise<void> {
     this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
+    clearInterval(this.#looks)
     await this.#checks?.stop()
     await Promise.allSettled([...this.#probes.values(), ...this.#background])
   }
@@ -165,11 +171,17 @@ export class Replicas {
     const { client, probe, log } = this.#options
     const { signal } = this.#closed
     try {
-      const discovery = await probeServer(client, endpoint, probe, signal)
+      const seen = await probeServer(client, endpoint, probe, signal)
       signal.throwIfAborted()
-      this.#discoveries.set(endpoint.id, discovery)
+      const known = this.#discoveries.get(endpoint.id)
+      // One that was away and has no version may have come back as another one.
+      const isKnown =
+        known !== undefined && isSameServer(known, seen) && (seen.version !== undefined || !this.#failures.has(endpoint.id))
       this.#failures.delete(endpoint.id)
-      if (this.#options.probesAbilities && probe.profile === undefined && discovery.profile === 'openai') {
+      const discovery = isKnown ? { ...seen, abilities: known.abilities } : seen
+      if (isKnown && isDeepStrictEqual(discovery, known)) return known
+      this.#discoveries.set(endpoint.id, discovery)
+      if (!isKnown && this.#options.probesAbilities && probe.profile === undefined && hasOpenQuestions(discovery.profile)) {
         // Nobody waits for it: until it is known, the server is believed to do what OpenAI's does.
         const asking = this.#findAbilities(endpoint, discovery).finally(() => this.#background.delete(asking))
         this.#background.add(asking)
@@ -191,12 +203,24 @@ export class Replicas {
   async #findAbilities(endpoint: Endpoint, discovery: Discovery): Promise<void> {
     const { client, log, probe } = this.#options
     try {
-      const abilities = await probeAbilities(client, endpoint, discovery.model, this.#closed.signal)
-      this.#discoveries.set(endpoint.id, { ...discovery, abilities })
+      const { profile: kind, model } = discovery
+      const isIdle = () => this.describe().some(({ id, activeRequests }) => id === endpoint.id && activeRequests === 0)
+      const abilities = await probeAbilities({ client, endpoint, model, kind, isIdle, signal: this.#closed.signal })
+      const now = this.#discoveries.get(endpoint.id)
+      // Meanwhile it may have become another, of which this says nothing.
+      if (now !== undefined && isSameServer(now, discovery)) this.#discoveries.set(endpoint.id, { ...now, abilities })
       log.info({ model: probe.id, server: hostOf(endpoint.url), ...abilities }, 'server can')
     } catch (error) {
       // Nobody waits for it, and the table says what its kind can do.
       if (!this.#closed.signal.aborted) log.warn({ model: probe.id, err: error }, 'server could not be asked what it can do')
+    }
+  }
+
+  /** A server may be replaced by another version while nobody asks anything of it. */
+  #lookAgain(): void {
+    for (const endpoint of this.#options.endpoints) {
+      // Whether it is well is for its checks and requests to say, and the failure is in the log.
+      if (this.#discoveries.has(endpoint.id)) this.#probe(endpoint).catch(() => undefined)
     }
   }
 

@@ -159,7 +159,8 @@ export class ReplyReader {
     }
     if (wire.finishReason !== undefined && !state.cut) {
       const stopSequence = typeof wire.stop === 'string' && this.#context.request.stop.includes(wire.stop) ? wire.stop : undefined
-      state.finish = { ...readFinishReason(wire.finishReason), ...(stopSequence !== undefined && { stopSequence }) }
+      const finish = readFinishReason(wire.finishReason)
+      state.finish = stopSequence === undefined ? finish : { stopSequence, ...finish }
     }
     return events
   }

@@ -20,6 +20,8 @@ export type RunDeps = {
   countUsage(place: Place, request: GenerationRequest, reader: ReplyReader): Promise<Usage>
   now(): number
   random(): number
+  /** Tokens that a server sent after their request had been cancelled. */
+  onLateTokens(count: number): void
 }
 
 /** One exchange, or as many as it takes: `request` asks for `choices` choices, the first of which is number `firstChoice`. */
@@ -54,14 +56,14 @@ export async function* runRequest(
   try {
     for (let attempt = 1; ; attempt++) {
       const exclude = failed.size < replicas.count ? failed : new Set<string>()
-      const place = await replicas.acquire({ ...plan, exclude }, longestWaitMs, signal)
+      const place = await replicas.acquire({ exclude, ...plan }, longestWaitMs, signal)
       const { profile } = place.target
       let outcome: LeaseOutcome = { type: 'neutral' }
       try {
         if (plan.choices > 1 && !makesChoices(profile, plan.request)) return 'one-at-a-time'
         // Nothing was seen of an answer that has not begun: the next one need not be of the same kind.
         if (reader?.hasBegun === true) reader.resume(profile)
-        else reader = new ReplyReader({ ...plan, profile })
+        else reader = new ReplyReader({ profile, ...plan })
         // All of it in this one generator: each that an event passes through costs as much as making the event.
         const { path, body } = bodyFor(plan, reader, place)
         const reply = await deps.client.stream(place.endpoint, { method: 'POST', path, body }, signal)
@@ -84,6 +86,8 @@ export async function* runRequest(
           const thrown = asCut(error, signal)
           // The answer is whole when it has said how it ended; what broke off behind that are at most its counts.
           if (signal.aborted || failureOf(thrown)?.type !== 'cut' || !reader.isFinished) throw thrown
+        } finally {
+          if (reply.lateEvents > 0) deps.onLateTokens(reply.lateEvents)
         }
         signal.throwIfAborted()
         if (!reader.isFinished) throw endless()
