@@ -53,10 +53,7 @@ export const remoteModel = z
     deadlineMs: count
       .exactOptional()
       .describe('The most that a request may take, in milliseconds, with all that is tried for it; absent: as long as it takes.'),
-    probe: z
-      .boolean()
-      .default(true)
-      .describe('Whether servers of unknown kind are asked by a few small requests what they can do.'),
+    probe: z.boolean().default(true).describe('Whether servers are asked by a few small requests what their kind leaves open.'),
     slots: count.default(256).describe('Requests that are under way at the same time, on all servers together.'),
     maxQueued,
     aliases,

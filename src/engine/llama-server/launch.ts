@@ -4,6 +4,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { ProcessExit, ProcessHandlers, SupervisedProcess, SupervisorLog } from '../supervise.ts'
 import { explainExit } from './explain-exit.ts'
 import { freePort } from './free-port.ts'
+import { readProgress } from './load-progress.ts'
 import { askFacts, askHealth, type Health, type ServerEndpoint } from './server-client.ts'
 import type { ServerFacts } from './server-facts.ts'
 import { type ServerPlan, serverArguments } from './server-plan.ts'
@@ -141,6 +142,7 @@ class Launch {
     const deadlineMs = performance.now() + listenTimeoutMs
     let health: Health = 'silent'
     let hasListened = false
+    let progress = 0
     while (!ended.signal.aborted) {
       health = await askHealth(endpoint)
       if (health === 'ready') {
@@ -153,6 +155,11 @@ class Launch {
       }
       if (health === 'not-ours') return 'not-ours'
       hasListened ||= health === 'loading'
+      // It listens before it loads.
+      if (health === 'loading') {
+        progress = Math.max(progress, await readProgress(server.pid, this.#plan))
+        this.#handlers.onLoading(progress)
+      }
       if (!hasListened && performance.now() > deadlineMs) return 'mute'
       await pause(pollEveryMs, undefined, { signal: ended.signal }).catch(() => undefined)
     }

@@ -59,12 +59,14 @@ describe('spawnServer', { timeout: 30_000 }, () => {
   test('the key is in the environment only, and no other secret and no option of llama-server is', async () => {
     process.env.TEST_API_KEY = 'other'
     process.env.LLAMA_ARG_CTX_SIZE = '7'
+    process.env.LLAMA_SERVER_ROUTER_PORT = '7'
     onTestFinished(() => {
       delete process.env.TEST_API_KEY
       delete process.env.LLAMA_ARG_CTX_SIZE
+      delete process.env.LLAMA_SERVER_ROUTER_PORT
     })
     const { firstLine } = start(
-      'console.log(JSON.stringify([process.env.LLAMA_API_KEY, process.env.TEST_API_KEY, process.env.LLAMA_ARG_CTX_SIZE, process.argv]))',
+      'console.log(JSON.stringify([process.env.LLAMA_API_KEY, process.env.TEST_API_KEY, process.env.LLAMA_ARG_CTX_SIZE ?? process.env.LLAMA_SERVER_ROUTER_PORT, process.argv]))',
     )
     const [key, other, option, argv] = JSON.parse(await firstLine)
     expect([key, other, option]).toEqual(['secret', null, null])

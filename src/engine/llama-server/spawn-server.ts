@@ -29,7 +29,7 @@ export type ServerProcess = {
 /** What a crash is not told by. */
 const outsideSignals = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 /** What a server has no business knowing, and what would set its options behind the configuration's back. */
-const withheld = /KEY|TOKEN|SECRET|PASSWORD|^LLAMA_ARG_/i
+const withheld = /KEY|TOKEN|SECRET|PASSWORD|^LLAMA_(?:ARG|SERVER)_/i
 
 /** Starts a server that does not outlive this process, however this process ends. */
 export function spawnServer({ binary, args, apiKey, onLine, graceMs = 5000 }: SpawnOptions): ServerProcess {

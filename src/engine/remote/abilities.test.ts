@@ -1,14 +1,9 @@
-import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
-import { type ScriptedUpstream, startUpstream } from '../../../test/support/upstream.ts'
+import { expect, test } from 'vitest'
+import { closedAfterwards, engineOver, never, upstream as startUpstream } from '../../../test/support/remote-engine.ts'
+import type { ScriptedUpstream } from '../../../test/support/upstream.ts'
 import { probeAbilities } from './abilities.ts'
 import { UpstreamClient } from './client.ts'
-import { createRemoteEngine } from './engine.ts'
-
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
+import type { ProfileName } from './profiles.ts'
 
 type Body = Record<string, unknown>
 
@@ -31,7 +26,6 @@ async function server(unknown: readonly string[], deaf: readonly string[] = []):
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ choices: Array.from({ length: asks('n') ? Number(body.n) : 1 }, () => choiceFor(asks)) }))
   })
-  open.push(started)
   return started
 }
 
@@ -42,10 +36,10 @@ function choiceFor(asks: (field: string) => boolean): Body {
   return { message, finish_reason: 'stop', ...logprobs }
 }
 
-async function probe(upstream: ScriptedUpstream) {
-  const client = new UpstreamClient({ connections: 2 })
-  open.push(client)
-  return probeAbilities(client, { id: 'a', url: upstream.url, weight: 1 }, 'up', new AbortController().signal)
+async function probe(upstream: ScriptedUpstream, kind: ProfileName = 'openai') {
+  const client = closedAfterwards(new UpstreamClient({ connections: 2 }))
+  const endpoint = { id: 'a', url: upstream.url, weight: 1 }
+  return probeAbilities({ client, endpoint, model: 'up', kind, isIdle: () => true, signal: never })
 }
 
 test('what a server does is seen', async () => {
@@ -77,21 +71,31 @@ test('a server that fails leaves the questions open', async () => {
     response.writeHead(500)
     response.end()
   })
-  open.push(upstream)
   expect(await probe(upstream)).toEqual({})
+})
+
+test.each(['vllm', 'llama-server', 'dragoman'] as const)('of %s all is known, and nothing is asked', async (kind) => {
+  const upstream = await server([])
+  expect(await probe(upstream, kind)).toEqual({})
+  expect(upstream.seen).toEqual([])
+})
+
+test('of a known kind only that is asked which its kind leaves open, and nothing is generated where nobody could see it', async () => {
+  const upstream = await server([])
+  const asked: string[] = []
+  upstream.get = (path) => {
+    asked.push(path)
+    return false
+  }
+  expect(await probe(upstream, 'ollama')).toEqual({})
+  expect(asked).toEqual(['/slots', '/metrics'])
+  expect(upstream.seen).toEqual([])
 })
 
 test('an engine shows what was seen, and makes up for what is lacking', async () => {
   const upstream = await server(['n'])
-  const engine = createRemoteEngine({
-    id: 'm',
-    endpoints: [{ url: upstream.url, weight: 1 }],
-    connections: 4,
-    log: pino({ level: 'silent' }),
-    probesAbilities: true,
-  })
-  open.push(engine)
-  await engine.ensureReady(new AbortController().signal)
+  const engine = engineOver([upstream], { probesAbilities: true })
+  await engine.ensureReady(never)
   await expect.poll(() => engine.servers?.()[0]?.found?.abilities.choices).toBe(false)
   expect(engine.servers?.()[0]?.found?.abilities).toMatchObject({
     logprobs: true,

@@ -1,13 +1,21 @@
 import { AppError } from '../../core/errors.ts'
+import { probeAbort } from './abort-probe.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
-import type { Profile } from './profiles.ts'
+import { type Profile, type ProfileName, profiles } from './profiles.ts'
 import { readStream } from './read-reply.ts'
 import { readChunk } from './wire-reply.ts'
 
 /** What a server was seen to do, or not to do, where its kind says nothing for certain. */
-export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice'>> & {
+export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice' | 'abortFreesSlot'>> & {
   /** A stream ends with its counts. */
   readonly usageInStreams?: boolean
+}
+
+/** A server to be asked what its kind leaves open. */
+export type AbilityQuestion = Asked & {
+  readonly kind: ProfileName
+  /** Whether nothing of ours runs there: what is counted there would be ours. */
+  isIdle(): boolean
 }
 
 type Asked = {
@@ -20,17 +28,24 @@ type Asked = {
 const question = [{ role: 'user', content: 'Say hello.' }]
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
 
+/** Whether there is anything that the kind of a server leaves open. */
+export function hasOpenQuestions(kind: ProfileName): boolean {
+  return kind === 'openai' || profiles[kind].abortFreesSlot === undefined
+}
+
 /**
  * Finds out by small requests, one after the other, so that they are no load. What fails for another reason than that the server
  * does not know the field leaves the question open.
  */
-export async function probeAbilities(
-  client: UpstreamClient,
-  endpoint: Endpoint,
-  model: string,
-  signal: AbortSignal,
-): Promise<Abilities> {
-  const asked: Asked = { client, endpoint, model, signal }
+export async function probeAbilities({ kind, isIdle, ...asked }: AbilityQuestion): Promise<Abilities> {
+  const seen = kind === 'openai' ? await probeFields(asked) : {}
+  if (profiles[kind].abortFreesSlot !== undefined) return seen
+  const abortFreesSlot = await probeAbort({ ...asked, isIdle }).catch(() => asked.signal.throwIfAborted())
+  return { ...seen, ...(abortFreesSlot !== undefined && { abortFreesSlot }) }
+}
+
+async function probeFields(asked: Asked): Promise<Abilities> {
+  const { signal } = asked
   const choices = await holds(
     signal,
     () => ask(asked, { n: 2, max_tokens: 1 }),

@@ -1,50 +1,8 @@
-import { pino } from 'pino'
-import { afterEach, describe, expect, test } from 'vitest'
-import {
-  chatChunk,
-  doneLine,
-  type ScriptedUpstream,
-  startUpstream,
-  streamOf,
-  usageChunk,
-} from '../../../test/support/upstream.ts'
-import type { Engine } from '../../core/engine.ts'
-import { generate, type ServedModel } from '../../core/generate.ts'
-import { type GenerationRequest, plainChat, plainRequest, type Tool } from '../../core/request.ts'
-import { foldEvents, type GenerationResult } from '../../core/result.ts'
-import { Admission } from '../../core/schedule/admission.ts'
-import { createRemoteEngine, type RemoteEngineOptions } from './engine.ts'
-
-const log = pino({ level: 'silent' })
-const never = new AbortController().signal
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-
-async function upstream(...args: Parameters<typeof startUpstream>): Promise<ScriptedUpstream> {
-  const started = await startUpstream(...args)
-  open.push(started)
-  return started
-}
-
-function engineOver(servers: readonly ScriptedUpstream[], options: Partial<RemoteEngineOptions> = {}): Engine {
-  const endpoints = servers.map(({ url }) => ({ url, weight: 1 }))
-  const engine = createRemoteEngine({ id: 'm', endpoints, connections: 16, log, random: () => 0, ...options })
-  open.push(engine)
-  return engine
-}
-
-function ask(text: string, options: Partial<GenerationRequest> = {}, tools: readonly Tool[] = []): GenerationRequest {
-  const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
-  return { ...plainRequest, id: 'x', model: 'm', prompt: { type: 'chat', ...plainChat, messages, tools }, ...options }
-}
-
-function answer(engine: Engine, request: GenerationRequest, signal = never): Promise<GenerationResult> {
-  const served: ServedModel = { id: 'm', engine, admission: new Admission({ slots: 8, maxQueued: 8 }) }
-  const deps = { resolveModel: () => served, now: () => performance.now() }
-  return foldEvents(generate(deps, request, signal).events)
-}
+import { describe, expect, test } from 'vitest'
+import { until } from '../../../test/support/app.ts'
+import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../test/support/remote-engine.ts'
+import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+import type { Tool } from '../../core/request.ts'
 
 const weather: Tool = {
   name: 'get_weather',
@@ -296,4 +254,45 @@ describe('failures', () => {
     await closing
     expect(server.hangUps()).toBe(1)
   })
+})
+
+describe('an engine that is closed, or whose server is', () => {
+  test('closing while it is asked what it is ends at once, and says so', async () => {
+    const silent = await upstream(fine)
+    silent.get = () => true
+    const engine = engineOver([silent])
+    const waiting = failure(engine)
+    await until(() => silent.connections() === 1)
+    await engine.close()
+    expect(await waiting).toMatchObject({ code: 'model-unavailable' })
+    expect(engine.state).toEqual({ type: 'stopped' })
+    await until(() => silent.connections() === 0)
+  })
+
+  test('what was prepared before the engine was closed does not run after it', async () => {
+    const server = await upstream(fine)
+    const engine = engineOver([server])
+    const prepared = await engine.prepare(ask('hi'), never)
+    await engine.close()
+    const run = async () => {
+      for await (const event of prepared.run(never)) expect.unreachable(event.type)
+    }
+    await expect(run()).rejects.toMatchObject({ code: 'model-unavailable' })
+    expect(server.seen).toHaveLength(0)
+  })
+
+  test('an engine whose server comes back by itself is ready', async () => {
+    const server = await upstream(fine)
+    server.get = (_, response) => {
+      response.writeHead(503)
+      response.end()
+      return true
+    }
+    const engine = engineOver([server])
+    expect(await failure(engine)).toMatchObject({ code: 'model-unavailable' })
+    expect(engine.state.type).toBe('failed')
+    server.get = () => false
+    await until(() => engine.state.type === 'ready')
+    expect((await answer(engine, ask('hi'))).choices[0]?.text).toBe('ok')
+  }, 20_000)
 })

@@ -38,7 +38,7 @@ export type RemoteEngineOptions = {
   readonly deadlineMs?: number
   /** Requests that are under way at once. */
   readonly connections: number
-  /** Servers of unknown kind are asked by small requests what they can do; false unless set. */
+  /** Servers are asked by small requests what their kind leaves open; false unless set. */
   readonly probesAbilities?: boolean
   readonly log: Logger
   now?(): number

@@ -62,6 +62,14 @@ describe('a server is recognised by what it says', () => {
     expect(await probe(models({ id: 'q', owned_by: owner }))).toMatchObject({ profile })
   })
 
+  test('one of unknown kind, with the version that it tells', async () => {
+    expect(await probe({ ...models({ id: 'q' }), '/version': { version: '7' } })).toMatchObject({
+      profile: 'openai',
+      version: '7',
+    })
+    expect(await probe(models({ id: 'q' }))).toMatchObject({ version: undefined })
+  })
+
   test('what the configuration says wins', async () => {
     expect(await probe(models({ id: 'q', owned_by: 'vllm' }), { profile: 'openai' })).toMatchObject({ profile: 'openai' })
   })

@@ -23,6 +23,11 @@ export type Discovery = {
   readonly modalities: { readonly image: boolean; readonly audio: boolean } | undefined
 }
 
+/** Whether two discoveries are of the same version of the same server: what one was seen to do holds for the other. */
+export function isSameServer(one: Discovery, other: Discovery): boolean {
+  return one.profile === other.profile && one.version === other.version && one.model === other.model
+}
+
 export type ProbeOptions = {
   /** The kind of server, where that was configured. */
   readonly profile: ProfileName | undefined
@@ -139,7 +144,8 @@ async function findVersion(
     case 'ollama':
       return asText(asObject(await ask('/api/version'))?.version)
     case 'openai':
-      return undefined
+      // Nothing says so, but many have it from vLLM.
+      return asText(asObject(await ask('/version'))?.version)
   }
 }
 

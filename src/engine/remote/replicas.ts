@@ -19,7 +19,7 @@ export type ReplicaOptions = {
   readonly probe: ProbeOptions
   readonly client: UpstreamClient
   readonly log: Logger
-  /** Servers of unknown kind are asked by small requests what they can do. */
+  /** Servers are asked by small requests what their kind leaves open. */
   readonly probesAbilities: boolean
   /** Milliseconds of a monotonic clock. */
   now(): number

@@ -1,12 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { type ScriptedUpstream, startUpstream } from '../../../test/support/upstream.ts'
+import { ask, engineOver, eventsOf, upstream } from '../../../test/support/remote-engine.ts'
 import type { AppError } from '../../core/errors.ts'
-import { generate } from '../../core/generate.ts'
-import { plainChat, plainRequest, type Tool } from '../../core/request.ts'
-import { Admission } from '../../core/schedule/admission.ts'
-import { createRemoteEngine } from './engine.ts'
+import type { Tool } from '../../core/request.ts'
 
 const file = new URL('../../../../shared/vectors/sse/torture.json', import.meta.url)
 const recordings = new URL('../../../../shared/vectors/recordings/', import.meta.url)
@@ -41,7 +37,7 @@ type Seen = {
 }
 
 async function read(pieces: readonly Uint8Array[], options: { choices?: number; contentType?: string } = {}): Promise<Seen> {
-  const upstream: ScriptedUpstream = await startUpstream(async (_, response) => {
+  const server = await upstream(async (_, response) => {
     response.writeHead(200, { 'content-type': options.contentType ?? 'text/event-stream' })
     for (const piece of pieces) {
       response.write(piece)
@@ -50,20 +46,10 @@ async function read(pieces: readonly Uint8Array[], options: { choices?: number; 
     }
     response.end()
   })
-  const endpoints = [{ url: upstream.url, weight: 1 }]
-  const engine = createRemoteEngine({ id: 'm', endpoints, connections: 4, log: pino({ level: 'silent' }), random: () => 0 })
   const seen: Seen = { texts: [], reasoning: '', calls: [], finish: [] }
+  const request = ask('hi', { choices: options.choices ?? 1 }, tools)
   try {
-    const served = { id: 'm', engine, admission: new Admission({ slots: 2, maxQueued: 2 }) }
-    const prompt = {
-      type: 'chat',
-      ...plainChat,
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
-      tools,
-    } as const
-    const request = { ...plainRequest, id: 'x', model: 'm', prompt, choices: options.choices ?? 1 }
-    const deps = { resolveModel: () => served, now: () => performance.now() }
-    for await (const event of generate(deps, request, new AbortController().signal).events) {
+    for await (const event of eventsOf(engineOver([server]), request)) {
       if (event.type === 'text-delta') seen.texts[event.choice] = (seen.texts[event.choice] ?? '') + event.delta
       else if (event.type === 'reasoning-delta') seen.reasoning += event.delta
       else if (event.type === 'tool-call-start') seen.calls.push({ id: event.id, name: event.name, arguments: '' })
@@ -75,9 +61,6 @@ async function read(pieces: readonly Uint8Array[], options: { choices?: number; 
     }
   } catch (error) {
     seen.error = error as AppError
-  } finally {
-    await engine.close()
-    await upstream.close()
   }
   return seen
 }

@@ -1,9 +1,0 @@
-/** Answers the parent's question for the CPU time (user and system) and the memory that this process uses. */
-export function reportCpu(port: number): void {
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage()
-    process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
-  })
-  process.on('disconnect', () => process.exit(0))
-  process.send?.({ port })
-}

@@ -1,0 +1,29 @@
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readProgress } from './load-progress.ts'
+import type { ServerPlan } from './server-plan.ts'
+
+async function planOf(bytes: number): Promise<ServerPlan> {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-progress-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const modelPath = join(folder, 'm.gguf')
+  await writeFile(modelPath, '')
+  // A hole: it takes no room.
+  await truncate(modelPath, bytes)
+  return { binary: 'x', modelPath, contextLength: 1, slots: 1, flashAttention: 'auto', extraArguments: [] }
+}
+
+test('it is the share of the files that is in memory, and never all of it', async () => {
+  const resident = process.memoryUsage.rss()
+  const half = await readProgress(process.pid, await planOf(resident * 2))
+  expect(half).toBeGreaterThan(0.3)
+  expect(half).toBeLessThan(0.7)
+  expect(await readProgress(process.pid, await planOf(10))).toBe(0.99)
+})
+
+test('nothing is made up of a process or of files that cannot be seen', async () => {
+  expect(await readProgress(2 ** 30, await planOf(10))).toBe(0)
+  expect(await readProgress(process.pid, { ...(await planOf(10)), modelPath: '/nowhere.gguf' })).toBe(0)
+})

@@ -1,0 +1,34 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { ServerPlan } from './server-plan.ts'
+
+/** Memory may also hold what is not of the files, and warming up comes behind reading: it is never said to be done. */
+const mostProgress = 0.99
+
+/**
+ * How far a server has loaded, from 0 to below 1: the share of its files' bytes that is in its memory. llama-server tells nobody but
+ * its own router. Where a process's memory cannot be read (other systems than Linux), and where the weights leave it as they are
+ * read (for a GPU, without mmap), it stays near 0.
+ */
+export async function readProgress(pid: number, plan: ServerPlan): Promise<number> {
+  const [resident, total] = await Promise.all([residentBytes(pid), fileBytes(plan)])
+  return total === 0 ? 0 : Math.min(mostProgress, resident / total)
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '')
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
+}
+
+/** A file that cannot be seen counts for nothing: that it is missing is the server's to say. */
+async function fileBytes({ modelPath, draft, mmprojPath }: ServerPlan): Promise<number> {
+  const paths = [modelPath, draft?.modelPath, mmprojPath].filter((path) => path !== undefined)
+  const sizes = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
