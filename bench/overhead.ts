@@ -1,7 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BenchProcess, portOf, startDragoman, startServer } from './processes.ts'
 import { openConnections } from './raw-load.ts'
 import { median, printTable } from './report.ts'
+import { scriptedChunks } from './servers/scripted.ts'
 
 /**
  * What Dragoman itself costs: requests per second and time per streamed event on the `fake` engine, against a bare
@@ -12,45 +15,40 @@ const rounds = 7
 const connections = 16
 const eventsPerReply = 200
 const roundMs = 1500
+/** V8 compiles for seconds what a server runs for days. */
+const warmUpMs = 6000
 
-type Target = { readonly name: string; readonly child: ChildProcess; readonly port: number }
 type Sample = { readonly requestsPerSecond: number; readonly cpuUsPerRequest: number }
 
-/** A server process, which answers with its CPU time so far when it is asked. */
-async function start(name: string, file: string): Promise<Target> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), [String(eventsPerReply)], { execArgv: ['--import', 'tsx'] })
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve((message as { port: number }).port))
-    child.once('exit', (code) => reject(new Error(`${name} ended with code ${code}`)))
-  })
-  return { name, child, port }
-}
-
-function cpuMicros({ child }: Target): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('message', (message) => resolve((message as { cpuMicros: number }).cpuMicros))
-    child.send('cpu')
-  })
-}
-
-async function measure(target: Target, stream: boolean): Promise<Sample> {
+async function measure(target: BenchProcess, stream: boolean, durationMs = roundMs): Promise<Sample> {
   const body = JSON.stringify({ model: 'scripted', stream, messages: [{ role: 'user', content: stream ? 'long' : 'short' }] })
-  const load = await openConnections({ port: target.port, path: '/v1/chat/completions', body, count: connections })
-  const cpuBefore = await cpuMicros(target)
+  const load = await openConnections({ port: portOf(target), path: '/v1/chat/completions', body, count: connections })
+  const cpuBefore = (await target.usage()).cpuMicros
   const startedMs = performance.now()
-  const requests = await load.run(roundMs)
+  const requests = await load.run(durationMs)
   const elapsedMs = performance.now() - startedMs
-  const cpuAfter = await cpuMicros(target)
+  const cpuAfter = (await target.usage()).cpuMicros
   load.close()
   return { requestsPerSecond: (requests / elapsedMs) * 1000, cpuUsPerRequest: (cpuAfter - cpuBefore) / requests }
 }
 
+/** Dragoman with a model that answers from a script. */
+async function startScripted(): Promise<BenchProcess> {
+  const script = join(await mkdtemp(join(tmpdir(), 'dragoman-bench-')), 'script.yaml')
+  const replies = [
+    { match: '^short$', reply: { chunks: scriptedChunks(1) } },
+    { reply: { chunks: scriptedChunks(eventsPerReply) } },
+  ]
+  await writeFile(script, JSON.stringify(replies))
+  return await startDragoman([{ id: 'scripted', engine: 'fake', script, slots: connections }])
+}
+
 async function main(): Promise<void> {
-  const targets = [await start('dragoman', './servers/dragoman.ts'), await start('bare node:http', './servers/bare.ts')]
+  const targets = [await startScripted(), await startServer('bare.ts', [String(eventsPerReply)])]
   const rows: (string | number)[][] = []
   for (const stream of [false, true]) {
-    const samples = new Map<Target, Sample[]>(targets.map((target) => [target, []]))
-    for (const target of targets) await measure(target, stream)
+    const samples = new Map<BenchProcess, Sample[]>(targets.map((target) => [target, []]))
+    for (const target of targets) await measure(target, stream, warmUpMs)
     for (let round = 0; round < rounds; round++) {
       for (const target of targets) samples.get(target)?.push(await measure(target, stream))
     }
@@ -67,7 +65,7 @@ async function main(): Promise<void> {
     }
   }
   printTable(['median of 7 rounds', 'dragoman', 'bare', 'ratio'], rows)
-  for (const { child } of targets) child.kill()
+  for (const target of targets) target.stop()
 }
 
 await main()

@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { type BenchProcess, portOf, startDragoman, startServer } from './processes.ts'
 import { openConnections } from './raw-load.ts'
 import { median, printTable } from './report.ts'
 import { openStreams } from './stream-load.ts'
@@ -12,89 +11,104 @@ import { openStreams } from './stream-load.ts'
 const rounds = 5
 const roundMs = 1500
 const streams = 200
-
-type Server = { readonly name: string; readonly child: ChildProcess; readonly url: string }
-type Report = { readonly cpuMicros: number; readonly rssBytes: number }
-
-async function start(name: string, file: string, args: readonly string[]): Promise<Server> {
-  const child = fork(fileURLToPath(new URL(`./servers/${file}`, import.meta.url)), [...args], { execArgv: ['--import', 'tsx'] })
-  const port = await new Promise<number>((resolve, reject) => {
-    child.once('message', (message) => resolve((message as { port: number }).port))
-    child.once('exit', (code) => reject(new Error(`${name} ended with code ${code}`)))
-  })
-  return { name, child, url: `http://127.0.0.1:${port}` }
-}
-
-function report({ child }: Server): Promise<Report> {
-  return new Promise((resolve) => {
-    child.once('message', (message) => resolve(message as Report))
-    child.send('cpu')
-  })
-}
+/** V8 compiles for seconds what a server runs for days: for each server, before anything is measured. */
+const warmUpMs = 10_000
+const warmUpRounds = 8
 
 const body = JSON.stringify({ model: 'up', stream: true, messages: [{ role: 'user', content: 'hello' }] })
 
-async function requestsPerSecond({ url }: Server): Promise<number> {
-  const load = await openConnections({ port: Number(new URL(url).port), path: '/v1/chat/completions', body, count: 16 })
+type Rate = { readonly requestsPerSecond: number; readonly cpuMicros: number }
+
+async function measureRate(server: BenchProcess, durationMs = roundMs): Promise<Rate> {
+  const load = await openConnections({ port: portOf(server), path: '/v1/chat/completions', body, count: 16 })
+  const before = await server.usage()
   const startedMs = performance.now()
-  const requests = await load.run(roundMs)
-  const rate = (requests / (performance.now() - startedMs)) * 1000
+  const requests = await load.run(durationMs)
+  const requestsPerSecond = (requests / (performance.now() - startedMs)) * 1000
+  const cpuMicros = ((await server.usage()).cpuMicros - before.cpuMicros) / requests
   load.close()
-  return rate
+  return { requestsPerSecond, cpuMicros }
 }
 
-async function latencies({ url }: Server): Promise<{ readonly p50: number; readonly p99: number }> {
+type Latency = { readonly p50: number; readonly p99: number }
+
+async function measureLatency({ url }: BenchProcess): Promise<Latency> {
   const load = await openStreams({ url, body, count: streams })
   const delays = (await load.finished).toSorted((a, b) => a - b)
   const at = (share: number) => delays[Math.floor(delays.length * share)] ?? Number.NaN
   return { p50: at(0.5), p99: at(0.99) }
 }
 
-async function memoryPerStream(server: Server): Promise<number> {
+async function memoryPerStream(server: BenchProcess): Promise<number> {
   const few = await openStreams({ url: server.url, body, count: 50 })
   await few.opened
-  const before = (await report(server)).rssBytes
+  const before = (await server.usage()).rssBytes
   const many = await openStreams({ url: server.url, body, count: 500 })
   await many.opened
-  const after = (await report(server)).rssBytes
+  const after = (await server.usage()).rssBytes
   few.close()
   many.close()
   return (after - before) / 500 / 1024
 }
 
-async function main(): Promise<void> {
-  const fast = await start('upstream', 'upstream.ts', ['1'])
-  const paced = await start('paced upstream', 'upstream.ts', ['40', '50'])
-  const slow = await start('slow upstream', 'upstream.ts', ['1000', '1000'])
-  const rows: (string | number)[][] = []
-
-  const ours = await start('dragoman', 'dragoman-remote.ts', ['', fast.url])
-  const proxy = await start('proxy', 'proxy.ts', ['', fast.url])
-  const rates: Record<string, number[]> = { ours: [], proxy: [] }
-  for (let round = 0; round < rounds; round++) {
-    rates.ours?.push(await requestsPerSecond(ours))
-    rates.proxy?.push(await requestsPerSecond(proxy))
-  }
-  const [ourRate, proxyRate] = [median(rates.ours ?? []), median(rates.proxy ?? [])]
-  rows.push(['streamed replies of one event, requests/s', ourRate, proxyRate, ourRate / proxyRate])
-
-  const oursPaced = await start('dragoman', 'dragoman-remote.ts', ['', paced.url])
-  const seen: Record<string, { p50: number; p99: number }[]> = { ours: [], direct: [] }
-  for (let round = 0; round < rounds; round++) {
-    seen.ours?.push(await latencies(oursPaced))
-    seen.direct?.push(await latencies(paced))
-  }
-  for (const key of ['p50', 'p99'] as const) {
-    const [through, direct] = [seen.ours ?? [], seen.direct ?? []].map((list) => median(list.map((one) => one[key])))
-    rows.push([`${key} of an event's way at ${streams} streams, ms`, through ?? 0, direct ?? 0, (through ?? 0) - (direct ?? 0)])
-  }
-
-  const oursSlow = await start('dragoman', 'dragoman-remote.ts', ['', slow.url])
-  const proxySlow = await start('proxy', 'proxy.ts', ['', slow.url])
-  const [ourMemory, proxyMemory] = [await memoryPerStream(oursSlow), await memoryPerStream(proxySlow)]
-  rows.push(['memory of an open stream, KB', ourMemory, proxyMemory, ourMemory / proxyMemory])
-  printTable([`median of ${rounds} rounds`, 'dragoman', 'baseline', 'ratio; for latency the difference'], rows)
-  for (const { child } of [fast, paced, slow, ours, proxy, oursPaced, oursSlow, proxySlow]) child.kill()
+/** Dragoman in front of one server. */
+function startProxied({ url }: BenchProcess): Promise<BenchProcess> {
+  const model = { id: 'up', engine: 'remote', endpoints: [{ url: `${url}/v1` }], slots: 2048, maxQueued: 2048 }
+  return startDragoman([model])
 }
 
-await main()
+type Row = (string | number)[]
+
+async function compareRates(): Promise<Row[]> {
+  const upstream = await startServer('upstream.ts', ['1'])
+  const ours = await startProxied(upstream)
+  const proxy = await startServer('proxy.ts', [upstream.url])
+  const rates: { ours: Rate[]; proxy: Rate[] } = { ours: [], proxy: [] }
+  for (const server of [ours, proxy]) await measureRate(server, warmUpMs)
+  for (let round = 0; round < rounds; round++) {
+    rates.ours.push(await measureRate(ours))
+    rates.proxy.push(await measureRate(proxy))
+  }
+  for (const server of [upstream, ours, proxy]) server.stop()
+  return (['requestsPerSecond', 'cpuMicros'] as const).map((key) => {
+    const [through, direct] = [rates.ours, rates.proxy].map((list) => median(list.map((rate) => rate[key])))
+    const label = key === 'cpuMicros' ? 'server CPU, us/request' : 'requests/s'
+    return [`streamed replies of one event: ${label}`, through ?? 0, direct ?? 0, (through ?? 0) / (direct ?? 0)]
+  })
+}
+
+/** `spread`: milliseconds over which the streams begin; 0 is in step, as an engine that decodes all in one batch sends them. */
+async function compareLatencies(spread: number): Promise<Row[]> {
+  const upstream = await startServer('upstream.ts', ['40', '50', String(spread)])
+  const ours = await startProxied(upstream)
+  const seen: { ours: Latency[]; direct: Latency[] } = { ours: [], direct: [] }
+  for (let round = 0; round < warmUpRounds; round++) await measureLatency(ours)
+  for (let round = 0; round < rounds; round++) {
+    seen.ours.push(await measureLatency(ours))
+    seen.direct.push(await measureLatency(upstream))
+  }
+  for (const server of [upstream, ours]) server.stop()
+  return (['p50', 'p99'] as const).map((key) => {
+    const [through, direct] = [seen.ours, seen.direct].map((list) => median(list.map((one) => one[key])))
+    const how = spread === 0 ? 'in step' : 'each in its own time'
+    return [`${key} of an event's way, ${streams} streams ${how}, ms`, through ?? 0, direct ?? 0, (through ?? 0) - (direct ?? 0)]
+  })
+}
+
+async function compareMemory(): Promise<Row[]> {
+  const upstream = await startServer('upstream.ts', ['1000', '1000'])
+  const ours = await startProxied(upstream)
+  const proxy = await startServer('proxy.ts', [upstream.url])
+  const [ourMemory, proxyMemory] = [await memoryPerStream(ours), await memoryPerStream(proxy)]
+  for (const server of [upstream, ours, proxy]) server.stop()
+  return [['memory of an open stream, KB', ourMemory, proxyMemory, ourMemory / proxyMemory]]
+}
+
+const rows = [
+  ...(await compareRates()),
+  ...(await compareLatencies(0)),
+  ...(await compareLatencies(50)),
+  ...(await compareMemory()),
+]
+printTable([`median of ${rounds} rounds`, 'dragoman', 'baseline', 'ratio; for latency the difference'], rows)
+process.exit(0)

@@ -1,9 +1,6 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { startDragoman } from './processes.ts'
 import { median, printTable } from './report.ts'
 
 /**
@@ -37,24 +34,6 @@ function runBare(child: ChildProcess, prompts: readonly string[]): Promise<numbe
   })
 }
 
-async function startDragoman(modelPath: string): Promise<{ url: string; child: ChildProcess }> {
-  const port = await freePort()
-  const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
-  const config = join(home, 'config.json')
-  const model = { id: 'bench', engine: 'llama', source: modelPath, slots, contextLength, threads }
-  await writeFile(config, JSON.stringify({ server: { port }, log: { level: 'error' }, models: [model] }))
-  const program = fileURLToPath(new URL('../dist/cli/program.js', import.meta.url))
-  const child = spawn(process.execPath, [program, 'serve', '--config', config], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const url = `http://127.0.0.1:${port}`
-  const isReady = () =>
-    fetch(`${url}/ready`).then(
-      (reply) => reply.ok,
-      () => false,
-    )
-  while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, 100))
-  return { url, child }
-}
-
 async function runHttp(url: string, prompts: readonly string[]): Promise<number> {
   const startedMs = performance.now()
   const counts = await Promise.all(prompts.map((prompt) => streamReply(url, prompt)))
@@ -81,19 +60,10 @@ async function streamReply(url: string, prompt: string): Promise<number> {
   return Number(/"completion_tokens":(\d+)/.exec(last)?.[1])
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
-}
-
 const [modelPath] = process.argv.slice(2)
 if (modelPath === undefined) throw new Error('usage: npm run bench:tokens -- MODEL.gguf')
 const bare = await startBare(modelPath)
-const dragoman = await startDragoman(modelPath)
+const dragoman = await startDragoman([{ id: 'bench', engine: 'llama', source: modelPath, slots, contextLength, threads }])
 const rows: (string | number)[][] = []
 for (const clients of clientCounts) {
   const samples = { bare: [] as number[], http: [] as number[] }
@@ -116,4 +86,4 @@ for (const clients of clientCounts) {
 }
 printTable([`median of ${rounds} rounds`, 'dragoman', 'bare loop', 'ratio'], rows)
 bare.kill()
-dragoman.child.kill()
+dragoman.stop()

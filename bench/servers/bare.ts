@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { reportCpu } from './report-cpu.ts'
+import { listen } from './listen.ts'
 import { scriptedChunks } from './scripted.ts'
 
 /** The least that a Node server can do: reads the body and sends the bytes that Dragoman would send. */
@@ -53,7 +53,5 @@ const server = createServer((request, response) => {
     response.end()
   })
 })
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  reportCpu(typeof address === 'object' && address !== null ? address.port : 0)
-})
+
+listen(server)

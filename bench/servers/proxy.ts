@@ -1,8 +1,8 @@
 import { Agent, createServer, request as forward } from 'node:http'
-import { reportCpu } from './report-cpu.ts'
+import { listen } from './listen.ts'
 
 /** What a proxy that knows nothing costs: twenty lines of node:http. */
-const [, , , upstream = ''] = process.argv
+const [, , upstream = ''] = process.argv
 const agent = new Agent({ keepAlive: true, maxSockets: 2048 })
 const { hostname, port } = new URL(upstream)
 
@@ -16,7 +16,5 @@ const server = createServer((request, response) => {
   response.on('close', () => outgoing.destroy())
   request.pipe(outgoing)
 })
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  reportCpu(typeof address === 'object' && address !== null ? address.port : 0)
-})
+
+listen(server)

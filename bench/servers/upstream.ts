@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
-import { reportCpu } from './report-cpu.ts'
+import { listen } from './listen.ts'
 
 /**
- * A stand-in for a model server: as many chunks as it is told, one every so often, or all at once. Each says when it was sent, by
- * the machine's monotonic clock.
+ * A stand-in for a model server: as many chunks as it is told, one every so often, or all at once; a reply begins at any time within
+ * `spreadMs`. Each chunk says when it was sent, by the machine's monotonic clock.
  */
-const [events = '200', delayMs = '0'] = process.argv.slice(2)
+const [events = '200', delayMs = '0', spreadMs = '0'] = process.argv.slice(2)
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'chatcmpl-up', object: 'chat.completion.chunk', created: 1, model: 'up', choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })}\n\n`
@@ -30,11 +30,9 @@ const server = createServer((request, response) => {
       else response.end(tail)
     }
     const schedule = () => (delayMs === '0' ? setImmediate(next) : setTimeout(next, Number(delayMs)))
-    schedule()
+    if (spreadMs === '0') schedule()
+    else setTimeout(schedule, Math.random() * Number(spreadMs))
   })
 })
 
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  reportCpu(typeof address === 'object' && address !== null ? address.port : 0)
-})
+listen(server)

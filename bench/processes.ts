@@ -1,0 +1,78 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What a process has used since its start. */
+export type Usage = { readonly cpuMicros: number; readonly rssBytes: number }
+
+/** A server in a process of its own. */
+export type BenchProcess = {
+  readonly url: string
+  usage(): Promise<Usage>
+  stop(): void
+}
+
+const reportUsage = new URL('./servers/report-usage.mjs', import.meta.url).href
+
+/** One of `bench/servers`. */
+export async function startServer(file: string, args: readonly string[]): Promise<BenchProcess> {
+  const path = fileURLToPath(new URL(`./servers/${file}`, import.meta.url))
+  const child = fork(path, [...args], { execArgv: ['--import', 'tsx', '--import', reportUsage] })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message) => resolve((message as { port: number }).port))
+    child.once('exit', (code) => reject(new Error(`${file} ended with code ${code}`)))
+  })
+  return toProcess(child, port)
+}
+
+/** Dragoman as it is built and installed, with these models. Its log is off, for the baselines have none. */
+export async function startDragoman(models: readonly object[]): Promise<BenchProcess> {
+  const port = await freePort()
+  const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
+  const config = join(home, 'config.json')
+  await writeFile(config, JSON.stringify({ server: { port }, log: { level: 'silent' }, builtinModel: false, models }))
+  const program = fileURLToPath(new URL('../dist/cli/program.js', import.meta.url))
+  const child = fork(program, ['serve', '--config', config], {
+    execArgv: ['--import', reportUsage],
+    env: { ...process.env, DRAGOMAN_HOME: home },
+    silent: true,
+  })
+  const url = `http://127.0.0.1:${port}`
+  const isReady = () =>
+    fetch(`${url}/ready`).then(
+      (reply) => reply.ok,
+      () => false,
+    )
+  while (!(await isReady())) {
+    if (child.exitCode !== null) throw new Error(`dragoman ended with code ${child.exitCode}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return toProcess(child, port)
+}
+
+export function portOf({ url }: BenchProcess): number {
+  return Number(new URL(url).port)
+}
+
+function toProcess(child: ChildProcess, port: number): BenchProcess {
+  return {
+    url: `http://127.0.0.1:${port}`,
+    usage: () =>
+      new Promise((resolve) => {
+        child.once('message', (message) => resolve(message as Usage))
+        child.send('usage')
+      }),
+    stop: () => child.kill(),
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

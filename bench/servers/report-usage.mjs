@@ -1,0 +1,7 @@
+// Plain JavaScript, for `node --import` loads it into the built program too: answers the parent's question for the CPU time (user and
+// system) and the memory that this process uses.
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() })
+})
+process.on('disconnect', () => process.exit(0))
