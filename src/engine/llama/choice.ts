@@ -4,7 +4,6 @@ import type { GeneratedToken } from '../../core/event.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
-import type { Run } from './decode.ts'
 import { showToken, showTop } from './describe-token.ts'
 import { createGrammarState, isComplete } from './grammars.ts'
 import type { Report } from './ipc.ts'
@@ -12,24 +11,39 @@ import type { WorkerModel } from './model.ts'
 import { allowsToken } from './native.ts'
 import { closeAtBudget } from './reasoning-budget.ts'
 import { choiceSeed } from './resolve-sampling.ts'
+import type { RunCommand, RunControl } from './run-control.ts'
 import { evaluateOptions } from './sampling.ts'
-import { plainSource, type SourcedToken, steeredSource, type TokenSource } from './token-source.ts'
+import type { Lease } from './slot-pool.ts'
+import type { Slot } from './slots.ts'
+import { openTokenSource, type SourcedToken, type TokenSource } from './token-source.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-/** How one choice ended, and what it took. */
-export type ChoiceEnd = {
-  readonly reason: 'stop' | 'length' | 'cancelled'
-  readonly stopSequence?: string
+/** How one choice ended. */
+export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'cancelled'; readonly stopSequence?: string }
+
+/** One choice that is being generated. It can be taken from its slot, and go on on another. */
+export type Choice = {
+  readonly index: number
+  /** What a slot must hold before `decode`. */
+  readonly tokensBefore: () => readonly Token[]
+  /** Generates, and reports text as it becomes certain, until the choice has ended or its slot is recalled. */
+  decode(lease: Lease<Slot>): Promise<ChoiceEnd | 'recalled'>
   readonly outputTokens: number
   readonly reasoningTokens: number
+  close(): void
 }
 
-/** One choice of a run, on a slot that holds its prompt. `begin` is called when the prompt's last token is computed. */
-export type ChoiceRun = Run & { readonly choice: number; readonly begin: () => void }
+/** What a choice needs to know of its run. `begin` is called when the last token of the prompt is computed. */
+export type ChoiceRun = {
+  readonly index: number
+  readonly command: RunCommand
+  readonly control: RunControl
+  readonly begin: () => void
+}
 
-/** Generates one choice, and reports its text as it becomes certain. */
-export async function decodeChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Promise<ChoiceEnd> {
-  const { command, control, choice } = run
+/** Begins a choice, as `index` of its run says. Close it in any case. */
+export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Choice {
+  const { command, control, index } = run
   const { id, maxOutputTokens, shape, topLogprobs } = command
   const output: Token[] = []
   // Bytes of a character that the output ends inside of are not text, and are left out.
@@ -44,48 +58,55 @@ export async function decodeChoice(loaded: WorkerModel, run: ChoiceRun, report: 
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
     if (text === '' && (tokens === undefined || tokens.length === 0)) return
-    report({ type: 'text', id, choice, text, ...(tokens !== undefined && { tokens }) })
+    report({ type: 'text', id, choice: index, text, ...(tokens !== undefined && { tokens }) })
   }
-  const end = (reason: ChoiceEnd['reason'], stopSequence?: string): ChoiceEnd => ({
-    reason,
-    ...(stopSequence !== undefined && { stopSequence }),
-    outputTokens: output.length,
-    reasoningTokens: watch?.tokens ?? 0,
-  })
-
-  try {
-    for (let previous = command.tokens.at(-1) as Token; ; ) {
-      const next = await source.next(previous)
-      run.begin()
-      if (control.cancelled()) return end('cancelled')
-      if (next === undefined) break
-      previous = next.token
-      output.push(previous)
-      const text = decoder.decode(loaded.vocabulary.bytesOf(previous), { stream: true })
-      watch?.push(text)
-      tally?.add(describe(loaded.vocabulary, next), text.length)
-      const step = stops.push(text)
-      const tokens = tally?.send(step.text.length)
-      if (step.stop !== undefined) tokens?.push(...(tally?.cut() ?? []))
-      send(step.text, tokens)
-      if (step.stop !== undefined) return end('stop', step.stop)
-      if (output.length >= maxOutputTokens) {
-        send(stops.end(), tally?.end())
-        return end('length')
-      }
-      const paused = control.whenWanted()
-      if (paused === undefined) continue
-      await paused
-      if (control.cancelled()) return end('cancelled')
-    }
+  /** Tells what the next token adds; an end when it is the last. */
+  const take = (next: SourcedToken): ChoiceEnd | undefined => {
+    output.push(next.token)
+    const text = decoder.decode(loaded.vocabulary.bytesOf(next.token), { stream: true })
+    watch?.push(text)
+    tally?.add(describe(loaded.vocabulary, next), text.length)
+    const step = stops.push(text)
+    const tokens = tally?.send(step.text.length)
+    if (step.stop !== undefined) tokens?.push(...(tally?.cut() ?? []))
+    send(step.text, tokens)
+    if (step.stop !== undefined) return { reason: 'stop', stopSequence: step.stop }
+    if (output.length < maxOutputTokens) return undefined
+    send(stops.end(), tally?.end())
+    return { reason: 'length' }
+  }
+  const endTurn = (): ChoiceEnd => {
     if (grammar !== undefined && !isComplete(loaded, grammar)) {
       const message = "no token of the model's vocabulary could continue the output as its constraint demands"
       throw new AppError('engine-failed', message)
     }
     send(stops.end(), tally?.end())
-    return end('stop')
-  } finally {
-    await source.close()
+    return { reason: 'stop' }
+  }
+
+  return {
+    index,
+    tokensBefore: () => ([...command.tokens, ...output] as Token[]).slice(0, -1),
+    async decode(lease) {
+      for (;;) {
+        const next = await source.next(lease.slot.sequence, output.at(-1) ?? (command.tokens.at(-1) as Token))
+        run.begin()
+        if (control.cancelled()) return { reason: 'cancelled' }
+        const end = next === undefined ? endTurn() : take(next)
+        if (end !== undefined) return end
+        const paused = control.whenWanted()
+        if (paused !== undefined) await Promise.race([paused, lease.whenRecalled])
+        if (control.cancelled()) return { reason: 'cancelled' }
+        if (lease.isRecalled) return 'recalled'
+      }
+    },
+    get outputTokens() {
+      return output.length
+    },
+    get reasoningTokens() {
+      return watch?.tokens ?? 0
+    },
+    close: () => source.close(),
   }
 }
 
@@ -95,28 +116,24 @@ type SourceParts = {
   readonly forced: (() => Token | undefined) | undefined
 }
 
-/** A request that wants nothing special goes the plain way, which is the fast one. */
-function openSource(loaded: WorkerModel, run: ChoiceRun, { output, grammar, forced }: SourceParts): TokenSource {
-  const { model, vocabulary } = loaded
-  const { command, slot, choice } = run
-  const { sampling, tokens, topLogprobs } = command
+function openSource(
+  { model, vocabulary, context }: WorkerModel,
+  { command, index }: ChoiceRun,
+  { output, grammar, forced }: SourceParts,
+): TokenSource {
+  const { sampling, tokens, topLogprobs, minOutputTokens } = command
   // What a grammar binds as a whole ends where the grammar has its end.
   const mayGoOn = grammar === undefined || command.shape.grammar?.isOpen === true
   const banned = [
     ...(grammar === undefined ? [] : vocabulary.hiddenTokens),
     ...(command.ignoreEos && mayGoOn ? vocabulary.endTokens : []),
   ]
-  const { minOutputTokens } = command
   const held = minOutputTokens !== undefined && mayGoOn ? { tokens: vocabulary.endTokens, until: minOutputTokens } : undefined
   const options = evaluateOptions(
-    { ...sampling, seed: choiceSeed(sampling.seed, choice) },
-    { model, history: { prompt: tokens, output }, banned, held, contextLength: slot.sequence.contextSize },
+    { ...sampling, seed: choiceSeed(sampling.seed, index) },
+    { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
   )
-  if (topLogprobs === undefined && grammar === undefined && forced === undefined) {
-    return plainSource(slot.sequence, tokens.at(-1) as Token, options)
-  }
-  const steering = { topLogprobs, grammar, forced: forced ?? (() => undefined) }
-  return steeredSource(model, slot.sequence, { options, steering })
+  return openTokenSource(model, { options, steering: { topLogprobs, grammar, forced } })
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {

@@ -299,6 +299,8 @@ export class LlamaEngine implements Engine {
           working = false
           throw error
         })
+        // What was under way when the request was given up: only that the work has ended still matters.
+        if (signal.aborted && report.type !== 'done') continue
         switch (report.type) {
           case 'prompt-read':
             cachedInputTokens = report.cachedTokens
@@ -321,7 +323,7 @@ export class LlamaEngine implements Engine {
           case 'done': {
             working = false
             const { cancelled, outputTokens, reasoningTokens, decodeMs } = report
-            if (cancelled) throw AppError.from(signal.reason)
+            if (cancelled || signal.aborted) throw AppError.from(signal.reason)
             const usage = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens }
             yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
             break

@@ -8,8 +8,8 @@ import type {
 } from 'node-llama-cpp'
 
 /**
- * What node-llama-cpp 3.22.1 does not export and exact log-probabilities need: to choose a token and to look at the logits
- * that it was chosen from, of one and the same step. Everything that reaches inside it is in this file.
+ * What node-llama-cpp 3.22.1 does not export and we need: to choose a token and to look at the logits that it was chosen from,
+ * of one and the same step; and to copy what a sequence holds. Everything that reaches inside it is in this file.
  */
 
 /** Where the logits of one evaluated token lie in the batch that was just computed. */
@@ -48,6 +48,7 @@ type SequenceInside = {
   readonly _tokenMeter: unknown
   readonly _contextShift: unknown
   readonly _takeIntervalCheckpointIfNeededAfterBatch: unknown
+  _copyStateFromOtherSequence(from: LlamaContextSequence, tokens: number): Promise<boolean>
   _resolveSamplerConfig(options: SequenceEvaluateOptions): object
   _decodeTokens<T>(
     tokens: readonly Token[],
@@ -119,6 +120,14 @@ export async function readLogits(
   const logits: [Token, number][] = []
   for (let at = 0; at + 1 < (flat?.length ?? 0); at += 2) logits.push([flat?.[at] as Token, flat?.[at + 1] as number])
   return { selected: selected as Token, logits, totalWeight: total ?? 1 }
+}
+
+/**
+ * Makes a sequence hold the first `tokens` tokens of another of its context, which may be in use. False when that could not be
+ * done: what it holds then is unknown, and has to be cleared.
+ */
+export function copyTokens(to: LlamaContextSequence, from: LlamaContextSequence, tokens: number): Promise<boolean> {
+  return insideOf(to)._copyStateFromOtherSequence(from, tokens)
 }
 
 type EmbeddingInside = {

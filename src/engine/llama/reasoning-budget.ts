@@ -1,8 +1,6 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { ReasoningWatch } from '../reasoning-watch.ts'
-import type { Command } from './ipc.ts'
-
-type RunCommand = Extract<Command, { type: 'run' }>
+import type { RunCommand } from './run-control.ts'
 
 /**
  * Says which token must come next: those of the closing mark, one after the other, once reasoning has had its tokens.

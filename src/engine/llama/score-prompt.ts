@@ -1,11 +1,12 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { PromptToken } from '../../core/event.ts'
-import type { Run } from './decode.ts'
 import { showBytes, showTop } from './describe-token.ts'
 import type { WorkerModel } from './model.ts'
 import { evaluateTokens } from './native.ts'
 import { PrefillPacer, promptChunks } from './prefill.ts'
+import type { RunControl } from './run-control.ts'
 import { createScorer, type TokenScore } from './scores.ts'
+import type { Slot } from './slots.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /**
@@ -14,7 +15,9 @@ import type { Vocabulary } from './vocabulary.ts'
  */
 const largestStep = 32
 
-type Scoring = Pick<Run, 'slot' | 'control'> & {
+type Scoring = {
+  readonly slot: Slot
+  readonly control: RunControl
   readonly tokens: readonly Token[]
   readonly topLogprobs: number
   /** Is told every token, in order. */
@@ -31,14 +34,14 @@ export async function scorePrompt({ model, vocabulary }: WorkerModel, scoring: S
   const describe = createPromptDescriber(model, vocabulary)
   await sequence.clearHistory()
   tell(tokens.slice(0, 1).map((token) => describe(token)))
-  const scorer = createScorer(model, sequence, topLogprobs)
+  const scorer = createScorer(model, topLogprobs)
   const pacer = new PrefillPacer({ largestChunk: largestStep })
   let told = 1
   try {
     for await (const step of promptChunks(tokens.slice(0, -1), pacer)) {
       if (control.cancelled()) return false
       const following = tokens.slice(told, told + step.length)
-      const scores = await evaluateTokens(sequence, step, (index, at) => scorer.score(index, following[at] as Token))
+      const scores = await evaluateTokens(sequence, step, (index, at) => scorer.score(sequence, index, following[at] as Token))
       tell(following.map((token, at) => describe(token, scores[at])))
       told += step.length
     }

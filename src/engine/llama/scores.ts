@@ -5,7 +5,7 @@ import { createSampler, type LogitIndex, readLogits } from './native.ts'
 export type TokenScore = { readonly logprob: number; readonly top: readonly (readonly [Token, number])[] }
 
 export type Scorer = {
-  score(index: LogitIndex, token: Token): Promise<TokenScore>
+  score(sequence: LlamaContextSequence, index: LogitIndex, token: Token): Promise<TokenScore>
   dispose(): void
 }
 
@@ -16,13 +16,13 @@ const leastLogprob = -9999
  * Reads log-probabilities of the model's own distribution: before penalties, bias, temperature, filters and grammar. Two
  * looks at the logits: one takes the normalisation from all of them, the other sorts only as many as are wanted.
  */
-export function createScorer(model: LlamaModel, sequence: LlamaContextSequence, top: number): Scorer {
+export function createScorer(model: LlamaModel, top: number): Scorer {
   const greedy = createSampler(model)
   greedy.applyConfig({ temperature: 0 })
   const best = createSampler(model)
   best.applyConfig({ temperature: 1, topK: top, seed: 0 })
   return {
-    async score(index, token) {
+    async score(sequence, index, token) {
       const all = await readLogits(sequence, { sampler: greedy, index, tokens: [token], top: 0 })
       const logitOf = new Map(all.logits)
       // The weights are relative to the highest logit, which is the one that the greedy sampler selects.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pickSlot } from './slots.ts'
+import { pickRecall, pickSlot, sharedPrefix } from './slots.ts'
 
 const slot = (name: string, tokens: number[], options: { busy?: boolean; lastUsed?: number } = {}) => ({
   name,
@@ -27,4 +27,29 @@ describe('pickSlot', () => {
   ])('$name', ({ slots, picked }) => {
     expect(pickSlot(slots, prompt)?.name).toBe(picked)
   })
+})
+
+describe('pickRecall', () => {
+  const [a, b] = [{}, {}]
+  const held = (name: string, holder: object, isRecalled = false) => ({ name, holder, isRecalled })
+
+  test.each([
+    { name: 'nobody gives the only one', slots: [held('1', a), held('2', b)], picked: undefined },
+    { name: 'the last of two', slots: [held('1', a), held('2', a), held('3', b)], picked: '2' },
+    { name: 'who has most gives', slots: [held('1', a), held('2', b), held('3', b), held('4', a), held('5', a)], picked: '5' },
+    { name: 'what is recalled does not count', slots: [held('1', a), held('2', a, true), held('3', b)], picked: undefined },
+    { name: 'one is recalled, and another is', slots: [held('1', a), held('2', a), held('3', a, true)], picked: '2' },
+    { name: 'nothing is held', slots: [], picked: undefined },
+  ])('$name', ({ slots, picked }) => {
+    expect(pickRecall(slots)?.name).toBe(picked)
+  })
+})
+
+test.each([
+  { a: [], b: [], shared: 0 },
+  { a: [1, 2, 3], b: [1, 2], shared: 2 },
+  { a: [1, 2], b: [1, 3, 2], shared: 1 },
+  { a: [2], b: [1], shared: 0 },
+])('$a and $b begin alike for $shared tokens', ({ a, b, shared }) => {
+  expect(sharedPrefix(a, Uint32Array.from(b))).toBe(shared)
 })

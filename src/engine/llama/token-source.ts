@@ -13,23 +13,12 @@ export type SourcedToken = { readonly token: Token; readonly score?: TokenScore 
 
 /** Where the tokens of one choice come from, one at a time. Close it in any case. */
 export type TokenSource = {
-  /** Computes the token before, and gives the next one; `undefined` when the model has ended its turn. */
-  next(previous: Token): Promise<SourcedToken | undefined>
-  close(): Promise<void>
-}
-
-/** The plain way: node-llama-cpp evaluates and samples. */
-export function plainSource(sequence: LlamaContextSequence, first: Token, options: SequenceEvaluateOptions): TokenSource {
-  const tokens = sequence.evaluate([first], options)
-  return {
-    async next() {
-      const { value, done } = await tokens.next()
-      return done === true ? undefined : { token: value }
-    },
-    async close() {
-      await tokens.return()
-    },
-  }
+  /**
+   * Computes the token before, on a sequence that holds all the tokens before that one, and gives the next one; `undefined`
+   * when the model has ended its turn. The sequence may be another one each time.
+   */
+  next(sequence: LlamaContextSequence, previous: Token): Promise<SourcedToken | undefined>
+  close(): void
 }
 
 export type Steering = {
@@ -37,33 +26,33 @@ export type Steering = {
   readonly topLogprobs?: number | undefined
   readonly grammar?: LlamaGrammarEvaluationState | undefined
   /** The token that must come next, whatever the model thinks. */
-  readonly forced: () => Token | undefined
+  readonly forced?: (() => Token | undefined) | undefined
 }
 
 /**
- * The same choice of tokens, step by step, where something has to happen in between. Sampling is as in the plain way: the
- * same seed gives the same text, with log-probabilities and without.
+ * Tokens chosen as `sequence.evaluate` chooses them, step by step, so that something may happen in between. What the choice
+ * depends on besides logits (random numbers, penalties, grammar) stays here: the same seed gives the same text, with
+ * log-probabilities and without, on one sequence and on several.
  */
-export function steeredSource(
+export function openTokenSource(
   model: LlamaModel,
-  sequence: LlamaContextSequence,
   { options, steering }: { options: SequenceEvaluateOptions; steering: Steering },
 ): TokenSource {
   const { topLogprobs, grammar, forced } = steering
   const sampler = createSampler(model)
-  const scorer = topLogprobs === undefined ? undefined : createScorer(model, sequence, topLogprobs)
+  const scorer = topLogprobs === undefined ? undefined : createScorer(model, topLogprobs)
   const withGrammar = grammar === undefined ? options : { ...options, grammarEvaluationState: grammar }
   return {
-    async next(previous) {
-      const must = forced()
+    async next(sequence, previous) {
+      const must = forced?.()
       if (must !== undefined && grammar !== undefined) acceptToken(model, grammar, must)
       const result = await evaluateToken(sequence, previous, async (index) => {
         const token = must ?? (await sampleToken(sequence, { sampler, index, options: withGrammar }))
-        return { token, score: await scorer?.score(index, token) }
+        return { token, score: await scorer?.score(sequence, index, token) }
       })
       return model.isEogToken(result.token) ? undefined : result
     },
-    async close() {
+    close() {
       sampler.dispose()
       scorer?.dispose()
     },

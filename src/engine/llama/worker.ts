@@ -8,14 +8,16 @@ import { readTemplatePart } from './model-template.ts'
 import { isCausal } from './pooling.ts'
 import { PrefillPacer, warmUp } from './prefill.ts'
 import { prepareGeneration } from './prepare.ts'
-import { pickSlot } from './slots.ts'
+import { SlotPool } from './slot-pool.ts'
+import type { Slot } from './slots.ts'
 
 /** The child process of one model: it loads, prepares prompts and decodes, and ends with its parent. */
 
 type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: Promise<void> | undefined }
 
-let loaded: { model: WorkerModel; pacer: PrefillPacer } | undefined
-let clock = 0
+type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; readonly pool: SlotPool<Slot> }
+
+let loaded: Loaded | undefined
 const running = new Map<string, Running>()
 
 function report(message: Report): void {
@@ -31,7 +33,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
     })
     const pacer = new PrefillPacer({ largestChunk: model.context.batchSize })
     await warmUp((tokens) => computeAndForget(model, tokens), pacer)
-    loaded = { model, pacer }
+    loaded = { model, pacer, pool: new SlotPool(model.slots) }
     report({
       type: 'ready',
       contextLength: model.context.contextSize,
@@ -83,10 +85,11 @@ async function ask({ id, question }: Extract<Command, { type: 'ask' }>): Promise
 /** In one go, so that every other command sees the model before or after it. What already runs keeps what it began with. */
 function useTemplate({ id, choice }: Extract<Command, { type: 'use-template' }>): void {
   try {
-    const { model, pacer } = requireLoaded()
+    const now = requireLoaded()
+    const { model } = now
     const part = readTemplatePart(model.model, model.templateSource, choice)
     if (choice.type !== 'none') part.template()
-    loaded = { model: { ...model, ...part }, pacer }
+    loaded = { ...now, model: { ...model, ...part } }
     report({ type: 'template-used', id })
   } catch (error) {
     reportFailure(id, error)
@@ -98,31 +101,13 @@ async function run(command: Extract<Command, { type: 'run' }>): Promise<void> {
   const state: Running = { cancelled: false, resume: undefined, paused: undefined }
   running.set(id, state)
   try {
-    report(await runOnSlot(command, state))
+    const { model, pacer, pool } = requireLoaded()
+    const control = { cancelled: () => state.cancelled, whenWanted: () => state.paused }
+    report(await decode(model, { command, control, pacer, pool }, report))
   } catch (error) {
     reportFailure(id, error)
   } finally {
     running.delete(id)
-  }
-}
-
-async function runOnSlot(command: Extract<Command, { type: 'run' }>, state: Running): Promise<Report> {
-  const { model, pacer } = requireLoaded()
-  const slot = pickSlot(model.slots, command.tokens)
-  if (slot === undefined)
-    throw new AppError('internal', `all ${model.slots.length} slots are busy: a request was let in too early`)
-  slot.busy = true
-  slot.lastUsed = ++clock
-  const control = { cancelled: () => state.cancelled, whenWanted: () => state.paused }
-  try {
-    return await decode(model, { slot, command, control, pacer }, report)
-  } catch (error) {
-    // What the failed step left in the cache is unknown; nothing may be continued from it.
-    // If that fails too, the next request on this slot finds out; this one must hear of its own failure.
-    await slot.sequence.clearHistory().catch(() => undefined)
-    throw error
-  } finally {
-    slot.busy = false
   }
 }
 
@@ -157,7 +142,7 @@ function refuse(message: unknown, reason: Error): void {
   reportFailure(id, new AppError('internal', 'the worker was sent a command that is not valid', { cause: reason }))
 }
 
-function requireLoaded(): { model: WorkerModel; pacer: PrefillPacer } {
+function requireLoaded(): Loaded {
   if (loaded === undefined) throw new AppError('internal', 'the worker was asked to work before its model was loaded')
   return loaded
 }

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { SlotPool } from './slot-pool.ts'
+
+const prompt = [1, 2, 3]
+const anna = { name: 'anna' }
+const ben = { name: 'ben' }
+const cleo = { name: 'cleo' }
+
+function createSlots(count: number) {
+  return Array.from({ length: count }, (_, at) => ({ at, busy: false, lastUsed: 0, sequence: { contextTokens: [] } }))
+}
+
+/** A promise, and whether it has come yet. */
+function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; isHere: boolean } {
+  const watched = { promise, isHere: false }
+  void promise.then(() => {
+    watched.isHere = true
+  })
+  return watched
+}
+
+describe('SlotPool', () => {
+  test('a slot that is free is taken at once, and is free again when it is given back', async () => {
+    const slots = createSlots(1)
+    const pool = new SlotPool(slots)
+    const lease = await pool.take(anna, prompt)
+    expect(lease).toMatchObject({ slot: { at: 0, busy: true }, isRecalled: false })
+    lease.giveBack()
+    lease.giveBack()
+    expect(slots[0]?.busy).toBe(false)
+    expect((await pool.take(ben, prompt)).slot.at).toBe(0)
+  })
+
+  test('what nobody uses is lent, and no more than that', async () => {
+    const pool = new SlotPool(createSlots(3))
+    await pool.take(anna, prompt)
+    expect(pool.borrow(anna, prompt)).toBeDefined()
+    expect(pool.borrow(anna, prompt)).toBeDefined()
+    expect(pool.borrow(anna, prompt)).toBeUndefined()
+  })
+
+  test('a holder that comes gets a slot that was lent, as soon as it is given back, and the first is never recalled', async () => {
+    const pool = new SlotPool(createSlots(2))
+    const own = await pool.take(anna, prompt)
+    const lent = pool.borrow(anna, prompt)
+    const coming = watch(pool.take(ben, prompt))
+    await lent?.whenRecalled
+    expect([own.isRecalled, lent?.isRecalled, coming.isHere]).toEqual([false, true, false])
+    lent?.giveBack()
+    expect((await coming.promise).slot).toBe(lent?.slot)
+    expect(own.isRecalled).toBe(false)
+  })
+
+  test('whichever slot is given back first goes to whoever waits longest', async () => {
+    const pool = new SlotPool(createSlots(3))
+    const own = await pool.take(anna, prompt)
+    const lent = [pool.borrow(anna, prompt), pool.borrow(anna, prompt)]
+    const first = watch(pool.take(ben, prompt))
+    const second = watch(pool.take(cleo, prompt))
+    expect(lent.map((lease) => lease?.isRecalled)).toEqual([true, true])
+    own.giveBack()
+    expect((await first.promise).slot).toBe(own.slot)
+    expect(second.isHere).toBe(false)
+    lent[0]?.giveBack()
+    expect((await second.promise).slot).toBe(lent[0]?.slot)
+  })
+
+  test('who gave back all for others comes again, and waits for what others can spare', async () => {
+    const pool = new SlotPool(createSlots(3))
+    const own = await pool.take(anna, prompt)
+    const lent = pool.borrow(anna, prompt)
+    const bens = await pool.take(ben, prompt)
+    const cleos = watch(pool.take(cleo, prompt))
+    own.giveBack()
+    await cleos.promise
+    // It was recalled for somebody who has one by now.
+    expect(lent?.isRecalled).toBe(true)
+    lent?.giveBack()
+    expect((await pool.take(anna, prompt)).slot).toBe(lent?.slot)
+    bens.giveBack()
+  })
+
+  test('those who would borrow hear of what is free, but not before those who have none were served', async () => {
+    const pool = new SlotPool(createSlots(2))
+    await pool.take(anna, prompt)
+    const lent = pool.borrow(anna, prompt)
+    let heard = 0
+    const stop = pool.onFree(() => {
+      heard += 1
+    })
+    const bens = pool.take(ben, prompt)
+    lent?.giveBack()
+    expect(heard).toBe(0)
+    const taken = await bens
+    taken.giveBack()
+    expect(heard).toBe(1)
+    stop()
+    ;(await pool.take(ben, prompt)).giveBack()
+    expect(heard).toBe(1)
+  })
+
+  test('more holders than slots are a mistake of whoever let them in, and wait for nothing', async () => {
+    const pool = new SlotPool(createSlots(1))
+    await pool.take(anna, prompt)
+    await expect(pool.take(ben, prompt)).rejects.toMatchObject({ code: 'internal' })
+  })
+})
