@@ -70,7 +70,7 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     })
   new Counter({
     name: 'dragoman_tokens_after_cancel_total',
-    help: 'Tokens that an engine still delivered after their request had been cancelled.',
+    help: 'Tokens that came and that nobody took, because their request had been cancelled.',
     labelNames: ['model'],
     registers,
     collect() {

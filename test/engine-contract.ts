@@ -117,6 +117,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('a request that is cancelled while it generates ends with the reason, and the next one works', async () => {
+      const { tokensAfterCancel: before = 0 } = engine
       const controller = new AbortController()
       const reason = new AppError('cancelled', 'enough')
       const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 200 }), controller.signal)
@@ -124,6 +125,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
         for await (const event of prepared.run(controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
       }
       await expect(run()).rejects.toBe(reason)
+      expect((engine.tokensAfterCancel ?? before) - before).toBeLessThan(100)
       expect(await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
     })
 

@@ -145,7 +145,7 @@ export interface Engine {
    * `texts[index]`.
    */
   rank?(request: RankRequest, signal: AbortSignal): Promise<Ranking>
-  /** Tokens that came although their request had been cancelled, since the engine began: work that nobody wanted. */
+  /** Tokens that came, since the engine began, and that nobody took, because their request had been cancelled. */
   readonly tokensAfterCancel?: number
   /** How the servers behind the model fare, for engines that have some. */
   servers?(): readonly ServerReport[]

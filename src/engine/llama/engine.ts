@@ -64,6 +64,7 @@ export class LlamaEngine implements Engine {
   #templateEdition = 0
   /** One per message exchange with the worker: a `prepare`, an `ask` or a `run`. */
   readonly #inboxes = new Map<string, Inbox>()
+  #tokensAfterCancel = 0
 
   constructor({ id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000 }: LlamaEngineOptions) {
     this.#id = id
@@ -84,6 +85,10 @@ export class LlamaEngine implements Engine {
 
   get state(): EngineState {
     return this.#supervisor.state
+  }
+
+  get tokensAfterCancel(): number {
+    return this.#tokensAfterCancel
   }
 
   get facts(): EngineFacts {
@@ -300,7 +305,10 @@ export class LlamaEngine implements Engine {
           throw error
         })
         // What was under way when the request was given up: only that the work has ended still matters.
-        if (signal.aborted && report.type !== 'done') continue
+        if (signal.aborted && report.type !== 'done') {
+          if (report.type === 'text') this.#tokensAfterCancel += 1
+          continue
+        }
         switch (report.type) {
           case 'prompt-read':
             cachedInputTokens = report.cachedTokens
@@ -351,7 +359,9 @@ export class LlamaEngine implements Engine {
   async #stopWork(inbox: Inbox, cancel: () => void): Promise<void> {
     cancel()
     try {
-      while ((await inbox.next()).type !== 'done');
+      for (let report = await inbox.next(); report.type !== 'done'; report = await inbox.next()) {
+        if (report.type === 'text') this.#tokensAfterCancel += 1
+      }
     } catch {
       // The request failed or its worker ended: either way nothing works on it any more.
     }
