@@ -3,6 +3,7 @@ import { type Automaton, determinize, trim } from './automaton.ts'
 import type { CharSet } from './char-set.ts'
 import { anyChar } from './char-set.ts'
 import { choice, type Expression, empty, never, repeat, rule, sequence } from './expression.ts'
+import type { AutomatonLimit } from './limits.ts'
 import type { RuleBook } from './rule-book.ts'
 
 const longestChain = 60
@@ -16,7 +17,7 @@ export function automatonGrammar(
   automaton: Automaton,
   options: { readonly hint: string; readonly spell: (set: CharSet) => Expression; readonly end?: Expression },
 ): Expression {
-  const states = trim(smallest(automaton, book.limits.automatonStates))
+  const states = trim(smallest(automaton, book.automatonLimit))
   const ways = states.map(() => 0)
   for (const { edges } of states) for (const { to } of edges) ways[to] = (ways[to] ?? 0) + 1
   const end = options.end ?? empty
@@ -57,9 +58,10 @@ export function automatonGrammar(
 }
 
 /** Deterministic if that stays small: some patterns have far fewer states when several may be possible at once. */
-function smallest(automaton: Automaton, limit: number): Automaton {
+function smallest(automaton: Automaton, limit: AutomatonLimit): Automaton {
   try {
-    return determinize(automaton, Math.min(limit, automaton.length * 8 + 64))
+    const states = Math.min(limit.states, automaton.length * 8 + 64)
+    return determinize(automaton, { states, spend: limit.spend })
   } catch (error) {
     if (error instanceof AppError && error.code === 'unsupported-field') return automaton
     throw error

@@ -1,4 +1,5 @@
 import { anyChar, type CharSet, charSet, intersect, isEmptySet, subtract, unite } from './char-set.ts'
+import type { AutomatonLimit } from './limits.ts'
 import { tooLarge } from './rule-book.ts'
 
 type Edge = { readonly set: CharSet; readonly to: number }
@@ -10,13 +11,16 @@ type State = { readonly accepting: boolean; readonly edges: readonly Edge[] }
  */
 export type Automaton = readonly State[]
 
+/** What it costs to look at one way from a state to another. */
+const effortPerEdge = 0.2
+
 /** Every text. */
 export const anyText: Automaton = [{ accepting: true, edges: [{ set: anyChar, to: 0 }] }]
 
 /** The texts whose length in code points is within these bounds, which is how JSON Schema counts. */
-export function textsOfLength(min: number, max: number | undefined, limit: number): Automaton {
+export function textsOfLength(min: number, max: number | undefined, limit: AutomatonLimit): Automaton {
   const last = max ?? min
-  if (last + 1 > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+  if (last + 1 > limit.states) throw tooLarge(`a text pattern of more than ${limit.states} states`)
   const states: State[] = []
   for (let length = 0; length < last; length++) {
     states.push({ accepting: length >= min, edges: [{ set: anyChar, to: length + 1 }] })
@@ -26,7 +30,7 @@ export function textsOfLength(min: number, max: number | undefined, limit: numbe
 }
 
 /** Exactly these texts; deterministic. */
-export function textsAmong(texts: readonly string[], limit: number): Automaton {
+export function textsAmong(texts: readonly string[], limit: AutomatonLimit): Automaton {
   const states: { accepting: boolean; edges: Edge[]; next: Map<string, number> }[] = [newState()]
   for (const text of texts) {
     let at = 0
@@ -42,7 +46,7 @@ export function textsAmong(texts: readonly string[], limit: number): Automaton {
     }
     const end = states[at]
     if (end !== undefined) end.accepting = true
-    if (states.length > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+    if (states.length > limit.states) throw tooLarge(`a text pattern of more than ${limit.states} states`)
   }
   return states.map(({ accepting, edges }) => ({ accepting, edges }))
 }
@@ -52,13 +56,14 @@ function newState(): { accepting: boolean; edges: Edge[]; next: Map<string, numb
 }
 
 /** The texts of both. */
-export function both(left: Automaton, right: Automaton, limit: number): Automaton {
+export function both(left: Automaton, right: Automaton, limit: AutomatonLimit): Automaton {
   if (left === anyText) return right
   if (right === anyText) return left
   const name = ([l, r]: readonly [number, number]): number => l * right.length + r
   return explore<readonly [number, number]>([0, 0], { limit, name }, ([l, r]) => {
     const a = left[l]
     const b = right[r]
+    limit.spend((a?.edges.length ?? 0) * (b?.edges.length ?? 0) * effortPerEdge)
     const edges: { set: CharSet; to: readonly [number, number] }[] = []
     for (const one of a?.edges ?? []) {
       for (const two of b?.edges ?? []) {
@@ -71,7 +76,7 @@ export function both(left: Automaton, right: Automaton, limit: number): Automato
 }
 
 /** Every text that is not one of these. */
-export function except(automaton: Automaton, limit: number): Automaton {
+export function except(automaton: Automaton, limit: AutomatonLimit): Automaton {
   const sure = determinize(automaton, limit)
   const sink = sure.length
   const states = sure.map(({ accepting, edges }) => {
@@ -82,12 +87,13 @@ export function except(automaton: Automaton, limit: number): Automaton {
 }
 
 /** The same texts with one way to read each: an engine that follows it has one state to keep. */
-export function determinize(automaton: Automaton, limit: number): Automaton {
+export function determinize(automaton: Automaton, limit: AutomatonLimit): Automaton {
   return explore<readonly number[]>([0], { limit, name: (members) => members.join() }, (members) => {
+    limit.spend(members.reduce((sum, member) => sum + (automaton[member]?.edges.length ?? 0), 0) * effortPerEdge)
     const edges = members.flatMap((member) => automaton[member]?.edges ?? [])
     return {
       accepting: members.some((member) => automaton[member]?.accepting === true),
-      edges: splitEdges(edges),
+      edges: splitEdges(edges, limit),
     }
   })
 }
@@ -103,7 +109,7 @@ export function trim(automaton: Automaton): Automaton {
     useful.add(state)
     todo.push(...(users[state] ?? []))
   }
-  return explore<number>(0, { limit: Number.POSITIVE_INFINITY, name: (index) => index }, (index) => {
+  return explore<number>(0, { limit: unlimited, name: (index) => index }, (index) => {
     const state = automaton[index]
     return {
       accepting: state?.accepting === true,
@@ -111,6 +117,9 @@ export function trim(automaton: Automaton): Automaton {
     }
   })
 }
+
+/** What is made of a limited automaton, and is no larger, needs no limit. */
+const unlimited: AutomatonLimit = { states: Number.POSITIVE_INFINITY, spend: () => undefined }
 
 /** Whether there is no text at all. The automaton must be trimmed. */
 export function hasNoText(automaton: Automaton): boolean {
@@ -133,22 +142,33 @@ export function lengthsOf(automaton: Automaton): { readonly min: number; readonl
   return max === undefined ? { min } : { min, max }
 }
 
+/** Longer ones are as good as endless: it only means that a length is checked where it need not be. */
+const longestOfInterest = 301
+
+/** States are met when all that lead to them are: where some never are, there is a circle, and no longest text. */
 function longest(automaton: Automaton): number | undefined {
-  let level = new Set([0])
-  for (let length = 0; length <= automaton.length; length++) {
-    const next = new Set([...level].flatMap((state) => (automaton[state]?.edges ?? []).map(({ to }) => to)))
-    if (next.size === 0) return length
-    // Long chains of a large automaton are not worth following; "unknown" only means that a length is checked where it need not be.
-    if (length > 300) return undefined
-    level = next
+  const waysIn = automaton.map(() => 0)
+  for (const { edges } of automaton) for (const { to } of edges) waysIn[to] = (waysIn[to] ?? 0) + 1
+  const lengths = automaton.map(() => 0)
+  const todo = waysIn[0] === 0 ? [0] : []
+  let met = 0
+  for (let index = todo.pop(); index !== undefined; index = todo.pop()) {
+    met++
+    const length = (lengths[index] ?? 0) + 1
+    for (const { to } of automaton[index]?.edges ?? []) {
+      lengths[to] = Math.max(lengths[to] ?? 0, length)
+      waysIn[to] = (waysIn[to] ?? 0) - 1
+      if (waysIn[to] === 0) todo.push(to)
+    }
   }
-  return undefined
+  const most = lengths.reduce((max, length) => Math.max(max, length), 0)
+  return met < automaton.length || most > longestOfInterest ? undefined : most
 }
 
 /** Builds the automaton that `visit` describes, from its first state on; states of one name are one. */
 function explore<Key>(
   start: Key,
-  { limit, name }: { limit: number; name: (key: Key) => string | number },
+  { limit, name }: { limit: AutomatonLimit; name: (key: Key) => string | number },
   visit: (key: Key) => { accepting: boolean; edges: readonly { set: CharSet; to: Key }[] },
 ): Automaton {
   const numbers = new Map<string | number, number>([[name(start), 0]])
@@ -156,6 +176,7 @@ function explore<Key>(
   const states: State[] = []
   for (let index = 0; index < keys.length; index++) {
     const found = visit(keys[index] as Key)
+    limit.spend(found.edges.length * effortPerEdge)
     const targets = new Map<number, CharSet>()
     for (const { set, to } of found.edges) {
       const text = name(to)
@@ -163,7 +184,7 @@ function explore<Key>(
       if (number === undefined) {
         number = keys.push(to) - 1
         numbers.set(text, number)
-        if (keys.length > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+        if (keys.length > limit.states) throw tooLarge(`a text pattern of more than ${limit.states} states`)
       }
       const known = targets.get(number)
       targets.set(number, known === undefined ? set : unite(known, set))
@@ -174,7 +195,7 @@ function explore<Key>(
 }
 
 /** Cuts overlapping edges into disjoint ones, each leading to the set of all states that its characters lead to. */
-function splitEdges(edges: readonly Edge[]): { set: CharSet; to: readonly number[] }[] {
+function splitEdges(edges: readonly Edge[], limit: AutomatonLimit): { set: CharSet; to: readonly number[] }[] {
   if (edges.length === 1) return edges.map(({ set, to }) => ({ set, to: [to] }))
   const starts = new Map<number, number[]>()
   const ends = new Map<number, number[]>()
@@ -190,6 +211,7 @@ function splitEdges(edges: readonly Edge[]): { set: CharSet; to: readonly number
   for (const [index, border] of borders.entries()) {
     for (const to of ends.get(border) ?? []) active.set(to, (active.get(to) ?? 0) - 1)
     for (const to of starts.get(border) ?? []) active.set(to, (active.get(to) ?? 0) + 1)
+    limit.spend(active.size * effortPerEdge)
     const to = [...active].flatMap(([state, count]) => (count > 0 ? [state] : [])).sort((a, b) => a - b)
     const next = borders[index + 1]
     if (to.length === 0 || next === undefined) continue

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import { kindOf, sameValue } from './facets.ts'
+import { kindOf, sameValue, valueKey } from './facets.ts'
 import type { Patterns } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import { isObject, type Schema, type SchemaDocument, type SchemaObject } from './schema-document.ts'
@@ -9,13 +9,19 @@ const maxDepth = 100
 /** Thrown where the answer is not known: inside a `not`, a careful "no" would become a careless "yes". */
 const unknown = new AppError('unsupported-field', 'whether a listed value is valid cannot be said')
 
-export type CheckContext = { readonly book: RuleBook; readonly document: SchemaDocument; readonly patterns: Patterns }
+export type CheckContext = {
+  readonly book: RuleBook
+  readonly document: SchemaDocument
+  readonly patterns: Patterns
+  /** The keys of the values of each `enum` met so far: all of them are looked for in their own list. */
+  readonly listed: Map<readonly unknown[], ReadonlySet<string>>
+}
 
 /**
  * Whether a value that the schema itself lists (`enum`, `const`, a property's name) satisfies a schema. It knows every keyword
  * but `format`, which is an annotation to it; where it cannot say, it says no: a value less is still a valid grammar.
  */
-export function satisfies(value: unknown, schema: Schema, { book, document, patterns }: CheckContext): boolean {
+export function satisfies(value: unknown, schema: Schema, { book, document, patterns, listed }: CheckContext): boolean {
   try {
     return check(value, schema, 0)
   } catch (error) {
@@ -26,19 +32,26 @@ export function satisfies(value: unknown, schema: Schema, { book, document, patt
   function check(value: unknown, schema: Schema, depth: number): boolean {
     if (typeof schema === 'boolean') return schema
     if (depth > maxDepth) throw unknown
-    book.spend(2 + (Array.isArray(schema.enum) ? schema.enum.length / 50 : 0))
+    book.spend(2)
     const holds = (part: unknown, of: unknown = value): boolean =>
       part === undefined || check(of, document.asSchema(part, []), depth + 1)
     return (
       checkAny(schema, value) &&
+      (!Array.isArray(schema.enum) || isListed(schema.enum, value)) &&
       checkCombined(schema, holds) &&
       (typeof schema.$ref !== 'string' || holds(document.resolve(schema.$ref, schema))) &&
       (typeof schema.$dynamicRef !== 'string' || holds(resolveDynamic(schema.$dynamicRef, schema))) &&
       (typeof value !== 'string' || checkText(schema, value, patterns)) &&
       (typeof value !== 'number' || checkNumber(schema, value)) &&
-      (!Array.isArray(value) || checkArray(schema, value, { holds, book })) &&
+      (!Array.isArray(value) || checkArray(schema, value, holds)) &&
       (!isObject(value) || checkObject(schema, value, holds))
     )
+  }
+
+  function isListed(values: readonly unknown[], value: unknown): boolean {
+    const keys = listed.get(values) ?? new Set(values.map(valueKey))
+    listed.set(values, keys)
+    return keys.has(valueKey(value))
   }
 
   function resolveDynamic(reference: string, schema: SchemaObject): Schema {
@@ -78,11 +91,7 @@ type Holds = (part: unknown, of?: unknown) => boolean
 function checkAny(schema: SchemaObject, value: unknown): boolean {
   const types = schema.type === undefined ? undefined : list(Array.isArray(schema.type) ? schema.type : [schema.type])
   const isType = types === undefined || types.includes(kindOf(value)) || (types.includes('integer') && Number.isInteger(value))
-  return (
-    isType &&
-    (!Object.hasOwn(schema, 'const') || sameValue(schema.const, value)) &&
-    (!Array.isArray(schema.enum) || schema.enum.some((each) => sameValue(each, value)))
-  )
+  return isType && (!Object.hasOwn(schema, 'const') || sameValue(schema.const, value))
 }
 
 function checkCombined(schema: SchemaObject, holds: Holds): boolean {
@@ -115,8 +124,7 @@ function checkNumber(schema: SchemaObject, value: number): boolean {
   )
 }
 
-function checkArray(schema: SchemaObject, value: readonly unknown[], { holds, book }: { holds: Holds; book: RuleBook }): boolean {
-  if (schema.uniqueItems === true) book.spend(value.length ** 2 / 50)
+function checkArray(schema: SchemaObject, value: readonly unknown[], holds: Holds): boolean {
   const tuple = Array.isArray(schema.items) ? schema.items : list(schema.prefixItems)
   const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items
   const found = schema.contains === undefined ? 0 : value.filter((item) => holds(schema.contains, item)).length
@@ -124,8 +132,7 @@ function checkArray(schema: SchemaObject, value: readonly unknown[], { holds, bo
     within(value.length, schema.minItems, schema.maxItems) &&
     value.every((item, index) => holds(index < tuple.length ? tuple[index] : rest, item)) &&
     (schema.contains === undefined || within(found, schema.minContains ?? 1, schema.maxContains)) &&
-    (schema.uniqueItems !== true ||
-      value.every((item, index) => !value.slice(0, index).some((other) => sameValue(item, other)))) &&
+    (schema.uniqueItems !== true || new Set(value.map(valueKey)).size === value.length) &&
     isKnown(schema.unevaluatedItems, value.length)
   )
 }

@@ -26,6 +26,8 @@ function refusal(schema: unknown, options: { strict?: boolean; param?: string } 
 
 const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
 const texts = { type: 'string' }
+const times = <T>(count: number, make: (index: number) => T): Record<string, T> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]))
 
 describe('the grammar of a schema', () => {
   test.each<[string, unknown, unknown[], unknown[]]>([
@@ -274,6 +276,14 @@ describe('what cannot be enforced', () => {
 })
 
 describe('what is refused', () => {
+  const doubled = (levels: number): object => {
+    const twice = (index: number): object => ({ allOf: [1, 2].map(() => ({ $ref: `#/$defs/d${index + 1}` })) })
+    const names = Array.from({ length: levels }, (_, index) => [
+      `d${index}`,
+      index < levels - 1 ? twice(index) : object({ a: texts }),
+    ])
+    return { $ref: '#/$defs/d0', $defs: Object.fromEntries(names) }
+  }
   const deep = (levels: number): object => (levels === 0 ? texts : { type: 'array', items: deep(levels - 1) })
   test.each<[string, unknown, RegExp]>([
     ['no schema', 3, /must be a schema/],
@@ -297,13 +307,43 @@ describe('what is refused', () => {
       /combinations/,
     ],
     ['too many members', object(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`p${index}`, texts]))), /members/],
-    ['a list that is costly to check', { enum: Array.from({ length: 30_000 }, (_, index) => `v${index}`) }, /too much work/],
+    ['a list that is too long to write', { enum: Array.from({ length: 200_000 }, (_, index) => index) }, /characters/],
+    ['schemas that double', doubled(40), /too much work/],
     ['a huge repetition', { type: 'string', minLength: 10_000_000 }, /repetition/],
   ])('%s', (_, schema, message) => {
     const error = refusal(schema, { param: 'schema' })
     expect(error.status).toBe(400)
     expect(error.message).toMatch(message)
     expect(error.param).toMatch(/^schema/)
+  })
+
+  test.each<[string, object]>([
+    [
+      'patterns that become too large',
+      object(times(40, (index) => ({ type: 'string', pattern: `a{1,1000}b{1,1000}c{1,${1000 + index}}` }))),
+    ],
+    ['a pattern of very many ways', { type: 'string', pattern: '(x?){900}y' }],
+    ['a pattern of very many ways to a length', { type: 'string', pattern: `^${'[ab]*'.repeat(200)}$`, maxLength: 2000 }],
+    [
+      'alternatives that must exclude each other',
+      { oneOf: Object.values(times(250, (index) => ({ type: 'string', minLength: index, maxLength: index }))) },
+    ],
+  ])('%s cost effort, also where nothing comes of it', (_, schema) => {
+    expect(() => compileJsonSchema(object({ a: schema }), {}, { effort: 20_000 })).toThrow(/too much work/)
+  })
+
+  test('long lists are written, and looked through once', () => {
+    const values = Array.from({ length: 30_000 }, (_, index) => ({ a: [index] }))
+    const { grammar, enforcement } = compileJsonSchema({ allOf: [{ enum: values }, { enum: values.slice(1).reverse() }] })
+    expect(enforcement).toBe('full')
+    expect(grammar.split('|')).toHaveLength(29_999)
+  })
+
+  test('an object of a thousand required members is one rule', () => {
+    const properties = times(1000, () => texts)
+    const { grammar } = compileJsonSchema(object(properties, { required: Object.keys(properties) }))
+    expect(createMatcher(grammar).matches(JSON.stringify(times(1000, () => 'x')))).toBe(true)
+    expect(createMatcher(grammar).matches(JSON.stringify(times(999, () => 'x')))).toBe(false)
   })
 
   test('large numbers are bounded, not refused', () => {

@@ -1,22 +1,28 @@
 import type { Expand } from './expand.ts'
-import { type Facets, type Kind, kindOf, kindsToWrite, sameValue, writesOnlyDeclared } from './facets.ts'
+import { type Facets, type Kind, kindOf, kindsToWrite, valueKey, writesOnlyDeclared } from './facets.ts'
+import type { RuleBook } from './rule-book.ts'
 import type { Schema } from './schema-document.ts'
 
 const maxDepth = 3
+/** What it costs to hold two alternatives against each other in one kind of value, without their members. */
+const effortPerPair = 1
 
 /**
  * Whether something written by the grammar of `written` might also satisfy `other`; when unsure, yes. What is written holds only
  * the declared properties, so an alternative that requires another one excludes it.
  */
-export function overlaps(written: Facets, other: Facets, expand: Expand): boolean {
+export function overlaps(written: Facets, other: Facets, { expand, book }: Pick<Context, 'expand' | 'book'>): boolean {
   // Listed values are checked one by one against the whole schema before they are written.
   if (written.values !== undefined) return false
-  return kindsToWrite(written).some((kind) => other.kinds.has(kind) && overlapsAs(kind, written, other, { expand, depth: 0 }))
+  return kindsToWrite(written).some(
+    (kind) => other.kinds.has(kind) && overlapsAs(kind, written, other, { expand, book, depth: 0 }),
+  )
 }
 
-type Context = { readonly expand: Expand; readonly depth: number }
+type Context = { readonly expand: Expand; readonly book: RuleBook; readonly depth: number }
 
 function overlapsAs(kind: Kind, written: Facets, other: Facets, context: Context): boolean {
+  context.book.spend(effortPerPair)
   const values = other.values?.filter((value) => kindOf(value) === kind)
   if (values?.length === 0) return false
   switch (kind) {
@@ -47,6 +53,7 @@ function within(a: { readonly min: number; readonly max?: number }, b: { readonl
 }
 
 function overlapsObject(written: Facets, other: Facets, context: Context): boolean {
+  context.book.spend((written.object.layers.length + other.object.layers.length) * 2)
   const declared = new Set([
     ...written.object.layers.flatMap((layer) => [...layer.properties.keys()]),
     ...written.object.required,
@@ -70,15 +77,17 @@ function partsOf(facets: Facets, name: string): readonly Schema[] {
   })
 }
 
-function isApart(a: readonly Schema[], b: readonly Schema[], { expand, depth }: Context): boolean {
+function isApart(a: readonly Schema[], b: readonly Schema[], { expand, book, depth }: Context): boolean {
   if (depth >= maxDepth || b.length === 0) return false
   const [left, right] = [expand(a), expand(b)]
-  return left.every((one) => right.every((two) => isWayApart(one, two, { expand, depth: depth + 1 })))
+  return left.every((one) => right.every((two) => isWayApart(one, two, { expand, book, depth: depth + 1 })))
 }
 
 function isWayApart(a: Facets, b: Facets, context: Context): boolean {
   if (a.values !== undefined && b.values !== undefined) {
-    return !a.values.some((one) => b.values?.some((two) => sameValue(one, two)) === true)
+    const keys = new Set(b.values.map(valueKey))
+    context.book.spend((a.values.length + b.values.length) / 2)
+    return !a.values.some((value) => keys.has(valueKey(value)))
   }
   if (a.values !== undefined) return a.values.every((value) => !b.kinds.has(kindOf(value)))
   const kinds = a.typed ? [...a.kinds] : kindsToWrite(a)

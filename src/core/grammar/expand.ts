@@ -1,6 +1,7 @@
 import { type Facets, type Gap, mergeFacets, noFacets, type ObjectLayer } from './facets.ts'
 import type { GrammarLimits } from './limits.ts'
 import { readFacets } from './read-facets.ts'
+import type { RuleBook } from './rule-book.ts'
 import { isObject, type Schema, type SchemaDocument, type SchemaObject } from './schema-document.ts'
 
 /** The ways to satisfy all of these schemas at once, without looking into members: `anyOf` and its like multiplied out. */
@@ -8,27 +9,39 @@ export type Expand = (schemas: readonly Schema[]) => readonly Facets[]
 
 /**
  * Expands schemas of one document. Throws `invalid-request` for a schema that refers to itself about the same value, and
- * `unsupported-field` for more combinations than the limit.
+ * `unsupported-field` for more combinations, or more effort, than the limit.
  */
-export function createExpand(document: SchemaDocument, limits: GrammarLimits): Expand {
-  const expander = new Expander(document, limits)
+export function createExpand(document: SchemaDocument, book: RuleBook): Expand {
+  const expander = new Expander(document, book)
   return (schemas) => expander.all(schemas)
+}
+
+const combining: ReadonlySet<string> = new Set(
+  `$dynamicRef $recursiveRef $ref allOf anyOf dependencies dependentRequired dependentSchemas if not oneOf`.split(' '),
+)
+
+function isCombined(schema: SchemaObject): boolean {
+  return Object.keys(schema).some((keyword) => combining.has(keyword))
 }
 
 class Expander {
   readonly #document: SchemaDocument
+  readonly #book: RuleBook
   readonly #limits: GrammarLimits
   /** The schemas that the one at hand is part of, all about the same value: meeting one again would never end. */
   readonly #chain: SchemaObject[] = []
   readonly #known = new Map<SchemaObject, readonly Facets[]>()
 
-  constructor(document: SchemaDocument, limits: GrammarLimits) {
+  constructor(document: SchemaDocument, book: RuleBook) {
     this.#document = document
-    this.#limits = limits
+    this.#book = book
+    this.#limits = book.limits
   }
 
   all(schemas: readonly Schema[]): readonly Facets[] {
     this.#chain.length = 0
+    const [only] = schemas
+    if (schemas.length === 1 && only !== undefined) return withoutEmpty(this.#one(only))
     return [...new Set(schemas)].reduce<readonly Facets[]>((ways, schema) => this.#multiply(ways, this.#one(schema)), [noFacets])
   }
 
@@ -38,8 +51,10 @@ class Expander {
     if (known !== undefined) return known
     this.#enter(schema)
     let ways: readonly Facets[] = [readFacets(this.#document, schema)]
-    for (const part of this.#parts(schema)) ways = this.#multiply(ways, part)
-    ways = ways.map((way) => this.#closed(schema, way))
+    if (isCombined(schema)) for (const part of this.#parts(schema)) ways = this.#multiply(ways, part)
+    if (schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined) {
+      ways = ways.map((way) => this.#closed(schema, way))
+    }
     this.#chain.pop()
     this.#known.set(schema, ways)
     return ways
@@ -81,9 +96,10 @@ class Expander {
     const parts = this.#list(schema, 'oneOf').map((part) => this.#one(part))
     const around = readFacets(this.#document, schema)
     const path = this.#document.pathOf(schema)
+    const whole = parts.map((part) => part.map((way) => mergeFacets(around, way)))
     return parts.flatMap((part, index) => {
-      const others = parts.flatMap((other, at) => (at === index ? [] : other))
-      const rival = { path, ways: others.map((other) => mergeFacets(around, other)) }
+      this.#book.spend(parts.length / 10)
+      const rival = { path, ways: whole.flatMap((others, at) => (at === index ? [] : others)) }
       return part.map((way) => mergeFacets(way, { ...noFacets, rivals: [rival] }))
     })
   }
@@ -162,9 +178,8 @@ class Expander {
       const why = `has more than ${this.#limits.alternatives} combinations of its alternatives; make it simpler`
       throw this.#document.refusal('unsupported-field', path, undefined, why)
     }
-    return left
-      .flatMap((a) => right.map((b) => mergeFacets(a, b)))
-      .filter((way) => way.values === undefined || way.values.length > 0)
+    this.#book.spend(left.length * sizeOf(right) + sizeOf(left) * right.length)
+    return withoutEmpty(left.flatMap((a) => right.map((b) => mergeFacets(a, b))))
   }
 
   #list(schema: SchemaObject, keyword: string): readonly Schema[] {
@@ -178,6 +193,21 @@ class Expander {
     const gap: Gap = { keyword, path: this.#document.pathOf(schema) }
     return { ...noFacets, gaps: [gap] }
   }
+}
+
+function withoutEmpty(ways: readonly Facets[]): readonly Facets[] {
+  const isEmpty = (way: Facets): boolean => way.values?.length === 0
+  return ways.some(isEmpty) ? ways.filter((way) => !isEmpty(way)) : ways
+}
+
+/** What it costs to copy all the lists of these ways, in the measure of effort. */
+function sizeOf(ways: readonly Facets[]): number {
+  let size = 0
+  for (const { object, array, text, multiples, rivals, gaps, values } of ways) {
+    const lists = [object.layers, object.required, object.names, array.layers, array.contains, text.patterns, text.formats]
+    for (const list of [...lists, multiples, rivals, gaps, values ?? []]) size += list.length
+  }
+  return ways.length / 2 + size / 20
 }
 
 function layer(only: ObjectLayer): Facets {

@@ -31,21 +31,42 @@ export function rule(name: string): Expression {
 
 /** One after the other; literals that meet become one. */
 export function sequence(...parts: readonly Expression[]): Expression {
+  return sequenceOf(parts)
+}
+
+/** `sequence` of a list of any length: what is spread into arguments must fit on the stack. */
+export function sequenceOf(parts: readonly Expression[]): Expression {
   const flat: Expression[] = []
-  for (const part of parts.flatMap((each) => (each.type === 'sequence' ? each.parts : [each]))) {
-    const last = flat.at(-1)
-    if (isNever(part)) return never
-    if (part.type === 'literal' && last?.type === 'literal') flat[flat.length - 1] = literal(last.text + part.text)
-    else flat.push(part)
+  for (const part of parts) {
+    if (part.type === 'sequence') for (const inner of part.parts) append(flat, inner)
+    else if (isNever(part)) return never
+    else append(flat, part)
   }
   const [only] = flat
+  if (flat.length === 0) return empty
   return flat.length === 1 && only !== undefined ? only : { type: 'sequence', parts: flat }
+}
+
+function append(flat: Expression[], part: Expression): void {
+  const last = flat[flat.length - 1]
+  if (part.type === 'literal' && last?.type === 'literal') flat[flat.length - 1] = literal(last.text + part.text)
+  else flat.push(part)
 }
 
 /** One of them; what can never be is left out. */
 export function choice(...options: readonly Expression[]): Expression {
-  const flat = options.flatMap((option) => (option.type === 'choice' ? option.options : [option]))
+  return choiceOf(options)
+}
+
+/** `choice` of a list of any length: what is spread into arguments must fit on the stack. */
+export function choiceOf(options: readonly Expression[]): Expression {
+  const flat: Expression[] = []
+  for (const option of options) {
+    if (option.type !== 'choice') flat.push(option)
+    else for (const inner of option.options) flat.push(inner)
+  }
   const [only] = flat
+  if (flat.length === 0) return never
   return flat.length === 1 && only !== undefined ? only : { type: 'choice', options: flat }
 }
 
@@ -54,7 +75,7 @@ export function repeat(part: Expression, min: number, max?: number): Expression 
   if (max !== undefined && max < min) return never
   if (isNever(part)) return min === 0 ? empty : never
   if (min === 1 && max === 1) return part
-  return { type: 'repeat', part, min, ...(max === undefined ? {} : { max }) }
+  return max === undefined ? { type: 'repeat', part, min } : { type: 'repeat', part, min, max }
 }
 
 export function optional(part: Expression): Expression {
@@ -79,22 +100,36 @@ export function render(expression: Expression): string {
     case 'rule':
       return expression.name
     case 'sequence':
-      return expression.parts.length === 0 ? '""' : expression.parts.map(renderPart).join(' ')
+      return expression.parts.length === 0 ? '""' : joined(expression.parts, ' ', renderPart)
     case 'choice':
-      return expression.options.map(render).join(' | ')
+      return joined(expression.options, ' | ', render)
     case 'repeat':
       return `${renderAtom(expression.part)}${renderCount(expression.min, expression.max)}`
   }
 }
 
+/** Nothing in it has to be escaped. */
+const plainText = /^[ !#-[\]-~]*$/
+
 /** A text as a GBNF literal, with its quotes. */
 export function renderLiteral(text: string): string {
+  if (plainText.test(text)) return `"${text}"`
   let inside = ''
   for (const char of text) {
     if (char === '"' || char === '\\') inside += `\\${char}`
     else inside += renderChar(char.codePointAt(0) ?? 0)
   }
   return `"${inside}"`
+}
+
+function joined(parts: readonly Expression[], separator: string, write: (part: Expression) => string): string {
+  let text = ''
+  let between = ''
+  for (const part of parts) {
+    text += between + write(part)
+    between = separator
+  }
+  return text
 }
 
 function renderPart(part: Expression): string {

@@ -77,7 +77,7 @@ export function mergeFacets(a: Facets, b: Facets): Facets {
   if (a === noFacets) return b
   if (b === noFacets) return a
   return {
-    kinds: new Set([...a.kinds].filter((kind) => b.kinds.has(kind))),
+    kinds: b.kinds.size === allKinds.length ? a.kinds : new Set([...a.kinds].filter((kind) => b.kinds.has(kind))),
     typed: a.typed || b.typed,
     spokenOf: new Set([...a.spokenOf, ...b.spokenOf]),
     integer: a.integer || b.integer,
@@ -136,6 +136,18 @@ export function sameValue(a: unknown, b: unknown): boolean {
   )
 }
 
+/** A text that is the same for two JSON values when `sameValue` says that they are. */
+export function valueKey(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part) ? entriesInOrder(part) : part,
+  )
+}
+
+/** In a fixed order, and marked, so that no list looks like an object. */
+function entriesInOrder(object: object): unknown {
+  return { o: Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)) }
+}
+
 export function kindOf(value: unknown): Kind {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -145,7 +157,9 @@ export function kindOf(value: unknown): Kind {
 
 function mergeValues(a: readonly unknown[] | undefined, b: readonly unknown[] | undefined): Pick<Facets, 'values'> {
   if (a === undefined) return b === undefined ? {} : { values: b }
-  return { values: b === undefined ? a : a.filter((one) => b.some((other) => sameValue(one, other))) }
+  if (b === undefined) return { values: a }
+  const keys = new Set(b.map(valueKey))
+  return { values: a.filter((one) => keys.has(valueKey(one))) }
 }
 
 function mergeRanges(a: Range, b: Range): Range {

@@ -39,6 +39,57 @@ describe('a grammar of several parts', () => {
     expect(new Set(names).size).toBe(1)
   })
 
+  test('what says the same is one rule, however it is described', () => {
+    const builder = createGrammarBuilder()
+    const names = ['first', 'second'].map((description) =>
+      builder.addSchema(
+        {
+          type: 'object',
+          description,
+          properties: { when: { type: 'string', pattern: '^(a|b)*a(a|b){3}$', title: description } },
+        },
+        { name: 'tool' },
+      ),
+    )
+    expect(new Set(names).size).toBe(1)
+  })
+
+  test('what refers to its document is written for each document', () => {
+    const builder = createGrammarBuilder()
+    const of = (type: string): string =>
+      builder.addSchema({ type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'], $defs: { a: { type } } })
+    const matcher = createMatcher(builder.build(`${of('null')} "," ${of('boolean')}`).grammar)
+    expect(matcher.matches('{"a":null},{"a":true}')).toBe(true)
+    expect(matcher.matches('{"a":null},{"a":null}')).toBe(false)
+  })
+
+  test('what cannot be kept is told at each place, alike or not', () => {
+    const builder = createGrammarBuilder()
+    const list = { type: 'array', uniqueItems: true }
+    const add = (names: readonly string[]): string =>
+      builder.addSchema({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, { ...list }])) })
+    const { unenforced } = builder.build(`${add(['a', 'b'])} ${add(['b', 'c'])}`)
+    expect(new Set(unenforced.map(({ path }) => path))).toEqual(new Set(['#/properties/a', '#/properties/b', '#/properties/c']))
+  })
+
+  test('members of one document that are added one by one are read from it', () => {
+    const builder = createGrammarBuilder()
+    const rules = Object.entries(weather.properties).map(([name, schema]) =>
+      builder.addSchema(schema, { document: weather, name, rawUntil: '</p>', param: 'tools[0]' }),
+    )
+    const matcher = createMatcher(builder.build(rules.join(' "|" ')).grammar)
+    expect([matcher.matches('Oslo|14'), matcher.matches('Oslo|15')]).toEqual([true, false])
+  })
+
+  test('texts of the same length without quotes are one set of rules', () => {
+    const lengthOf = (count: number): number => {
+      const builder = createGrammarBuilder()
+      const parts = Array.from({ length: count }, () => ({ type: 'string', maxLength: 60 }))
+      return builder.build(parts.map((part) => builder.addSchema(part, { rawUntil: '</p>' })).join(' ')).grammar.length
+    }
+    expect(lengthOf(10)).toBeLessThan(lengthOf(1) * 1.5)
+  })
+
   test('a strict schema does not make the others strict', () => {
     const builder = createGrammarBuilder()
     builder.addSchema({ type: 'array', uniqueItems: true })

@@ -1,11 +1,12 @@
 import { AppError } from '../errors.ts'
 import { type Expression, renderLiteral } from './expression.ts'
 import { anyObject } from './json-text.ts'
+import { createLikeness } from './likeness.ts'
 import { defaultLimits, type GrammarLimits } from './limits.ts'
 import { Patterns } from './patterns.ts'
 import { prune } from './prune.ts'
 import { regexExpression } from './regex-grammar.ts'
-import { RuleBook, renderRules } from './rule-book.ts'
+import { RuleBook } from './rule-book.ts'
 import { pointerText, SchemaDocument } from './schema-document.ts'
 import { type PropertyOrder, SchemaGrammar } from './schema-grammar.ts'
 
@@ -65,7 +66,19 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
   const kept = new Map<string, Expression>()
   const unenforced = new Map<string, Unenforced>()
   const patterns = new Patterns(book)
+  const documents = new Map<unknown, { readonly document: SchemaDocument; readonly param: string | undefined }>()
+  const likenessOf = createLikeness()
+  const writtenAlike = new Map<string, Expression>()
   book.reserve('root')
+
+  /** Some tools are added member by member: their document is read once. */
+  const documentOf = (whole: unknown, param: string | undefined): SchemaDocument => {
+    const known = documents.get(whole)
+    if (known !== undefined && known.param === param) return known.document
+    const document = new SchemaDocument(whole, book.limits, param)
+    documents.set(whole, { document, param })
+    return document
+  }
 
   /** A part is cut to what can be finished as soon as it is there: nothing that comes later changes it. */
   const addPart = (hint: string, expression: Expression, refuse: () => AppError): string => {
@@ -78,8 +91,8 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
   return {
     addSchema(schema, options = {}) {
       const { name = 'schema', strict = false, param, propertyOrder = 'declared', document: whole = schema, rawUntil } = options
-      const document = new SchemaDocument(whole, book.limits, param)
-      const schemaGrammar = new SchemaGrammar({ book, patterns, document, propertyOrder })
+      const document = documentOf(whole, param)
+      const schemaGrammar = new SchemaGrammar({ book, patterns, document, propertyOrder, likenessOf, writtenAlike })
       const part = document.include(document.asSchema(schema, []))
       const expression = withParam(param, () => {
         return rawUntil === undefined ? schemaGrammar.compile([part], name) : schemaGrammar.compileRaw(part, rawUntil)
@@ -116,8 +129,9 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
     },
     literal: renderLiteral,
     build(root) {
+      const rules = [...kept].map(([name, body]) => `${name} ::= ${book.textOf(body)}\n`)
       return {
-        grammar: `root ::= ${root}\n${written.join('')}${renderRules(kept)}`,
+        grammar: `root ::= ${root}\n${written.join('')}${rules.join('')}`,
         enforcement: unenforced.size === 0 ? 'full' : 'partial',
         unenforced: [...unenforced.values()],
       }

@@ -15,7 +15,7 @@ export type GrammarLimits = {
   readonly automatonStates: number
   /** Members that one object declares. */
   readonly members: number
-  /** Effort, in about microseconds, for what does not show in the size: patterns, listed values, counted members. */
+  /** Effort, in about microseconds, for what does not show in the size: patterns, combinations, listed values, counted members. */
   readonly effort: number
   /** The largest lower bound of a repetition; a larger upper bound is lowered to it. */
   readonly repetitions: number
@@ -26,6 +26,9 @@ export type GrammarLimits = {
   /** Rules that one grammar spends on free order; past them, objects have the declared one. */
   readonly freeOrderRules: number
 }
+
+/** What making one automaton may cost. `spend` counts effort, in about microseconds, and throws when it is too much. */
+export type AutomatonLimit = { readonly states: number; spend(effort: number): void }
 
 export const defaultLimits: GrammarLimits = {
   schemaDepth: 64,

@@ -1,6 +1,6 @@
 import type { CompilePart } from './array-grammar.ts'
 import type { Expand } from './expand.ts'
-import { choice, type Expression, empty, literal, never, optional, sequence } from './expression.ts'
+import { choice, type Expression, empty, literal, never, optional, sequence, sequenceOf } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
 import { comma, memberKey } from './json-text.ts'
 import { otherMembers } from './other-members.ts'
@@ -36,8 +36,9 @@ export function objectGrammar(
   const gaps: Gap[] = []
   const names = [...new Set([...object.layers.flatMap((layer) => [...layer.properties.keys()]), ...object.required])]
   if (names.length > book.limits.members) throw tooLarge(`more than ${book.limits.members} members of one object`)
+  const requiredNames = new Set(object.required)
   const declared = names.flatMap((name): Member[] => {
-    const required = object.required.includes(name)
+    const required = requiredNames.has(name)
     const parts = partsOf(object, name, options.patterns, gaps)
     const isPossible = object.names.every(({ schema }) => options.isName(name, schema))
     if (!isPossible || parts.includes(false)) return required ? [{ pair: never, required }] : []
@@ -103,10 +104,23 @@ function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members)
   const make = (index: number, count: number): Expression => {
     const member = declared[index]
     if (member === undefined) return othersAfter(count)
-    const written = sequence(...(count > 0 ? [separator] : []), member.pair)
-    if (member.required) return sequence(written, from(index + 1, count + 1))
+    if (member.required) return requiredFrom(index, count)
+    const written = count > 0 ? sequence(separator, member.pair) : member.pair
     if (count === enough && !needsCount) return sequence(optional(written), from(index + 1, count))
     return choice(sequence(written, from(index + 1, count + 1)), from(index + 1, count))
+  }
+  /** Required members up to the next optional one, put together at once: there may be a thousand of them. */
+  const requiredFrom = (start: number, written: number): Expression => {
+    const parts: Expression[] = []
+    let [index, count] = [start, written]
+    for (let member = declared[index]; member?.required === true; member = declared[++index]) {
+      if (count > 0) parts.push(separator)
+      parts.push(member.pair)
+      count = Math.min(count + 1, enough)
+      if (count > max) return never
+    }
+    parts.push(from(index, count))
+    return sequenceOf(parts)
   }
   const othersAfter = (count: number): Expression => {
     const [least, most] = [Math.max(0, min - count), Number.isFinite(max) ? max - count : undefined]

@@ -5,6 +5,7 @@ import type { Expand } from './expand.ts'
 import { choice, type Expression, never, sequence } from './expression.ts'
 import { type Facets, type Gap, type PatternSchema, writesOnlyDeclared } from './facets.ts'
 import { anyName, colon } from './json-text.ts'
+import type { AutomatonLimit } from './limits.ts'
 import type { Patterns } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Schema } from './schema-document.ts'
@@ -30,7 +31,7 @@ export function otherMembers(
   object: Facets['object'],
   options: Options,
 ): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
-  if (writesOnlyDeclared(object)) return { expression: never, gaps: [] }
+  if (writesOnlyDeclared(object) || isClosed(object)) return { expression: never, gaps: [] }
   try {
     return sorted(book, object, options)
   } catch (error) {
@@ -40,6 +41,11 @@ export function otherMembers(
     }
     throw error
   }
+}
+
+/** Most objects of tools are: without patterns, it is seen at once. */
+function isClosed({ layers }: Facets['object']): boolean {
+  return layers.every(({ patterns }) => patterns.length === 0) && layers.some(({ additional }) => additional === false)
 }
 
 function sorted(book: RuleBook, object: Facets['object'], options: Options): { expression: Expression; gaps: readonly Gap[] } {
@@ -54,7 +60,7 @@ function sorted(book: RuleBook, object: Facets['object'], options: Options): { e
   })
   if (possible.length === 0) return { expression: never, gaps: [] }
 
-  const limit = book.limits.automatonStates
+  const limit = book.automatonLimit
   const names = namesOf(object, options, limit)
   const { declared } = options
   const free = declared.length === 0 ? names.automaton : both(names.automaton, except(textsAmong(declared, limit), limit), limit)
@@ -88,7 +94,7 @@ function partsOf(object: Facets['object'], matched: readonly PatternSchema[]): r
 function namesOf(
   object: Facets['object'],
   { patterns, expand, isName }: Options,
-  limit: number,
+  limit: AutomatonLimit,
 ): { automaton: Automaton; gaps: readonly Gap[] } {
   const gaps: Gap[] = []
   let automaton: Automaton = anyText
@@ -114,7 +120,7 @@ function namesOf(
 /** The texts of the facets; here lengths are states even when there is no pattern. */
 function textsWithLength(
   text: Facets['text'],
-  { patterns, gaps, limit }: { patterns: Patterns; gaps: Gap[]; limit: number },
+  { patterns, gaps, limit }: { patterns: Patterns; gaps: Gap[]; limit: AutomatonLimit },
 ): Automaton {
   const made = textAutomaton(text, patterns, limit)
   gaps.push(...made.gaps)

@@ -26,7 +26,7 @@ export class Patterns {
   /** `undefined` when no automaton of bearable size says the same. Throws `invalid-request` when it is no pattern. */
   find(source: string): Automaton | undefined {
     return find(this.#automata, source, () => {
-      const automaton = regexAutomaton(source, this.#book.limits.automatonStates)
+      const automaton = regexAutomaton(source, this.#book.automatonLimit)
       this.#book.spend(automaton.length * effortPerState)
       return automaton
     })

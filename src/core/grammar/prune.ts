@@ -1,4 +1,4 @@
-import { choice, type Expression, isNever, never, repeat, sequence } from './expression.ts'
+import { choiceOf, type Expression, never, repeat, sequenceOf } from './expression.ts'
 
 /**
  * Adds to `kept` the rules that `root` needs, without what can never be finished: an alternative that leads to an impossible or
@@ -6,58 +6,75 @@ import { choice, type Expression, isNever, never, repeat, sequence } from './exp
  * already stays as it is.
  */
 export function prune(rules: ReadonlyMap<string, Expression>, root: string, kept: Map<string, Expression>): boolean {
-  const finite = findFinite(reachable(rules, root, kept), kept)
+  const found = reachable(rules, root, kept)
+  const finite = findFinite(found, kept)
   if (!finite.has(root) && !kept.has(root)) return false
   const endsSomewhere = (name: string): boolean => finite.has(name) || kept.has(name)
   const todo = [root]
   for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
     const body = rules.get(name)
     if (kept.has(name) || body === undefined) continue
-    const pruned = cut(body, endsSomewhere)
+    const names = found.get(name)?.names ?? namesIn(body)
+    const isWhole = names.every(endsSomewhere)
+    const pruned = isWhole ? body : cut(body, endsSomewhere)
     kept.set(name, pruned)
-    todo.push(...namesIn(pruned).reverse())
+    for (const used of (isWhole ? names : namesIn(pruned)).toReversed()) todo.push(used)
   }
   return true
 }
 
 /** The names of the rules that an expression refers to, in order. */
 export function namesIn(expression: Expression): string[] {
+  const names: string[] = []
+  collectNames(expression, names)
+  return names
+}
+
+function collectNames(expression: Expression, names: string[]): void {
   switch (expression.type) {
     case 'literal':
     case 'chars':
-      return []
+      return
     case 'rule':
-      return [expression.name]
+      names.push(expression.name)
+      return
     case 'sequence':
-      return expression.parts.flatMap(namesIn)
+      for (const part of expression.parts) collectNames(part, names)
+      return
     case 'choice':
-      return expression.options.flatMap(namesIn)
+      for (const option of expression.options) collectNames(option, names)
+      return
     case 'repeat':
-      return namesIn(expression.part)
+      collectNames(expression.part, names)
   }
 }
 
 type Rules = ReadonlyMap<string, Expression>
 
-function reachable(rules: Rules, root: string, kept: Rules): Map<string, Expression> {
-  const found = new Map<string, Expression>()
+/** A rule that is looked at, and the names in it. */
+type Found = { readonly body: Expression; readonly names: readonly string[] }
+
+function reachable(rules: Rules, root: string, kept: Rules): Map<string, Found> {
+  const found = new Map<string, Found>()
   const todo = [root]
   for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
     const body = rules.get(name)
     if (found.has(name) || kept.has(name) || body === undefined) continue
-    found.set(name, body)
-    todo.push(...namesIn(body))
+    const names = namesIn(body)
+    found.set(name, { body, names })
+    for (const used of names) if (!found.has(used) && !kept.has(used)) todo.push(used)
   }
   return found
 }
 
 /** The rules from which some finite text comes: those without references first, then those that need only such ones, and so on. */
-function findFinite(rules: Rules, kept: Rules): Set<string> {
+function findFinite(rules: ReadonlyMap<string, Found>, kept: Rules): Set<string> {
   const finite = new Set<string>()
   const endsSomewhere = (name: string): boolean => finite.has(name) || kept.has(name)
   const users = new Map<string, string[]>()
-  for (const [name, body] of rules) {
-    for (const used of namesIn(body)) {
+  for (const [name, { names }] of rules) {
+    for (const used of names) {
+      if (kept.has(used)) continue
       const list = users.get(used)
       if (list === undefined) users.set(used, [name])
       else list.push(name)
@@ -65,10 +82,10 @@ function findFinite(rules: Rules, kept: Rules): Set<string> {
   }
   const todo = [...rules.keys()]
   for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
-    const body = rules.get(name)
+    const body = rules.get(name)?.body
     if (body === undefined || finite.has(name) || !canEnd(body, endsSomewhere)) continue
     finite.add(name)
-    todo.push(...(users.get(name) ?? []))
+    for (const user of users.get(name) ?? []) todo.push(user)
   }
   return finite
 }
@@ -99,9 +116,9 @@ function cut(expression: Expression, endsSomewhere: EndsSomewhere): Expression {
     case 'rule':
       return endsSomewhere(expression.name) ? expression : never
     case 'sequence':
-      return sequence(...expression.parts.map((part) => cut(part, endsSomewhere)))
+      return sequenceOf(expression.parts.map((part) => cut(part, endsSomewhere)))
     case 'choice':
-      return choice(...expression.options.map((option) => cut(option, endsSomewhere)).filter((option) => !isNever(option)))
+      return choiceOf(expression.options.map((option) => cut(option, endsSomewhere)))
     case 'repeat':
       return repeat(cut(expression.part, endsSomewhere), expression.min, expression.max)
   }

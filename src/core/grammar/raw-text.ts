@@ -17,7 +17,7 @@ export function rawText(
   text: Facets['text'],
   { mark, patterns }: { readonly mark: string; readonly patterns: Patterns },
 ): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
-  const limit = book.limits.automatonStates
+  const limit = book.automatonLimit
   const { automaton, gaps } = textAutomaton(text, patterns, limit)
   const { min, max } = text
   const isBounded = min > 0 || max !== undefined

@@ -1,6 +1,6 @@
 import { allKinds, type Facets, type Kind, noFacets, sameValue } from './facets.ts'
 import { type Bound, isExact } from './number-grammar.ts'
-import { isObject, type Schema, type SchemaDocument, type SchemaObject, type SchemaPath } from './schema-document.ts'
+import { isObject, isSchema, type Schema, type SchemaDocument, type SchemaObject, type SchemaPath } from './schema-document.ts'
 
 /** The keywords that speak of one kind of value; `contains` the number of arrays' items, and so on. */
 const kindKeywords: Readonly<Record<Kind, readonly string[]>> = {
@@ -15,6 +15,13 @@ const kindKeywords: Readonly<Record<Kind, readonly string[]>> = {
   boolean: [],
   null: [],
 }
+const kindOfKeyword: ReadonlyMap<string, Kind> = new Map(
+  allKinds.flatMap((kind) => kindKeywords[kind].map((keyword) => [keyword, kind] as const)),
+)
+const kindsOfType: ReadonlyMap<unknown, ReadonlySet<Kind>> = new Map<unknown, ReadonlySet<Kind>>([
+  ...allKinds.map((kind) => [kind, new Set([kind])] as const),
+  ['integer', new Set<Kind>(['number'])],
+])
 const numberFormats = new Set(['int32', 'int64', 'float', 'double'])
 
 /**
@@ -28,34 +35,37 @@ export function readFacets(document: SchemaDocument, schema: SchemaObject): Face
 class FacetReader {
   readonly #document: SchemaDocument
   readonly #schema: SchemaObject
-  readonly #path: SchemaPath
   readonly #gaps: { keyword: string; path: SchemaPath; kind: Kind }[] = []
 
   constructor(document: SchemaDocument, schema: SchemaObject) {
     this.#document = document
     this.#schema = schema
-    this.#path = document.pathOf(schema)
+  }
+
+  get #path(): SchemaPath {
+    return this.#document.pathOf(this.#schema)
   }
 
   read(): Facets {
-    const types = this.#types()
-    const integer = types?.includes('integer') === true && !types.includes('number')
-    const kinds = types?.map((type) => (type === 'integer' ? 'number' : type))
-    const parts = {
-      text: this.#text(),
-      range: this.#range(),
-      multiples: this.#multiples(),
-      array: this.#array(),
-      object: this.#object(),
-    }
+    const { type, format } = this.#schema
+    const kinds = kindsOfType.get(type)
+    const types = kinds === undefined ? this.#types() : undefined
+    const integer = type === 'integer' || (types?.includes('integer') === true && !types.includes('number'))
+    const spoken = this.#spokenOf()
+    const isNumberFormat = typeof format === 'string' && numberFormats.has(format)
+    // What no keyword speaks of need not be read: most schemas have a type, and one keyword beside it or none.
     return {
-      kinds: kinds === undefined ? noFacets.kinds : new Set(allKinds.filter((kind) => kinds.includes(kind))),
-      typed: types !== undefined,
-      spokenOf: this.#spokenOf(),
+      kinds: kinds ?? (types === undefined ? noFacets.kinds : kindsOf(types)),
+      typed: kinds !== undefined || types !== undefined,
+      spokenOf: isNumberFormat ? new Set<Kind>(['number']) : spoken,
       integer: integer || this.#schema.multipleOf === 1,
       ...this.#values(),
-      ...parts,
-      rivals: [],
+      text: spoken.has('string') ? this.#text() : noFacets.text,
+      range: spoken.has('number') || isNumberFormat ? this.#range() : noFacets.range,
+      multiples: spoken.has('number') ? this.#multiples() : noFacets.multiples,
+      array: spoken.has('array') ? this.#array() : noFacets.array,
+      object: spoken.has('object') ? this.#object() : noFacets.object,
+      rivals: noFacets.rivals,
       gaps: this.#gaps,
     }
   }
@@ -73,9 +83,12 @@ class FacetReader {
   }
 
   #spokenOf(): ReadonlySet<Kind> {
-    const format = this.#schema.format
-    if (typeof format === 'string' && numberFormats.has(format)) return new Set(['number'])
-    return new Set(allKinds.filter((kind) => kindKeywords[kind].some((keyword) => Object.hasOwn(this.#schema, keyword))))
+    const kinds = new Set<Kind>()
+    for (const keyword of Object.keys(this.#schema)) {
+      const kind = kindOfKeyword.get(keyword)
+      if (kind !== undefined) kinds.add(kind)
+    }
+    return kinds
   }
 
   #values(): Pick<Facets, 'values'> {
@@ -124,6 +137,7 @@ class FacetReader {
     const flag = this.#schema[exclusiveKeyword]
     const plain = this.#number(keyword)
     const strict = typeof flag === 'boolean' ? undefined : this.#number(exclusiveKeyword)
+    if (plain === undefined && strict === undefined) return undefined
     const candidates: Bound[] = []
     if (plain !== undefined) candidates.push({ value: plain, exclusive: flag === true })
     if (strict !== undefined) candidates.push({ value: strict, exclusive: true })
@@ -167,23 +181,28 @@ class FacetReader {
 
   #part(keyword: string): Schema | undefined {
     const value = this.#schema[keyword]
-    return value === undefined ? undefined : this.#document.asSchema(value, [...this.#path, keyword])
+    return value === undefined || isSchema(value) ? value : this.#document.asSchema(value, [...this.#path, keyword])
   }
 
   #schemaList(keyword: string): Schema[] {
     const list = this.#schema[keyword]
     if (list === undefined) return []
     if (!Array.isArray(list)) throw this.#wrong(keyword, 'must be a list of schemas')
-    return list.map((each, index) => this.#document.asSchema(each, [...this.#path, keyword, String(index)]))
+    return list.map((each, index) =>
+      isSchema(each) ? each : this.#document.asSchema(each, [...this.#path, keyword, String(index)]),
+    )
   }
 
   #schemaMap(keyword: string): Map<string, Schema> {
     const map = this.#schema[keyword]
     if (map === undefined) return new Map()
     if (!isObject(map)) throw this.#wrong(keyword, 'must be an object of schemas')
-    return new Map(
-      Object.entries(map).map(([name, each]) => [name, this.#document.asSchema(each, [...this.#path, keyword, name])]),
-    )
+    const schemas = new Map<string, Schema>()
+    for (const name of Object.keys(map)) {
+      const each = map[name]
+      schemas.set(name, isSchema(each) ? each : this.#document.asSchema(each, [...this.#path, keyword, name]))
+    }
+    return schemas
   }
 
   #strings(keyword: string): string[] {
@@ -223,4 +242,8 @@ class FacetReader {
   #wrong(keyword: string, why: string): Error {
     return this.#document.refusal('invalid-request', this.#path, keyword, why)
   }
+}
+
+function kindsOf(types: readonly string[]): ReadonlySet<Kind> {
+  return new Set(allKinds.filter((kind) => types.includes(kind) || (kind === 'number' && types.includes('integer'))))
 }

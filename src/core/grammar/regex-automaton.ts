@@ -1,5 +1,6 @@
 import { type Automaton, both, except, trim } from './automaton.ts'
 import { anyChar, type CharSet, isEmptySet } from './char-set.ts'
+import type { AutomatonLimit } from './limits.ts'
 import { parseRegex, type Regex } from './regex-syntax.ts'
 import { tooLarge } from './rule-book.ts'
 
@@ -12,12 +13,12 @@ type Move =
  * The texts in which the pattern is found; as in JSON Schema it may be anywhere, unless anchors say where. Throws as
  * `parseRegex` does, and when the pattern is too large.
  */
-export function regexAutomaton(source: string, limit: number): Automaton {
+export function regexAutomaton(source: string, limit: AutomatonLimit): Automaton {
   return automatonOf(parseRegex(source), limit)
 }
 
 /** The texts that the pattern matches from their first character to their last. */
-export function wholeTextAutomaton(source: string, limit: number): Automaton {
+export function wholeTextAutomaton(source: string, limit: AutomatonLimit): Automaton {
   return automatonOf(wholeRegex(parseRegex(source)), limit)
 }
 
@@ -28,7 +29,7 @@ export function wholeRegex(regex: Regex): Regex {
   return { type: 'sequence', parts: [{ type: 'start' }, ...inner, { type: 'end' }] }
 }
 
-function automatonOf(regex: Regex, limit: number): Automaton {
+function automatonOf(regex: Regex, limit: AutomatonLimit): Automaton {
   const { looks, rest } = splitLooks(regex)
   const main = trim(emptyMovesRemoved(networkOf(rest, limit), limit))
   return looks.reduce<Automaton>((sum, look) => {
@@ -36,6 +37,9 @@ function automatonOf(regex: Regex, limit: number): Automaton {
     return trim(both(sum, look.negated ? except(seen, limit) : seen, limit))
   }, main)
 }
+
+/** What it costs to make or to meet one node of the network. */
+const effortPerNode = 0.2
 
 type Look = Extract<Regex, { type: 'lookahead' }>
 
@@ -50,13 +54,13 @@ function splitLooks(regex: Regex): { looks: Look[]; rest: Regex } {
 }
 
 /** Thompson's construction; the pattern stands between two runs of anything. Node 0 is the start, node 1 the end. */
-function networkOf(regex: Regex, limit: number): Move[][] {
+function networkOf(regex: Regex, limit: AutomatonLimit): Move[][] {
   const nodes: Move[][] = [[], []]
   // Every character that is read may cost a state, and what is between them costs time.
-  const most = limit * 20
+  const most = limit.states * 20
   let size = 0
   const grow = (): void => {
-    if (++size > most) throw tooLarge(`a text pattern of more than ${limit} states`)
+    if (++size > most) throw tooLarge(`a text pattern of more than ${limit.states} states`)
   }
   const add = (): number => {
     grow()
@@ -121,16 +125,18 @@ function networkOf(regex: Regex, limit: number): Move[][] {
   build(regex, before, after)
   connect(after, { type: 'chars', set: anyChar, to: after })
   connect(after, { type: 'free', to: 1 })
+  limit.spend(size * effortPerNode)
   return nodes
 }
 
 /** A state is a node right after a character was read (or the start). What lies behind `$` can read nothing more. */
-function emptyMovesRemoved(nodes: readonly Move[][], limit: number): Automaton {
+function emptyMovesRemoved(nodes: readonly Move[][], limit: AutomatonLimit): Automaton {
   const numbers = new Map<number, number>([[0, 0]])
   const order = [0]
   const states: { accepting: boolean; edges: { set: CharSet; to: number }[] }[] = []
   for (let index = 0; index < order.length; index++) {
     const reached = reach(nodes, order[index] ?? 0, index === 0)
+    limit.spend((reached.open.size + reached.closed.size) * effortPerNode)
     const edges: { set: CharSet; to: number }[] = []
     for (const node of reached.open) {
       for (const move of nodes[node] ?? []) {
@@ -139,7 +145,7 @@ function emptyMovesRemoved(nodes: readonly Move[][], limit: number): Automaton {
         if (to === undefined) {
           to = order.push(move.to) - 1
           numbers.set(move.to, to)
-          if (order.length > limit) throw tooLarge(`a text pattern of more than ${limit} states`)
+          if (order.length > limit.states) throw tooLarge(`a text pattern of more than ${limit.states} states`)
         }
         edges.push({ set: move.set, to })
       }
@@ -149,7 +155,10 @@ function emptyMovesRemoved(nodes: readonly Move[][], limit: number): Automaton {
   return states
 }
 
-function reach(nodes: readonly Move[][], from: number, atStart: boolean): { open: Set<number>; ends: boolean } {
+/** The nodes that nothing more has to be read for; `closed` are those behind the end of the text. */
+type Reached = { readonly open: ReadonlySet<number>; readonly closed: ReadonlySet<number>; readonly ends: boolean }
+
+function reach(nodes: readonly Move[][], from: number, atStart: boolean): Reached {
   const open = new Set<number>()
   const closed = new Set<number>()
   const todo: { node: number; ended: boolean }[] = [{ node: from, ended: false }]
@@ -164,5 +173,5 @@ function reach(nodes: readonly Move[][], from: number, atStart: boolean): { open
       else if (move.type === 'start' && atStart) todo.push({ node: move.to, ended })
     }
   }
-  return { open, ends: open.has(1) || closed.has(1) }
+  return { open, closed, ends: open.has(1) || closed.has(1) }
 }

@@ -9,7 +9,7 @@ import type { RuleBook } from './rule-book.ts'
 export function regexExpression(book: RuleBook, pattern: string, hint: string): Expression {
   const direct = directExpression(book, wholeRegex(parseRegex(pattern)), chars)
   if (direct !== undefined) return direct
-  const automaton = wholeTextAutomaton(pattern, book.limits.automatonStates)
+  const automaton = wholeTextAutomaton(pattern, book.automatonLimit)
   return automatonGrammar(book, automaton, { hint, spell: chars })
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
 import { type Expression, isEmpty, isNever, never, render, repeat, rule, sequence } from './expression.ts'
-import type { GrammarLimits } from './limits.ts'
+import type { AutomatonLimit, GrammarLimits } from './limits.ts'
 
 /** Repetitions up to this many are written as they are; llama.cpp refuses more than 2,000 of anything. */
 const plainRepetitions = 1000
@@ -12,6 +12,7 @@ export class RuleBook {
   readonly #names = new Set<string>()
   readonly #nameByBody = new Map<string, string>()
   readonly #made = new Map<string, Expression>()
+  readonly #texts = new Map<Expression, string>()
   readonly #nextNumber = new Map<string, number>()
   #chars = 0
   #freeOrderRules = 0
@@ -19,6 +20,11 @@ export class RuleBook {
 
   constructor(limits: GrammarLimits) {
     this.limits = limits
+  }
+
+  /** What one automaton of this grammar may cost. */
+  get automatonLimit(): AutomatonLimit {
+    return { states: this.limits.automatonStates, spend: (effort) => this.spend(effort) }
   }
 
   get rules(): ReadonlyMap<string, Expression> {
@@ -33,7 +39,7 @@ export class RuleBook {
     if (known !== undefined) return rule(known)
     const name = this.reserve(hint)
     this.#nameByBody.set(text, name)
-    this.#write(name, body, text.length)
+    this.#write(name, body, text)
     return rule(name)
   }
 
@@ -64,7 +70,7 @@ export class RuleBook {
   }
 
   fill(name: string, body: Expression): void {
-    this.#write(name, body, render(body).length)
+    this.#write(name, body, render(body))
   }
 
   /** Counts effort, in about microseconds, and stops when it is too much. */
@@ -118,9 +124,15 @@ export class RuleBook {
     return sequence(repeat(block, 0, times), repeat(atom, 0, count - times * size))
   }
 
-  #write(name: string, body: Expression, length: number): void {
+  /** A body in GBNF. */
+  textOf(body: Expression): string {
+    return this.#texts.get(body) ?? render(body)
+  }
+
+  #write(name: string, body: Expression, text: string): void {
     this.#rules.set(name, body)
-    this.#chars += name.length + length + 6
+    this.#texts.set(body, text)
+    this.#chars += name.length + text.length + 6
     if (this.#chars > this.limits.grammarChars) throw tooLarge(`a grammar of more than ${this.limits.grammarChars} characters`)
   }
 }
@@ -128,13 +140,6 @@ export class RuleBook {
 /** The failure of a schema, pattern or grammar that would cost too much. */
 export function tooLarge(what: string): AppError {
   return new AppError('unsupported-field', `this needs ${what}; make it smaller or simpler`)
-}
-
-/** GBNF as it is written in a file: `root` first. */
-export function renderRules(rules: ReadonlyMap<string, Expression>): string {
-  let text = ''
-  for (const [name, body] of rules) text += `${name} ::= ${render(body)}\n`
-  return text
 }
 
 /** llama.cpp knows letters, digits and hyphens in names. */

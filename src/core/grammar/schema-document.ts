@@ -9,14 +9,30 @@ export type Schema = SchemaObject | boolean
 export type SchemaPath = readonly string[]
 
 type Resource = { readonly uri: string; readonly root: SchemaObject; readonly anchors: Map<string, SchemaObject> }
-type Place = { readonly path: SchemaPath; readonly resource: Resource }
+/** `steps` lead here from the place outside, which most never have to be told. */
+type Place = {
+  readonly outer: Place | undefined
+  readonly steps: SchemaPath
+  readonly depth: number
+  readonly resource: Resource
+}
 
-const schemaKeywords = new Set(
+const schemaKeywords: ReadonlySet<string> = new Set(
   `additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems
   unevaluatedProperties`.split(/\s+/),
 )
-const schemaListKeywords = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'])
-const schemaMapKeywords = new Set(['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties', 'properties'])
+const schemaListKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'])
+const schemaMapKeywords: ReadonlySet<string> = new Set([
+  '$defs',
+  'definitions',
+  'dependencies',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
+])
+
+/** The keywords whose values are schemas: one, a list of them, or a map by name. `items` may be one or a list. */
+export const keywordsOfSchema = { single: schemaKeywords, lists: schemaListKeywords, maps: schemaMapKeywords }
 
 /** One JSON Schema document: knows the place of every schema in it, and what a reference means there. Nothing is ever fetched. */
 export class SchemaDocument {
@@ -27,6 +43,7 @@ export class SchemaDocument {
   readonly #numbers = new Map<SchemaObject, number>()
   readonly #resources = new Map<string, Resource>()
   readonly #dynamicAnchors = new Map<string, SchemaObject[]>()
+  readonly #resolved = new Map<string, Schema>()
 
   /** Throws `invalid-request` when the document is no schema or nests too deeply. `param` names it to the caller. */
   constructor(root: unknown, limits: GrammarLimits, param?: string) {
@@ -35,7 +52,7 @@ export class SchemaDocument {
     this.root = this.asSchema(root, [])
     if (typeof this.root === 'object') {
       const resource = this.#addResource(this.root, 'dragoman://schema/')
-      this.#index(this.root, [], resource)
+      this.#index(this.root, { outer: undefined, steps: [], depth: 0, resource })
     }
   }
 
@@ -44,7 +61,8 @@ export class SchemaDocument {
     if (typeof schema === 'object' && !this.#places.has(schema)) {
       const uri = 'dragoman://schema/'
       const resource = typeof this.root === 'object' ? this.#places.get(this.root)?.resource : undefined
-      this.#index(schema, [], resource ?? { uri, root: schema, anchors: new Map() })
+      const place = { outer: undefined, steps: [], depth: 0 }
+      this.#index(schema, { ...place, resource: resource ?? { uri, root: schema, anchors: new Map() } })
     }
     return schema
   }
@@ -58,12 +76,17 @@ export class SchemaDocument {
   }
 
   pathOf(schema: SchemaObject): SchemaPath {
-    return this.#places.get(schema)?.path ?? []
+    const steps: SchemaPath[] = []
+    for (let place = this.#places.get(schema); place !== undefined; place = place.outer) steps.push(place.steps)
+    return steps.reverse().flat()
   }
 
   /** What a `$ref` in `from` refers to. Throws `unsupported-field` when that is not in this document. */
   resolve(reference: string, from: SchemaObject): Schema {
     const place = this.#places.get(from)
+    const key = JSON.stringify([place?.resource.uri, reference])
+    const known = this.#resolved.get(key)
+    if (known !== undefined) return known
     const uri =
       place === undefined || !URL.canParse(reference, place.resource.uri) ? undefined : new URL(reference, place.resource.uri)
     const fragment = uri === undefined ? '' : decode(uri.hash.slice(1))
@@ -73,6 +96,7 @@ export class SchemaDocument {
     if (found === undefined) {
       throw this.refusal('unsupported-field', this.pathOf(from), '$ref', `refers to '${reference}', which is not in this schema`)
     }
+    this.#resolved.set(key, found)
     return found
   }
 
@@ -86,7 +110,7 @@ export class SchemaDocument {
 
   /** Takes a value for a schema, or refuses it. */
   asSchema(value: unknown, path: SchemaPath): Schema {
-    if (typeof value === 'boolean' || isObject(value)) return value
+    if (isSchema(value)) return value
     throw this.refusal('invalid-request', path.slice(0, -1), path.at(-1), 'must be a schema: an object, true or false')
   }
 
@@ -108,8 +132,9 @@ export class SchemaDocument {
       at = Array.isArray(at) && /^\d+$/.test(key) ? at[Number(key)] : isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined
       if (isObject(at) && this.#places.has(at)) owner = at
     }
+    const outer = this.#places.get(owner)
     if (isObject(at) && !this.#places.has(at))
-      this.#index(at, [...this.pathOf(owner), '…'], this.#places.get(owner)?.resource ?? resource)
+      this.#index(at, { outer, steps: ['…'], depth: (outer?.depth ?? 0) + 1, resource: outer?.resource ?? resource })
     return typeof at === 'boolean' || isObject(at) ? at : undefined
   }
 
@@ -120,27 +145,31 @@ export class SchemaDocument {
     return resource
   }
 
-  #index(schema: SchemaObject, path: SchemaPath, outer: Resource): void {
+  /** Takes in a schema that stands at `place`, and all that is in it. */
+  #index(schema: SchemaObject, place: Place): void {
     if (this.#places.has(schema)) return
-    if (path.length > this.#limits.schemaDepth * 2) throw this.#tooLarge(`nests deeper than ${this.#limits.schemaDepth} levels`)
+    if (place.depth > this.#limits.schemaDepth * 2) throw this.#tooLarge(`nests deeper than ${this.#limits.schemaDepth} levels`)
     if (this.#places.size >= this.#limits.schemaNodes) throw this.#tooLarge(`has more than ${this.#limits.schemaNodes} parts`)
-    const isResource = path.length > 0 && typeof schema.$id === 'string' && !schema.$id.startsWith('#')
-    const resource = isResource ? this.#addResource(schema, outer.uri) : outer
-    this.#places.set(schema, { path, resource })
-    this.#indexAnchors(schema, resource)
-    for (const [keyword, value] of Object.entries(schema)) {
+    const isResource = place.depth > 0 && typeof schema.$id === 'string' && !schema.$id.startsWith('#')
+    const own = isResource ? { ...place, resource: this.#addResource(schema, place.resource.uri) } : place
+    this.#places.set(schema, own)
+    this.#indexAnchors(schema, own.resource)
+    for (const keyword of Object.keys(schema)) {
+      const value = schema[keyword]
+      // Most values are texts and numbers.
+      if (typeof value !== 'object' || value === null) continue
       if (schemaListKeywords.has(keyword) && Array.isArray(value)) {
-        for (const [index, part] of value.entries()) this.#indexPart(part, [...path, keyword, String(index)], resource)
+        for (const [index, part] of value.entries()) this.#indexPart(part, own, [keyword, String(index)])
       } else if (schemaMapKeywords.has(keyword) && isObject(value)) {
-        for (const [name, part] of Object.entries(value)) this.#indexPart(part, [...path, keyword, name], resource)
+        for (const name of Object.keys(value)) this.#indexPart(value[name], own, [keyword, name])
       } else if (schemaKeywords.has(keyword)) {
-        this.#indexPart(value, [...path, keyword], resource)
+        this.#indexPart(value, own, [keyword])
       }
     }
   }
 
-  #indexPart(part: unknown, path: SchemaPath, resource: Resource): void {
-    if (isObject(part)) this.#index(part, path, resource)
+  #indexPart(part: unknown, outer: Place, steps: SchemaPath): void {
+    if (isObject(part)) this.#index(part, { outer, steps, depth: outer.depth + steps.length, resource: outer.resource })
   }
 
   #indexAnchors(schema: SchemaObject, resource: Resource): void {
@@ -148,14 +177,19 @@ export class SchemaDocument {
     if (typeof schema.$id === 'string' && schema.$id.startsWith('#')) resource.anchors.set(schema.$id.slice(1), schema)
     if (typeof schema.$dynamicAnchor === 'string') {
       resource.anchors.set(schema.$dynamicAnchor, schema)
-      const known = this.#dynamicAnchors.get(schema.$dynamicAnchor) ?? []
-      this.#dynamicAnchors.set(schema.$dynamicAnchor, [...known, schema])
+      const known = this.#dynamicAnchors.get(schema.$dynamicAnchor)
+      if (known === undefined) this.#dynamicAnchors.set(schema.$dynamicAnchor, [schema])
+      else known.push(schema)
     }
   }
 
   #tooLarge(why: string): AppError {
     return this.refusal('invalid-request', [], undefined, `${why}; make it smaller`)
   }
+}
+
+export function isSchema(value: unknown): value is Schema {
+  return typeof value === 'boolean' || isObject(value)
 }
 
 export function isObject(value: unknown): value is SchemaObject {

@@ -1,18 +1,24 @@
 import { arrayGrammar } from './array-grammar.ts'
-import { satisfies } from './check-value.ts'
+import { type CheckContext, satisfies } from './check-value.ts'
 import { overlaps } from './exclusive.ts'
 import { createExpand, type Expand } from './expand.ts'
-import { choice, type Expression, isNever, literal, never, rule } from './expression.ts'
+import { choice, choiceOf, type Expression, isNever, literal, never, rule } from './expression.ts'
 import { allKinds, type Facets, type Gap, type Kind, kindsToWrite, noFacets } from './facets.ts'
 import { anyArray, anyBoolean, anyInteger, anyNumber, anyObject, anyValue, givenValue, nullValue } from './json-text.ts'
+import type { LikenessOf } from './likeness.ts'
 import { multiplesGrammar } from './multiples.ts'
 import { decimalGrammar, integerGrammar } from './number-grammar.ts'
 import { objectGrammar } from './object-grammar.ts'
 import type { Patterns } from './patterns.ts'
 import { rawText } from './raw-text.ts'
 import type { RuleBook } from './rule-book.ts'
-import type { Schema, SchemaDocument } from './schema-document.ts'
+import type { Schema, SchemaDocument, SchemaObject } from './schema-document.ts'
 import { textGrammar } from './text-grammar.ts'
+
+/** What it costs to write one set of schemas, without what shows in the size of the grammar. */
+const effortPerSet = 20
+
+type Written = { readonly expression: Expression; readonly hasGaps: boolean }
 
 /** How objects list their members: as the schema declares them, or in any order (small objects only; it costs rules). */
 export type PropertyOrder = 'declared' | 'free'
@@ -27,22 +33,32 @@ export class SchemaGrammar {
   readonly #propertyOrder: PropertyOrder
   readonly #patterns: Patterns
   readonly #expand: Expand
-  readonly #known = new Map<string, Expression>()
+  readonly #check: CheckContext
+  readonly #known = new Map<string, Written>()
+  readonly #likenessOf: LikenessOf
+  readonly #writtenAlike: Map<string, Expression>
   /** The sets being written, and the name of those that met themselves. */
   readonly #open = new Map<string, string | undefined>()
   readonly #gaps = new Map<string, Gap>()
+  #gapsMet = 0
 
   constructor(parts: {
     readonly book: RuleBook
     readonly patterns: Patterns
     readonly document: SchemaDocument
     readonly propertyOrder: PropertyOrder
+    readonly likenessOf: LikenessOf
+    /** What schemas of this likeness are written as, in any document; nothing of it has gaps. */
+    readonly writtenAlike: Map<string, Expression>
   }) {
     this.#book = parts.book
     this.#patterns = parts.patterns
     this.#document = parts.document
     this.#propertyOrder = parts.propertyOrder
-    this.#expand = createExpand(parts.document, parts.book.limits)
+    this.#expand = createExpand(parts.document, parts.book)
+    this.#likenessOf = parts.likenessOf
+    this.#writtenAlike = parts.writtenAlike
+    this.#check = { book: parts.book, document: parts.document, patterns: parts.patterns, listed: new Map() }
   }
 
   /** What the grammar does not keep, each keyword once for each place. */
@@ -55,12 +71,16 @@ export class SchemaGrammar {
     if (schemas.includes(false)) return never
     const objects = [...new Set(schemas)].filter((schema) => typeof schema === 'object')
     if (objects.length === 0) return anyValue(this.#book)
-    const key = objects
-      .map((schema) => this.#document.numberOf(schema))
-      .sort((a, b) => a - b)
-      .join()
+    const key = this.#keyOf(objects)
     const known = this.#known.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      if (known.hasGaps) this.#gapsMet++
+      return known.expression
+    }
+    const likeness = this.#likenessKey(objects)
+    const alike = likeness === undefined ? undefined : this.#writtenAlike.get(likeness)
+    if (alike !== undefined) return alike
+    this.#book.spend(effortPerSet)
     if (this.#open.has(key)) {
       const name = this.#open.get(key) ?? this.#book.reserve(hint)
       this.#open.set(key, name)
@@ -71,27 +91,46 @@ export class SchemaGrammar {
       throw this.#document.refusal('invalid-request', [], undefined, why)
     }
     this.#open.set(key, undefined)
-    const body = choice(...this.#expand(objects).map((way) => this.#way(way, objects)))
+    const gapsBefore = this.#gapsMet
+    const body = choiceOf(this.#expand(objects).map((way) => this.#way(way, objects)))
     const name = this.#open.get(key)
     this.#open.delete(key)
     if (name !== undefined) this.#book.fill(name, body)
     const expression = name === undefined ? this.#named(hint, body) : rule(name)
-    this.#known.set(key, expression)
+    const hasGaps = this.#gapsMet > gapsBefore
+    this.#known.set(key, { expression, hasGaps })
+    if (likeness !== undefined && !hasGaps) this.#writtenAlike.set(likeness, expression)
     return expression
+  }
+
+  #keyOf(schemas: readonly SchemaObject[]): string {
+    const numbers = schemas.map((schema) => this.#document.numberOf(schema))
+    return numbers.length === 1 ? String(numbers[0]) : numbers.sort((a, b) => a - b).join()
+  }
+
+  #likenessKey(schemas: readonly SchemaObject[]): string | undefined {
+    const numbers = schemas.map(this.#likenessOf)
+    return numbers.includes(undefined) ? undefined : `${this.#propertyOrder} ${numbers.join()}`
   }
 
   /** The values that satisfy the schema, texts without quotes around them and without `mark` in them. */
   compileRaw(schema: Schema, mark: string): Expression {
-    const ways = schema === false ? [] : schema === true ? [noFacets] : this.#expand([schema])
-    return choice(...ways.map((way) => this.#rawWay(way, schema, mark)))
+    if (typeof schema === 'boolean') return schema ? this.#rawWay(noFacets, schema, mark) : never
+    const likeness = this.#likenessKey([schema])
+    const key = `raw ${likeness} ${mark}`
+    const alike = likeness === undefined ? undefined : this.#writtenAlike.get(key)
+    if (alike !== undefined) return alike
+    const gapsBefore = this.#gapsMet
+    const expression = choiceOf(this.#expand([schema]).map((way) => this.#rawWay(way, schema, mark)))
+    if (likeness !== undefined && this.#gapsMet === gapsBefore) this.#writtenAlike.set(key, expression)
+    return expression
   }
 
   #rawWay(way: Facets, schema: Schema, mark: string): Expression {
     if (way.values !== undefined) {
-      const context = { book: this.#book, document: this.#document, patterns: this.#patterns }
-      const values = way.values.filter((value) => satisfies(value, schema, context))
-      return choice(
-        ...values.map((value) => {
+      const values = way.values.filter((value) => satisfies(value, schema, this.#check))
+      return choiceOf(
+        values.map((value) => {
           if (typeof value !== 'string') return givenValue(value)
           return value.includes(mark) ? never : literal(value)
         }),
@@ -113,9 +152,8 @@ export class SchemaGrammar {
 
   #way(way: Facets, schemas: readonly Schema[]): Expression {
     if (way.values !== undefined) {
-      const context = { book: this.#book, document: this.#document, patterns: this.#patterns }
-      const values = way.values.filter((value) => schemas.every((schema) => satisfies(value, schema, context)))
-      return choice(...values.map(givenValue))
+      const values = way.values.filter((value) => schemas.every((schema) => satisfies(value, schema, this.#check)))
+      return choiceOf(values.map(givenValue))
     }
     const kinds = kindsToWrite(way)
     this.#reportWay(way, kinds)
@@ -164,13 +202,12 @@ export class SchemaGrammar {
     const { layers, required, names, min, max } = object
     const isAny = layers.length === 0 && required.length === 0 && names.length === 0 && min === 0 && max === undefined
     if (isAny) return anyObject(this.#book)
-    const context = { book: this.#book, document: this.#document, patterns: this.#patterns }
     return this.#take(
       objectGrammar(this.#book, object, {
         compile: (schemas, hint) => this.compile(schemas, hint),
         patterns: this.#patterns,
         expand: this.#expand,
-        isName: (name, schema) => satisfies(name, schema, context),
+        isName: (name, schema) => satisfies(name, schema, this.#check),
         propertyOrder: this.#propertyOrder,
       }),
     )
@@ -183,12 +220,14 @@ export class SchemaGrammar {
 
   #reportWay(way: Facets, kinds: readonly Kind[]): void {
     for (const rival of way.rivals) {
-      if (rival.ways.some((other) => overlaps(way, other, this.#expand))) this.#report([{ keyword: 'oneOf', path: rival.path }])
+      const context = { expand: this.#expand, book: this.#book }
+      if (rival.ways.some((other) => overlaps(way, other, context))) this.#report([{ keyword: 'oneOf', path: rival.path }])
     }
     this.#report(way.gaps.filter((gap) => gap.kind === undefined || kinds.includes(gap.kind)))
   }
 
   #report(gaps: readonly Gap[]): void {
+    this.#gapsMet += gaps.length
     for (const gap of gaps) this.#gaps.set(JSON.stringify([gap.keyword, gap.path]), gap)
   }
 }

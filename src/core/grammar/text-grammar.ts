@@ -5,6 +5,7 @@ import { type Expression, literal, never, sequence } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
 import { formatRule } from './formats.ts'
 import { anyString, stringChar, stringCharOf } from './json-text.ts'
+import type { AutomatonLimit } from './limits.ts'
 import { effortPerState, type Patterns } from './patterns.ts'
 import { directExpression, regexLengths } from './regex-grammar.ts'
 import type { RuleBook } from './rule-book.ts'
@@ -34,7 +35,7 @@ function conditionalText(
 ): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
   const direct = directText(book, text, patterns)
   if (direct !== undefined) return { expression: direct, gaps: [] }
-  const { automaton, gaps } = textAutomaton(text, patterns, book.limits.automatonStates)
+  const { automaton, gaps } = textAutomaton(text, patterns, book.automatonLimit)
   book.spend(automaton.length * effortPerState)
   return { expression: automaton === anyText ? plainText(book, text) : writeText(book, automaton, 'text'), gaps }
 }
@@ -55,7 +56,7 @@ export function writeText(book: RuleBook, automaton: Automaton, hint: string): E
 export function textAutomaton(
   text: Facets['text'],
   patterns: Patterns,
-  limit: number,
+  limit: AutomatonLimit,
 ): { readonly automaton: Automaton; readonly gaps: readonly Gap[] } {
   const { conditions, unknown } = conditionsOf(text)
   const gaps = [...unknown]
