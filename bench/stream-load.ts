@@ -8,11 +8,17 @@ export type StreamLoad = {
   close(): void
 }
 
-/** Opens streams of a server whose events say when they were sent (`@nanoseconds@`), all at once. */
-export async function openStreams({ url, body, count }: { url: string; body: string; count: number }): Promise<StreamLoad> {
+type LoadOptions = { readonly url: string; readonly body: string; readonly count: number; readonly overMs?: number }
+
+/** Opens streams of a server whose events say when they were sent (`@nanoseconds@`): all at once, or one after the other within `overMs`. */
+export async function openStreams({ url, body, count, overMs = 0 }: LoadOptions): Promise<StreamLoad> {
   const agent = new Agent({ maxSockets: count, keepAlive: true })
   const delays: number[] = []
-  const streams = Array.from({ length: count }, () => openStream({ url, body, agent, delays }))
+  const streams: ReturnType<typeof openStream>[] = []
+  for (let opened = 0; opened < count; opened++) {
+    streams.push(openStream({ url, body, agent, delays }))
+    if (overMs > 0) await new Promise((resolve) => setTimeout(resolve, overMs / count))
+  }
   // Some are closed while they run.
   const finished = Promise.all(streams.map(({ ended }) => ended)).then(() => delays)
   finished.catch(() => undefined)

@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import { listen } from './listen.ts'
 
 /**
- * A stand-in for a model server: as many chunks as it is told, one every so often, or all at once; a reply begins at any time within
- * `spreadMs`. Each chunk says when it was sent, by the machine's monotonic clock.
+ * A stand-in for a model server: as many chunks as it is told, one every so often, or all at once. Each says when it was sent, by
+ * the machine's monotonic clock.
  */
-const [events = '200', delayMs = '0', spreadMs = '0'] = process.argv.slice(2)
+const [events = '200', delayMs = '0'] = process.argv.slice(2)
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'chatcmpl-up', object: 'chat.completion.chunk', created: 1, model: 'up', choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })}\n\n`
@@ -30,8 +30,7 @@ const server = createServer((request, response) => {
       else response.end(tail)
     }
     const schedule = () => (delayMs === '0' ? setImmediate(next) : setTimeout(next, Number(delayMs)))
-    if (spreadMs === '0') schedule()
-    else setTimeout(schedule, Math.random() * Number(spreadMs))
+    schedule()
   })
 })
 
