@@ -1,6 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { addUsage } from './core/add-usage.ts'
-import type { Usage } from './core/event.ts'
 import type { Metrics } from './http/metrics.ts'
 
 /** How busy a model is at this moment, and what it did in vain since it began. */
@@ -49,22 +47,10 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
     registers,
   })
-  // Summed here, and told when they are read: a counter of the library takes as long as all else that is counted of a request.
-  const usageOf = new Map<string, Usage>()
-  const tokens = (name: string, help: string, field: keyof Usage) =>
-    new Counter({
-      name,
-      help,
-      labelNames: ['model'],
-      registers,
-      collect() {
-        this.reset()
-        for (const [model, usage] of usageOf) this.inc({ model }, usage[field])
-      },
-    })
-  tokens('dragoman_input_tokens_total', 'Tokens of prompts.', 'inputTokens')
-  tokens('dragoman_cached_input_tokens_total', 'Tokens of prompts that were not computed again.', 'cachedInputTokens')
-  tokens('dragoman_output_tokens_total', 'Tokens generated.', 'outputTokens')
+  const tokens = (name: string, help: string) => new Counter({ name, help, labelNames: ['model'], registers })
+  const inputTokens = tokens('dragoman_input_tokens_total', 'Tokens of prompts.')
+  const cachedInputTokens = tokens('dragoman_cached_input_tokens_total', 'Tokens of prompts that were not computed again.')
+  const outputTokens = tokens('dragoman_output_tokens_total', 'Tokens generated.')
   const cancellations = new Counter({
     name: 'dragoman_cancellations_total',
     help: 'Running requests that were told to stop.',
@@ -110,8 +96,9 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
       generationDuration.observe({ model, outcome }, durationMs / 1000)
       if (timings?.firstTokenMs !== undefined) timeToFirstToken.observe({ model }, timings.firstTokenMs / 1000)
       if (usage === undefined) return
-      const before = usageOf.get(model)
-      usageOf.set(model, before === undefined ? usage : addUsage(before, usage))
+      inputTokens.inc({ model }, usage.inputTokens)
+      cachedInputTokens.inc({ model }, usage.cachedInputTokens)
+      outputTokens.inc({ model }, usage.outputTokens)
     },
   }
 }

@@ -1,4 +1,3 @@
-import { addUsage } from './add-usage.ts'
 import type { GenerationEvent, Timings, Usage } from './event.ts'
 import { type GenerateDeps, type Generation, generate } from './generate.ts'
 import type { GenerationRequest } from './request.ts'
@@ -50,7 +49,15 @@ export function generateAll(
 }
 
 function addTotals(before: Totals, { usage, timings }: Totals): Totals {
-  return { usage: addUsage(before.usage, usage), timings: addTimings(before.timings, timings) }
+  return {
+    usage: {
+      inputTokens: before.usage.inputTokens + usage.inputTokens,
+      cachedInputTokens: before.usage.cachedInputTokens + usage.cachedInputTokens,
+      outputTokens: before.usage.outputTokens + usage.outputTokens,
+      reasoningTokens: before.usage.reasoningTokens + usage.reasoningTokens,
+    },
+    timings: addTimings(before.timings, timings),
+  }
 }
 
 function addTimings(before: Timings, more: Timings): Timings {

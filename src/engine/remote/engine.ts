@@ -69,7 +69,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       now,
       random,
     })
-    return { client, replicas, running: new Set(), spare: [], failure: undefined, isClosed: false }
+    return { client, replicas, running: new Set(), failure: undefined, isClosed: false }
   }
   const ensureOpen = async (signal: AbortSignal): Promise<{ session: Session; discovery: Discovery }> => {
     signal.throwIfAborted()
@@ -161,20 +161,17 @@ type Session = {
   readonly client: UpstreamClient
   readonly replicas: Replicas
   readonly running: Set<AbortController>
-  /** Whose requests ended by themselves. */
-  readonly spare: AbortController[]
   failure: EngineState | undefined
   isClosed: boolean
 }
 
 type Entered = { readonly signal: AbortSignal; abort(reason: unknown): void; leave(): void }
 
-/**
- * A signal that fires with the caller's and when the engine is closed, until `leave`. One that did not fire is used again: Node takes
- * longer to make a signal than all else here takes together (measured).
- */
-function enter({ running, spare, isClosed }: Session, caller: AbortSignal): Entered {
-  const controller = spare.pop() ?? makeController()
+/** A signal that fires with the caller's and when the engine is closed, until `leave`. */
+function enter({ running, isClosed }: Session, caller: AbortSignal): Entered {
+  const controller = new AbortController()
+  // Every choice may have an exchange of its own.
+  setMaxListeners(0, controller.signal)
   const forward = () => controller.abort(caller.reason)
   caller.addEventListener('abort', forward, { once: true })
   if (caller.aborted) forward()
@@ -185,18 +182,10 @@ function enter({ running, spare, isClosed }: Session, caller: AbortSignal): Ente
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
     leave: () => {
-      if (!running.delete(controller)) return
+      running.delete(controller)
       caller.removeEventListener('abort', forward)
-      if (!controller.signal.aborted) spare.push(controller)
     },
   }
-}
-
-function makeController(): AbortController {
-  const controller = new AbortController()
-  // Every choice may have an exchange of its own.
-  setMaxListeners(0, controller.signal)
-  return controller
 }
 
 function unloaded(): AppError {
