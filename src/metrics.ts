@@ -57,31 +57,34 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     labelNames: ['reason'],
     registers,
   })
-  const loadGauge = (name: string, help: string, read: (load: ModelLoad) => number) =>
-    new Gauge({
+  /** Read whenever it is asked for; a model that the number is not known of has none. */
+  const ofLoad = (
+    Kind: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    read: (load: ModelLoad) => number | undefined,
+  ) =>
+    new Kind({
       name,
       help,
       labelNames: ['model'],
       registers,
       collect() {
         this.reset()
-        for (const load of readLoad()) this.set({ model: load.id }, read(load))
+        for (const load of readLoad()) {
+          const value = read(load)
+          if (value !== undefined) this.inc({ model: load.id }, value)
+        }
       },
     })
-  new Counter({
-    name: 'dragoman_tokens_after_cancel_total',
-    help: 'Tokens that came and that nobody took, because their request had been cancelled.',
-    labelNames: ['model'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { id, tokensAfterCancel } of readLoad()) {
-        if (tokensAfterCancel !== undefined) this.inc({ model: id }, tokensAfterCancel)
-      }
-    },
-  })
-  loadGauge('dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
-  loadGauge('dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
+  ofLoad(Gauge, 'dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
+  ofLoad(Gauge, 'dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
+  ofLoad(
+    Counter,
+    'dragoman_tokens_after_cancel_total',
+    'Tokens that came and that nobody took, because their request had been cancelled.',
+    ({ tokensAfterCancel }) => tokensAfterCancel,
+  )
 
   return {
     contentType: registry.contentType,

@@ -9,10 +9,10 @@ export function mergeSampling(...layers: readonly Sampling[]): Sampling {
 }
 
 function mergeTwo(below: Sampling, above: Sampling): Sampling {
+  if (Object.keys(below).length === 0) return above
   const xtc = mergeField(below.xtc, above.xtc)
   const dry = mergeField(below.dry, above.dry)
   const bias = [...(below.logitBias ?? []), ...(above.logitBias ?? [])]
-  if (Object.keys(below).length === 0) return above
   return {
     ...below,
     ...above,

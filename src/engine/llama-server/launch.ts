@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { ProcessExit, ProcessHandlers, SupervisedProcess, SupervisorLog } from '../supervise.ts'
 import { explainExit } from './explain-exit.ts'
 import { freePort } from './free-port.ts'
-import { readProgress } from './load-progress.ts'
+import { readProgress, sizeOfFiles } from './load-progress.ts'
 import { askFacts, askHealth, type Health, type ServerEndpoint } from './server-client.ts'
 import type { ServerFacts } from './server-facts.ts'
 import { type ServerPlan, serverArguments } from './server-plan.ts'
@@ -143,6 +143,7 @@ class Launch {
     let health: Health = 'silent'
     let hasListened = false
     let progress = 0
+    const fileBytes = await sizeOfFiles(this.#plan)
     while (!ended.signal.aborted) {
       health = await askHealth(endpoint)
       if (health === 'ready') {
@@ -157,7 +158,7 @@ class Launch {
       hasListened ||= health === 'loading'
       // It listens before it loads.
       if (health === 'loading') {
-        progress = Math.max(progress, await readProgress(server.pid, this.#plan))
+        progress = Math.max(progress, await readProgress(server.pid, fileBytes))
         this.#handlers.onLoading(progress)
       }
       if (!hasListened && performance.now() > deadlineMs) return 'mute'

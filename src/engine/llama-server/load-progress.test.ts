@@ -2,7 +2,7 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readProgress } from './load-progress.ts'
+import { readProgress, sizeOfFiles } from './load-progress.ts'
 import type { ServerPlan } from './server-plan.ts'
 
 async function planOf(bytes: number): Promise<ServerPlan> {
@@ -16,14 +16,18 @@ async function planOf(bytes: number): Promise<ServerPlan> {
 }
 
 test('it is the share of the files that is in memory, and never all of it', async () => {
-  const resident = process.memoryUsage.rss()
-  const half = await readProgress(process.pid, await planOf(resident * 2))
+  const half = await readProgress(process.pid, process.memoryUsage.rss() * 2)
   expect(half).toBeGreaterThan(0.3)
   expect(half).toBeLessThan(0.7)
-  expect(await readProgress(process.pid, await planOf(10))).toBe(0.99)
+  expect(await readProgress(process.pid, 10)).toBe(0.99)
 })
 
 test('nothing is made up of a process or of files that cannot be seen', async () => {
-  expect(await readProgress(2 ** 30, await planOf(10))).toBe(0)
-  expect(await readProgress(process.pid, { ...(await planOf(10)), modelPath: '/nowhere.gguf' })).toBe(0)
+  expect(await readProgress(2 ** 30, 10)).toBe(0)
+  expect(await readProgress(process.pid, 0)).toBe(0)
+})
+
+test('the size is that of all files, and a missing one has none', async () => {
+  const plan = await planOf(12)
+  expect(await sizeOfFiles({ ...plan, draft: { modelPath: plan.modelPath }, mmprojPath: '/nowhere.gguf' })).toBe(24)
 })

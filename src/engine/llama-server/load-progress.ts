@@ -9,9 +9,8 @@ const mostProgress = 0.99
  * its own router. Where a process's memory cannot be read (other systems than Linux), and where the weights leave it as they are
  * read (for a GPU, without mmap), it stays near 0.
  */
-export async function readProgress(pid: number, plan: ServerPlan): Promise<number> {
-  const [resident, total] = await Promise.all([residentBytes(pid), fileBytes(plan)])
-  return total === 0 ? 0 : Math.min(mostProgress, resident / total)
+export async function readProgress(pid: number, fileBytes: number): Promise<number> {
+  return fileBytes === 0 ? 0 : Math.min(mostProgress, (await residentBytes(pid)) / fileBytes)
 }
 
 async function residentBytes(pid: number): Promise<number> {
@@ -19,8 +18,8 @@ async function residentBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
 }
 
-/** A file that cannot be seen counts for nothing: that it is missing is the server's to say. */
-async function fileBytes({ modelPath, draft, mmprojPath }: ServerPlan): Promise<number> {
+/** Of all files of a plan. One that cannot be seen counts for nothing: that it is missing is the server's to say. */
+export async function sizeOfFiles({ modelPath, draft, mmprojPath }: ServerPlan): Promise<number> {
   const paths = [modelPath, draft?.modelPath, mmprojPath].filter((path) => path !== undefined)
   const sizes = await Promise.all(
     paths.map((path) =>

@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts'
-import { probeAbort } from './abort-probe.ts'
-import type { Endpoint, UpstreamClient } from './client.ts'
+import { type AbortQuestion, probeAbort } from './abort-probe.ts'
 import { type Profile, type ProfileName, profiles } from './profiles.ts'
 import { readStream } from './read-reply.ts'
 import { readChunk } from './wire-reply.ts'
@@ -12,18 +11,9 @@ export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSche
 }
 
 /** A server to be asked what its kind leaves open. */
-export type AbilityQuestion = Asked & {
-  readonly kind: ProfileName
-  /** Whether nothing of ours runs there: what is counted there would be ours. */
-  isIdle(): boolean
-}
+export type AbilityQuestion = AbortQuestion & { readonly kind: ProfileName }
 
-type Asked = {
-  readonly client: UpstreamClient
-  readonly endpoint: Endpoint
-  readonly model: string
-  readonly signal: AbortSignal
-}
+type Asked = Omit<AbortQuestion, 'isIdle' | 'withinMs'>
 
 const question = [{ role: 'user', content: 'Say hello.' }]
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }

@@ -55,19 +55,19 @@ export class UpstreamClient {
 
   /** The whole JSON reply to work that may take its time. */
   async work(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    return await this.#whole(this.#agent, endpoint, { ...call, signal })
+    return await this.#whole(this.#agent, endpoint, { signal, ...call })
   }
 
   /** The whole JSON reply to a question that is answered at once. */
   async ask(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
     return await withTimeLimit(signal, silence(endpoint), (limited) =>
-      this.#whole(this.#side, endpoint, { ...call, signal: limited }),
+      this.#whole(this.#side, endpoint, { signal: limited, ...call }),
     )
   }
 
   /** Resolves when the server answers, and does not say that it is not ready: that there is a server, not what it has. */
   async touch(endpoint: Endpoint, call: Omit<Call, 'method'>, signal: AbortSignal): Promise<void> {
-    const { body } = await this.#send(this.#side, endpoint, { ...call, method: 'GET', signal, isTouch: true })
+    const { body } = await this.#send(this.#side, endpoint, { method: 'GET', signal, isTouch: true, ...call })
     body.drain()
   }
 
