@@ -4,6 +4,7 @@ import type { Engine } from '../src/core/engine.ts'
 import { AppError } from '../src/core/errors.ts'
 import type { EngineEvent, FinishReason, GeneratedToken, Usage } from '../src/core/event.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/core/request.ts'
+import { runOf } from './support/iterate.ts'
 
 export type ContractOptions = {
   /** A new engine with a small context (at most 4096 tokens) and at least four slots. */
@@ -32,7 +33,7 @@ const never = new AbortController().signal
 
 export async function complete(engine: Engine, request: GenerationRequest, signal = never): Promise<Outcome> {
   const outcome: Outcome = { text: '', reason: undefined, stopSequence: undefined, usage: undefined }
-  for await (const event of (await engine.prepare(request, signal)).run(signal)) {
+  for await (const event of runOf(await engine.prepare(request, signal), signal)) {
     if (event.type === 'raw-text' || event.type === 'text-delta')
       outcome.text += event.type === 'raw-text' ? event.text : event.delta
     if (event.type === 'finish') Object.assign(outcome, { reason: event.reason, stopSequence: event.stopSequence })
@@ -51,7 +52,7 @@ export async function completeChoices(
 ): Promise<{ choices: Choice[]; usage: Usage | undefined }> {
   const choices = Array.from({ length: request.choices }, (): Choice => ({ text: '', tokens: [], finishes: [] }))
   let usage: Usage | undefined
-  for await (const event of (await engine.prepare(request, signal)).run(signal)) {
+  for await (const event of runOf(await engine.prepare(request, signal), signal)) {
     if (event.type === 'usage') usage = event.usage
     if (event.type !== 'raw-text' && event.type !== 'text-delta' && event.type !== 'finish') continue
     const choice = choices[event.choice]
@@ -87,7 +88,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     test('events come in order: prompt-read, text, finish, usage, and nothing after it', async () => {
       const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 5 }), never)
       const events: EngineEvent[] = []
-      for await (const event of prepared.run(never)) events.push(event)
+      for await (const event of runOf(prepared, never)) events.push(event)
       const types = events.map((event) => event.type).filter((type, index, all) => type !== all[index - 1])
       expect(types.filter((type) => type !== 'prompt-read')).toEqual(['raw-text', 'finish', 'usage'])
       expect(types.indexOf('prompt-read')).toBeLessThanOrEqual(0)
@@ -101,7 +102,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     test('usage counts the prompt that was announced', async () => {
       const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 2 }), never)
       const usages: Usage[] = []
-      for await (const event of prepared.run(never)) if (event.type === 'usage') usages.push(event.usage)
+      for await (const event of runOf(prepared, never)) if (event.type === 'usage') usages.push(event.usage)
       expect(usages).toHaveLength(1)
       if (prepared.inputTokens !== undefined) expect(usages[0]?.inputTokens).toBe(prepared.inputTokens)
       expect(usages[0]?.inputTokens).toBeGreaterThan(0)
@@ -122,7 +123,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       const reason = new AppError('cancelled', 'enough')
       const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 200 }), controller.signal)
       const run = async () => {
-        for await (const event of prepared.run(controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
+        for await (const event of runOf(prepared, controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
       }
       await expect(run()).rejects.toBe(reason)
       expect((engine.tokensAfterCancel ?? before) - before).toBeLessThan(100)
@@ -131,7 +132,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
 
     test('a reader that leaves early has stopped the work when its iteration has ended', async () => {
       const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 200 }), never)
-      for await (const event of prepared.run(never)) if (event.type === 'raw-text') break
+      for await (const event of runOf(prepared, never)) if (event.type === 'raw-text') break
       const outcomes = await Promise.all(
         [1, 2, 3, 4].map(() => complete(engine, chatRequest(longPrompt, { maxOutputTokens: 4 }))),
       )
@@ -142,7 +143,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       const controller = new AbortController()
       const prepared = await engine.prepare(chatRequest(longPrompt), never)
       controller.abort(new AppError('cancelled', 'gone'))
-      await expect(prepared.run(controller.signal)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'cancelled' })
+      await expect(runOf(prepared, controller.signal).next()).rejects.toMatchObject({ code: 'cancelled' })
       await expect(engine.prepare(chatRequest(longPrompt), controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
     })
 
@@ -159,7 +160,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 150 }), never)
       let text = ''
       let events = 0
-      for await (const event of prepared.run(never)) {
+      for await (const event of runOf(prepared, never)) {
         if (event.type !== 'raw-text') continue
         text += event.text
         events += 1
@@ -183,7 +184,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       const prepared = await engine.prepare(chatRequest(longPrompt, { choices: 3, maxOutputTokens: 4 }), never)
       let seen = 0
       const run = async () => {
-        for await (const event of prepared.run(controller.signal)) {
+        for await (const event of runOf(prepared, controller.signal)) {
           if (event.type !== 'raw-text') continue
           seen += 1
           controller.abort(reason)

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { iterate } from '../../test/support/iterate.ts'
+import { inTurn } from './emit.ts'
 import type { Engine } from './engine.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
 import { generate } from './generate.ts'
@@ -30,18 +32,16 @@ async function play(steps: readonly EngineEvent[], { callsAreCertain = false } =
     prepare: async () => ({
       callsAreCertain,
       outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
-      run: async function* () {
-        yield* steps
-      },
+      run: async (_, emit) => inTurn(steps, emit),
     }),
     close: async () => undefined,
   }
   const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
   const prompt = { type: 'chat', ...plainChat, messages: [], tools: [strict, loose] } as const
   const request = { ...plainRequest, id: 'r', model: 'm', prompt }
-  const { events } = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
+  const { run } = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
   const all: GenerationEvent[] = []
-  for await (const event of events) all.push(event)
+  for await (const event of iterate(run)) all.push(event)
   return all
 }
 

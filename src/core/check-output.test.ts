@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { iterate } from '../../test/support/iterate.ts'
+import { inTurn } from './emit.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
 import { generate } from './generate.ts'
@@ -43,9 +45,7 @@ async function play({ steps, structured = 'partial', output = schema, validator 
     prepare: async () => ({
       structured,
       outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
-      run: async function* () {
-        yield* steps
-      },
+      run: async (_, emit) => inTurn(steps, emit),
     }),
     close: async () => undefined,
   }
@@ -54,7 +54,7 @@ async function play({ steps, structured = 'partial', output = schema, validator 
   const request = { ...plainRequest, id: 'r', model: 'm', prompt, output }
   const generation = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
   const events: GenerationEvent[] = []
-  for await (const event of generation.events) events.push(event)
+  for await (const event of iterate(generation.run)) events.push(event)
   return { events, structured: generation.structured }
 }
 

@@ -1,3 +1,4 @@
+import type { Emit } from './emit.ts'
 import type { EngineEvent } from './event.ts'
 import type { OutputFormat } from './parse/output-format.ts'
 import type { GenerationRequest, Prompt, Sampling } from './request.ts'
@@ -30,10 +31,10 @@ export type PreparedGeneration = {
   /** The run honours `minOutputTokens`; a request that has it is refused otherwise. */
   readonly keepsMinimum?: true
   /**
-   * Generates. Call it at most once, and only while holding a slot of the model: when the iteration has ended, however it
-   * ended, the engine has stopped working on the request.
+   * Generates. Call it at most once, and only while holding a slot of the model: when it has settled, however it did, the
+   * engine has stopped working on the request.
    */
-  run(signal: AbortSignal): AsyncIterable<EngineEvent>
+  run(signal: AbortSignal, emit: Emit<EngineEvent>): Promise<void>
 }
 
 /** Facts about a loaded model, as far as the engine knows them. */

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { iterate } from '../../test/support/iterate.ts'
+import { emitAll } from './emit.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
@@ -23,7 +25,7 @@ function createEcho() {
     prepare: async ({ prompt, choices }): Promise<PreparedGeneration> => {
       const text = prompt.type === 'text' ? prompt.text : ''
       if (text === 'bad') throw new AppError('context-length-exceeded', 'too long')
-      return { structured: 'full', run: () => echo(text, choices) }
+      return { structured: 'full', run: (_, emit) => emitAll(echo(text, choices), emit) }
     },
     close: async () => undefined,
   }
@@ -58,14 +60,14 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
 describe('generateAll', () => {
   test('one request is that generation', async () => {
     const { deps } = createEcho()
-    const { model, events } = generateAll(deps, [request('a')], never)
-    expect(model).toBe('real')
-    expect((await foldEvents(events)).choices.map(({ text }) => text)).toEqual(['a0'])
+    const generation = generateAll(deps, [request('a')], never)
+    expect(generation.model).toBe('real')
+    expect((await foldEvents(generation)).choices.map(({ text }) => text)).toEqual(['a0'])
   })
 
   test('choices are counted on, and usage and times are summed', async () => {
     const { deps } = createEcho()
-    const result = await foldEvents(generateAll(deps, [request('a', 2), request('b'), request('c', 2)], never).events)
+    const result = await foldEvents(generateAll(deps, [request('a', 2), request('b'), request('c', 2)], never))
     expect(result.choices.map(({ text }) => text)).toEqual(['a0', 'a1', 'b0', 'c0', 'c1'])
     expect(result.usage).toEqual({ inputTokens: 6, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 0 })
     expect(result.timings).toEqual({ queueMs: 0, loadMs: 0, prefillMs: 9, decodeMs: 12, firstTokenMs: 0 })
@@ -74,14 +76,14 @@ describe('generateAll', () => {
   test('many requests take one place after the other, and leave it free', async () => {
     const { deps, admission, running } = createEcho()
     const requests = Array.from({ length: 20 }, (_, index) => request(`${index}`))
-    await foldEvents(generateAll(deps, [request('first'), ...requests], never).events)
+    await foldEvents(generateAll(deps, [request('first'), ...requests], never))
     expect(running.most).toBe(1)
     expect(admission.busy).toBe(0)
   })
 
   test('the prompt is read once, and one usage ends the stream', async () => {
     const { deps } = createEcho()
-    const types = (await collect(generateAll(deps, [request('a'), request('b')], never).events)).map(({ type }) => type)
+    const types = (await collect(iterate(generateAll(deps, [request('a'), request('b')], never).run))).map(({ type }) => type)
     expect(types.filter((type) => type === 'prompt-read')).toHaveLength(1)
     expect(types.filter((type) => type === 'usage')).toHaveLength(1)
     expect(types.at(-1)).toBe('usage')
@@ -91,7 +93,7 @@ describe('generateAll', () => {
     const { deps } = createEcho()
     const generation = generateAll(deps, [request('a'), request('b')], never)
     expect(generation.structured).toBeUndefined()
-    for await (const _ of generation.events) break
+    for await (const _ of iterate(generation.run)) break
     expect(generation.structured).toBe('full')
   })
 
@@ -99,16 +101,18 @@ describe('generateAll', () => {
     const { deps } = createEcho()
     const code = (events: readonly GenerationEvent[]) =>
       events.map((event) => (event.type === 'error' ? event.error.code : '')).at(-1)
-    await expect(collect(generateAll(deps, [request('bad'), request('a')], never).events)).rejects.toMatchObject({
+    await expect(collect(iterate(generateAll(deps, [request('bad'), request('a')], never).run))).rejects.toMatchObject({
       code: 'context-length-exceeded',
     })
-    expect(code(await collect(generateAll(deps, [request('a'), request('bad')], never).events))).toBe('context-length-exceeded')
-    expect(code(await collect(generateAll(deps, [request('a'), request('broken')], never).events))).toBe('engine-failed')
+    expect(code(await collect(iterate(generateAll(deps, [request('a'), request('bad')], never).run)))).toBe(
+      'context-length-exceeded',
+    )
+    expect(code(await collect(iterate(generateAll(deps, [request('a'), request('broken')], never).run)))).toBe('engine-failed')
   })
 
   test('a reader that leaves frees the slot', async () => {
     const { deps, admission, running } = createEcho()
-    for await (const event of generateAll(deps, [request('a'), request('b')], never).events) {
+    for await (const event of iterate(generateAll(deps, [request('a'), request('b')], never).run)) {
       if (event.type === 'text-delta') break
     }
     expect([running.now, admission.busy]).toEqual([0, 0])

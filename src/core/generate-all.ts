@@ -1,3 +1,4 @@
+import type { Emit } from './emit.ts'
 import type { GenerationEvent, Timings, Usage } from './event.ts'
 import { type GenerateDeps, type Generation, generate } from './generate.ts'
 import type { GenerationRequest } from './request.ts'
@@ -23,25 +24,26 @@ export function generateAll(
   const generation = generate(deps, first, signal)
   if (rest.length === 0) return generation
 
-  async function* runInTurn(): AsyncGenerator<GenerationEvent, void, void> {
+  async function runInTurn(emit: Emit<GenerationEvent>): Promise<void> {
     let totals = noTotals
     let choices = 0
     for (const [index, request] of requests.entries()) {
-      const { events } = index === 0 ? generation : generate(deps, request, signal)
-      for await (const event of events) {
+      const { run } = index === 0 ? generation : generate(deps, request, signal)
+      await run((event) => {
         if (event.type === 'error') throw event.error
         if (event.type === 'usage') totals = addTotals(totals, event)
-        else if (event.type !== 'prompt-read') yield { ...event, choice: event.choice + choices }
-        else if (index === 0) yield event
-      }
+        else if (event.type !== 'prompt-read') return emit({ ...event, choice: event.choice + choices })
+        else if (index === 0) return emit(event)
+        return undefined
+      })
       choices += request.choices
     }
-    yield { type: 'usage', ...totals }
+    await emit({ type: 'usage', ...totals })
   }
 
   return {
     model: generation.model,
-    events: seal(runInTurn()),
+    run: (emit) => seal(runInTurn, emit),
     get structured() {
       return generation.structured
     },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { iterate } from '../../test/support/iterate.ts'
 import type { Engine } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
@@ -35,11 +36,11 @@ function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepar
       if (options.prepare !== undefined) throw options.prepare
       return {
         ...(options.outputFormat !== undefined && { outputFormat: options.outputFormat }),
-        run: async function* () {
+        run: async (_, emit) => {
           try {
             for (const step of steps) {
               if (step instanceof Error) throw step
-              yield step
+              await emit(step)
             }
           } finally {
             facts.closed += 1
@@ -70,7 +71,7 @@ test.each<[Partial<GenerationRequest>, string]>([
 ])('%j is refused where the engine does not say that it honours it', async (asked, param) => {
   const { engine } = createEngine([raw('a'), finish, usage])
   const { generation, admission } = start(engine, never, undefined, { ...request, ...asked })
-  await expect(collect(generation.events)).rejects.toMatchObject({ code: 'unsupported-field', param })
+  await expect(collect(iterate(generation.run))).rejects.toMatchObject({ code: 'unsupported-field', param })
   expect(admission.busy).toBe(0)
 })
 
@@ -86,7 +87,7 @@ describe('an answer that is read by its format', () => {
   }
   const answer = async (text: string, reason: 'stop' | 'length') => {
     const { engine } = createEngine([raw(text), { ...finish, reason }, usage], { outputFormat })
-    return await foldEvents(start(engine, never, undefined, asked).generation.events)
+    return await foldEvents(start(engine, never, undefined, asked).generation)
   }
   const call = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 
@@ -104,7 +105,7 @@ describe('an answer that is read by its format', () => {
   test('reasoning is apart from it, and its tokens are counted where the engine did not', async () => {
     const steps = ['<think>', 'hm', '</think>', 'Yes.'].map(raw)
     const { generation } = start(createEngine([...steps, finish, usage], { outputFormat }).engine, never, undefined, asked)
-    expect(await foldEvents(generation.events)).toMatchObject({
+    expect(await foldEvents(generation)).toMatchObject({
       choices: [{ text: 'Yes.', reasoning: 'hm', finish: { reason: 'stop' } }],
       usage: { reasoningTokens: 2 },
     })
@@ -115,7 +116,7 @@ describe('generate', () => {
   test('says which model serves, parses the raw text and adds the times it knows', async () => {
     const { generation, admission } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
     expect(generation.model).toBe('real')
-    const events = await collect(generation.events)
+    const events = await collect(iterate(generation.run))
     expect(events.map((event) => event.type)).toEqual(['text-start', 'text-delta', 'text-delta', 'text-end', 'finish', 'usage'])
     expect(events.at(-1)).toMatchObject({ timings: { prefillMs: 4, queueMs: 1, loadMs: 1, firstTokenMs: expect.any(Number) } })
     expect(admission.busy).toBe(0)
@@ -134,14 +135,14 @@ describe('generate', () => {
     const { generation, admission } = start(
       createEngine([], { prepare: new AppError('context-length-exceeded', 'too long') }).engine,
     )
-    await expect(collect(generation.events)).rejects.toMatchObject({ code: 'context-length-exceeded' })
+    await expect(collect(iterate(generation.run))).rejects.toMatchObject({ code: 'context-length-exceeded' })
     expect(admission.busy).toBe(0)
   })
 
   test('a reader that leaves closes the engine, then frees the slot', async () => {
     const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
     const { generation, admission } = start(engine)
-    for await (const event of generation.events) if (event.type === 'text-delta') break
+    for await (const event of iterate(generation.run)) if (event.type === 'text-delta') break
     expect(facts.closed).toBe(1)
     expect(admission.busy).toBe(0)
   })
@@ -151,7 +152,7 @@ describe('generate', () => {
     const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
     const { generation } = start(engine, controller.signal)
     const events: GenerationEvent[] = []
-    for await (const event of generation.events) {
+    for await (const event of iterate(generation.run)) {
       events.push(event)
       if (event.type === 'text-delta') controller.abort(new AppError('cancelled', 'enough'))
     }
@@ -161,7 +162,7 @@ describe('generate', () => {
 
   test('a failing engine frees the slot', async () => {
     const { generation, admission } = start(createEngine([raw('a'), new Error('boom')]).engine)
-    expect((await collect(generation.events)).at(-1)).toMatchObject({ type: 'error', error: { code: 'internal' } })
+    expect((await collect(iterate(generation.run))).at(-1)).toMatchObject({ type: 'error', error: { code: 'internal' } })
     expect(admission.busy).toBe(0)
   })
 
@@ -171,7 +172,7 @@ describe('generate', () => {
     const controller = new AbortController()
     const { engine, facts } = createEngine([raw('a'), finish, usage])
     const { generation } = start(engine, controller.signal, admission)
-    const ended = collect(generation.events)
+    const ended = collect(iterate(generation.run))
     while (facts.prepared === 0) await Promise.resolve()
     controller.abort(new AppError('cancelled', 'left'))
     await expect(ended).rejects.toMatchObject({ code: 'cancelled' })
@@ -183,7 +184,7 @@ describe('generate', () => {
 describe('foldEvents', () => {
   test('a folded stream is the whole reply', async () => {
     const { generation } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
-    expect(await foldEvents(generation.events)).toMatchObject({
+    expect(await foldEvents(generation)).toMatchObject({
       choices: [{ text: 'ab', reasoning: '', toolCalls: [], finish: { reason: 'stop' } }],
       usage: { inputTokens: 3, outputTokens: 2 },
     })
@@ -200,7 +201,7 @@ describe('foldEvents', () => {
       { type: 'finish', choice: 1, reason: 'length' },
       usage,
     ]
-    const { choices } = await foldEvents(start(createEngine(events).engine).generation.events)
+    const { choices } = await foldEvents(start(createEngine(events).engine).generation)
     expect(choices).toMatchObject([
       { toolCalls: [{ id: 'c1', name: 'f', arguments: '{"a":1}' }], finish: { reason: 'tool-calls' } },
       { reasoning: 'hm', finish: { reason: 'length' } },
@@ -209,6 +210,6 @@ describe('foldEvents', () => {
 
   test('an error in the stream is thrown', async () => {
     const { generation } = start(createEngine([raw('a'), new AppError('engine-failed', 'boom')]).engine)
-    await expect(foldEvents(generation.events)).rejects.toMatchObject({ code: 'engine-failed' })
+    await expect(foldEvents(generation)).rejects.toMatchObject({ code: 'engine-failed' })
   })
 })

@@ -1,3 +1,4 @@
+import type { Emit } from './emit.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, Timings, Usage } from './event.ts'
 import type { ToolCall } from './request.ts'
 
@@ -23,15 +24,18 @@ type Draft = {
   finish: Choice['finish'] | undefined
 }
 
-/** Folds a sealed stream into one result: the non-streaming reply is exactly this fold. Throws the stream's error. */
-export async function foldEvents(events: AsyncIterable<GenerationEvent>): Promise<GenerationResult> {
+/** Folds a generation into one result: the non-streaming reply is exactly this fold. Throws the generation's error. */
+export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Promise<void> }): Promise<GenerationResult> {
   const drafts: Draft[] = []
-  for await (const event of events) {
-    if (event.type === 'error') throw event.error
-    if (event.type === 'usage') return { choices: drafts.map(closeDraft), usage: event.usage, timings: event.timings }
-    if (event.type !== 'prompt-read') addToDraft(draftOf(drafts, event.choice), event)
-  }
-  throw new Error('foldEvents needs a sealed stream: this one ended without usage or error')
+  let end = undefined as Extract<GenerationEvent, { type: 'usage' | 'error' }> | undefined
+  await run((event) => {
+    if (event.type === 'usage' || event.type === 'error') end = event
+    else if (event.type !== 'prompt-read') addToDraft(draftOf(drafts, event.choice), event)
+    return undefined
+  })
+  if (end === undefined) throw new Error('foldEvents needs a sealed generation: this one ended without usage or error')
+  if (end.type === 'error') throw end.error
+  return { choices: drafts.map(closeDraft), usage: end.usage, timings: end.timings }
 }
 
 function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error' | 'usage' | 'prompt-read' }>): void {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { emitAll } from './emit.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { EngineEvent, PromptToken } from './event.ts'
@@ -34,7 +35,7 @@ function createDeps(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration
       const text = request.prompt.type === 'text' ? request.prompt.text : ''
       const overflow = { inputTokens: 9, contextLength: 4 }
       if (text === 'long') throw new AppError('context-length-exceeded', 'too long', { overflow })
-      return { ...tells, run: () => run(text) }
+      return { ...tells, run: (_, emit) => emitAll(run(text), emit) }
     },
     close: async () => undefined,
     ...engine,

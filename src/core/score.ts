@@ -4,6 +4,7 @@ import { AppError } from './errors.ts'
 import { type GenerateDeps, generate } from './generate.ts'
 import { rank } from './rank.ts'
 import { plainRequest } from './request.ts'
+import { foldEvents } from './result.ts'
 import type { AskOptions } from './text-work.ts'
 import { withPlace } from './with-place.ts'
 
@@ -68,15 +69,13 @@ async function scoreText(deps: GenerateDeps, text: string, { model, signal }: As
     promptTokens: { logprobs: { top: 0 } },
     maxOutputTokens: 0,
   } as const
-  const logprobs: number[] = []
-  let inputTokens = 0
-  for await (const event of generate(deps, request, signal).events) {
-    if (event.type === 'error') throw event.error
-    if (event.type === 'usage') inputTokens = event.usage.inputTokens
-    if (event.type !== 'prompt-tokens') continue
-    logprobs.push(...event.promptTokens.flatMap(({ logprob }) => (logprob === undefined ? [] : [logprob])))
+  const { choices, usage } = await foldEvents(generate(deps, request, signal))
+  const logprobs = choices.flatMap(({ promptTokens = [] }) => promptTokens.flatMap(({ logprob }) => logprob ?? []))
+  return {
+    sum: logprobs.reduce((sum, logprob) => sum + logprob, 0),
+    scoredTokens: logprobs.length,
+    inputTokens: usage.inputTokens,
   }
-  return { sum: logprobs.reduce((sum, logprob) => sum + logprob, 0), scoredTokens: logprobs.length, inputTokens }
 }
 
 /** What a generation calls its prompt, or an echo of it, is a text here. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Emit } from './emit.ts'
 import { AppError } from './errors.ts'
 import type { GenerationEvent } from './event.ts'
 import { seal } from './seal.ts'
@@ -11,61 +12,71 @@ const usage: GenerationEvent = {
 }
 const failure = new AppError('engine-failed', 'broken')
 
-async function* source(...steps: (GenerationEvent | Error)[]): AsyncGenerator<GenerationEvent> {
-  for (const step of steps) {
-    if (step instanceof Error) throw step
-    yield step
+function source(...steps: (GenerationEvent | Error)[]) {
+  return async (emit: Emit<GenerationEvent>) => {
+    for (const step of steps) {
+      if (step instanceof Error) throw step
+      await emit(step)
+    }
   }
 }
 
-async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
+async function sealed(run: (emit: Emit<GenerationEvent>) => Promise<void>): Promise<GenerationEvent[]> {
   const all: GenerationEvent[] = []
-  for await (const event of events) all.push(event)
+  await seal(run, (event) => {
+    all.push(event)
+    return undefined
+  })
   return all
 }
 
 describe('seal', () => {
   test('a whole stream passes unchanged', async () => {
-    expect(await collect(seal(source(text, usage)))).toEqual([text, usage])
+    expect(await sealed(source(text, usage))).toEqual([text, usage])
   })
 
   test('a failure before the first event throws, so that it can become a real status', async () => {
-    await expect(collect(seal(source(failure)))).rejects.toBe(failure)
+    await expect(sealed(source(failure))).rejects.toBe(failure)
   })
 
   test('an error event that comes first throws as well', async () => {
-    await expect(collect(seal(source({ type: 'error', error: failure })))).rejects.toBe(failure)
+    await expect(sealed(source({ type: 'error', error: failure }))).rejects.toBe(failure)
   })
 
   test('a failure after the first event is one last error event', async () => {
-    expect(await collect(seal(source(text, failure)))).toEqual([text, { type: 'error', error: failure }])
+    expect(await sealed(source(text, failure))).toEqual([text, { type: 'error', error: failure }])
   })
 
   test('an unknown failure becomes an internal error with its cause', async () => {
     const cause = new TypeError('oops')
-    const events = await collect(seal(source(text, cause)))
+    const events = await sealed(source(text, cause))
     expect(events[1]).toMatchObject({ type: 'error', error: { code: 'internal', cause } })
   })
 
   test('a stream that just stops has failed', async () => {
-    const events = await collect(seal(source(text)))
+    const events = await sealed(source(text))
     expect(events[1]).toMatchObject({ type: 'error', error: { code: 'engine-failed' } })
   })
 
   test('nothing follows the terminal event', async () => {
-    expect(await collect(seal(source(text, usage, text)))).toEqual([text, usage])
+    expect(await sealed(source(text, usage, text))).toEqual([text, usage])
   })
 
   test('a cleanup failure after the terminal event does not spoil the reply', async () => {
-    async function* untidy(): AsyncGenerator<GenerationEvent> {
-      try {
-        yield text
-        yield usage
-      } finally {
-        // biome-ignore lint/correctness/noUnsafeFinally: this is the fault under test
-        throw new Error('cleanup failed')
-      }
+    const untidy = async (emit: Emit<GenerationEvent>) => {
+      await source(text, usage)(emit)
+      throw new Error('cleanup failed')
     }
-    expect(await collect(seal(untidy()))).toEqual([text, usage])
+    expect(await sealed(untidy)).toEqual([text, usage])
+  })
+
+  test('what the taking of an event throws ends the run, and is the last event', async () => {
+    const seen: string[] = []
+    await seal(source(text, text, usage), (event) => {
+      seen.push(event.type)
+      if (seen.length === 2) throw failure
+      return undefined
+    })
+    expect(seen).toEqual(['text-delta', 'text-delta', 'error'])
   })
 })

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { emitAll } from '../core/emit.ts'
 import type { Engine } from '../core/engine.ts'
 import type { EngineEvent } from '../core/event.ts'
 import type { Dialect } from '../dialect/dialect.ts'
@@ -44,7 +45,7 @@ function dataOf(text: string): unknown[] {
 
 /** An engine that yields what a test says, and does nothing else. */
 function engineOf(run: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
-  return { ...fake(), prepare: async () => ({ run }) }
+  return { ...fake(), prepare: async () => ({ run: (signal, emit) => emitAll(run(signal), emit) }) }
 }
 
 describe('a reply in one piece', () => {

@@ -59,7 +59,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
         reply.hijack()
         return
       }
-      const result = await foldEvents(generation.events)
+      const result = await foldEvents(generation)
       outcome = result
       tellStructured(generation, reply)
       const serverTiming = encodeServerTiming(result.timings)
@@ -98,13 +98,12 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     })
     let outcome: Measured | undefined
     try {
-      for await (const event of generation.events) {
+      await generation.run((event) => {
         if (event.type === 'error') throw event.error
         if (event.type === 'usage') outcome = event
         writer.write(encoder.encode(event))
-        const readerCaughtUp = writer.waitForReader()
-        if (readerCaughtUp !== undefined) await readerCaughtUp
-      }
+        return writer.waitForReader()
+      })
       writer.start()
       return outcome
     } catch (thrown) {

@@ -11,6 +11,7 @@ import { resolveSampling } from '../../src/engine/llama/resolve-sampling.ts'
 import type { RunCommand } from '../../src/engine/llama/run-control.ts'
 import { SlotPool } from '../../src/engine/llama/slot-pool.ts'
 import { chatRequest, complete, completeChoices } from '../engine-contract.ts'
+import { runOf } from '../support/iterate.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
@@ -22,7 +23,7 @@ const story = 'Tell me something about the weather in Rome, and about tea.'
 /** What came, with the choice that it is of, in order. */
 async function events(engine: LlamaEngine, request: ReturnType<typeof chatRequest>, signal = never): Promise<EngineEvent[]> {
   const all: EngineEvent[] = []
-  for await (const event of (await engine.prepare(request, signal)).run(signal)) all.push(event)
+  for await (const event of runOf(await engine.prepare(request, signal), signal)) all.push(event)
   return all
 }
 
@@ -101,7 +102,7 @@ describe('choices on the embedded engine', () => {
     let seen = 0
     let meanwhile: Promise<unknown> | undefined
     const texts = ['', '', '', '']
-    for await (const event of (await engine.prepare(chatRequest(story, request), never)).run(never)) {
+    for await (const event of runOf(await engine.prepare(chatRequest(story, request), never), never)) {
       if (event.type === 'finish') ended += 1
       if (event.type !== 'raw-text') continue
       texts[event.choice] += event.text
@@ -131,10 +132,10 @@ describe('choices on the embedded engine', () => {
     const long = () => chatRequest(story, { choices: 4, maxOutputTokens: 300 })
     const cancelled = async () => {
       const prepared = await engine.prepare(long(), never)
-      for await (const event of prepared.run(controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
+      for await (const event of runOf(prepared, controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
     }
     await expect(cancelled()).rejects.toBe(reason)
-    for await (const event of (await engine.prepare(long(), never)).run(never)) if (event.type === 'raw-text') break
+    for await (const event of runOf(await engine.prepare(long(), never), never)) if (event.type === 'raw-text') break
     const next = [1, 2, 3, 4].map(() => complete(engine, chatRequest(story, { maxOutputTokens: 4 })))
     expect((await Promise.all(next)).map((outcome) => outcome.reason)).toEqual(['length', 'length', 'length', 'length'])
   })

@@ -6,6 +6,7 @@ import { type GenerationRequest, plainChat, type Tool } from '../../src/core/req
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import type { LoadOptions } from '../../src/engine/llama/ipc.ts'
 import { chatRequest, complete, completeChoices, describeEngineContract, textOfTokens } from '../engine-contract.ts'
+import { runOf } from '../support/iterate.ts'
 import { randomModel } from '../support/models.ts'
 import { randomVocabulary } from '../support/random-vocabulary.ts'
 
@@ -137,7 +138,7 @@ describe('engine llama: structured output', () => {
       const prepared = await engine.prepare(request, never)
       const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls })
       const events: GenerationEvent[] = []
-      for await (const event of prepared.run(never)) {
+      for await (const event of runOf(prepared, never)) {
         if (event.type === 'raw-text') events.push(...parser.push(event))
         if (event.type === 'finish') events.push(...parser.end(event.choice, event.reason))
       }
@@ -490,9 +491,7 @@ describe('engine llama', () => {
     const controller = new AbortController()
     const prepared = await engine.prepare(chatRequest(long, { maxOutputTokens: 5 }), never)
     const reason = new AppError('cancelled', 'gone')
-    const ended = prepared
-      .run(controller.signal)
-      [Symbol.asyncIterator]()
+    const ended = runOf(prepared, controller.signal)
       .next()
       .catch((error: unknown) => error)
     const fromMs = performance.now()

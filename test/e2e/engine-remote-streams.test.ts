@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { createRemoteEngine } from '../../src/engine/remote/engine.ts'
 import { chatRequest } from '../engine-contract.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
+import { runOf } from '../support/iterate.ts'
 import { openChat } from '../support/raw-client.ts'
 import {
   chatChunk,
@@ -88,7 +89,7 @@ describe('a stream that is cut', () => {
     })
     const seen: Seen = { text: '', finishes: [] }
     try {
-      for await (const event of (await engine.prepare(chatRequest(String(length), { ignoreEos: false }), never)).run(never)) {
+      for await (const event of runOf(await engine.prepare(chatRequest(String(length), { ignoreEos: false }), never), never)) {
         if (event.type === 'raw-text') seen.text += event.text
         if (event.type === 'finish') seen.finishes.push(event.reason)
       }

@@ -6,6 +6,7 @@ import { plainChat } from '../../src/core/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, complete } from '../engine-contract.ts'
 import type { GgufValue } from '../support/gguf-writer.ts'
+import { runOf } from '../support/iterate.ts'
 import { writeRandomModel } from '../support/random-gguf.ts'
 
 const never = new AbortController().signal
@@ -103,14 +104,14 @@ describe('engine llama: another chat template', () => {
     const request = chatRequest('Tell me a story', { maxOutputTokens: 30 })
     const expected = await complete(engine, request)
     const waiting = await engine.prepare(request, never)
-    const events = (await engine.prepare({ ...request, id: 'running' }, never)).run(never)[Symbol.asyncIterator]()
+    const events = runOf(await engine.prepare({ ...request, id: 'running' }, never), never)
     let text = ''
     for (let next = await events.next(); next.done !== true; next = await events.next()) {
       if (text === '') await engine.useTemplate({ type: 'named', name: 'loud', source: loud }, never)
       if (next.value.type === 'raw-text') text += next.value.text
     }
     expect(text).toBe(expected.text)
-    await expect(waiting.run(never)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'request-conflict' })
+    await expect(runOf(waiting, never).next()).rejects.toMatchObject({ code: 'request-conflict' })
     await engine.useTemplate({ type: 'own' }, never)
   })
 

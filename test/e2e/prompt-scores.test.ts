@@ -8,6 +8,7 @@ import { type GenerationRequest, plainRequest } from '../../src/core/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
+import { runOf } from '../support/iterate.ts'
 import { randomModel } from '../support/models.ts'
 import { writeRandomModel } from '../support/random-gguf.ts'
 import { createWireCheck } from '../support/wire-schema.ts'
@@ -161,7 +162,7 @@ async function run(engine: LlamaEngine, options: Partial<GenerationRequest>) {
   const request = { ...plainRequest, id: 'r', model: 'm', prompt: { type: 'tokens', tokens: [] }, ...options } as const
   const prompt: PromptToken[] = []
   const made: GeneratedToken[] = []
-  for await (const event of (await engine.prepare(request, never)).run(never)) {
+  for await (const event of runOf(await engine.prepare(request, never), never)) {
     if (event.type === 'prompt-tokens') prompt.push(...event.promptTokens)
     if (event.type === 'raw-text') made.push(...(event.tokens ?? []))
   }

@@ -3,11 +3,12 @@ import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import type { Engine } from '../../src/core/engine.ts'
 import type { AppError } from '../../src/core/errors.ts'
-import { generate, type ServedModel } from '../../src/core/generate.ts'
+import { type Generation, generate, type ServedModel } from '../../src/core/generate.ts'
 import { type GenerationRequest, plainChat, plainRequest, type Tool } from '../../src/core/request.ts'
 import { foldEvents, type GenerationResult } from '../../src/core/result.ts'
 import { Admission } from '../../src/core/schedule/admission.ts'
 import { createRemoteEngine, type RemoteEngineOptions } from '../../src/engine/remote/engine.ts'
+import { iterate } from './iterate.ts'
 import { type Answer, chatChunk, doneLine, type ScriptedUpstream, startUpstream, streamOf, usageChunk } from './upstream.ts'
 
 /** A signal that never fires. */
@@ -46,13 +47,17 @@ export function ask(text: string, options: Partial<GenerationRequest> = {}, tool
 
 /** The events of an answer, as `generate` seals them. */
 export function eventsOf(engine: Engine, request: GenerationRequest, signal = never) {
-  const served: ServedModel = { id: 'm', engine, admission: new Admission({ slots: 32, maxQueued: 32 }) }
-  return generate({ resolveModel: () => served, now: () => performance.now() }, request, signal).events
+  return iterate(start(engine, request, signal).run)
 }
 
 /** A whole answer. Rejects with what made it fail. */
 export function answer(engine: Engine, request: GenerationRequest, signal = never): Promise<GenerationResult> {
-  return foldEvents(eventsOf(engine, request, signal))
+  return foldEvents(start(engine, request, signal))
+}
+
+function start(engine: Engine, request: GenerationRequest, signal: AbortSignal): Generation {
+  const served: ServedModel = { id: 'm', engine, admission: new Admission({ slots: 32, maxQueued: 32 }) }
+  return generate({ resolveModel: () => served, now: () => performance.now() }, request, signal)
 }
 
 /** Why a request fails; that it does not is the test's failure. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
+import { type Emit, inTurn } from '../../core/emit.ts'
 import { AppError } from '../../core/errors.ts'
 import type { GenerationEvent } from '../../core/event.ts'
 import { foldEvents } from '../../core/result.ts'
@@ -14,8 +15,8 @@ const events: readonly GenerationEvent[] = [
   { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 }, timings: {} },
 ]
 
-async function* streamOf(all: readonly GenerationEvent[]): AsyncGenerator<GenerationEvent> {
-  yield* all
+function generationOf(all: readonly GenerationEvent[]) {
+  return { run: async (emit: Emit<GenerationEvent>) => inTurn(all, emit) }
 }
 
 describe('openaiChat', () => {
@@ -28,7 +29,7 @@ describe('openaiChat', () => {
   test('a reply has the id of the request, the model that served it and the time', async () => {
     const beforeSeconds = Math.floor(Date.now() / 1000)
     const call = openaiChat.decode(body, 'chatcmpl-7')
-    const reply = call.encodeResult(await foldEvents(streamOf(events)), 'served')
+    const reply = call.encodeResult(await foldEvents(generationOf(events)), 'served')
     checkReply(reply)
     expect(reply).toMatchObject({
       id: 'chatcmpl-7',
@@ -65,7 +66,7 @@ describe('openaiChat', () => {
     const dialect = createOpenaiChat({ reasoningFields: 'reasoning' })
     const reasoned: readonly GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }, ...events]
     const call = dialect.decode({ ...body, ...fields }, 'chatcmpl-7')
-    const reply = call.encodeResult(await foldEvents(streamOf(reasoned)), 'served') as { choices: { message: object }[] }
+    const reply = call.encodeResult(await foldEvents(generationOf(reasoned)), 'served') as { choices: { message: object }[] }
     expect(Object.keys(reply.choices[0]?.message ?? {}).filter((name) => name.startsWith('reasoning'))).toEqual(names)
   })
 

@@ -2,6 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { runOf } from '../../../test/support/iterate.ts'
 import { Cancellations } from '../../core/cancellations.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { EngineEvent } from '../../core/event.ts'
@@ -26,7 +27,7 @@ async function play(asked: GenerationRequest, options: { engine?: Engine; signal
   const events: EngineEvent[] = []
   const prepared = await engine.prepare(asked, signal)
   try {
-    for await (const event of prepared.run(signal)) events.push(event)
+    for await (const event of runOf(prepared, signal)) events.push(event)
   } catch (error) {
     return { events, error, ...summary(events) }
   }
@@ -169,7 +170,7 @@ describe('the fake engine', () => {
   test('closing it ends what runs', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const prepared = await engine.prepare(request({ raw: 'late', delayMs: 3_000_000 }), never)
-    const first = prepared.run(never)[Symbol.asyncIterator]().next()
+    const first = runOf(prepared, never).next()
     await engine.close()
     await expect(first).rejects.toMatchObject({ code: 'model-unavailable' })
     expect(engine.state).toEqual({ type: 'stopped' })

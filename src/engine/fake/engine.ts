@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { checkContextFit } from '../../core/context-fit.ts'
+import { type Emit, emitAll } from '../../core/emit.ts'
 import type { Engine, EngineState, RenderRequest, TemplateChoice } from '../../core/engine.ts'
 import { AppError, messageOf } from '../../core/errors.ts'
+import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../model-format.ts'
@@ -89,7 +91,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         outputFormat,
         running,
       }
-      const run = (runSignal: AbortSignal) => play(plan, runSignal)
+      const run = (runSignal: AbortSignal, emit: Emit<EngineEvent>) => emitAll(play(plan, runSignal), emit)
       return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), tellsPrompt: true, keepsMinimum: true, run }
     },
     useTemplate: async (wanted, signal) => {

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { runOf } from '../../../test/support/iterate.ts'
+import { emitAll } from '../../core/emit.ts'
 import type { Engine, PreparedGeneration } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
@@ -61,7 +63,7 @@ describe('LlamaServerEngine', () => {
   })
 
   function upstream(play: Play | undefined, end: (exit: ProcessExit) => void): Engine {
-    const prepared: PreparedGeneration = { inputTokens: 3, run: () => (play ?? (() => nothing()))(end) }
+    const prepared: PreparedGeneration = { inputTokens: 3, run: (_, emit) => emitAll((play ?? (() => nothing()))(end), emit) }
     return {
       state: { type: 'ready' },
       facts: {},
@@ -75,7 +77,7 @@ describe('LlamaServerEngine', () => {
 
   async function run(): Promise<EngineEvent[]> {
     const events: EngineEvent[] = []
-    for await (const event of (await engine.prepare(request, never)).run(never)) events.push(event)
+    for await (const event of runOf(await engine.prepare(request, never), never)) events.push(event)
     return events
   }
 
@@ -144,7 +146,7 @@ describe('LlamaServerEngine', () => {
     const prepared = await engine.prepare(request, never)
     await expect(run()).rejects.toThrow('SIGKILL')
     const events: EngineEvent[] = []
-    for await (const event of prepared.run(never)) events.push(event)
+    for await (const event of runOf(prepared, never)) events.push(event)
     expect(events).toEqual([text('b')])
   })
 

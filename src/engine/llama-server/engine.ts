@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Emit } from '../../core/emit.ts'
 import type {
   Embeddings,
   EmbedInput,
@@ -35,6 +36,13 @@ type Running = {
   readonly server: LoadedServer
   readonly upstream: Engine
   ended?: { readonly error: AppError; readonly exit: ProcessExit }
+}
+
+type Run = {
+  readonly running: Running
+  readonly prepared: PreparedGeneration
+  readonly signal: AbortSignal
+  readonly emit: Emit<EngineEvent>
 }
 
 /** A closed connection is noticed before the end of the process that closed it. */
@@ -96,7 +104,7 @@ export class LlamaServerEngine implements Engine {
       return { running, prepared: await running.upstream.prepare(request, signal) }
     }
     const { running, prepared } = await this.#ask(prepare, signal)
-    return { ...prepared, run: (runSignal) => this.#run(request, { running, prepared }, runSignal) }
+    return { ...prepared, run: (runSignal, emit) => this.#run(request, { running, prepared, signal: runSignal, emit }) }
   }
 
   tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
@@ -145,29 +153,36 @@ export class LlamaServerEngine implements Engine {
     }
   }
 
-  async *#run(
-    request: GenerationRequest,
-    { running, prepared }: { readonly running: Running; readonly prepared: PreparedGeneration },
-    signal: AbortSignal,
-  ): AsyncGenerator<EngineEvent, void, void> {
+  async #run(request: GenerationRequest, { running, prepared, signal, emit }: Run): Promise<void> {
     signal.throwIfAborted()
     const now = await this.#ready(signal)
     // The server may have ended and come back since the request was prepared: the next one knows nothing of it.
     const current = now === running ? prepared : await now.upstream.prepare(request, signal)
     let hasAnswered = false
+    /** Why the reader wants no more, which is not the server's doing. */
+    let refusal: { readonly error: unknown } | undefined
+    const onRefused = (error: unknown): never => {
+      refusal = { error }
+      throw error
+    }
     try {
-      for await (const event of current.run(signal)) {
+      await current.run(signal, (event) => {
         if (event.type === 'error') throw event.error
         signal.throwIfAborted()
         hasAnswered = true
-        yield event
-      }
+        try {
+          return emit(event)?.catch(onRefused)
+        } catch (error) {
+          return onRefused(error)
+        }
+      })
     } catch (error) {
+      if (refusal !== undefined) throw error
       const end = await this.#endOf(now, error, signal)
       if (end === undefined) throw error
       if (hasAnswered || !end.exit.fromOutside) throw end.error
       const { upstream } = await this.#ready(signal)
-      yield* (await upstream.prepare(request, signal)).run(signal)
+      await (await upstream.prepare(request, signal)).run(signal, emit)
     }
   }
 

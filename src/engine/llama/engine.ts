@@ -120,7 +120,7 @@ export class LlamaEngine implements Engine {
       callsAreCertain: request.toolChoice.type === 'required',
       tellsPrompt: true,
       keepsMinimum: true,
-      run: (runSignal) => this.#run(request, prepared, runSignal),
+      run: (runSignal, emit) => emitAll(this.#run(request, prepared, runSignal), emit),
     }
   }
 
@@ -397,3 +397,5 @@ function switched(): AppError {
 function unexpected({ type }: Report | Answer): AppError {
   return new AppError('internal', `the worker answered with an unexpected '${type}' message`)
 }
+
+import { emitAll } from '../../core/emit.ts'

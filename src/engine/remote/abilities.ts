@@ -82,9 +82,10 @@ async function countStream({ client, endpoint, model, signal }: Asked): Promise<
   const body = { model, messages: question, max_tokens: 1, stream: true, stream_options: { include_usage: true } }
   let counted = false
   const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
-  for await (const values of readStream(reply)) {
-    if (values.some((value) => readChunk(value, undefined).usage !== undefined)) counted = true
-  }
+  await readStream(reply, (value) => {
+    if (readChunk(value, undefined).usage !== undefined) counted = true
+    return undefined
+  })
   return counted
 }
 

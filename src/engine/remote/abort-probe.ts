@@ -69,19 +69,18 @@ async function openAnswer(client: UpstreamClient, endpoint: Endpoint, body: unkn
   let isOver = false
   try {
     const call = { method: 'POST', path: '/chat/completions', body } as const
-    const events = readStream(await client.stream(endpoint, call, connection.signal))
-    const begun = events.next()
-    const rest = async () => {
-      await begun
-      for await (const _ of events);
-    }
-    void rest()
-      // Whoever waits for the beginning is told why it failed.
-      .catch(() => undefined)
-      .finally(() => {
-        isOver = true
-        signal.removeEventListener('abort', forward)
+    const reply = await client.stream(endpoint, call, connection.signal)
+    const begun = new Promise<void>((resolve, reject) => {
+      readStream(reply, () => {
+        resolve()
+        return undefined
       })
+        .then(resolve, reject)
+        .finally(() => {
+          isOver = true
+          signal.removeEventListener('abort', forward)
+        })
+    })
     return { begun, isOver: () => isOver, hangUp: () => connection.abort(new Error('hung up')) }
   } catch (error) {
     signal.removeEventListener('abort', forward)

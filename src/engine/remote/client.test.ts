@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
+import { iterate } from '../../../test/support/iterate.ts'
 import { answer, ask, closedAfterwards, engineOver, fine, never, upstream } from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine } from '../../../test/support/upstream.ts'
 import { UpstreamClient } from './client.ts'
@@ -36,7 +37,8 @@ describe('nothing is left behind', () => {
     })
     const client = closedAfterwards(new UpstreamClient({ connections: 1 }))
     const endpoint = { id: 'a', url: server.url, weight: 1 }
-    const stream = readStream(await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body: {} }, never))
+    const call = { method: 'POST', path: '/chat/completions', body: {} } as const
+    const stream = iterate((emit) => client.stream(endpoint, call, never).then((body) => readStream(body, emit)))
     await stream.next()
     await expect(client.ask(endpoint, { method: 'GET', path: '/models' }, never)).resolves.toMatchObject({ object: 'list' })
     await stream.return()

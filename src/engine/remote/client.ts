@@ -1,7 +1,7 @@
 import { Agent } from 'undici'
 import { AppError } from '../../core/errors.ts'
 import { exchange, type Reply, type ReplyBody } from './exchange.ts'
-import { asCut, readWhole } from './read-reply.ts'
+import { readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { failedStatus, unreachable, withFailure } from './upstream-failure.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
@@ -45,7 +45,7 @@ export class UpstreamClient {
   }
 
   /**
-   * A reply that is read as it comes, with `readStream`, whose failures are `asCut`. The signal closes the connection. Throws for
+   * A reply that is read as it comes, with `readStream`. The signal closes the connection. Throws for
    * what is no success; whether what came is all there was is the reader's to say.
    */
   async stream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<ReplyBody> {
@@ -77,11 +77,7 @@ export class UpstreamClient {
 
   async #whole(agent: Agent, endpoint: Endpoint, call: Call & { readonly signal: AbortSignal }): Promise<unknown> {
     const { body } = await this.#send(agent, endpoint, call)
-    try {
-      return await readWhole(body)
-    } catch (error) {
-      throw asCut(error, call.signal)
-    }
+    return await readWhole(body)
   }
 
   async #send(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
+import { runOf } from '../../../test/support/iterate.ts'
 import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
 import type { Tool } from '../../core/request.ts'
@@ -275,7 +276,7 @@ describe('an engine that is closed, or whose server is', () => {
     const prepared = await engine.prepare(ask('hi'), never)
     await engine.close()
     const run = async () => {
-      for await (const event of prepared.run(never)) expect.unreachable(event.type)
+      for await (const event of runOf(prepared, never)) expect.unreachable(event.type)
     }
     await expect(run()).rejects.toMatchObject({ code: 'model-unavailable' })
     expect(server.seen).toHaveLength(0)

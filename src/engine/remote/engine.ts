@@ -1,8 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import { checkContextFit } from '../../core/context-fit.ts'
+import type { Emit } from '../../core/emit.ts'
 import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
+import type { EngineEvent } from '../../core/event.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
@@ -127,11 +129,12 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
         ...(inputTokens !== undefined && { inputTokens }),
         ...(outputFormat !== undefined && { outputFormat }),
         ...(body.structured !== undefined && { structured: body.structured }),
-        run: (runSignal) =>
+        run: (runSignal, emit) =>
           run(current, {
             request,
             checked: { target, body },
             signal: runSignal,
+            emit,
             deadlineMs: options.deadlineMs,
             now,
             random,
@@ -193,27 +196,24 @@ function unloaded(): AppError {
 }
 
 type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
+  readonly emit: Emit<EngineEvent>
   readonly request: GenerationRequest
   readonly checked: NonNullable<RunPlan['checked']>
   readonly signal: AbortSignal
   readonly deadlineMs: number | undefined
 }
 
-function run(session: Session, { request, checked, signal: caller, deadlineMs, ...rest }: Run) {
+async function run(session: Session, { request, checked, signal: caller, emit, deadlineMs, ...rest }: Run): Promise<void> {
   const { client, replicas } = session
   const { signal, abort, leave } = enter(session, caller)
   const timer = deadlineMs === undefined ? undefined : setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
   const deps = { client, replicas, countUsage: countUsage(client, signal), ...rest }
-  return runChoices(deps, {
-    request,
-    checked,
-    signal,
-    stop: abort,
-    leave: () => {
-      clearTimeout(timer)
-      leave()
-    },
-  })
+  try {
+    await runChoices(deps, { request, checked, signal, emit, stop: abort })
+  } finally {
+    clearTimeout(timer)
+    leave()
+  }
 }
 
 function tooLate(deadlineMs: number): AppError {

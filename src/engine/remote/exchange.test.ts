@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Agent } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
+import { iterate } from '../../../test/support/iterate.ts'
 import { exchange, type Reply, ReplyBody } from './exchange.ts'
 
 const open: (() => unknown)[] = []
@@ -41,6 +42,11 @@ async function read(reply: Reply): Promise<string> {
   return (await reply.body.readAll(1 << 20)).toString('utf8')
 }
 
+/** The bytes of a reply, as they come. */
+function piecesOf(body: ReplyBody) {
+  return iterate<Buffer>((emit) => body.consume(emit))
+}
+
 describe('exchange', () => {
   test('resolves when the reply begins, and gives its bytes as they come', async () => {
     const server = await upstream()
@@ -51,13 +57,13 @@ describe('exchange', () => {
     response.write('one')
     const reply = await asked
     expect(reply).toMatchObject({ status: 201, headers: { 'x-kind': 'slow' } })
-    expect(String(await reply.body.read())).toBe('one')
-    const next = reply.body.read()
+    const pieces = piecesOf(reply.body)
+    expect(String((await pieces.next()).value)).toBe('one')
+    const next = pieces.next()
     response.write('two')
-    expect(String(await next)).toBe('two')
+    expect(String((await next).value)).toBe('two')
     response.end()
-    expect(await reply.body.read()).toBeUndefined()
-    expect(await reply.body.read()).toBeUndefined()
+    expect((await pieces.next()).done).toBe(true)
   })
 
   test('a reply that breaks off throws behind what came of it', async () => {
@@ -68,8 +74,9 @@ describe('exchange', () => {
     const { body } = await asked
     response.destroy()
     await once(response, 'close')
-    expect(String(await body.read())).toBe('half')
-    await expect((async () => body.read())()).rejects.toThrow()
+    const pieces = piecesOf(body)
+    expect(String((await pieces.next()).value)).toBe('half')
+    await expect(pieces.next()).rejects.toMatchObject({ code: 'engine-failed', message: expect.stringContaining('broke') })
   })
 
   test('a server whose reply is not read is made to wait', async () => {
@@ -108,7 +115,7 @@ describe('exchange', () => {
     const asked = ask(agentOf(), server, controller.signal)
     const response = await server.reply
     if (what === 'body') response.write('x')
-    const waiting = what === 'headers' ? asked : asked.then(async ({ body }) => [await body.read(), await body.read()])
+    const waiting = what === 'headers' ? asked : asked.then(({ body }) => body.readAll(1 << 20))
     if (what === 'body') await asked
     const reason = new Error('gone')
     const isClosed = once(response, 'close')
@@ -129,16 +136,23 @@ describe('exchange', () => {
     await expect(ask(agent, server, controller.signal)).rejects.toThrow('gone')
   })
 
-  test('events that nobody had read when the request was cancelled are counted', () => {
+  test('events that nobody had read when the request was cancelled are counted', async () => {
     const controller = new AbortController()
     const body = new ReplyBody(controller.signal, () => undefined)
     body.onBytes(Buffer.from('data: 1\n\n'))
-    expect(String(body.read())).toBe('data: 1\n\n')
+    const seen: string[] = []
+    const ended = body.consume((bytes) => {
+      seen.push(String(bytes))
+      // The reader is busy from here on.
+      return new Promise(() => undefined)
+    })
     body.onBytes(Buffer.from('data: 2\n\ndata: 3\n\n'))
+    expect(seen).toEqual(['data: 1\n\n'])
     expect(body.lateEvents).toBe(0)
     controller.abort(new Error('gone'))
     body.onBytes(Buffer.from('data: "data: 4"\n\n'))
     expect(body.lateEvents).toBe(3)
+    await expect(ended).rejects.toThrow('gone')
   })
 
   test('a reply that is left closes its connection; one that is over gives it back', async () => {
@@ -161,7 +175,8 @@ describe('exchange', () => {
     const late = await other.reply
     late.write('all')
     const reply = await begun
-    await reply.body.read()
+    const pieces = piecesOf(reply.body)
+    await pieces.next()
     reply.body.drain()
     late.end('the rest')
     await once(late, 'close')

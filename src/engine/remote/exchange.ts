@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import { AppError } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../core/errors.ts'
+import { withFailure } from './upstream-failure.ts'
 
 /** A reply that has begun. Header names are in lower case. */
 export type Reply = {
@@ -45,7 +46,7 @@ export function exchange(dispatcher: Dispatcher, options: ExchangeOptions, signa
   })
 }
 
-type Waiting = { resolve(bytes: Buffer | undefined): void; reject(error: unknown): void }
+type Reader = { take(bytes: Buffer): Promise<void> | undefined; resolve(): void; reject(error: unknown): void }
 
 /** The bytes of a reply, as they come, for one reader. */
 export class ReplyBody {
@@ -55,7 +56,8 @@ export class ReplyBody {
   #controller: Dispatcher.DispatchController | undefined
   #pieces: Buffer[] = []
   #waitingBytes = 0
-  #waiting: Waiting | undefined
+  #reader: Reader | undefined
+  #isReaderBusy = false
   #end: { readonly error?: unknown } | undefined
   #timer: NodeJS.Timeout | undefined
   #isUnwanted = false
@@ -73,33 +75,23 @@ export class ReplyBody {
     return this.#lateEvents
   }
 
-  /** The next bytes; undefined when the reply is over. Throws when it broke off, or for the signal's reason. */
-  read(): Buffer | undefined | Promise<Buffer | undefined> {
-    const bytes = this.#pieces.shift()
-    if (bytes !== undefined) {
-      this.#waitingBytes -= bytes.length
-      if (this.#waitingBytes === 0) this.#controller?.resume()
-      return bytes
-    }
-    if (this.#end !== undefined) {
-      if ('error' in this.#end) throw this.#end.error
-      return undefined
-    }
+  /**
+   * Hands the bytes over in the tick that they come in; while the promise of a hand-over is pending, no more are. Resolves when
+   * the reply is over or nothing more of it is wanted; rejects with `engine-failed` when it broke off, for the signal's reason,
+   * or with what `take` throws, and then the connection is closed.
+   */
+  consume(take: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject }
+      this.#reader = { take, resolve, reject }
+      this.#handOver()
     })
   }
 
-  /** All that is left. Throws `engine-failed` when it is more than `most` bytes, and what `read` throws. */
+  /** All that is left. Rejects with `engine-failed` when it is more than `most` bytes, and as `consume` does. */
   async readAll(most: number): Promise<Buffer> {
-    const pieces: Buffer[] = []
-    let length = 0
-    for (let bytes = await this.read(); bytes !== undefined; bytes = await this.read()) {
-      pieces.push(bytes)
-      length += bytes.length
-      if (length > most) throw new AppError('engine-failed', `the server's reply has more than ${most} bytes`)
-    }
-    return Buffer.concat(pieces)
+    const all = new Collector(most)
+    await this.consume((bytes) => all.push(bytes))
+    return all.join()
   }
 
   /** As much as there is, up to a number of bytes; what broke off counts as far as it came. */
@@ -107,28 +99,27 @@ export class ReplyBody {
     const pieces: Buffer[] = []
     let length = 0
     try {
-      for (let bytes = await this.read(); bytes !== undefined && length < most; bytes = await this.read()) {
+      await this.consume((bytes) => {
         pieces.push(bytes)
         length += bytes.length
-      }
+        if (length >= most) this.leave()
+        return undefined
+      })
     } catch {
       // What came before it broke is worth as much.
     }
-    this.leave()
     return Buffer.concat(pieces).subarray(0, most)
   }
 
   /** Nothing more of it is wanted: closes the connection, unless the reply is over. */
   leave(): void {
-    this.#isUnwanted = true
-    this.#pieces = []
+    this.#forget()
     if (this.#end === undefined) this.#controller?.abort(new Error('nothing more is wanted'))
   }
 
   /** The reply has said that it is over: what follows is nothing but the end of its connection's turn, which most servers send at once. */
   drain(): void {
-    this.#isUnwanted = true
-    this.#pieces = []
+    this.#forget()
     if (this.#end !== undefined) return
     this.#controller?.resume()
     this.#timer = setTimeout(() => this.leave(), drainMs).unref()
@@ -142,36 +133,77 @@ export class ReplyBody {
   onBytes(bytes: Buffer): void {
     if (this.#signal.aborted) this.#lateEvents += countEvents(bytes)
     if (this.#isUnwanted) return
-    const waiting = this.#waiting
-    if (waiting !== undefined) {
-      this.#waiting = undefined
-      waiting.resolve(bytes)
-      return
-    }
     this.#pieces.push(bytes)
     this.#waitingBytes += bytes.length
+    this.#handOver()
     if (this.#waitingBytes >= maxWaitingBytes) this.#controller?.pause()
   }
 
   onEnd(): void {
     this.#settle({})
-    this.#waiting?.resolve(undefined)
+    this.#handOver()
   }
 
   onError(error: unknown): void {
     this.#settle({ error })
     this.#failStart(error)
-    this.#waiting?.reject(error)
+    this.#handOver()
   }
 
   /** Also while the request waits for a connection: whoever waits for it does so no more. */
   readonly #onAbort = (): void => {
     const { reason } = this.#signal
     for (const bytes of this.#pieces) this.#lateEvents += countEvents(bytes)
-    this.#pieces = []
-    this.#isUnwanted = true
-    this.onError(reason)
+    this.#settle({ error: reason })
+    this.#failStart(reason)
+    this.#reader?.reject(reason)
+    this.#forget()
     this.#controller?.abort(asError(reason))
+  }
+
+  #handOver(): void {
+    const reader = this.#reader
+    if (reader === undefined || this.#isReaderBusy) return
+    for (let bytes = this.#pieces.shift(); bytes !== undefined; bytes = this.#pieces.shift()) {
+      this.#waitingBytes -= bytes.length
+      let pending: Promise<void> | undefined
+      try {
+        pending = reader.take(bytes)
+      } catch (error) {
+        this.#fail(error)
+        return
+      }
+      if (pending !== undefined) {
+        this.#isReaderBusy = true
+        pending.then(this.#onReaderReady, (error) => this.#fail(error))
+        return
+      }
+    }
+    const end = this.#end
+    if (end === undefined) return
+    this.#reader = undefined
+    if ('error' in end) reader.reject(asCut(end.error, this.#signal))
+    else reader.resolve()
+  }
+
+  readonly #onReaderReady = (): void => {
+    this.#isReaderBusy = false
+    this.#handOver()
+    if (!this.#isReaderBusy) this.#controller?.resume()
+  }
+
+  #fail(error: unknown): void {
+    this.#reader?.reject(error)
+    this.leave()
+  }
+
+  /** Whoever reads has had enough. */
+  #forget(): void {
+    this.#isUnwanted = true
+    this.#pieces = []
+    this.#waitingBytes = 0
+    this.#reader?.resolve()
+    this.#reader = undefined
   }
 
   #settle(end: { readonly error?: unknown }): void {
@@ -179,6 +211,36 @@ export class ReplyBody {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#timer)
   }
+}
+
+/** Puts the pieces of a reply together. */
+export class Collector {
+  readonly #most: number
+  readonly #pieces: Buffer[] = []
+  #length = 0
+
+  /** `most`: bytes that it may have. */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Throws `engine-failed` when it is too much. */
+  push(bytes: Buffer): undefined {
+    this.#pieces.push(bytes)
+    this.#length += bytes.length
+    if (this.#length > this.#most) throw new AppError('engine-failed', `the server's reply has more than ${this.#most} bytes`)
+  }
+
+  join(): Buffer {
+    return Buffer.concat(this.#pieces)
+  }
+}
+
+/** A reply that broke off, unless the caller ended it. */
+function asCut(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason
+  const message = `the connection to the server behind this model broke in the middle of its answer: ${messageOf(error)}`
+  return withFailure(new AppError('engine-failed', message, { cause: error }), { type: 'cut' })
 }
 
 function countEvents(bytes: Buffer): number {

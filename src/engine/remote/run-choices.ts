@@ -1,25 +1,22 @@
+import type { Emit } from '../../core/emit.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
-import { merge } from './merge.ts'
 import { affinityKeys } from './prefix-affinity.ts'
-import { type RunDeps, type RunPlan, runRequest } from './run-request.ts'
+import { type RunContext, type RunDeps, type RunPlan, runRequest } from './run-request.ts'
 
-type Run = {
+type Run = RunContext & {
   readonly request: GenerationRequest
   /** The request in the words of the server that it was checked against. */
   readonly checked: NonNullable<RunPlan['checked']>
-  readonly signal: AbortSignal
   /** Ends what runs. */
   stop(reason: AppError): void
-  /** All is over. */
-  leave(): void
 }
 
-/** One exchange for all choices of a request, or, where a server makes one at a time, one for each. It is to be iterated. */
-export function runChoices(deps: RunDeps, run: Run): AsyncGenerator<EngineEvent, unknown, void> {
-  const { request, checked, signal, leave } = run
+/** One exchange for all choices of a request, or, where a server makes one at a time, one for each. */
+export function runChoices(deps: RunDeps, run: Run): Promise<unknown> {
+  const { request, checked } = run
   const { choices } = request
   const plan: RunPlan = {
     request,
@@ -30,25 +27,31 @@ export function runChoices(deps: RunDeps, run: Run): AsyncGenerator<EngineEvent,
     tokens: estimateTokens(request),
     checked,
   }
-  return choices === 1 ? runRequest(deps, plan, { signal, leave }) : runSeveral(deps, plan, run)
+  return choices === 1 ? runRequest(deps, plan, run) : runSeveral(deps, plan, run)
 }
 
-async function* runSeveral(deps: RunDeps, plan: RunPlan, { signal, stop, leave }: Run): AsyncGenerator<EngineEvent> {
-  try {
-    if ((yield* runRequest(deps, plan, { signal })) === 'done') return
-    const { checked: _, ...each } = plan
-    const streams = Array.from({ length: plan.choices }, (__, choice) =>
-      runRequest(deps, { ...each, request: variant(plan.request, choice), choices: 1, firstChoice: choice }, { signal }),
-    )
-    const usages: Usage[] = []
-    for await (const event of merge(streams, () => stop(new AppError('cancelled', 'no longer wanted')))) {
-      if (event.type === 'usage') usages.push(event.usage)
-      else if (event.type !== 'prompt-read') yield event
-    }
-    yield { type: 'usage', usage: addUsages(usages), timings: {} }
-  } finally {
-    leave()
+async function runSeveral(deps: RunDeps, plan: RunPlan, { signal, emit, stop }: Run): Promise<void> {
+  if ((await runRequest(deps, plan, { signal, emit })) === 'done') return
+  const { checked: _, ...each } = plan
+  const usages: Usage[] = []
+  const emitButUsage: Emit<EngineEvent> = (event) => {
+    if (event.type === 'usage') usages.push(event.usage)
+    else if (event.type !== 'prompt-read') return emit(event)
+    return undefined
   }
+  let failure: { readonly error: unknown } | undefined
+  const runs = Array.from({ length: plan.choices }, async (__, choice) => {
+    const one = { ...each, request: variant(plan.request, choice), choices: 1, firstChoice: choice }
+    try {
+      await runRequest(deps, one, { signal, emit: emitButUsage })
+    } catch (error) {
+      failure ??= { error }
+      stop(new AppError('cancelled', 'no longer wanted'))
+    }
+  })
+  await Promise.all(runs)
+  if (failure !== undefined) throw failure.error
+  await emit({ type: 'usage', usage: addUsages(usages), timings: {} })
 }
 
 /** The same seed would give the same answer each time. */

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { Cancellations } from '../../core/cancellations.ts'
 import type { Engine } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
-import type { EngineEvent } from '../../core/event.ts'
 import { PresetSwitch } from '../../core/preset-switch.ts'
 import { Admission } from '../../core/schedule/admission.ts'
 import { createLog } from '../../log.ts'
@@ -82,13 +81,13 @@ export function watchEngine(engine: Engine) {
       const prepared = await engine.prepare(request, signal)
       return {
         ...prepared,
-        run: async function* (runSignal): AsyncGenerator<EngineEvent> {
+        run: async (runSignal, emit) => {
           starts.emit()
           try {
-            for await (const event of prepared.run(runSignal)) {
+            await prepared.run(runSignal, (event) => {
               seen.events += 1
-              yield event
-            }
+              return emit(event)
+            })
           } finally {
             const { aborted } = runSignal
             // What the end brings with it, such as a free slot, comes first.

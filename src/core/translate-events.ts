@@ -1,0 +1,99 @@
+import { createCallCheck } from './check-calls.ts'
+import type { OutputCheck } from './check-output.ts'
+import { type Emit, inTurn } from './emit.ts'
+import type { PreparedGeneration } from './engine.ts'
+import type { EngineEvent, GenerationEvent, Timings } from './event.ts'
+import { createOutputParser } from './parse/output-parser.ts'
+import type { GenerationRequest } from './request.ts'
+import type { Validator } from './validation/output-validator.ts'
+
+export type Translation = {
+  /** Milliseconds of a monotonic clock. */
+  now(): number
+  readonly validator: Validator | undefined
+  readonly request: GenerationRequest
+  readonly prepared: PreparedGeneration
+  readonly check: OutputCheck | undefined
+  /** When the request came. */
+  readonly startedMs: number
+  readonly timings: Pick<Timings, 'queueMs' | 'loadMs'>
+  readonly emit: Emit<GenerationEvent>
+}
+
+/** Turns what an engine tells into events: reads raw text, checks what has to be checked, and passes all else on. */
+export function createTranslator(translation: Translation): Emit<EngineEvent> {
+  const { now, validator, request, prepared, check, startedMs, timings, emit } = translation
+  const { prompt, toolChoice, parallelToolCalls, output } = request
+  const tools = prompt.type === 'chat' ? prompt.tools : []
+  const callCheck = createCallCheck(validator, tools, prepared)
+  const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
+  let firstTokenMs: number | undefined
+  const tell: Emit<GenerationEvent> = (event) => {
+    check?.see(event)
+    callCheck?.see(event)
+    return emit(event)
+  }
+  /** What the engine tells apart from text comes behind the text that it left to be read. */
+  const behindText = (event: Extract<GenerationEvent, { choice: number }>): Promise<void> | undefined => {
+    const pending = inTurn(parser.interrupt(event.choice), tell)
+    return pending === undefined ? tell(event) : pending.then(() => tell(event))
+  }
+  const finish = async (event: Extract<EngineEvent, { type: 'finish' }>): Promise<void> => {
+    const { choice, reason } = event
+    // What was cut off says so itself, and a call is no text.
+    if (reason === 'stop' && parser.calls(choice) === 0) await check?.judge(choice)
+    await callCheck?.judge(choice, reason)
+    await emit(finished(event))
+  }
+  /** An engine cannot know that its text was a call. */
+  const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event =>
+    event.reason === 'stop' && parser.calls(event.choice) > 0 ? { ...event, reason: 'tool-calls' } : event
+
+  return (event) => {
+    switch (event.type) {
+      case 'raw-text':
+        firstTokenMs ??= elapsed(startedMs, now())
+        return inTurn(parser.push(event), tell)
+      case 'finish': {
+        const pending = inTurn(parser.end(event.choice, event.reason), (parsed) => {
+          check?.see(parsed)
+          if (event.reason !== 'length' || parsed.type !== 'tool-call-end') callCheck?.see(parsed)
+          return emit(parsed)
+        })
+        if (pending !== undefined) return pending.then(() => finish(event))
+        return check === undefined && callCheck === undefined ? emit(finished(event)) : finish(event)
+      }
+      case 'reasoning-start':
+        return behindText(event)
+      case 'tool-call-start':
+        firstTokenMs ??= elapsed(startedMs, now())
+        return behindText(event)
+      case 'text-delta':
+      case 'reasoning-delta':
+        firstTokenMs ??= elapsed(startedMs, now())
+        return tell(event)
+      case 'tool-call-delta':
+      case 'tool-call-end':
+        return tell(event)
+      case 'usage':
+        return emit({
+          ...event,
+          // What the engine counted is exact; ours takes a piece of text for a token.
+          usage: event.usage.reasoningTokens > 0 ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens },
+          timings: { ...timings, ...event.timings, ...(firstTokenMs !== undefined && { firstTokenMs }) },
+        })
+      case 'prompt-read':
+      case 'prompt-tokens':
+      case 'text-start':
+      case 'text-end':
+      case 'reasoning-end':
+      case 'error':
+        return emit(event)
+    }
+  }
+}
+
+/** Milliseconds between two times, whole. */
+export function elapsed(fromMs: number, toMs: number): number {
+  return Math.round(toMs - fromMs)
+}
