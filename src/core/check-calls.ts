@@ -20,8 +20,8 @@ export function createCallCheck(
   tools: readonly Tool[],
   { callsAreCertain = false }: PreparedGeneration,
 ): CallCheck | undefined {
+  if (validator === undefined || callsAreCertain || !tools.some(({ strict }) => strict === true)) return undefined
   const strict = new Map(tools.filter((tool) => tool.strict === true).map((tool) => [tool.name, tool]))
-  if (validator === undefined || strict.size === 0 || callsAreCertain) return undefined
   const calls = new Map<number, Call[]>()
   return {
     see(event) {

@@ -12,14 +12,19 @@ export type OutputCheck = {
   judge(choice: number): Promise<void>
 }
 
-/** Undefined when there is nothing to check, or nothing that could be checked. */
+type SchemaOutput = Extract<OutputConstraint, { type: 'json-schema' }>
+
+/** Whether the grammar lets through more than the schema. */
+export function needsOutputCheck(output: OutputConstraint, { structured }: PreparedGeneration): output is SchemaOutput {
+  return output.type === 'json-schema' && structured === 'partial'
+}
+
+/** Undefined when the schema cannot be checked. */
 export async function createOutputCheck(
   validator: Validator | undefined,
-  output: OutputConstraint,
-  { structured }: PreparedGeneration,
+  { schema }: SchemaOutput,
 ): Promise<OutputCheck | undefined> {
-  if (validator === undefined || output.type !== 'json-schema' || structured !== 'partial') return undefined
-  const { schema } = output
+  if (validator === undefined) return undefined
   if (!(await validator.canCheck(schema))) return undefined
   const texts = new Map<number, string>()
   return {

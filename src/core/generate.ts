@@ -1,4 +1,4 @@
-import { createOutputCheck } from './check-output.ts'
+import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import type { Emit } from './emit.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
@@ -68,11 +68,11 @@ async function run(
   const startedMs = now()
   const place = admission.enter()
   try {
-    await engine.ensureReady(signal)
+    if (engine.state.type !== 'ready') await engine.ensureReady(signal)
     const loadMs = elapsed(startedMs, now())
     const prepared = await engine.prepare(request, signal)
     refuseUnhonoured(request, prepared)
-    const check = await createOutputCheck(validator, request.output, prepared)
+    const check = needsOutputCheck(request.output, prepared) ? await createOutputCheck(validator, request.output) : undefined
     onPrepared(check === undefined ? prepared.structured : 'validated')
     const queuedMs = now()
     await place.takeSlot(signal)

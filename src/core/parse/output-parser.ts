@@ -43,15 +43,26 @@ export type OutputParserOptions = {
 
 /** A parser for the output of one request. */
 export function createOutputParser(options: OutputParserOptions = {}): OutputParser {
-  const rules = planRules(options)
+  const rules = rulesFor(options)
   if (rules !== undefined) return new MarkedParser(rules, options)
   return asksForJson(options) ? new MarkedParser(plainRules, options) : new PlainParser()
 }
 
+/** What holds for every request without tools that is answered in this format; made once. */
+const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules | 'none'>()
+
 /** What to look for; undefined when there is nothing. */
-function planRules(options: OutputParserOptions): ChoiceRules | undefined {
-  const { format, tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = options
+function rulesFor(options: OutputParserOptions): ChoiceRules | undefined {
+  const { format, tools = [], splitReasoning = true } = options
   if (format === undefined) return undefined
+  if (tools.length > 0 || !splitReasoning) return planRules(format, options)
+  const rules = rulesWithoutTools.get(format) ?? planRules(format, options) ?? 'none'
+  rulesWithoutTools.set(format, rules)
+  return rules === 'none' ? undefined : rules
+}
+
+function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRules | undefined {
+  const { tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = options
   const marks = format.reasoning && readReasoningMarks(format.reasoning)
   const reasoning = splitReasoning ? marks : undefined
   const startsInReasoning = marks !== undefined && format.startsInReasoning

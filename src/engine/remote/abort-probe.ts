@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Endpoint, UpstreamClient } from './client.ts'
+import { linkedSignal } from './linked-signal.ts'
 import { readStream } from './read-reply.ts'
 import { createCounter, type RunningRequests } from './running-requests.ts'
 
@@ -62,10 +63,7 @@ type OpenAnswer = {
 
 /** Reads a stream and throws it away, until it is over or hung up. */
 async function openAnswer(client: UpstreamClient, endpoint: Endpoint, body: unknown, signal: AbortSignal): Promise<OpenAnswer> {
-  const connection = new AbortController()
-  const forward = () => connection.abort(signal.reason)
-  signal.addEventListener('abort', forward, { once: true })
-  if (signal.aborted) forward()
+  const connection = linkedSignal(signal)
   let isOver = false
   try {
     const call = { method: 'POST', path: '/chat/completions', body } as const
@@ -78,12 +76,12 @@ async function openAnswer(client: UpstreamClient, endpoint: Endpoint, body: unkn
         .then(resolve, reject)
         .finally(() => {
           isOver = true
-          signal.removeEventListener('abort', forward)
+          connection.unlink()
         })
     })
     return { begun, isOver: () => isOver, hangUp: () => connection.abort(new Error('hung up')) }
   } catch (error) {
-    signal.removeEventListener('abort', forward)
+    connection.unlink()
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import type { UpstreamClient } from './client.ts'
 import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
-import { longestRetryMs, longestWaitMs, pause, type Replicas } from './replicas.ts'
+import { longestRetryMs, longestWaitMs, type Replicas } from './replicas.ts'
 import { planRetry } from './retry.ts'
 import type { Asked } from './tokenizer.ts'
 import { failureOf } from './upstream-failure.ts'
@@ -26,6 +26,7 @@ export async function askServers<T>(
       return answer
     } catch (thrown) {
       if (signal.aborted) throw signal.reason
+      replicas.throwIfClosed()
       const failure = failureOf(thrown)
       if (failure === undefined) throw thrown
       outcome = outcomeOf(failure, thrown)
@@ -35,7 +36,7 @@ export async function askServers<T>(
       const decision = planRetry({ ...question, nowMs: now(), random })
       if (decision.type === 'give-up') throw thrown
       lease.release(outcome, now())
-      await pause(decision.delayMs, signal)
+      await replicas.pause(decision.delayMs, signal)
     } finally {
       lease.release(outcome, now())
     }

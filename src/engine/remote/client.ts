@@ -36,6 +36,8 @@ const sideTimeoutMs = 10_000
 export class UpstreamClient {
   readonly #agent: Agent
   readonly #side: Agent
+  /** There are as many as servers and routes, and reading one takes as long as a request's JSON. */
+  readonly #addresses = new Map<string, Address>()
 
   /** `connections` to each server at most, for generating. */
   constructor({ connections }: { readonly connections: number }) {
@@ -80,6 +82,16 @@ export class UpstreamClient {
     return await readWhole(body)
   }
 
+  #addressOf(base: string, path: string): Address {
+    const key = base + path
+    const known = this.#addresses.get(key)
+    if (known !== undefined) return known
+    const { origin, pathname, search } = new URL(urlOf(base, path))
+    const address = { origin, target: pathname + search }
+    this.#addresses.set(key, address)
+    return address
+  }
+
   async #send(
     agent: Agent,
     { url, apiKey }: Endpoint,
@@ -87,14 +99,14 @@ export class UpstreamClient {
   ): Promise<Reply> {
     // What is asked for again after a hang-up is not sent at all.
     signal.throwIfAborted()
-    const { origin, pathname, search } = new URL(urlOf(fromRoot === true ? rootOf(url) : url, path))
+    const { origin, target } = this.#addressOf(fromRoot === true ? rootOf(url) : url, path)
     let reply: Reply
     try {
       reply = await exchange(
         agent,
         {
           origin,
-          path: pathname + search,
+          path: target,
           method,
           headers: {
             accept: 'text/event-stream, application/json',
@@ -131,6 +143,9 @@ export class UpstreamClient {
     })
   }
 }
+
+/** Scheme, host and port; path and query. */
+type Address = { readonly origin: string; readonly target: string }
 
 function silence({ url }: Endpoint) {
   const tooLate = () => {

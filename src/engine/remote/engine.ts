@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import type { Logger } from 'pino'
 import { checkContextFit } from '../../core/context-fit.ts'
 import type { Emit } from '../../core/emit.ts'
@@ -6,17 +5,17 @@ import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../..
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
-import type { OutputFormat } from '../../core/parse/output-format.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
-import { recogniseFormat } from '../model-format.ts'
 import { refuseMedia } from '../refuse-media.ts'
 import { askServers } from './ask-servers.ts'
 import { type Endpoint, UpstreamClient } from './client.ts'
 import { embedThere, rankThere } from './embeddings.ts'
 import { estimateTokens } from './estimate-tokens.ts'
+import { linkedSignal } from './linked-signal.ts'
 import type { Discovery } from './probe.ts'
 import type { ProfileName } from './profiles.ts'
 import { Replicas } from './replicas.ts'
+import { createReplyFormat } from './reply-format.ts'
 import { requestBody } from './request-body.ts'
 import { runChoices } from './run-choices.ts'
 import type { RunDeps, RunPlan } from './run-request.ts'
@@ -53,6 +52,7 @@ const retryLaterMs = 5000
 export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   const { id, log, now = () => performance.now(), random = Math.random } = options
   const endpoints = options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
+  const formatOf = createReplyFormat(options.toolFormat)
   let session: Session | undefined
   let tokensAfterCancel = 0
   const onLateTokens = (count: number) => {
@@ -71,7 +71,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       now,
       random,
     })
-    return { client, replicas, running: new Set(), failure: undefined, isClosed: false }
+    return { client, replicas, failure: undefined }
   }
   const ensureOpen = async (signal: AbortSignal): Promise<{ session: Session; discovery: Discovery }> => {
     signal.throwIfAborted()
@@ -88,14 +88,9 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       throw error
     }
   }
-  const ask = async <T>(asker: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
-    const { session: current } = await ensureOpen(asker)
-    const { signal, leave } = enter(current, asker)
-    try {
-      return await askServers({ ...current, now, random }, { tokens, signal }, question)
-    } finally {
-      leave()
-    }
+  const ask = async <T>(signal: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
+    const { session: current } = await ensureOpen(signal)
+    return await askServers({ ...current, now, random }, { tokens, signal }, question)
   }
 
   return {
@@ -124,7 +119,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       refuseUnreadable(request, discovery, id)
       const { contextLength } = factsOf(discovery, options)
       const inputTokens = await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
-      const outputFormat = formatOf(request, discovery, options.toolFormat)
+      const outputFormat = formatOf(request, discovery)
       return {
         ...(inputTokens !== undefined && { inputTokens }),
         ...(outputFormat !== undefined && { outputFormat }),
@@ -151,10 +146,8 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       const current = session
       session = undefined
       if (current === undefined) return
-      current.isClosed = true
-      for (const controller of current.running) controller.abort(unloaded())
-      await current.replicas.close()
-      await current.client.close()
+      // What runs learns from its servers' being closed why its connection is.
+      await Promise.all([current.replicas.close(), current.client.close()])
     },
   }
 }
@@ -163,36 +156,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 type Session = {
   readonly client: UpstreamClient
   readonly replicas: Replicas
-  readonly running: Set<AbortController>
   failure: EngineState | undefined
-  isClosed: boolean
-}
-
-type Entered = { readonly signal: AbortSignal; abort(reason: unknown): void; leave(): void }
-
-/** A signal that fires with the caller's and when the engine is closed, until `leave`. */
-function enter({ running, isClosed }: Session, caller: AbortSignal): Entered {
-  const controller = new AbortController()
-  // Every choice may have an exchange of its own.
-  setMaxListeners(0, controller.signal)
-  const forward = () => controller.abort(caller.reason)
-  caller.addEventListener('abort', forward, { once: true })
-  if (caller.aborted) forward()
-  // Prepared before the engine was closed, and run after it.
-  if (isClosed) controller.abort(unloaded())
-  running.add(controller)
-  return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    leave: () => {
-      running.delete(controller)
-      caller.removeEventListener('abort', forward)
-    },
-  }
-}
-
-function unloaded(): AppError {
-  return new AppError('model-unavailable', 'the model was unloaded')
 }
 
 type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
@@ -203,16 +167,21 @@ type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
   readonly deadlineMs: number | undefined
 }
 
-async function run(session: Session, { request, checked, signal: caller, emit, deadlineMs, ...rest }: Run): Promise<void> {
-  const { client, replicas } = session
-  const { signal, abort, leave } = enter(session, caller)
-  const timer = deadlineMs === undefined ? undefined : setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
-  const deps = { client, replicas, countUsage: countUsage(client, signal), ...rest }
+async function run({ client, replicas }: Session, { request, checked, emit, ...rest }: Run): Promise<void> {
+  const { signal: caller, deadlineMs, ...deps } = rest
+  const start = (signal: AbortSignal) =>
+    runChoices({ client, replicas, countUsage: countUsage(client, signal), ...deps }, { request, checked, signal, emit })
+  if (deadlineMs === undefined) {
+    await start(caller)
+    return
+  }
+  const { signal, abort, unlink } = linkedSignal(caller)
+  const timer = setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
   try {
-    await runChoices(deps, { request, checked, signal, emit, stop: abort })
+    await start(signal)
   } finally {
     clearTimeout(timer)
-    leave()
+    unlink()
   }
 }
 
@@ -251,21 +220,6 @@ async function checkFit(
   })
   if (inputTokens !== undefined) checkContextFit({ inputTokens, outputTokens, contextLength })
   return inputTokens
-}
-
-function formatOf(
-  { prompt }: GenerationRequest,
-  { chatTemplate }: Discovery,
-  toolFormat: string | undefined,
-): OutputFormat | undefined {
-  if (prompt.type !== 'chat') return undefined
-  if (chatTemplate === undefined && toolFormat === undefined) {
-    // Whatever the model behind it is: these are the marks that nearly all have.
-    const reasoning = { open: '<think>', close: '</think>' }
-    return { reasoning, startsInReasoning: false, ...(prompt.tools.length > 0 && { toolFormat: 'any' }) }
-  }
-  // The server has rendered the prompt: what its template opened, it has closed or told apart itself.
-  return { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning: false }
 }
 
 function refuseUnreadable(request: GenerationRequest, { modalities }: Discovery, model: string): void {

@@ -97,6 +97,7 @@ export class Replicas {
     const untilMs = now() + waitMs
     while (true) {
       signal.throwIfAborted()
+      this.throwIfClosed()
       const nowMs = now()
       const lease = this.#pool.acquire({ nowMs, ...wanted, exclude: this.#lessWanted(wanted.exclude) })
       if (lease.type === 'lease') {
@@ -111,7 +112,7 @@ export class Replicas {
           retryAfterMs: Math.max(1000, Math.ceil(lease.retryAtMs - nowMs)),
         })
       }
-      await pause(Math.max(10, lease.retryAtMs - nowMs), signal)
+      await this.pause(Math.max(10, lease.retryAtMs - nowMs), signal)
     }
   }
 
@@ -126,7 +127,22 @@ export class Replicas {
     return this.#pool.describe(this.#options.now()).map((report) => ({ ...report, discovery: this.#discoveries.get(report.id) }))
   }
 
-  /** Ends the checks and the probes; it is not opened again. */
+  /** Throws `model-unavailable` once it was closed. */
+  throwIfClosed(): void {
+    this.#closed.signal.throwIfAborted()
+  }
+
+  /** Waits; throws the signal's own reason, or why it was closed. */
+  async pause(ms: number, signal: AbortSignal): Promise<void> {
+    try {
+      await unlessAborted(sleep(ms, undefined, { signal, ref: false }), this.#closed.signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error
+    }
+  }
+
+  /** Ends the checks and the probes, and all waiting; it is not opened again. */
   async close(): Promise<void> {
     this.#closed.abort(new AppError('model-unavailable', 'the model was unloaded'))
     clearInterval(this.#looks)
@@ -233,14 +249,5 @@ export class Replicas {
       return
     }
     await this.#options.client.touch(endpoint, profiles[known.profile].health, signal)
-  }
-}
-
-/** Waits; throws the signal's own reason. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal })
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error
   }
 }

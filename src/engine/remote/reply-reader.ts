@@ -19,7 +19,8 @@ export type ReplyContext = {
 }
 
 type ChoiceState = {
-  readonly calls: CallStream
+  /** Made with its first piece. */
+  calls: CallStream | undefined
   readonly stops: StopStrings | undefined
   readonly tally: TokenTally<GeneratedToken> | undefined
   inReasoning: boolean
@@ -52,15 +53,11 @@ export class ReplyReader {
     this.#canContinue =
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
     this.#tools = allowedTools(request)
-    this.#choices = Array.from({ length: choices }, (_, index) => {
+    this.#choices = Array.from({ length: choices }, () => {
       // Also where the server looks for them: what goes on elsewhere may have one across the break.
       const stopsHere = request.stop.length > 0
       return {
-        calls: new CallStream(context.firstChoice + index, {
-          tools: this.#tools,
-          parallel: request.parallelToolCalls,
-          makeCallId: () => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
-        }),
+        calls: undefined,
         stops: stopsHere ? new StopStrings(request.stop) : undefined,
         tally: stopsHere && request.logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined,
         inReasoning: false,
@@ -155,7 +152,7 @@ export class ReplyReader {
     }
     for (const call of state.cut ? [] : wire.calls) {
       this.pieces += 1
-      events.push(...closeReasoning(state, choice), ...state.calls.push(call, take()))
+      events.push(...closeReasoning(state, choice), ...this.#callsOf(state, choice).push(call, take()))
     }
     if (wire.finishReason !== undefined && !state.cut) {
       const stopSequence = typeof wire.stop === 'string' && this.#context.request.stop.includes(wire.stop) ? wire.stop : undefined
@@ -186,6 +183,15 @@ export class ReplyReader {
     return pushed.text === '' && sent.length === 0 ? [] : [{ type: 'raw-text', choice, text: pushed.text, ...withTokens(sent) }]
   }
 
+  #callsOf(state: ChoiceState, choice: number): CallStream {
+    state.calls ??= new CallStream(choice, {
+      tools: this.#tools,
+      parallel: this.#context.request.parallelToolCalls,
+      makeCallId: () => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+    })
+    return state.calls
+  }
+
   #readTokens({ logprobs }: WireChoice): readonly GeneratedToken[] {
     const wanted = this.#context.request.logprobs
     if (wanted === undefined) return []
@@ -206,8 +212,8 @@ export class ReplyReader {
       const tokens = (finish.stopSequence === undefined ? state.tally?.end() : state.tally?.cut()) ?? []
       if (held !== '' || tokens.length > 0) events.push({ type: 'raw-text', choice, text: held, ...withTokens(tokens) })
     }
-    events.push(...state.calls.end(finish.reason === 'length'))
-    return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls.calls) }]
+    if (state.calls !== undefined) events.push(...state.calls.end(finish.reason === 'length'))
+    return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls?.calls ?? 0) }]
   }
 
   /** An estimate, with what was counted before the answer broke off. */

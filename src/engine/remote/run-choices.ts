@@ -3,6 +3,7 @@ import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
+import { linkedSignal } from './linked-signal.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 import { type RunContext, type RunDeps, type RunPlan, runRequest } from './run-request.ts'
 
@@ -10,8 +11,6 @@ type Run = RunContext & {
   readonly request: GenerationRequest
   /** The request in the words of the server that it was checked against. */
   readonly checked: NonNullable<RunPlan['checked']>
-  /** Ends what runs. */
-  stop(reason: AppError): void
 }
 
 /** One exchange for all choices of a request, or, where a server makes one at a time, one for each. */
@@ -30,8 +29,8 @@ export function runChoices(deps: RunDeps, run: Run): Promise<unknown> {
   return choices === 1 ? runRequest(deps, plan, run) : runSeveral(deps, plan, run)
 }
 
-async function runSeveral(deps: RunDeps, plan: RunPlan, { signal, emit, stop }: Run): Promise<void> {
-  if ((await runRequest(deps, plan, { signal, emit })) === 'done') return
+async function runSeveral(deps: RunDeps, plan: RunPlan, { signal: caller, emit }: Run): Promise<void> {
+  if ((await runRequest(deps, plan, { signal: caller, emit })) === 'done') return
   const { checked: _, ...each } = plan
   const usages: Usage[] = []
   const emitButUsage: Emit<EngineEvent> = (event) => {
@@ -39,6 +38,7 @@ async function runSeveral(deps: RunDeps, plan: RunPlan, { signal, emit, stop }: 
     else if (event.type !== 'prompt-read') return emit(event)
     return undefined
   }
+  const { signal, abort, unlink } = linkedSignal(caller)
   let failure: { readonly error: unknown } | undefined
   const runs = Array.from({ length: plan.choices }, async (__, choice) => {
     const one = { ...each, request: variant(plan.request, choice), choices: 1, firstChoice: choice }
@@ -46,10 +46,11 @@ async function runSeveral(deps: RunDeps, plan: RunPlan, { signal, emit, stop }: 
       await runRequest(deps, one, { signal, emit: emitButUsage })
     } catch (error) {
       failure ??= { error }
-      stop(new AppError('cancelled', 'no longer wanted'))
+      abort(new AppError('cancelled', 'no longer wanted'))
     }
   })
   await Promise.all(runs)
+  unlink()
   if (failure !== undefined) throw failure.error
   await emit({ type: 'usage', usage: addUsages(usages), timings: {} })
 }

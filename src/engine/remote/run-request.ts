@@ -8,7 +8,7 @@ import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
 import type { Profile } from './profiles.ts'
 import { readStream } from './read-reply.ts'
-import { longestRetryMs, longestWaitMs, type Place, pause, type Replicas } from './replicas.ts'
+import { longestRetryMs, longestWaitMs, type Place, type Replicas } from './replicas.ts'
 import { ReplyReader } from './reply-reader.ts'
 import { continued, requestBody } from './request-body.ts'
 import { planRetry } from './retry.ts'
@@ -91,6 +91,7 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
       return 'done'
     } catch (thrown) {
       if (signal.aborted) throw signal.reason
+      replicas.throwIfClosed()
       const failure = failureOf(thrown)
       if (failure === undefined || reader === undefined) throw reader?.isResumed === true ? stuck(thrown) : thrown
       outcome = outcomeOf(failure, thrown)
@@ -113,7 +114,7 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
       })
       if (decision.type === 'give-up') throw reader.isResumed ? stuck(thrown) : thrown
       place.lease.release(outcome, now())
-      await pause(decision.delayMs, signal)
+      await replicas.pause(decision.delayMs, signal)
     } finally {
       place.lease.release(outcome, now())
     }

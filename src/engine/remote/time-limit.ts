@@ -1,3 +1,5 @@
+import { linkedSignal } from './linked-signal.ts'
+
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 
 /** Does work that heeds a signal: it fires when the caller's does, and when the time is over. */
@@ -6,17 +8,13 @@ export async function withTimeLimit<T>(
   { timeoutMs, tooLate }: Limit,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  // Not `AbortSignal.any`: what it makes of a signal that lives for long is kept by some versions of Node.
-  const over = new AbortController()
-  const forward = () => over.abort(signal.reason)
-  signal.addEventListener('abort', forward, { once: true })
-  if (signal.aborted) forward()
+  const over = linkedSignal(signal)
   const timer = setTimeout(() => over.abort(tooLate()), timeoutMs)
   try {
     return await work(over.signal)
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', forward)
+    over.unlink()
   }
 }
 
