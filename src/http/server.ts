@@ -128,12 +128,24 @@ export function createServer(deps: ServerDeps): Server {
     const { url: route = 'unmatched', config } = request.routeOptions
     metrics.requestStarted()
     running.enter(request.raw)
-    closeWithConnection(request, reply)
+    const { raw } = reply
+    const { socket } = request.raw
+    /**
+     * A pipelined reply waits behind the one before it and has no socket yet: when the connection closes meanwhile, Node never
+     * tells it, and its request would go on for ever. This tells it.
+     */
+    const onConnectionClose = () => {
+      if (raw.socket !== null || raw.writableFinished) return
+      raw.destroy()
+      raw.emit('close')
+    }
+    socket.once('close', onConnectionClose)
     let status = clientLeftStatus
-    reply.raw.once('finish', () => {
-      status = reply.raw.statusCode
+    raw.once('finish', () => {
+      status = raw.statusCode
     })
-    reply.raw.once('close', () => {
+    raw.once('close', () => {
+      socket.off('close', onConnectionClose)
       metrics.requestEnded(route, status)
       const level = config.scope === 'public' ? 'debug' : 'info'
       request.log[level](
@@ -172,22 +184,6 @@ function createGate(deps: ServerDeps): (request: FastifyRequest) => void {
     }
     if (scope !== 'public') authorize(authenticate(request.headers), scope)
   }
-}
-
-/**
- * A pipelined reply waits behind the one before it and has no socket yet: when the connection closes meanwhile, Node never
- * tells it, and its request would go on for ever. This tells it.
- */
-function closeWithConnection(request: FastifyRequest, reply: FastifyReply): void {
-  const { raw } = reply
-  const { socket } = request.raw
-  const onClose = () => {
-    if (raw.socket !== null || raw.writableFinished) return
-    raw.destroy()
-    raw.emit('close')
-  }
-  socket.once('close', onClose)
-  raw.once('close', () => socket.off('close', onClose))
 }
 
 /** The caller's own id when it can be logged and sent back as it is; it names the HTTP request, never a generation. */

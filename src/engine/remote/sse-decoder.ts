@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util'
 import { AppError } from '../../core/errors.ts'
 
 /** One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. */
@@ -16,8 +17,9 @@ const lf = 0x0a
 // an Error with its stack, an event that ends in CR waits for the next chunk, and it cannot say that a stream was cut off.
 export class SseDecoder {
   readonly #maxEventLength: number
-  /** Takes the byte order mark off, too. */
-  readonly #text = new TextDecoder()
+  /** Made for the first piece that ends inside a character: most end with a line, and then there is a faster way. */
+  #text: TextDecoder | undefined
+  #hasBegun = false
   /** The beginning of a line whose end has not arrived; joined once, when it has. */
   #held: string[] = []
   #heldLength = 0
@@ -39,7 +41,7 @@ export class SseDecoder {
 
   /** The events that these bytes complete. The bytes are not kept: the caller may overwrite them. */
   push(bytes: Uint8Array): readonly SseEvent[] {
-    const text = this.#text.decode(bytes, { stream: true })
+    const text = this.#decode(bytes)
     const events: SseEvent[] = []
     if (text === '') return events
     let start = this.#afterCr && text.charCodeAt(0) === lf ? 1 : 0
@@ -66,7 +68,7 @@ export class SseDecoder {
   /** Nothing more comes. Says whether an event was lost; comments and blank lines are no events. Call it once. */
   end(): SseEnd {
     // What is left in the text decoder is part of a character.
-    const isInLine = this.#heldLength > 0 || this.#text.decode() !== ''
+    const isInLine = this.#heldLength > 0 || (this.#text?.decode() ?? '') !== ''
     if (this.#heldLength > 0) this.#onLine(this.#release(''), [])
     return isInLine || this.#data.length > 0 || this.#event !== undefined ? 'cut-off' : 'clean'
   }
@@ -74,6 +76,22 @@ export class SseDecoder {
   /** After `end`: the data of the event that was cut off, as far as it came. Some servers end in `[DONE]` without a blank line. */
   get unfinished(): string {
     return this.#data.join('\n')
+  }
+
+  /** Takes the byte order mark off, too. */
+  #decode(bytes: Uint8Array): string {
+    const last = bytes.at(-1)
+    if (last === undefined) return ''
+    const isFirst = !this.#hasBegun
+    this.#hasBegun = true
+    if (this.#text === undefined) {
+      if (last < 0x80) {
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+        return isFirst && text.startsWith('\ufeff') ? text.slice(1) : text
+      }
+      this.#text = new TextDecoder('utf-8', { ignoreBOM: !isFirst })
+    }
+    return this.#text.decode(bytes, { stream: true })
   }
 
   #hold(part: string): void {
