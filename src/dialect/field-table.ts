@@ -26,12 +26,15 @@ export function indexFields(fields: readonly Field[]): FieldIndex {
   return new Map(fields.flatMap((field) => spellings(field).map((name) => [name, field] as const)))
 }
 
-/** Throws `unsupported-field` for the first field of the body that the table refuses. */
-export function refuseUnsupported(index: FieldIndex, body: object): void {
-  for (const [name, value] of Object.entries(body)) {
+/** Throws `unsupported-field` for the first field of the body that the table refuses. Returns what `listIgnored` does. */
+export function refuseUnsupported(index: FieldIndex, body: object): string[] {
+  const ignored: string[] = []
+  for (const name of Object.keys(body)) {
     const field = index.get(name)
-    if (field !== undefined) refuseValue(field, name, value)
+    if (field !== undefined) refuseValue(field, name, Reflect.get(body, name))
+    else if (Reflect.get(body, name) !== null) ignored.push(name)
   }
+  return ignored
 }
 
 /** Throws `unsupported-field` when the field is refused with this value; `param` is where the value stands. */
@@ -45,7 +48,7 @@ export function refuseValue(field: Field, param: string, value: unknown): void {
 
 /** The keys of a body that the table does not know. A null is the same as none. */
 export function listIgnored(index: FieldIndex, body: object): string[] {
-  return Object.entries(body).flatMap(([key, value]) => (index.has(key) || value === null ? [] : [key]))
+  return Object.keys(body).filter((name) => !index.has(name) && Reflect.get(body, name) !== null)
 }
 
 /** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */

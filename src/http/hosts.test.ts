@@ -36,6 +36,15 @@ describe('the host check', () => {
     expect(() => check(host)).toThrow(expect.objectContaining({ code: 'host-not-allowed' }))
   })
 
+  test('a host is allowed or refused however often, and whatever was allowed before it', () => {
+    const fresh = createHostCheck({ hostname: 'workshop', allowedHosts: [] })
+    for (let round = 0; round < 3; round++) {
+      for (let last = 0; last < 40; last++) expect(() => fresh(`10.0.0.${last}:80`)).not.toThrow()
+      for (const host of ['localhost', 'workshop:7411', `[::1]:${'0'.repeat(2000)}1`]) expect(() => fresh(host)).not.toThrow()
+      for (const host of ['evil.example', '10.0.0.1.evil.example', '']) expect(() => fresh(host)).toThrow('not allowed')
+    }
+  })
+
   test('the message names the host and the setting', () => {
     expect(() => check('evil.example:80')).toThrow(/'evil\.example'.*server\.allowedHosts/)
   })

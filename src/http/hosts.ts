@@ -1,6 +1,10 @@
 import { isIP } from 'node:net'
 import { AppError } from '../core/errors.ts'
 
+/** Clients name us in a few ways only. An attacker can make up addresses, which are all allowed, but not make us keep many. */
+const maxRemembered = 16
+const maxRememberedLength = 300
+
 export type HostPolicy = {
   /** This machine's own name. */
   readonly hostname: string
@@ -16,10 +20,15 @@ export type HostPolicy = {
 export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: string | undefined) => void {
   const names = new Set(['localhost', hostname, ...allowedHosts].map(readHostName))
   const allowsAll = allowedHosts.includes('*')
+  const remembered = new Set<string>()
   return (host) => {
-    if (host === undefined || allowsAll) return
+    if (host === undefined || allowsAll || remembered.has(host)) return
     const name = readHostName(host)
-    if (name !== '' && (isIP(name) !== 0 || names.has(name))) return
+    if (name !== '' && (isIP(name) !== 0 || names.has(name))) {
+      if (remembered.size === maxRemembered) remembered.clear()
+      if (host.length <= maxRememberedLength) remembered.add(host)
+      return
+    }
     throw new AppError(
       'host-not-allowed',
       `the host '${name}' is not allowed here; if it is a name of this server, add it to the setting server.allowedHosts`,

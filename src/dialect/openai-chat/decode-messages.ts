@@ -19,20 +19,19 @@ export function decodeMessages(wire: readonly WireMessage[]): Message[] {
 }
 
 function decodeMessage(message: WireMessage, index: number, functionCallIds: ReadonlyMap<string, string>): Message {
-  const path = `messages[${index}]`
-  const name = typeof message.name === 'string' ? { name: message.name } : {}
+  const name = typeof message.name === 'string' ? { name: message.name } : undefined
   switch (message.role) {
     case 'system':
     case 'developer':
     case 'user':
-      return { role: message.role, content: decodeContent(message.content, path), ...name }
+      return { role: message.role, content: decodeContent(message.content, index), ...name }
     case 'assistant':
       return { ...decodeAssistant(message, index), ...name }
     case 'tool':
-      return { role: 'tool', content: decodeContent(message.content, path), toolCallId: message.tool_call_id, ...name }
+      return { role: 'tool', content: decodeContent(message.content, index), toolCallId: message.tool_call_id, ...name }
     case 'function': {
       const toolCallId = functionCallIds.get(message.name) ?? functionCallId(index)
-      return { role: 'tool', content: decodeContent(message.content, path), toolCallId, ...name }
+      return { role: 'tool', content: decodeContent(message.content, index), toolCallId, ...name }
     }
   }
 }
@@ -43,12 +42,11 @@ function functionCallId(index: number): string {
 }
 
 function decodeAssistant(message: WireAssistant, index: number): Extract<Message, { role: 'assistant' }> {
-  const path = `messages[${index}]`
   if (message.audio !== undefined && message.audio !== null) {
-    throw unsupported(`${path}.audio`, 'earlier audio replies are not kept')
+    throw unsupported(`messages[${index}].audio`, 'earlier audio replies are not kept')
   }
-  const reasoning = pickSpelling(message, ['reasoning_content', 'reasoning'], `${path}.`)
-  const content = decodeContent(message.content, path)
+  const reasoning = decodeReasoningText(message, index)
+  const content = decodeContent(message.content, index)
   const refusal = message.refusal ?? ''
   return {
     role: 'assistant',
@@ -58,10 +56,14 @@ function decodeAssistant(message: WireAssistant, index: number): Extract<Message
   }
 }
 
+function decodeReasoningText(message: WireAssistant, index: number): string | undefined {
+  if (message.reasoning_content === undefined && message.reasoning === undefined) return undefined
+  return pickSpelling(message, ['reasoning_content', 'reasoning'], `messages[${index}].`)
+}
+
 function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number): ToolCall[] {
-  const path = `messages[${index}]`
   const calls = (tool_calls ?? []).map((call, position) => {
-    const callPath = `${path}.tool_calls[${position}]`
+    const callPath = `messages[${index}].tool_calls[${position}]`
     if (typeof call.type === 'string' && call.type !== 'function') {
       throw unsupported(`${callPath}.type`, `expected "function", got ${preview(call.type)}`)
     }
@@ -72,7 +74,7 @@ function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number
     }
     return decodeCall(call.id, call.function, `${callPath}.function`)
   })
-  return function_call ? [...calls, decodeCall(functionCallId(index), function_call, `${path}.function_call`)] : calls
+  return function_call ? [...calls, decodeCall(functionCallId(index), function_call, `messages[${index}].function_call`)] : calls
 }
 
 function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCall {
@@ -90,10 +92,10 @@ function stringify(value: object, path: string): string {
   }
 }
 
-function decodeContent(content: string | readonly WirePart[] | null | undefined, path: string): ContentPart[] {
+function decodeContent(content: string | readonly WirePart[] | null | undefined, index: number): ContentPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.map((part, index) => decodePart(part, `${path}.content[${index}]`))
+  return content.map((part, position) => decodePart(part, `messages[${index}].content[${position}]`))
 }
 
 function decodePart(part: WirePart, path: string): ContentPart {

@@ -61,7 +61,8 @@ function decodeStart(wire: WireRequest, messages: readonly Message[]): ChatPromp
 function findMarked({ messages }: WireRequest): string | undefined {
   let marked: string | undefined
   for (const [index, message] of messages.entries()) {
-    if (message.role !== 'assistant' || pickSpelling(message, ['prefix', 'partial'], `messages[${index}].`) !== true) continue
+    if (message.role !== 'assistant' || (message.prefix === undefined && message.partial === undefined)) continue
+    if (pickSpelling(message, ['prefix', 'partial'], `messages[${index}].`) !== true) continue
     marked = `messages[${index}].${message.prefix === true ? 'prefix' : 'partial'}`
     if (index < messages.length - 1) throw invalid(marked, `${marked} true is only allowed on the last message`)
   }

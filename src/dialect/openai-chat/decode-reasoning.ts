@@ -1,9 +1,25 @@
 import type { ReasoningOptions } from '../../core/request.ts'
+import { mentions, type NamesIn } from '../openai/mentions.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import type { WireRequest } from './schema.ts'
 
 /** How the model thinks, and whether the caller wants to see it. */
 export type DecodedReasoning = { readonly reasoning: ReasoningOptions; readonly isShown: boolean }
+
+const reasoningFields = new Set([
+  'enable_thinking',
+  'reasoning_effort',
+  'preserve_thinking',
+  'include_reasoning',
+  'reasoning',
+  'thinking',
+  'reasoning_budget_tokens',
+  'reasoning_budget',
+  'thinking_budget',
+  'thinking_token_budget',
+] as const)
+
+type ReasoningWire = Pick<WireRequest, NamesIn<typeof reasoningFields>>
 
 /** What one level of fields says. The word `none` for the effort says that there is to be no thinking. */
 type Level = { readonly enabled: boolean | undefined; readonly effort: string | undefined }
@@ -12,7 +28,8 @@ type Level = { readonly enabled: boolean | undefined; readonly effort: string | 
  * Flat fields win over the objects `reasoning` and `thinking`, field by field; template variables, which win over both,
  * are applied where the template is rendered. The two objects must not contradict each other.
  */
-export function decodeReasoning(wire: WireRequest): DecodedReasoning {
+export function decodeReasoning(wire: ReasoningWire): DecodedReasoning {
+  if (!mentions(wire, reasoningFields)) return { reasoning: {}, isShown: true }
   const flat: Level = { enabled: wire.enable_thinking ?? undefined, effort: wire.reasoning_effort ?? undefined }
   const objects = decodeObjects(wire)
   const effort = flat.effort ?? objects.effort
@@ -34,7 +51,7 @@ function enabledBy({ enabled, effort }: Level): boolean | undefined {
   return enabled ?? (effort === 'none' ? false : undefined)
 }
 
-function decodeObjects({ reasoning, thinking }: WireRequest): Level & { readonly budgetTokens: number | undefined } {
+function decodeObjects({ reasoning, thinking }: ReasoningWire): Level & { readonly budgetTokens: number | undefined } {
   const switches = { 'reasoning.enabled': reasoning?.enabled, thinking: isThinking(thinking) }
   const budgets = { 'reasoning.max_tokens': reasoning?.max_tokens, 'thinking.budget_tokens': budgetOf(thinking) }
   return {
@@ -65,7 +82,7 @@ function budgetOf(thinking: WireRequest['thinking']): number | undefined {
 }
 
 /** tabbyAPI: a negative budget is none of this level's. */
-function decodeBudget(wire: WireRequest): number | undefined {
+function decodeBudget(wire: ReasoningWire): number | undefined {
   const budget = pickSpelling(wire, ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'])
   return budget === undefined || budget < 0 ? undefined : budget
 }

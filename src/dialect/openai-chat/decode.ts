@@ -1,16 +1,16 @@
 import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
-import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { indexFields, refuseUnsupported } from '../field-table.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
-import { validate } from '../validate.ts'
 import { checkNested } from './check-nested.ts'
 import { decodeLogprobs } from './decode-logprobs.ts'
 import { decodePrompt } from './decode-prompt.ts'
 import { decodeReasoning } from './decode-reasoning.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { chatFields } from './fields.ts'
-import { chatRequestSchema, type WireRequest } from './schema.ts'
+import type { WireRequest } from './schema.ts'
+import { validateChat } from './validate-chat.ts'
 
 const fieldIndex = indexFields(chatFields)
 
@@ -28,8 +28,8 @@ export type DecodedChat = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
-  const wire = validate(chatRequestSchema, body)
-  refuseUnsupported(fieldIndex, wire)
+  const wire = validateChat(body)
+  const ignored = refuseUnsupported(fieldIndex, wire)
   const ignoredInside = checkNested(wire)
   const tools = decodeTools(wire)
   const { reasoning, isShown } = decodeReasoning(wire)
@@ -49,7 +49,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     includeUsage: decodeIncludeUsage(wire),
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
-    ignored: [...listIgnored(fieldIndex, wire), ...ignoredInside],
+    ignored: [...ignored, ...ignoredInside],
   }
 }
 

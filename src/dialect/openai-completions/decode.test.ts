@@ -2,11 +2,34 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors.ts'
 import { plainRequest } from '../../core/request.ts'
+import { plainCommonFields } from '../openai/plain-fields.ts'
 import { type DecodedCompletion, decodeCompletion } from './decode.ts'
+import { completionRequestSchema } from './schema.ts'
 
 function decode(fields: object): DecodedCompletion {
   return decodeCompletion({ model: 'm', prompt: 'Once', ...fields }, 'cmpl-1')
 }
+
+describe('the checks of plain fields', () => {
+  const value = fc.oneof(
+    fc.constantFrom(true, null, '', 'a', 0, -0, 1, 2, -2.1, 1e308, 2 ** 53),
+    fc.double({ min: -3, max: 3 }),
+    fc.jsonValue(),
+  )
+
+  test.each(Object.entries(plainCommonFields))(
+    'what is plain for %s is right by the schema, which leaves it as it is',
+    (name, isPlain) => {
+      const field = completionRequestSchema.shape[name as keyof typeof plainCommonFields]
+      fc.assert(
+        fc.property(value, (sent) => {
+          if (isPlain(sent)) expect(field.safeParse(sent)).toEqual({ success: true, data: sent })
+        }),
+        { numRuns: 500 },
+      )
+    },
+  )
+})
 
 describe('decodeCompletion', () => {
   test('a small request decodes to its canonical form, with the protocol’s own limit', () => {

@@ -1,17 +1,19 @@
 import { AppError } from '../../core/errors.ts'
 import { type GenerationRequest, type Prompt, plainRequest } from '../../core/request.ts'
-import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { indexFields, refuseUnsupported } from '../field-table.ts'
+import { createFieldwise } from '../fieldwise.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { checkCommonNested, createNestedCheck } from '../openai/nested-check.ts'
+import { plainCommonFields } from '../openai/plain-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { validate } from '../validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
 import { completionRequestSchema, type WireRequest } from './schema.ts'
 
 const fieldIndex = indexFields(completionFields)
 const nestedIndex = indexFields(nestedConstraintFields)
+const validateCompletion = createFieldwise(completionRequestSchema, plainCommonFields)
 
 /** A text completion request in canonical form, one request for each prompt, with how to answer it. */
 export type DecodedCompletion = {
@@ -25,8 +27,8 @@ export type DecodedCompletion = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
-  const wire = validate(completionRequestSchema, body)
-  refuseUnsupported(fieldIndex, wire)
+  const wire = validateCompletion(body)
+  const ignored = refuseUnsupported(fieldIndex, wire)
   const nested = createNestedCheck(nestedIndex)
   checkCommonNested(nested, wire)
   const [first, ...rest] = decodePrompts(wire)
@@ -50,7 +52,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     echoes: [first, ...rest].map((prompt) => (wire.echo === true && !tellsTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
-    ignored: [...listIgnored(fieldIndex, wire), ...nested.ignored],
+    ignored: [...ignored, ...nested.ignored],
   }
 }
 

@@ -3,16 +3,32 @@ import type { JsonObject, OutputConstraint } from '../../core/request.ts'
 import { preview } from '../preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { refuseDeepJson } from './json-depth.ts'
+import { mentions, type NamesIn } from './mentions.ts'
 import { isSame, pickSpelled } from './spelling.ts'
 
 /** A constraint, and the field that asked for it: `param` is what an error about it names. */
 export type DecodedOutput = { readonly constraint: OutputConstraint; readonly param: string }
 
+const outputFields = new Set([
+  'response_format',
+  'structured_outputs',
+  'json_schema',
+  'guided_json',
+  'regex_pattern',
+  'regex',
+  'guided_regex',
+  'grammar_string',
+  'grammar',
+  'guided_grammar',
+  'guided_choice',
+] as const)
+
+type OutputWire = Pick<CommonWire, NamesIn<typeof outputFields>>
 type ResponseFormat = NonNullable<CommonWire['response_format']>
 
 /** What the output must be. Throws for two constraints that differ, and for one that cannot be read. */
-export function decodeOutput(wire: CommonWire): DecodedOutput {
-  const asked = [...decodeFormats(wire), ...decodeExtensions(wire)]
+export function decodeOutput(wire: OutputWire): DecodedOutput {
+  const asked = mentions(wire, outputFields) ? [...decodeFormats(wire), ...decodeExtensions(wire)] : []
   const first = asked[0]
   if (first === undefined) return { constraint: { type: 'text' }, param: 'response_format' }
   const other = asked.find(({ constraint }) => !isSame(constraint, first.constraint))
@@ -22,7 +38,7 @@ export function decodeOutput(wire: CommonWire): DecodedOutput {
   })
 }
 
-function decodeFormats({ response_format, structured_outputs }: CommonWire): DecodedOutput[] {
+function decodeFormats({ response_format, structured_outputs }: OutputWire): DecodedOutput[] {
   const asked: DecodedOutput[] = []
   if (response_format) {
     const decoded = decodeFormat(response_format)
@@ -39,7 +55,7 @@ function decodeFormats({ response_format, structured_outputs }: CommonWire): Dec
   return asked
 }
 
-function decodeExtensions(wire: CommonWire): DecodedOutput[] {
+function decodeExtensions(wire: OutputWire): DecodedOutput[] {
   const asked: DecodedOutput[] = []
   const schema = pickSpelled(wire, ['json_schema', 'guided_json'])
   if (schema !== undefined) asked.push({ constraint: schemaOf(schema.value, schema.name), param: schema.name })

@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts'
 import type { Sampling } from '../../core/request.ts'
 import { preview } from '../preview.ts'
 import type { CommonWire } from './common-schema.ts'
+import { mentions, type NamesIn } from './mentions.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** OpenAI's word for "never" in `logit_bias`. */
@@ -14,26 +15,61 @@ const repetitionRanges = [
   'repeat_last_n',
 ] as const
 
+const plainFields = new Set(['temperature', 'do_sample', 'top_p', 'seed', 'presence_penalty', 'frequency_penalty'] as const)
+/** Those that few callers send. */
+const rareFields = new Set([
+  'top_k',
+  'min_p',
+  'repetition_penalty',
+  'rep_pen',
+  'repeat_penalty',
+  ...repetitionRanges,
+  'logit_bias',
+  'banned_tokens',
+  'custom_token_bans',
+  'xtc_probability',
+  'xtc_threshold',
+  'dry_multiplier',
+  'dry_base',
+  'dry_allowed_length',
+  'dry_range',
+  'dry_penalty_last_n',
+  'dry_sequence_breakers',
+] as const)
+
+type PlainWire = Pick<CommonWire, NamesIn<typeof plainFields>>
+type RareWire = Pick<CommonWire, NamesIn<typeof rareFields>>
+
 /** The sampling fields of a request. What the caller left out stays out: the model has its own defaults. */
-export function decodeSampling(wire: CommonWire): Sampling {
+export function decodeSampling(wire: PlainWire & RareWire): Sampling {
+  const plain = mentions(wire, plainFields) ? decodePlain(wire) : {}
+  return mentions(wire, rareFields) ? { ...plain, ...decodeRare(wire) } : plain
+}
+
+function decodePlain(wire: PlainWire): Sampling {
   return withoutUndefined({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
-    topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
-    minP: wire.min_p ?? undefined,
     // Engines take 32 bits; the shift keeps the low ones of any safe integer, also of a negative one.
     seed: typeof wire.seed === 'number' ? wire.seed >>> 0 : undefined,
-    repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
-    repetitionRange: pickSpelling(wire, repetitionRanges),
     presencePenalty: wire.presence_penalty ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
+  })
+}
+
+function decodeRare(wire: RareWire): Sampling {
+  return withoutUndefined({
+    topK: wire.top_k === -1 ? 0 : (wire.top_k ?? undefined),
+    minP: wire.min_p ?? undefined,
+    repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
+    repetitionRange: pickSpelling(wire, repetitionRanges),
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),
   })
 }
 
-function decodeTemperature({ do_sample, temperature }: CommonWire): number | undefined {
+function decodeTemperature({ do_sample, temperature }: PlainWire): number | undefined {
   if (do_sample !== false) return temperature ?? undefined
   if (typeof temperature === 'number' && temperature > 0) {
     throw new AppError(
@@ -48,7 +84,7 @@ function decodeTemperature({ do_sample, temperature }: CommonWire): number | und
 }
 
 /** A banned token is one with the bias that forbids it. */
-function decodeLogitBias(wire: CommonWire): Sampling['logitBias'] {
+function decodeLogitBias(wire: RareWire): Sampling['logitBias'] {
   const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
   if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
   const bias = new Map(Object.entries(wire.logit_bias ?? {}).map(([token, value]) => [Number(token), value]))
@@ -68,7 +104,7 @@ function readTokens(tokens: string | readonly number[]): readonly number[] {
   return tokens.split(',').flatMap((text) => (text.trim() === '' ? [] : [Number(text)]))
 }
 
-function decodeXtc(wire: CommonWire): Sampling['xtc'] {
+function decodeXtc(wire: RareWire): Sampling['xtc'] {
   const given = withoutUndefined({
     probability: wire.xtc_probability ?? undefined,
     threshold: wire.xtc_threshold ?? undefined,
@@ -76,7 +112,7 @@ function decodeXtc(wire: CommonWire): Sampling['xtc'] {
   return Object.keys(given).length === 0 ? undefined : given
 }
 
-function decodeDry(wire: CommonWire): Sampling['dry'] {
+function decodeDry(wire: RareWire): Sampling['dry'] {
   const given = withoutUndefined({
     multiplier: wire.dry_multiplier ?? undefined,
     base: wire.dry_base ?? undefined,
@@ -88,7 +124,7 @@ function decodeDry(wire: CommonWire): Sampling['dry'] {
 }
 
 /** tabbyAPI's clients send the list as JSON text. */
-function decodeBreakers(breakers: CommonWire['dry_sequence_breakers']): readonly string[] | undefined {
+function decodeBreakers(breakers: RareWire['dry_sequence_breakers']): readonly string[] | undefined {
   if (typeof breakers !== 'string') return breakers ?? undefined
   let list: unknown
   try {
@@ -109,7 +145,7 @@ function badBreakers(breakers: string, cause?: unknown): AppError {
 }
 
 function withoutUndefined<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }
+  const given: Partial<T> = {}
+  for (const name in record) if (record[name] !== undefined) given[name] = record[name]
+  return given as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

@@ -21,8 +21,10 @@ export function createNestedCheck(refused: FieldIndex): NestedCheck {
     ignored,
     check(object, known, { path, index }) {
       if (object === undefined || object === null) return
-      for (const [name, value] of Object.entries(object)) {
-        if (known.has(name) || value === null) continue
+      for (const name of Object.keys(object)) {
+        if (known.has(name)) continue
+        const value: unknown = Reflect.get(object, name)
+        if (value === null) continue
         const fieldPath = `${path}.${name}`
         const field = refused.get(fieldPath)
         if (field === undefined) ignored.add(fieldPath)
