@@ -40,9 +40,10 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
     const tokens = untold[choice]
     if (tokens === undefined && finishReason === null) return plainEnd
     untold[choice] = undefined
-    const logprobs = tokens === undefined ? null : encodeLogprobs(tokens)
+    const logprobs = tokens === undefined ? 'null' : toFrameJson(encodeLogprobs(tokens))
+    const finish = finishReason === null ? 'null' : `"${finishReason}"`
     const stop = stopSequence === undefined ? '' : `,"stop_reason":${toFrameJson(stopSequence)}`
-    return `},"logprobs":${toFrameJson(logprobs)},"finish_reason":${toFrameJson(finishReason)}${stop}}${closing}`
+    return `},"logprobs":${logprobs},"finish_reason":${finish}${stop}}${closing}`
   }
 
   /** The role chunk at a choice's first event, and nothing later. */

@@ -1,6 +1,6 @@
 import { Agent } from 'undici'
 import { AppError } from '../../core/errors.ts'
-import { exchange, type Reply, type ReplyBody } from './exchange.ts'
+import { type ExchangeOptions, exchange, type Reply, type ReplyBody } from './exchange.ts'
 import { readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { failedStatus, unreachable, withFailure } from './upstream-failure.ts'
@@ -36,8 +36,8 @@ const sideTimeoutMs = 10_000
 export class UpstreamClient {
   readonly #agent: Agent
   readonly #side: Agent
-  /** There are as many as servers and routes, and reading one takes as long as a request's JSON. */
-  readonly #addresses = new Map<string, Address>()
+  /** For each server by route: reading an address takes as long as a request's JSON. */
+  readonly #addresses = new WeakMap<Endpoint, Map<string, Address>>()
 
   /** `connections` to each server at most, for generating. */
   constructor({ connections }: { readonly connections: number }) {
@@ -82,42 +82,37 @@ export class UpstreamClient {
     return await readWhole(body)
   }
 
-  #addressOf(base: string, path: string): Address {
-    const key = base + path
-    const known = this.#addresses.get(key)
-    if (known !== undefined) return known
-    const { origin, pathname, search } = new URL(urlOf(base, path))
-    const address = { origin, target: pathname + search }
-    this.#addresses.set(key, address)
+  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false }: Call): Address {
+    const routes = this.#addresses.get(endpoint) ?? new Map<string, Address>()
+    this.#addresses.set(endpoint, routes)
+    const known = routes.get(path)
+    if (known?.method === method && known.fromRoot === fromRoot) return known
+    const { url, apiKey } = endpoint
+    const { origin, pathname, search } = new URL(urlOf(fromRoot ? rootOf(url) : url, path))
+    const headers = {
+      accept: 'text/event-stream, application/json',
+      'accept-encoding': 'identity',
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    }
+    const address = { method, fromRoot, origin, path: pathname + search, headers }
+    routes.set(path, address)
     return address
   }
 
   async #send(
     agent: Agent,
-    { url, apiKey }: Endpoint,
-    { method, path, fromRoot, body, signal, isTouch }: Call & { readonly signal: AbortSignal; readonly isTouch?: boolean },
+    endpoint: Endpoint,
+    { signal, isTouch, ...call }: Call & { readonly signal: AbortSignal; readonly isTouch?: boolean },
   ): Promise<Reply> {
     // What is asked for again after a hang-up is not sent at all.
     signal.throwIfAborted()
-    const { origin, target } = this.#addressOf(fromRoot === true ? rootOf(url) : url, path)
+    const { url, apiKey } = endpoint
+    const { method, origin, path, headers: sent } = this.#addressOf(endpoint, call)
     let reply: Reply
     try {
-      reply = await exchange(
-        agent,
-        {
-          origin,
-          path: target,
-          method,
-          headers: {
-            accept: 'text/event-stream, application/json',
-            'accept-encoding': 'identity',
-            ...(body !== undefined && { 'content-type': 'application/json' }),
-            ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-          },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        },
-        signal,
-      )
+      const body = call.body === undefined ? null : JSON.stringify(call.body)
+      reply = await exchange(agent, { origin, path, method, headers: sent, body }, signal)
     } catch (cause) {
       signal.throwIfAborted()
       throw unreachable(cause, hostOf(url))
@@ -144,8 +139,8 @@ export class UpstreamClient {
   }
 }
 
-/** Scheme, host and port; path and query. */
-type Address = { readonly origin: string; readonly target: string }
+/** Scheme, host and port; path and query; what is sent with every request there. */
+type Address = Pick<ExchangeOptions, 'origin' | 'path' | 'method' | 'headers'> & { readonly fromRoot: boolean }
 
 function silence({ url }: Endpoint) {
   const tooLate = () => {

@@ -73,12 +73,13 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     })
     return { client, replicas, failure: undefined }
   }
-  const ensureOpen = async (signal: AbortSignal): Promise<{ session: Session; discovery: Discovery }> => {
+  const ensureOpen = (signal: AbortSignal): Opened | Promise<Opened> => {
     signal.throwIfAborted()
     session ??= open()
-    const current = session
-    const known = current.replicas.discovery
-    if (known !== undefined) return { session: current, discovery: known }
+    const discovery = session.replicas.discovery
+    return discovery === undefined ? discover(session, signal) : { session, discovery }
+  }
+  const discover = async (current: Session, signal: AbortSignal): Promise<Opened> => {
     try {
       return { session: current, discovery: await current.replicas.discover(signal) }
     } catch (error) {
@@ -112,13 +113,17 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     },
     prepare: async (asIs, signal) => {
       const { session: current, discovery } = await ensureOpen(signal)
-      const request = { ...asIs, sampling: mergeSampling(options.sampling ?? {}, asIs.sampling) }
+      const defaults = options.sampling
+      const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
       const target = targetOf(discovery)
       // What the servers cannot do is refused before anything waits for a slot.
       const body = requestBody(request, target)
       refuseUnreadable(request, discovery, id)
       const { contextLength } = factsOf(discovery, options)
-      const inputTokens = await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
+      const inputTokens =
+        contextLength === undefined || fitsSurely(request, contextLength)
+          ? undefined
+          : await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
       const outputFormat = formatOf(request, discovery)
       return {
         ...(inputTokens !== undefined && { inputTokens }),
@@ -159,6 +164,8 @@ type Session = {
   failure: EngineState | undefined
 }
 
+type Opened = { readonly session: Session; readonly discovery: Discovery }
+
 type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
   readonly emit: Emit<EngineEvent>
   readonly request: GenerationRequest
@@ -167,18 +174,22 @@ type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
   readonly deadlineMs: number | undefined
 }
 
-async function run({ client, replicas }: Session, { request, checked, emit, ...rest }: Run): Promise<void> {
+function run({ client, replicas }: Session, { request, checked, emit, ...rest }: Run): Promise<void> {
   const { signal: caller, deadlineMs, ...deps } = rest
   const start = (signal: AbortSignal) =>
     runChoices({ client, replicas, countUsage: countUsage(client, signal), ...deps }, { request, checked, signal, emit })
-  if (deadlineMs === undefined) {
-    await start(caller)
-    return
-  }
+  return deadlineMs === undefined ? start(caller) : withDeadline(deadlineMs, caller, start)
+}
+
+async function withDeadline(
+  deadlineMs: number,
+  caller: AbortSignal,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const { signal, abort, unlink } = linkedSignal(caller)
   const timer = setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
   try {
-    await start(signal)
+    await work(signal)
   } finally {
     clearTimeout(timer)
     unlink()
@@ -195,17 +206,18 @@ function factsOf(discovery: Discovery | undefined, options: RemoteEngineOptions)
   return { ...(contextLength !== undefined && { contextLength }), ...(chatTemplate !== undefined && { chatTemplate }) }
 }
 
-/** Counts only what may not fit: a token is at least a byte long, and counting costs a round trip. */
+/** Only what may not fit is counted: a token is at least a byte long, and counting costs a round trip. */
+function fitsSurely(request: GenerationRequest, contextLength: number): boolean {
+  return estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 }) <= contextLength
+}
+
 async function checkFit(
   request: GenerationRequest,
-  contextLength: number | undefined,
+  contextLength: number,
   ask: <T>(question: (asked: Asked) => Promise<T>) => Promise<T>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const { prompt, reasoning, maxOutputTokens: outputTokens } = request
-  if (contextLength === undefined || estimateTokens({ ...request, maxOutputTokens: outputTokens ?? 1 }) <= contextLength) {
-    return undefined
-  }
   if (prompt.type === 'infill') return undefined
   const count = async (asked: Asked): Promise<number | undefined> => {
     if (prompt.type === 'tokens') return prompt.tokens.length

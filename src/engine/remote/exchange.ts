@@ -16,7 +16,7 @@ export type ExchangeOptions = {
   readonly path: string
   readonly method: 'GET' | 'POST'
   readonly headers: Record<string, string>
-  readonly body?: string
+  readonly body: string | null
 }
 
 /** What may wait to be read before the server is made to wait. */

@@ -7,7 +7,7 @@ import { hasOpenQuestions, probeAbilities } from './abilities.ts'
 import type { Target } from './chat-body.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
 import { startHealthChecks } from './health-check.ts'
-import { type AcquireRequest, type EndpointReport, type Lease, Pool } from './pool.ts'
+import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool } from './pool.ts'
 import { type Discovery, isSameServer, type ProbeOptions, probeServer } from './probe.ts'
 import { profiles } from './profiles.ts'
 import { targetOf } from './target.ts'
@@ -92,14 +92,28 @@ export class Replicas {
   }
 
   /** A server for one request. Waits while none may be used, up to `waitMs`; throws `model-unavailable` after that. */
-  async acquire(wanted: Omit<AcquireRequest, 'nowMs'>, waitMs: number, signal: AbortSignal): Promise<Place> {
-    const { now } = this.#options
-    const untilMs = now() + waitMs
-    while (true) {
-      signal.throwIfAborted()
-      this.throwIfClosed()
-      const nowMs = now()
-      const lease = this.#pool.acquire({ nowMs, ...wanted, exclude: this.#lessWanted(wanted.exclude) })
+  acquire(wanted: Omit<AcquireRequest, 'nowMs'>, waitMs: number, signal: AbortSignal): Place | Promise<Place> {
+    const lease = this.#lease(wanted, signal)
+    if (lease.type === 'lease') {
+      const discovery = this.#discoveries.get(lease.endpoint.id)
+      if (discovery !== undefined) return { endpoint: lease.endpoint, lease, target: targetOf(discovery) }
+    }
+    return this.#acquireLater(lease, wanted, { untilMs: this.#options.now() + waitMs, signal })
+  }
+
+  #lease(wanted: Omit<AcquireRequest, 'nowMs'>, signal: AbortSignal): Lease<Endpoint> | NoLease {
+    signal.throwIfAborted()
+    this.throwIfClosed()
+    return this.#pool.acquire({ nowMs: this.#options.now(), ...wanted, exclude: this.#lessWanted(wanted.exclude) })
+  }
+
+  async #acquireLater(
+    first: Lease<Endpoint> | NoLease,
+    wanted: Omit<AcquireRequest, 'nowMs'>,
+    { untilMs, signal }: { readonly untilMs: number; readonly signal: AbortSignal },
+  ): Promise<Place> {
+    for (let lease = first; ; lease = this.#lease(wanted, signal)) {
+      const nowMs = this.#options.now()
       if (lease.type === 'lease') {
         const place = await this.#place(lease, signal)
         if (place !== undefined) return place

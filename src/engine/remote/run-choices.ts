@@ -14,7 +14,7 @@ type Run = RunContext & {
 }
 
 /** One exchange for all choices of a request, or, where a server makes one at a time, one for each. */
-export function runChoices(deps: RunDeps, run: Run): Promise<unknown> {
+export async function runChoices(deps: RunDeps, run: Run): Promise<void> {
   const { request, checked } = run
   const { choices } = request
   const plan: RunPlan = {
@@ -26,7 +26,8 @@ export function runChoices(deps: RunDeps, run: Run): Promise<unknown> {
     tokens: estimateTokens(request),
     checked,
   }
-  return choices === 1 ? runRequest(deps, plan, run) : runSeveral(deps, plan, run)
+  if (choices === 1) await runRequest(deps, plan, run)
+  else await runSeveral(deps, plan, run)
 }
 
 async function runSeveral(deps: RunDeps, plan: RunPlan, { signal: caller, emit }: Run): Promise<void> {
