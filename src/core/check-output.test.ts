@@ -55,7 +55,7 @@ async function play({ steps, structured = 'partial', output = schema, validator 
   const generation = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
   const events: GenerationEvent[] = []
   for await (const event of iterate(generation.run)) events.push(event)
-  return { events, structured: generation.structured }
+  return { events, structured: generation.structured() }
 }
 
 describe('checking what a grammar let through', () => {

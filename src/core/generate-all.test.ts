@@ -92,9 +92,9 @@ describe('generateAll', () => {
   test('how a constraint is kept is known with the first event', async () => {
     const { deps } = createEcho()
     const generation = generateAll(deps, [request('a'), request('b')], never)
-    expect(generation.structured).toBeUndefined()
+    expect(generation.structured()).toBeUndefined()
     for await (const _ of iterate(generation.run)) break
-    expect(generation.structured).toBe('full')
+    expect(generation.structured()).toBe('full')
   })
 
   test('a failure of the first before its first event throws, and a later one ends the stream', async () => {

@@ -44,9 +44,7 @@ export function generateAll(
   return {
     model: generation.model,
     run: (emit) => seal(runInTurn, emit),
-    get structured() {
-      return generation.structured
-    },
+    structured: () => generation.structured(),
   }
 }
 

@@ -33,7 +33,7 @@ export type Generation = {
    */
   run(emit: Emit<GenerationEvent>): Promise<void>
   /** How the output constraint is kept; known from the first event on. */
-  readonly structured: PreparedGeneration['structured'] | undefined
+  structured(): PreparedGeneration['structured'] | undefined
 }
 
 /** Resolves the model now (and throws `model-not-found`); everything else happens in `run`. */
@@ -47,9 +47,7 @@ export function generate(deps: GenerateDeps, asked: GenerationRequest, signal: A
   return {
     model: model.id,
     run: (emit) => seal((inner) => run(deps, model, { request, signal, onPrepared, emit: inner }), emit),
-    get structured() {
-      return structured
-    },
+    structured: () => structured,
   }
 }
 

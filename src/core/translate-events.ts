@@ -16,7 +16,7 @@ export type Translation = {
   readonly check: OutputCheck | undefined
   /** When the request came. */
   readonly startedMs: number
-  readonly timings: Pick<Timings, 'queueMs' | 'loadMs'>
+  readonly timings: Required<Pick<Timings, 'queueMs' | 'loadMs'>>
   readonly emit: Emit<GenerationEvent>
 }
 
@@ -75,13 +75,14 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
       case 'tool-call-delta':
       case 'tool-call-end':
         return tell(event)
-      case 'usage':
-        return emit({
-          ...event,
-          // What the engine counted is exact; ours takes a piece of text for a token.
-          usage: event.usage.reasoningTokens > 0 ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens },
-          timings: { ...timings, ...event.timings, ...(firstTokenMs !== undefined && { firstTokenMs }) },
-        })
+      case 'usage': {
+        // What the engine counted is exact; ours takes a piece of text for a token.
+        const counts = event.usage.reasoningTokens > 0 || parser.reasoningTokens === 0
+        const usage = counts ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens }
+        const { queueMs, loadMs } = timings
+        const firstToken = firstTokenMs === undefined ? undefined : { firstTokenMs }
+        return emit({ type: 'usage', usage, timings: { queueMs, loadMs, ...event.timings, ...firstToken } })
+      }
       case 'prompt-read':
       case 'prompt-tokens':
       case 'text-start':

@@ -126,6 +126,7 @@ type StreamArgs = {
 }
 
 /** Says how the output constraint is kept, as far as that is known when the headers leave. */
-function tellStructured({ structured }: Generation, reply: FastifyReply): void {
+function tellStructured(generation: Generation, reply: FastifyReply): void {
+  const structured = generation.structured()
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
 }

@@ -120,6 +120,6 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
 
 /** The chunk's constant first fields, without the closing brace. */
 function encodeOpening({ id, createdSeconds, model, systemFingerprint }: ReplyHead): string {
-  const fields = { id, object: 'chat.completion.chunk', created: createdSeconds, model, system_fingerprint: systemFingerprint }
-  return toFrameJson(fields).slice(0, -1)
+  const named = `"model":${toFrameJson(model)},"system_fingerprint":${toFrameJson(systemFingerprint)}`
+  return `{"id":${toFrameJson(id)},"object":"chat.completion.chunk","created":${createdSeconds},${named}`
 }

@@ -51,25 +51,23 @@ export class UpstreamClient {
    * what is no success; whether what came is all there was is the reader's to say.
    */
   async stream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<ReplyBody> {
-    const { body } = await this.#send(this.#agent, endpoint, { signal, ...call })
+    const { body } = await this.#send(this.#agent, endpoint, call, { signal })
     return body
   }
 
   /** The whole JSON reply to work that may take its time. */
   async work(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    return await this.#whole(this.#agent, endpoint, { signal, ...call })
+    return await this.#whole(this.#agent, endpoint, call, signal)
   }
 
   /** The whole JSON reply to a question that is answered at once. */
   async ask(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    return await withTimeLimit(signal, silence(endpoint), (limited) =>
-      this.#whole(this.#side, endpoint, { signal: limited, ...call }),
-    )
+    return await withTimeLimit(signal, silence(endpoint), (limited) => this.#whole(this.#side, endpoint, call, limited))
   }
 
   /** Resolves when the server answers, and does not say that it is not ready: that there is a server, not what it has. */
   async touch(endpoint: Endpoint, call: Omit<Call, 'method'>, signal: AbortSignal): Promise<void> {
-    const { body } = await this.#send(this.#side, endpoint, { method: 'GET', signal, isTouch: true, ...call })
+    const { body } = await this.#send(this.#side, endpoint, { method: 'GET', ...call }, { signal, isTouch: true })
     body.drain()
   }
 
@@ -77,8 +75,8 @@ export class UpstreamClient {
     await Promise.all([this.#agent.destroy(), this.#side.destroy()])
   }
 
-  async #whole(agent: Agent, endpoint: Endpoint, call: Call & { readonly signal: AbortSignal }): Promise<unknown> {
-    const { body } = await this.#send(agent, endpoint, call)
+  async #whole(agent: Agent, endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
+    const { body } = await this.#send(agent, endpoint, call, { signal })
     return await readWhole(body)
   }
 
@@ -103,7 +101,8 @@ export class UpstreamClient {
   async #send(
     agent: Agent,
     endpoint: Endpoint,
-    { signal, isTouch, ...call }: Call & { readonly signal: AbortSignal; readonly isTouch?: boolean },
+    call: Call,
+    { signal, isTouch = false }: { readonly signal: AbortSignal; readonly isTouch?: boolean },
   ): Promise<Reply> {
     // What is asked for again after a hang-up is not sent at all.
     signal.throwIfAborted()
@@ -125,7 +124,7 @@ export class UpstreamClient {
       const message = `the server at ${hostOf(url)} sent a compressed reply, which it was asked not to do`
       throw withFailure(new AppError('engine-failed', message), { type: 'cut' })
     }
-    if (isTouch === true && status < 500) return reply
+    if (isTouch && status < 500) return reply
     const text = (await reply.body.readStart(maxErrorBytes)).toString('utf8')
     signal.throwIfAborted()
     throw failedStatus({

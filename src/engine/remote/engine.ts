@@ -174,10 +174,12 @@ type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
   readonly deadlineMs: number | undefined
 }
 
-function run({ client, replicas }: Session, { request, checked, emit, ...rest }: Run): Promise<void> {
-  const { signal: caller, deadlineMs, ...deps } = rest
-  const start = (signal: AbortSignal) =>
-    runChoices({ client, replicas, countUsage: countUsage(client, signal), ...deps }, { request, checked, signal, emit })
+function run({ client, replicas }: Session, options: Run): Promise<void> {
+  const { request, checked, emit, signal: caller, deadlineMs, now, random, onLateTokens } = options
+  const start = (signal: AbortSignal) => {
+    const deps = { client, replicas, countUsage: countUsage(client, signal), now, random, onLateTokens }
+    return runChoices(deps, { request, checked, signal, emit })
+  }
   return deadlineMs === undefined ? start(caller) : withDeadline(deadlineMs, caller, start)
 }
 

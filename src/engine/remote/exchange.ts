@@ -180,7 +180,8 @@ export class ReplyBody {
       }
     }
     const end = this.#end
-    if (end === undefined) return
+    // It may have had enough meanwhile.
+    if (end === undefined || this.#reader !== reader) return
     this.#reader = undefined
     if ('error' in end) reader.reject(asCut(end.error, this.#signal))
     else reader.resolve()

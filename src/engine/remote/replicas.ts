@@ -104,7 +104,8 @@ export class Replicas {
   #lease(wanted: Omit<AcquireRequest, 'nowMs'>, signal: AbortSignal): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
     this.throwIfClosed()
-    return this.#pool.acquire({ nowMs: this.#options.now(), ...wanted, exclude: this.#lessWanted(wanted.exclude) })
+    const { tokens, affinityKeys, exclude } = wanted
+    return this.#pool.acquire({ nowMs: this.#options.now(), tokens, affinityKeys, exclude: this.#lessWanted(exclude) })
   }
 
   async #acquireLater(

@@ -167,7 +167,7 @@ export class ReplyReader {
     const text = joinHalves(state, piece)
     if (text === '' && tokens.length === 0) return []
     if (this.#canContinue) this.#text += text
-    if (stops === undefined) return [{ type: 'raw-text', choice, text, ...withTokens(tokens) }]
+    if (stops === undefined) return [rawText(choice, text, tokens)]
     const pushed = stops.push(text)
     for (const [index, token] of tokens.entries()) {
       // A server that looks for stop texts itself tells tokens before their text; the other tells them together.
@@ -180,7 +180,7 @@ export class ReplyReader {
       state.finish = { reason: 'stop', stopSequence: pushed.stop }
       sent.push(...(tally?.cut() ?? []))
     }
-    return pushed.text === '' && sent.length === 0 ? [] : [{ type: 'raw-text', choice, text: pushed.text, ...withTokens(sent) }]
+    return pushed.text === '' && sent.length === 0 ? [] : [rawText(choice, pushed.text, sent)]
   }
 
   #callsOf(state: ChoiceState, choice: number): CallStream {
@@ -210,7 +210,7 @@ export class ReplyReader {
     if (!state.cut) {
       const held = (state.stops?.end() ?? '') + state.half
       const tokens = (finish.stopSequence === undefined ? state.tally?.end() : state.tally?.cut()) ?? []
-      if (held !== '' || tokens.length > 0) events.push({ type: 'raw-text', choice, text: held, ...withTokens(tokens) })
+      if (held !== '' || tokens.length > 0) events.push(rawText(choice, held, tokens))
     }
     if (state.calls !== undefined) events.push(...state.calls.end(finish.reason === 'length'))
     return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls?.calls ?? 0) }]
@@ -260,6 +260,10 @@ function closeReasoning(state: ChoiceState, choice: number): readonly EngineEven
   if (!state.inReasoning) return []
   state.inReasoning = false
   return [{ type: 'reasoning-end', choice }]
+}
+
+function rawText(choice: number, text: string, tokens: readonly GeneratedToken[]): EngineEvent {
+  return tokens.length > 0 ? { type: 'raw-text', choice, text, tokens } : { type: 'raw-text', choice, text }
 }
 
 function withTokens(tokens: readonly GeneratedToken[]): { readonly tokens?: readonly GeneratedToken[] } {

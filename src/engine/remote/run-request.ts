@@ -59,14 +59,15 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
   }
   for (let attempt = 1; ; attempt++) {
     const exclude = failed.size < replicas.count ? failed : new Set<string>()
-    const place = await replicas.acquire({ exclude, ...plan }, longestWaitMs, signal)
+    const { tokens, affinityKeys } = plan
+    const place = await replicas.acquire({ tokens, affinityKeys, exclude }, longestWaitMs, signal)
     const { profile } = place.target
     let outcome: LeaseOutcome = { type: 'neutral' }
     try {
       if (plan.choices > 1 && !makesChoices(profile, plan.request)) return 'one-at-a-time'
       // Nothing was seen of an answer that has not begun: the next one need not be of the same kind.
       if (reader?.hasBegun === true) reader.resume(profile)
-      else reader = new ReplyReader({ profile, ...plan })
+      else reader = new ReplyReader({ profile, request: plan.request, choices: plan.choices, firstChoice: plan.firstChoice })
       const current = reader
       const { path, body } = bodyFor(plan, current, place)
       const reply = await deps.client.stream(place.endpoint, { method: 'POST', path, body }, signal)
