@@ -20,7 +20,8 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
  */
 export function logFailure(request: FastifyRequest, error: AppError, what: string): void {
   const { level, code, param } = error
-  request.log[level](level === 'info' ? { code, param } : { err: error }, what)
+  const requestId = request.id
+  request.log[level](level === 'info' ? { requestId, code, param } : { requestId, err: error }, what)
 }
 
 /** Whole seconds, never 0: a client that waits too long is better than one that comes too early. */

@@ -69,7 +69,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       outcome = AppError.from(error)
       if (!reply.sent) throw error
       // Not even the error could be encoded; the stream has been ended.
-      request.log.error({ err: error }, 'stream failed')
+      request.log.error({ requestId: request.id, err: error }, 'stream failed')
       return
     } finally {
       cancellations.close(id)
