@@ -16,6 +16,30 @@ export function inTurn<Item>(items: readonly Item[], step: Emit<Item>, from = 0)
   return undefined
 }
 
+/** Emits, and remembers why the reader wanted no more: for whoever has to tell that from failures of its own. */
+export class WatchedEmit<Event> {
+  readonly #emit: Emit<Event>
+  /** Whether an emitting has failed. */
+  hasFailed = false
+
+  constructor(emit: Emit<Event>) {
+    this.#emit = emit
+  }
+
+  emit(event: Event): Promise<void> | undefined {
+    try {
+      return this.#emit(event)?.catch(this.#onFailure)
+    } catch (error) {
+      return this.#onFailure(error)
+    }
+  }
+
+  readonly #onFailure = (error: unknown): never => {
+    this.hasFailed = true
+    throw error
+  }
+}
+
 /** Emits all that an iterator yields; leaves the iteration when the emitting fails. */
 export async function emitAll<Event>(events: AsyncIterable<Event>, emit: Emit<Event>): Promise<void> {
   for await (const event of events) {

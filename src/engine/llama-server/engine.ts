@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Emit } from '../../core/emit.ts'
+import { type Emit, WatchedEmit } from '../../core/emit.ts'
 import type {
   Embeddings,
   EmbedInput,
@@ -159,25 +159,16 @@ export class LlamaServerEngine implements Engine {
     // The server may have ended and come back since the request was prepared: the next one knows nothing of it.
     const current = now === running ? prepared : await now.upstream.prepare(request, signal)
     let hasAnswered = false
-    /** Why the reader wants no more, which is not the server's doing. */
-    let refusal: { readonly error: unknown } | undefined
-    const onRefused = (error: unknown): never => {
-      refusal = { error }
-      throw error
-    }
+    const reader = new WatchedEmit(emit)
     try {
       await current.run(signal, (event) => {
         if (event.type === 'error') throw event.error
         signal.throwIfAborted()
         hasAnswered = true
-        try {
-          return emit(event)?.catch(onRefused)
-        } catch (error) {
-          return onRefused(error)
-        }
+        return reader.emit(event)
       })
     } catch (error) {
-      if (refusal !== undefined) throw error
+      if (reader.hasFailed) throw error
       const end = await this.#endOf(now, error, signal)
       if (end === undefined) throw error
       if (hasAnswered || !end.exit.fromOutside) throw end.error

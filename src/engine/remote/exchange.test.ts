@@ -124,6 +124,33 @@ describe('exchange', () => {
     await isClosed
   })
 
+  test.each(['aborts', 'leaves', 'throws'])(
+    'a reader that %s while it takes bytes gets no more, and closes the connection',
+    async (how) => {
+      const server = await upstream()
+      const controller = new AbortController()
+      const asked = ask(agentOf(), server, controller.signal)
+      const response = await server.reply
+      const isClosed = once(response, 'close')
+      response.write('one')
+      const { body } = await asked
+      let taken = 0
+      const reason = new Error('enough')
+      const ended = body.consume(() => {
+        taken += 1
+        if (how === 'aborts') controller.abort(reason)
+        else if (how === 'leaves') body.leave()
+        else throw reason
+        return undefined
+      })
+      if (how === 'leaves') await ended
+      else await expect(ended).rejects.toBe(reason)
+      response.write('two')
+      await isClosed
+      expect(taken).toBe(1)
+    },
+  )
+
   test('a signal ends a wait for a connection', async () => {
     const server = await upstream()
     const agent = agentOf({ connections: 1 })

@@ -37,6 +37,24 @@ describe('several servers', () => {
     expect(listed).toBe(1)
   })
 
+  test.each(['throws', 'rejects'])('no server is blamed for a reader that %s, and none is asked again', async (how) => {
+    let asked = 0
+    const server = await upstream((...args) => {
+      asked += 1
+      return fine(...args)
+    })
+    const engine = engineOver([server])
+    const prepared = await engine.prepare(ask('hi'), never)
+    const reason = new TypeError('the reader failed')
+    const run = prepared.run(never, () => {
+      if (how === 'throws') throw reason
+      return Promise.reject(reason)
+    })
+    await expect(run).rejects.toBe(reason)
+    expect(asked).toBe(1)
+    expect(engine.servers?.()).toMatchObject([{ state: 'well', activeRequests: 0 }])
+  })
+
   test('a stop text is found across the break of an answer, also where another kind of server goes on', async () => {
     const first = await upstream(
       (_, response) => {

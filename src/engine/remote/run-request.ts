@@ -1,4 +1,4 @@
-import { type Emit, inTurn } from '../../core/emit.ts'
+import { type Emit, inTurn, WatchedEmit } from '../../core/emit.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
@@ -52,10 +52,11 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
   /** Counts from the first failure since anything came: how long an answer takes is nobody's business. */
   let deadlineMs: number | undefined
   let reader: ReplyReader | undefined
+  const watched = new WatchedEmit(emit)
   // What came with the last bytes is not wanted any more either.
   const emitWanted: Emit<EngineEvent> = (event) => {
     signal.throwIfAborted()
-    return emit(event)
+    return watched.emit(event)
   }
   for (let attempt = 1; ; attempt++) {
     const exclude = failed.size < replicas.count ? failed : new Set<string>()
@@ -87,12 +88,13 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
       }
       signal.throwIfAborted()
       if (!current.isFinished) throw endless()
-      await inTurn(await current.end(() => deps.countUsage(place, plan.request, current)), emit)
+      await inTurn(await current.end(() => deps.countUsage(place, plan.request, current)), emitWanted)
       outcome = { type: 'ok' }
       return 'done'
     } catch (thrown) {
       if (signal.aborted) throw signal.reason
       replicas.throwIfClosed()
+      if (watched.hasFailed) throw thrown
       const failure = failureOf(thrown)
       if (failure === undefined || reader === undefined) throw reader?.isResumed === true ? stuck(thrown) : thrown
       outcome = outcomeOf(failure, thrown)
