@@ -34,6 +34,22 @@ describe('Cancellations', () => {
     expect(signal.aborted).toBe(false)
   })
 
+  test('requests that follow each other on a connection share a signal until it fires', () => {
+    const cancellations = new Cancellations()
+    const connection = {}
+    const first = cancellations.open('a', connection)
+    const beside = cancellations.open('b', connection)
+    expect(beside).not.toBe(first)
+    cancellations.close('a')
+    const next = cancellations.open('c', connection)
+    expect(next).toBe(first)
+    expect(cancellations.open('d', {})).not.toBe(first)
+    cancellations.cancel('c', 'client-gone')
+    expect(beside.aborted).toBe(false)
+    cancellations.close('c')
+    expect(cancellations.open('e', connection).aborted).toBe(false)
+  })
+
   test('all can be cancelled at once', () => {
     const cancellations = new Cancellations()
     const signals = [cancellations.open('a'), cancellations.open('b')]

@@ -34,7 +34,7 @@ export function hangUpSignal(
   raw: ServerResponse,
 ): { readonly signal: AbortSignal; close(): void } {
   const id = `call-${randomUUID()}`
-  const signal = cancellations.open(id)
+  const signal = cancellations.open(id, raw.req.socket)
   const onClose = () => {
     if (!raw.writableFinished && cancellations.cancel(id, 'client-gone')) metrics.requestsCancelled('client-gone')
   }

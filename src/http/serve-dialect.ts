@@ -40,7 +40,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     if (preset !== undefined) reply.header('x-dragoman-preset', preset.name ?? 'unnamed')
 
     const { raw } = reply
-    const signal = cancellations.open(id)
+    const signal = cancellations.open(id, request.raw.socket)
     const onClose = () => {
       if (!raw.writableFinished && cancellations.cancel(id, 'client-gone')) metrics.requestsCancelled('client-gone')
     }
