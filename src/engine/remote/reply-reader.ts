@@ -109,7 +109,10 @@ export class ReplyReader {
     const chunk = readChunk(value, this.#profile.stopField)
     this.#usage = chunk.usage ?? this.#usage
     this.#timings = chunk.timings ?? this.#timings
-    return chunk.choices.flatMap((choice) => this.#readChoice(choice))
+    const [first, ...others] = chunk.choices
+    if (first === undefined) return []
+    const events = this.#readChoice(first)
+    return others.length === 0 ? events : [...events, ...others.flatMap((choice) => this.#readChoice(choice))]
   }
 
   /**

@@ -71,7 +71,7 @@ function readChoice(value: unknown, position: number, stopField: string | undefi
       index: asCount(choice.index) ?? position,
       text: readText(message.content) + readText(message.refusal) + (asText(choice.text) ?? ''),
       reasoning: readReasoning(message),
-      calls: [...asArray(message.tool_calls).flatMap(readCall), ...readLegacyCall(message.function_call)],
+      calls: readCalls(message),
       logprobs: choice.logprobs ?? undefined,
       finishReason: readWord(choice.finish_reason),
       stop: stopField === undefined ? undefined : (choice[stopField] ?? undefined),
@@ -82,9 +82,8 @@ function readChoice(value: unknown, position: number, stopField: string | undefi
 /** Some servers answer in parts. */
 function readText(content: unknown): string {
   if (typeof content === 'string') return content
-  return asArray(content)
-    .map((part) => asText(asObject(part)?.text) ?? '')
-    .join('')
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => asText(asObject(part)?.text) ?? '').join('')
 }
 
 /** Under the one name or the other, of which the other may be empty, or as parts of the content. */
@@ -93,15 +92,22 @@ function readReasoning(message: Loose): string {
     const text = asText(field)
     if (text !== undefined && text !== '') return text
   }
-  return asArray(message.content)
-    .map((part) => readText(asObject(part)?.thinking))
-    .join('')
+  if (!Array.isArray(message.content)) return ''
+  return message.content.map((part) => readText(asObject(part)?.thinking)).join('')
 }
 
 /** Some servers write an empty text, or the word, for null. */
 function readWord(value: unknown): string | undefined {
   const word = asText(value)
   return word === '' || word === 'null' ? undefined : word
+}
+
+const noCalls: readonly WireCall[] = []
+
+/** Most chunks have none. */
+function readCalls({ tool_calls, function_call }: Loose): readonly WireCall[] {
+  if (tool_calls === undefined && function_call === undefined) return noCalls
+  return [...asArray(tool_calls).flatMap(readCall), ...readLegacyCall(function_call)]
 }
 
 function readCall(value: unknown, position: number): WireCall[] {
