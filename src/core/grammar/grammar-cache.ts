@@ -5,6 +5,8 @@ import type { CompiledGrammar } from './grammar-builder.ts'
 export type GrammarCache = {
   /** The grammar that `make` gives for what `key` describes (a plain value, hashed as JSON). A failure is not remembered. */
   find(key: unknown, make: () => CompiledGrammar): CompiledGrammar
+  /** The grammar that is there for a key. */
+  peek(key: unknown): CompiledGrammar | undefined
 }
 
 /** A cache that forgets the least recently used grammars past a number of them, or past a number of characters together. */
@@ -17,7 +19,7 @@ export function createGrammarCache({ entries = 64, chars = 16_000_000 } = {}): G
   }
   return {
     find(key, make) {
-      const hash = createHash('sha256').update(JSON.stringify(key)).digest('base64')
+      const hash = hashOf(key)
       const found = known.get(hash) ?? make()
       forget(hash)
       known.set(hash, found)
@@ -28,5 +30,10 @@ export function createGrammarCache({ entries = 64, chars = 16_000_000 } = {}): G
       }
       return found
     },
+    peek: (key) => known.get(hashOf(key)),
   }
+}
+
+function hashOf(key: unknown): string {
+  return createHash('sha256').update(JSON.stringify(key)).digest('base64')
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts'
+import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
 import type { ContentPart, GenerationRequest, Message, Prompt, Tool } from '../../core/request.ts'
 import { reasoningVariables } from '../../core/template/reasoning-variables.ts'
 import { type OutputFields, outputFields } from './output-fields.ts'
@@ -23,9 +24,14 @@ export type Target = {
 }
 
 /** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */
-export function chatBody(request: GenerationRequest, prompt: ChatPrompt, target: Target): UpstreamBody {
+export function chatBody(
+  request: GenerationRequest,
+  prompt: ChatPrompt,
+  target: Target,
+  grammar?: CompiledGrammar,
+): UpstreamBody {
   const { profile, model } = target
-  const { fields, structured } = outputFields(request, profile)
+  const { fields, structured } = outputFields(request, profile, grammar)
   return {
     path: '/chat/completions',
     body: {

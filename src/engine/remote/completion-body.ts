@@ -1,3 +1,4 @@
+import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
 import type { GenerationRequest, Prompt } from '../../core/request.ts'
 import type { Target, UpstreamBody } from './chat-body.ts'
 import { outputFields } from './output-fields.ts'
@@ -7,8 +8,13 @@ import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 
 /** A text, tokens or a gap as a request for `/completions`, always streamed. Throws what the server cannot do, by name. */
-export function completionBody(request: GenerationRequest, prompt: PlainPrompt, { profile, model }: Target): UpstreamBody {
-  const { fields, structured } = outputFields(request, profile)
+export function completionBody(
+  request: GenerationRequest,
+  prompt: PlainPrompt,
+  { profile, model }: Target,
+  grammar?: CompiledGrammar,
+): UpstreamBody {
+  const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: most, ...shared } = sharedFields(request, profile)
   if (request.logprobs !== undefined && !profile.logprobs) throw unsupported(profile, 'logprobs')
   return {

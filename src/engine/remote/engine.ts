@@ -4,6 +4,7 @@ import type { Emit } from '../../core/emit.ts'
 import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
+import { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import { refuseMedia } from '../refuse-media.ts'
@@ -71,7 +72,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       now,
       random,
     })
-    return { client, replicas, failure: undefined }
+    return { client, replicas, grammars: new GrammarMaker(), failure: undefined }
   }
   const ensureOpen = (signal: AbortSignal): Opened | Promise<Opened> => {
     signal.throwIfAborted()
@@ -117,7 +118,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
       const target = targetOf(discovery)
       // What the servers cannot do is refused before anything waits for a slot.
-      const body = requestBody(request, target)
+      const body = await requestBody(request, target, current.grammars)
       refuseUnreadable(request, discovery, id)
       const { contextLength } = factsOf(discovery, options)
       const inputTokens =
@@ -152,7 +153,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       session = undefined
       if (current === undefined) return
       // What runs learns from its servers' being closed why its connection is.
-      await Promise.all([current.replicas.close(), current.client.close()])
+      await Promise.all([current.replicas.close(), current.client.close(), current.grammars.close()])
     },
   }
 }
@@ -161,6 +162,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 type Session = {
   readonly client: UpstreamClient
   readonly replicas: Replicas
+  readonly grammars: GrammarMaker
   failure: EngineState | undefined
 }
 
@@ -174,10 +176,10 @@ type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
   readonly deadlineMs: number | undefined
 }
 
-function run({ client, replicas }: Session, options: Run): Promise<void> {
+function run({ client, replicas, grammars }: Session, options: Run): Promise<void> {
   const { request, checked, emit, signal: caller, deadlineMs, now, random, onLateTokens } = options
   const start = (signal: AbortSignal) => {
-    const deps = { client, replicas, countUsage: countUsage(client, signal), now, random, onLateTokens }
+    const deps = { client, replicas, grammars, countUsage: countUsage(client, signal), now, random, onLateTokens }
     return runChoices(deps, { request, checked, signal, emit })
   }
   return deadlineMs === undefined ? start(caller) : withDeadline(deadlineMs, caller, start)

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import { checkGbnf } from '../../core/grammar/check-gbnf.ts'
-import { createGrammarBuilder } from '../../core/grammar/grammar-builder.ts'
-import { createGrammarCache } from '../../core/grammar/grammar-cache.ts'
+import type { GrammarQuestion } from '../../core/grammar/compile-output.ts'
+import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import type { Profile } from './profiles.ts'
 
@@ -11,14 +11,29 @@ export type OutputFields = {
   readonly structured?: 'full' | 'partial'
 }
 
-const cache = createGrammarCache()
+type Wanted = Pick<GenerationRequest, 'output' | 'outputParam'>
+
+/** The grammar that has to be made before a server can be asked: where it takes ours, and of schemas, to refuse those that are none. */
+export function grammarQuestion({ output, outputParam }: Wanted, profile: Profile): GrammarQuestion | undefined {
+  switch (output.type) {
+    case 'text':
+    case 'gbnf':
+      return undefined
+    case 'json-schema':
+      return { output, param: outputParam ?? 'response_format' }
+    case 'json-object':
+      return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam ?? 'response_format' } : undefined
+    case 'regex':
+      return usesOurGrammar(profile) ? { output, param: outputParam ?? 'regex' } : undefined
+  }
+}
 
 /**
  * What the request wants of its output, in the server's words. A server that takes grammars gets ours: what its own compiler
- * makes of a caller's schema is not known, and llama.cpp's can be made to crash. Throws `invalid-request` and
+ * makes of a caller's schema is not known, and llama.cpp's can be made to crash; `made` is the answer to `grammarQuestion`. Throws `invalid-request` and
  * `unsupported-field` with the request's own field.
  */
-export function outputFields({ output, outputParam }: GenerationRequest, profile: Profile): OutputFields {
+export function outputFields({ output, outputParam }: Wanted, profile: Profile, made?: CompiledGrammar): OutputFields {
   const { gbnf, regex, jsonObject, jsonSchema, name } = profile
   const refuse = (what: string, param: string) => {
     throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, { param })
@@ -34,42 +49,31 @@ export function outputFields({ output, outputParam }: GenerationRequest, profile
     }
     case 'regex': {
       const param = outputParam ?? 'regex'
-      if (usesOurGrammar(profile)) {
-        const { grammar, enforcement } = cache.find(output, () => {
-          const builder = createGrammarBuilder()
-          return builder.build(builder.addRegex(output.pattern, { param }))
-        })
-        return { fields: nested(profile.gbnf, grammar), structured: enforcement }
-      }
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       if (regex === undefined) return refuse('regular expressions', param)
       // Whether its dialect of regular expressions is ours is not known.
       return { fields: nested(regex, output.pattern), structured: 'partial' }
     }
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode', outputParam ?? 'response_format')
-      if (usesOurGrammar(profile)) {
-        const { grammar } = cache.find(output, () => {
-          const builder = createGrammarBuilder()
-          return builder.build(builder.addAnyObject())
-        })
-        return { fields: nested(profile.gbnf, grammar), structured: 'full' }
-      }
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       // How far the server keeps it, it does not tell.
       return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
-      const { schema, strict, name: schemaName = 'output' } = output
+      const { schema, name: schemaName = 'output' } = output
       const param = outputParam ?? 'response_format'
-      const compiled = cache.find([schema, strict, param], () => {
-        const builder = createGrammarBuilder()
-        return builder.build(builder.addSchema(schema, { strict, param, name: schemaName }))
-      })
-      if (usesOurGrammar(profile)) return { fields: nested(profile.gbnf, compiled.grammar), structured: compiled.enforcement }
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       if (!jsonSchema) return refuse('JSON Schema', param)
       // Servers keep a part of JSON Schema that they do not tell.
       const format = { type: 'json_schema', json_schema: { name: schemaName, schema, strict: true } }
       return { fields: { response_format: format }, structured: 'partial' }
     }
   }
+}
+
+function ourGrammar(field: NonNullable<Profile['gbnf']>, made: CompiledGrammar | undefined): OutputFields {
+  if (made === undefined) throw new Error('the grammar of the output has not been made')
+  return { fields: nested(field, made.grammar), structured: made.enforcement }
 }
 
 function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {

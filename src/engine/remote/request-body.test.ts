@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { compileOutput } from '../../core/grammar/compile-output.ts'
 import { type GenerationRequest, type Message, type Prompt, plainChat, plainRequest, type Tool } from '../../core/request.ts'
+import { chatBody } from './chat-body.ts'
+import { grammarQuestion } from './output-fields.ts'
 import { type ProfileName, profileNames, profiles } from './profiles.ts'
 import { continued, requestBody } from './request-body.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** For requests that need none. */
+const noGrammars = { make: () => expect.unreachable('no grammar is needed') }
 
 const say = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
 
@@ -14,7 +20,9 @@ function bodyOf(
 ): Readonly<Record<string, unknown>> {
   const chat = { type: 'chat', ...plainChat, messages: [say('hi')], ...prompt } as const
   const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, ...options }
-  return requestBody(request, { profile: profiles[kind], model: 'up' }).body
+  const target = { profile: profiles[kind], model: 'up' }
+  const question = grammarQuestion(request, target.profile)
+  return chatBody(request, chat, target, question && compileOutput(question)).body
 }
 
 const tool = (name: string): Tool => ({ name, parameters: { type: 'object', properties: {} } })
@@ -137,11 +145,11 @@ describe('a request in the words of a server', () => {
   test('a gap is sent as text and suffix, or refused', () => {
     const prompt = { type: 'infill', prefix: 'a', suffix: 'b' } as const
     const request = { ...plainRequest, id: 'x', model: 'm', prompt }
-    expect(requestBody(request, { profile: profiles.openai, model: 'up' })).toMatchObject({
+    expect(requestBody(request, { profile: profiles.openai, model: 'up' }, noGrammars)).toMatchObject({
       path: '/completions',
       body: { prompt: 'a', suffix: 'b' },
     })
-    expect(() => requestBody(request, { profile: profiles.vllm, model: 'up' })).toThrow(
+    expect(() => requestBody(request, { profile: profiles.vllm, model: 'up' }, noGrammars)).toThrow(
       expect.objectContaining({ param: 'suffix' }),
     )
   })

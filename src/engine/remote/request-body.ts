@@ -1,11 +1,27 @@
+import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
+import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import type { GenerationRequest, Prompt } from '../../core/request.ts'
 import { chatBody, type Target, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
+import { grammarQuestion } from './output-fields.ts'
 
-/** A request in the words of one server. Throws `unsupported-field` and `invalid-request` with the request's own fields. */
-export function requestBody(request: GenerationRequest, target: Target): UpstreamBody {
+/**
+ * A request in the words of one server; a promise where a grammar has to be made for it. Throws, or rejects with,
+ * `unsupported-field` and `invalid-request` with the request's own fields.
+ */
+export function requestBody(
+  request: GenerationRequest,
+  target: Target,
+  grammars: Pick<GrammarMaker, 'make'>,
+): UpstreamBody | Promise<UpstreamBody> {
+  const question = grammarQuestion(request, target.profile)
+  if (question === undefined) return bodyWith(request, target, undefined)
+  return grammars.make(question).then((grammar) => bodyWith(request, target, grammar))
+}
+
+function bodyWith(request: GenerationRequest, target: Target, grammar: CompiledGrammar | undefined): UpstreamBody {
   const { prompt } = request
-  return prompt.type === 'chat' ? chatBody(request, prompt, target) : completionBody(request, prompt, target)
+  return prompt.type === 'chat' ? chatBody(request, prompt, target, grammar) : completionBody(request, prompt, target, grammar)
 }
 
 /** The rest of an answer of which `text` is there already; undefined where the server cannot go on with one. */

@@ -1,6 +1,7 @@
 import { type Emit, inTurn, WatchedEmit } from '../../core/emit.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
+import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import type { Target, UpstreamBody } from './chat-body.ts'
 import type { UpstreamClient } from './client.ts'
@@ -17,6 +18,7 @@ import { failureOf, withFailure } from './upstream-failure.ts'
 export type RunDeps = {
   readonly client: UpstreamClient
   readonly replicas: Replicas
+  readonly grammars: Pick<GrammarMaker, 'make'>
   /** Counts what a server did not count. */
   countUsage(place: Place, request: GenerationRequest, reader: ReplyReader): Promise<Usage>
   now(): number
@@ -70,7 +72,7 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
       if (reader?.hasBegun === true) reader.resume(profile)
       else reader = new ReplyReader({ profile, request: plan.request, choices: plan.choices, firstChoice: plan.firstChoice })
       const current = reader
-      const { path, body } = bodyFor(plan, current, place)
+      const { path, body } = await bodyFor(deps, plan, { reader: current, place })
       const reply = await deps.client.stream(place.endpoint, { method: 'POST', path, body }, signal)
       const take = (value: unknown) => {
         const events = current.read(value)
@@ -130,10 +132,14 @@ function endless(): AppError {
 }
 
 /** The request in the server's words: as it was checked, or what is left of it when a part of the answer is there. */
-function bodyFor(plan: RunPlan, reader: ReplyReader, place: Place): UpstreamBody {
+function bodyFor(
+  { grammars }: RunDeps,
+  plan: RunPlan,
+  { reader, place }: { readonly reader: ReplyReader; readonly place: Place },
+): UpstreamBody | Promise<UpstreamBody> {
   const { checked } = plan
   if (checked !== undefined && checked.target === place.target && !reader.hasBegun) return checked.body
-  return requestBody(remaining({ ...plan.request, choices: plan.choices }, reader, place), place.target)
+  return requestBody(remaining({ ...plan.request, choices: plan.choices }, reader, place), place.target, grammars)
 }
 
 /** The request, or what is left of it when a part of the answer is there. */

@@ -1,0 +1,43 @@
+import { AppError } from '../errors.ts'
+import { QuestionThread, threadModule } from '../question-thread.ts'
+import type { GrammarQuestion } from './compile-output.ts'
+import type { CompiledGrammar } from './grammar-builder.ts'
+import { createGrammarCache } from './grammar-cache.ts'
+import type { GrammarAnswer } from './grammar-thread.ts'
+
+/** A grammar's own limits end the work after about a second; a busy machine takes longer for as much. */
+const defaultTimeoutMs = 10_000
+
+/**
+ * Makes the grammars of outputs in a thread of its own: a schema that a caller sends may take a second, in which nobody else's
+ * answer may stand still. Those that were made last are kept.
+ */
+export class GrammarMaker {
+  readonly #cache = createGrammarCache()
+  readonly #thread: QuestionThread<GrammarQuestion, GrammarAnswer>
+
+  constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
+    this.#thread = new QuestionThread({ module: threadModule('grammar-thread', import.meta.url), timeoutMs })
+  }
+
+  /** Rejects with what `compileOutput` throws, and with `unsupported-field` for what takes too long. */
+  async make(question: GrammarQuestion): Promise<CompiledGrammar> {
+    const known = this.#cache.peek(question)
+    if (known !== undefined) return known
+    const answer = await this.#thread.ask(question)
+    const { param } = question
+    if (answer === undefined) {
+      throw new AppError('unsupported-field', 'what this asks of the output takes too long to prepare; make it smaller', {
+        param,
+      })
+    }
+    if (answer.type === 'refused') {
+      throw new AppError(answer.code, answer.message, answer.param === undefined ? {} : { param: answer.param })
+    }
+    return this.#cache.find(question, () => answer.grammar)
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.close()
+  }
+}
