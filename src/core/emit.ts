@@ -2,8 +2,7 @@
  * Takes what happens, in order. A promise says that the reader is behind: nothing more may come before it resolves. Whoever
  * emits stops when it throws or the promise rejects, and fails with the same.
  *
- * Not an iterator: most events pass through in the same tick that their bytes arrived in, and each hand-over by a promise costs
- * more than all that is done with the event.
+ * Not an iterator: most events pass through all layers in the tick that their bytes arrived in (docs/decisions/0021).
  */
 export type Emit<Event> = (event: Event) => Promise<void> | undefined
 

@@ -66,7 +66,7 @@ async function run(
   const startedMs = now()
   const place = admission.enter()
   try {
-    if (engine.state.type !== 'ready') await engine.ensureReady(signal)
+    await engine.ensureReady(signal)
     const loadMs = elapsed(startedMs, now())
     const prepared = await engine.prepare(request, signal)
     refuseUnhonoured(request, prepared)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../core/errors.ts'
-import { type Field, indexFields, listIgnored, refuseUnsupported, renderProtocolTable } from './field-table.ts'
+import { checkFields, type Field, indexFields, renderProtocolTable } from './field-table.ts'
 
 const fields: readonly Field[] = [
   { name: 'seed', treatment: 'used', note: 'any integer' },
@@ -8,7 +8,7 @@ const fields: readonly Field[] = [
   { name: 'audio', treatment: 'refused', note: 'no speech' },
 ]
 
-describe('refuseUnsupported', () => {
+describe('checkFields', () => {
   test.each([
     {},
     { seed: 1 },
@@ -19,7 +19,7 @@ describe('refuseUnsupported', () => {
     { audio: null },
     { other: 1 },
   ])('%j passes', (body) => {
-    expect(() => refuseUnsupported(indexFields(fields), body)).not.toThrow()
+    expect(() => checkFields(indexFields(fields), body)).not.toThrow()
   })
 
   test.each<[object, string, string]>([
@@ -27,12 +27,12 @@ describe('refuseUnsupported', () => {
     [{ count: '1' }, 'count', 'count "1" is not supported (one choice): leave it out or send 1 or {"type":"one"}'],
     [{ audio: {} }, 'audio', 'audio {} is not supported (no speech): leave it out'],
   ])('%j is refused by its own spelling', (body, param, message) => {
-    expect(() => refuseUnsupported(indexFields(fields), body)).toThrow(new AppError('unsupported-field', message, { param }))
+    expect(() => checkFields(indexFields(fields), body)).toThrow(new AppError('unsupported-field', message, { param }))
   })
 })
 
 test('a key is ignored when no row spells it', () => {
-  expect(listIgnored(indexFields(fields), { seed: 1, count: 1, top_q: 1, absent: null, constructor: 1 })).toEqual([
+  expect(checkFields(indexFields(fields), { seed: 1, count: 1, top_q: 1, absent: null, constructor: 1 })).toEqual([
     'top_q',
     'constructor',
   ])

@@ -26,8 +26,11 @@ export function indexFields(fields: readonly Field[]): FieldIndex {
   return new Map(fields.flatMap((field) => spellings(field).map((name) => [name, field] as const)))
 }
 
-/** Throws `unsupported-field` for the first field of the body that the table refuses. Returns what `listIgnored` does. */
-export function refuseUnsupported(index: FieldIndex, body: object): string[] {
+/**
+ * Throws `unsupported-field` for the first field of the body that the table refuses. Returns the keys that it does not know; a null is
+ * the same as none.
+ */
+export function checkFields(index: FieldIndex, body: object): string[] {
   const ignored: string[] = []
   for (const name of Object.keys(body)) {
     const field = index.get(name)
@@ -44,11 +47,6 @@ export function refuseValue(field: Field, param: string, value: unknown): void {
   if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return
   const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
   throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
-}
-
-/** The keys of a body that the table does not know. A null is the same as none. */
-export function listIgnored(index: FieldIndex, body: object): string[] {
-  return Object.keys(body).filter((name) => !index.has(name) && Reflect.get(body, name) !== null)
 }
 
 /** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { outcomeOf } from '../../test/support/outcome.ts'
 import { createFieldwise } from './fieldwise.ts'
 import { validate } from './validate.ts'
 
@@ -12,15 +12,6 @@ const schema = z.looseObject({
   trimmed: z.string().trim().nullish(),
 })
 const check = createFieldwise(schema, { id: (value) => typeof value === 'string' && value !== '' })
-
-function outcomeOf(checkBody: () => unknown): unknown {
-  try {
-    return { passed: checkBody() }
-  } catch (error) {
-    const { code, param, message } = AppError.from(error)
-    return { code, param, message }
-  }
-}
 
 describe('createFieldwise', () => {
   test.each<[unknown]>([

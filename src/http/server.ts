@@ -72,7 +72,7 @@ export function createServer(deps: ServerDeps): Server {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request costs more than the two lines that it writes: they name the request themselves.
+    // Not one for each request: the line or two that are written of it name it themselves.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => pickRequestId(request.headers['x-request-id']),
     bodyLimit: deps.bodyLimitBytes ?? defaultBodyLimitBytes,

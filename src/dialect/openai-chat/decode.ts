@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest } from '../../core/request.ts'
-import { indexFields, refuseUnsupported } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { checkNested } from './check-nested.ts'
@@ -29,7 +29,7 @@ export type DecodedChat = {
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const wire = validateChat(body)
-  const ignored = refuseUnsupported(fieldIndex, wire)
+  const ignored = checkFields(fieldIndex, wire)
   const ignoredInside = checkNested(wire)
   const tools = decodeTools(wire)
   const { reasoning, isShown } = decodeReasoning(wire)

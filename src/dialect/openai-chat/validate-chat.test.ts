@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { AppError } from '../../core/errors.ts'
+import { outcomeOf } from '../../../test/support/outcome.ts'
 import type { PlainCheck } from '../fieldwise.ts'
 import { plainCommonFields } from '../openai/plain-fields.ts'
 import { validate } from '../validate.ts'
@@ -57,15 +57,6 @@ const fieldValue = fc.oneof(
   fc.array(message, { maxLength: 4 }),
   fc.jsonValue({ maxDepth: 2 }),
 )
-
-function outcomeOf(checkBody: () => unknown): unknown {
-  try {
-    return { passed: checkBody() }
-  } catch (error) {
-    const { code, param, message } = AppError.from(error)
-    return { code, param, message }
-  }
-}
 
 describe('what is plain', () => {
   test.each<[PlainName, unknown]>([

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts'
 import { type GenerationRequest, type Prompt, plainRequest } from '../../core/request.ts'
-import { indexFields, refuseUnsupported } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { createFieldwise } from '../fieldwise.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
@@ -28,7 +28,7 @@ export type DecodedCompletion = {
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
   const wire = validateCompletion(body)
-  const ignored = refuseUnsupported(fieldIndex, wire)
+  const ignored = checkFields(fieldIndex, wire)
   const nested = createNestedCheck(nestedIndex)
   checkCommonNested(nested, wire)
   const [first, ...rest] = decodePrompts(wire)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { EmbedRequest } from '../../core/embed.ts'
 import type { EmbedInput } from '../../core/engine.ts'
-import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { embeddingFields } from './fields.ts'
@@ -40,12 +40,12 @@ const fieldIndex = indexFields(embeddingFields)
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
   const wire = validate(embeddingRequestSchema, body)
-  refuseUnsupported(fieldIndex, wire)
+  const ignored = checkFields(fieldIndex, wire)
   const { model, input, dimensions, encoding_format: format } = wire
   return {
     request: { model, inputs: decodeInputs(input), ...(typeof dimensions === 'number' && { dimensions }) },
     format: format ?? 'float',
-    ignored: listIgnored(fieldIndex, wire),
+    ignored,
   }
 }
 

@@ -4,7 +4,7 @@ import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { ReadPreset } from '../../core/preset-switch.ts'
 import type { Sampling } from '../../core/request.ts'
 import type { PresetValues, SamplingPreset } from '../../core/sampling-preset.ts'
-import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'
 import { decodeCommon } from '../openai/decode-common.ts'
 import { preview } from '../preview.ts'
@@ -72,8 +72,7 @@ function readValues(entries: readonly (readonly [string, unknown])[], at: string
   const given: Readonly<Record<string, unknown>> = Object.fromEntries(entries)
   try {
     const wire = validate(valuesSchema, given)
-    refuseUnsupported(fieldIndex, wire)
-    const [unknown] = listIgnored(fieldIndex, wire)
+    const [unknown] = checkFields(fieldIndex, wire)
     if (unknown !== undefined) {
       const message = `${unknown} ${preview(given[unknown])} is no request field that a preset can set; see docs/protocols.md`
       throw new AppError('invalid-request', message, { param: unknown })

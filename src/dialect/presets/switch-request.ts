@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import type { PresetSwitch, ReadPreset } from '../../core/preset-switch.ts'
-import { indexFields, listIgnored } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { flag, text } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { presetSwitchFields } from './fields.ts'
@@ -17,7 +17,7 @@ export type PresetChoice = { readonly ignored: readonly string[] } & ({ readonly
 /** Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodePresetSwitch(body: unknown): PresetChoice {
   const { preset: name, overrides, ...rest } = validate(switchSchema, body)
-  const ignored = listIgnored(fieldIndex, rest)
+  const ignored = checkFields(fieldIndex, rest)
   const hasName = typeof name === 'string'
   const hasOverrides = overrides !== undefined && overrides !== null
   if (hasName && hasOverrides) throw invalid('preset and overrides exclude each other: send one of them')

@@ -4,7 +4,7 @@ import type { Ranking, RankRequest } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import { toProbability } from '../../core/rank.ts'
 import type { Scores } from '../../core/score.ts'
-import { indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { rerankFields, scoreFields } from './fields.ts'
@@ -51,7 +51,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
     model,
     request: { query, texts },
     textsField: 'documents',
-    ignored: listIgnored(rerankIndex, wire),
+    ignored: checkFields(rerankIndex, wire),
     encode: (scored) => ({
       object: 'list',
       model: scored.model,
@@ -71,12 +71,12 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
 /** Texts by a reward model's head, as it gives the values, or by their log-likelihood: the reply says which. */
 export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
   const wire = validate(scoreSchema, body)
-  refuseUnsupported(scoreIndex, wire)
+  const ignored = checkFields(scoreIndex, wire)
   return {
     model: wire.model,
     request: { texts: wire.messages },
     textsField: 'messages',
-    ignored: listIgnored(scoreIndex, wire),
+    ignored,
     encode: ({ model, scores, method, scoredTokens, inputTokens }) => ({
       id: `scoreval-${randomUUID().replaceAll('-', '')}`,
       object: 'score.evaluation',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
-import { indexFields, listIgnored } from '../field-table.ts'
+import { checkFields, indexFields } from '../field-table.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nonEmptyText } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
@@ -23,13 +23,13 @@ export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly t
     const message = 'prompt_template_name is missing: expected the name of a template'
     throw new AppError('invalid-request', message, { param: 'prompt_template_name' })
   }
-  return { template, model: wire.model ?? undefined, ignored: listIgnored(switchIndex, wire) }
+  return { template, model: wire.model ?? undefined, ignored: checkFields(switchIndex, wire) }
 }
 
 /** tabbyAPI's `POST /v1/template/unload`; a body only says which model is meant. */
 export function decodeTemplateUnload(body: unknown): TemplateCall {
   const wire = validate(unloadSchema, body ?? {})
-  return { model: wire.model ?? undefined, ignored: listIgnored(unloadIndex, wire) }
+  return { model: wire.model ?? undefined, ignored: checkFields(unloadIndex, wire) }
 }
 
 /** tabbyAPI's list of names; `selected` is ours: what a model renders conversations with, null when with nothing. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { TokenizeRequest } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
-import { type Field, indexFields, listIgnored, refuseUnsupported } from '../field-table.ts'
+import { checkFields, type Field, indexFields } from '../field-table.ts'
 import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'
 import { decodeChat } from '../openai-chat/decode.ts'
 import { validate } from '../validate.ts'
@@ -85,6 +85,5 @@ function renamed(path: string): string {
 function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
   const wire = validate(schema, body)
   const index = indexFields(fields)
-  refuseUnsupported(index, wire)
-  return { wire, ignored: listIgnored(index, wire) }
+  return { wire, ignored: checkFields(index, wire) }
 }

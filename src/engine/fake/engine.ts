@@ -6,6 +6,7 @@ import { AppError, messageOf } from '../../core/errors.ts'
 import type { EngineEvent } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
+import type { LinkedSignal } from '../linked-signal.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../model-format.ts'
 import { chosenTemplate, noTemplate, refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
@@ -33,7 +34,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
   let loading: Promise<Loaded> | undefined
   let ownTemplate: string | undefined
   let choice: TemplateChoice = { type: 'own' }
-  const running = new Set<AbortController>()
+  const running = new Set<LinkedSignal>()
 
   const load = async (): Promise<Loaded> => {
     state = { type: 'loading', progress: 0 }

@@ -4,6 +4,7 @@ import type { EngineEvent, GeneratedToken, PromptToken } from '../../core/event.
 import type { OutputFormat } from '../../core/parse/output-format.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
 import type { GenerationRequest } from '../../core/request.ts'
+import { type LinkedSignal, linkedSignal } from '../linked-signal.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
 import type { ScriptedReply } from './script.ts'
@@ -22,7 +23,7 @@ export type Plan = {
   readonly request: GenerationRequest
   readonly outputFormat: OutputFormat | undefined
   /** What closing the engine ends. */
-  readonly running: Set<AbortController>
+  readonly running: Set<LinkedSignal>
 }
 
 /**
@@ -37,12 +38,9 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   let firstMs = startedMs
   let outputTokens = 0
   let reasoningTokens = 0
-  const controller = new AbortController()
-  const { signal } = controller
-  const forward = () => controller.abort(caller.reason)
-  caller.addEventListener('abort', forward, { once: true })
-  if (caller.aborted) forward()
-  plan.running.add(controller)
+  const linked = linkedSignal(caller)
+  const { signal } = linked
+  plan.running.add(linked)
   try {
     signal.throwIfAborted()
     if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
@@ -95,8 +93,8 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
       timings: { prefillMs: Math.round(firstMs - startedMs), decodeMs: Math.round(performance.now() - firstMs) },
     }
   } finally {
-    plan.running.delete(controller)
-    caller.removeEventListener('abort', forward)
+    plan.running.delete(linked)
+    linked.unlink()
   }
 }
 

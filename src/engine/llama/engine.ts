@@ -1,3 +1,4 @@
+import { emitAll } from '../../core/emit.ts'
 import type {
   Embeddings,
   EmbedInput,
@@ -397,5 +398,3 @@ function switched(): AppError {
 function unexpected({ type }: Report | Answer): AppError {
   return new AppError('internal', `the worker answered with an unexpected '${type}' message`)
 }
-
-import { emitAll } from '../../core/emit.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { linkedSignal } from '../linked-signal.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
-import { linkedSignal } from './linked-signal.ts'
 import { readStream } from './read-reply.ts'
 import { createCounter, type RunningRequests } from './running-requests.ts'
 
