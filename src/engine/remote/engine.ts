@@ -9,13 +9,12 @@ import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import { linkedSignal } from '../linked-signal.ts'
 import { refuseMedia } from '../refuse-media.ts'
-import { askServers } from './ask-servers.ts'
 import { type Endpoint, UpstreamClient } from './client.ts'
 import { embedThere, rankThere } from './embeddings.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Discovery } from './probe.ts'
 import type { ProfileName } from './profiles.ts'
-import { Replicas } from './replicas.ts'
+import { type Place, Replicas } from './replicas.ts'
 import { createReplyFormat } from './reply-format.ts'
 import { requestBody } from './request-body.ts'
 import { runChoices } from './run-choices.ts'
@@ -23,6 +22,7 @@ import type { RunDeps, RunPlan } from './run-request.ts'
 import { toServerReport } from './server-report.ts'
 import { targetOf } from './target.ts'
 import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './tokenizer.ts'
+import { noProgress, tryServers } from './try-servers.ts'
 
 export type RemoteEngineOptions = {
   readonly id: string
@@ -92,7 +92,9 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   }
   const ask = async <T>(signal: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
     const { session: current } = await ensureOpen(signal)
-    return await askServers({ ...current, now, random }, { tokens, signal }, question)
+    const { client, replicas } = current
+    const run = ({ endpoint, target }: Place) => question({ client, endpoint, target, signal })
+    return await tryServers({ replicas, now, random }, { tokens, affinityKeys: [], signal, run, progress: () => noProgress })
   }
 
   return {

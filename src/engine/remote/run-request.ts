@@ -5,14 +5,12 @@ import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import type { Target, UpstreamBody } from './chat-body.ts'
 import type { UpstreamClient } from './client.ts'
-import { outcomeOf } from './lease-outcome.ts'
-import type { LeaseOutcome } from './pool.ts'
 import type { Profile } from './profiles.ts'
 import { readStream } from './read-reply.ts'
-import { longestRetryMs, longestWaitMs, type Place, type Replicas } from './replicas.ts'
+import type { Place, Replicas } from './replicas.ts'
 import { ReplyReader } from './reply-reader.ts'
 import { continued, requestBody } from './request-body.ts'
-import { planRetry } from './retry.ts'
+import { type Progress, tryServers } from './try-servers.ts'
 import { failureOf, withFailure } from './upstream-failure.ts'
 
 export type RunDeps = {
@@ -49,10 +47,6 @@ export type RunEnd = 'done' | 'one-at-a-time'
  * by another where that can be done. The last event is `usage`; rejects for everything else.
  */
 export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }: RunContext): Promise<RunEnd> {
-  const { replicas, now } = deps
-  const failed = new Set<string>()
-  /** Counts from the first failure since anything came: how long an answer takes is nobody's business. */
-  let deadlineMs: number | undefined
   let reader: ReplyReader | undefined
   const watched = new WatchedEmit(emit)
   // What came with the last bytes is not wanted any more either.
@@ -60,69 +54,48 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
     signal.throwIfAborted()
     return watched.emit(event)
   }
-  for (let attempt = 1; ; attempt++) {
-    const exclude = failed.size < replicas.count ? failed : new Set<string>()
-    const { tokens, affinityKeys } = plan
-    const place = await replicas.acquire({ tokens, affinityKeys, exclude }, longestWaitMs, signal)
+  const run = async (place: Place): Promise<RunEnd> => {
     const { profile } = place.target
-    let outcome: LeaseOutcome = { type: 'neutral' }
-    try {
-      if (plan.choices > 1 && !makesChoices(profile, plan.request)) return 'one-at-a-time'
-      // Nothing was seen of an answer that has not begun: the next one need not be of the same kind.
-      if (reader?.hasBegun === true) reader.resume(profile)
-      else reader = new ReplyReader({ profile, request: plan.request, choices: plan.choices, firstChoice: plan.firstChoice })
-      const current = reader
-      const { path, body } = await bodyFor(deps, plan, { reader: current, place })
-      const reply = await deps.client.stream(place.endpoint, { method: 'POST', path, body }, signal)
-      const take = (value: unknown) => {
-        const events = current.read(value)
-        // Also when it merely tells how far it has read.
-        place.lease.confirm()
-        return inTurn(events, emitWanted)
-      }
-      try {
-        await readStream(reply, take, () => current.isCut)
-      } catch (error) {
-        // The answer is whole when it has said how it ended; what broke off behind that are at most its counts.
-        if (signal.aborted || failureOf(error)?.type !== 'cut' || !current.isFinished) throw error
-      } finally {
-        if (reply.lateEvents > 0) deps.onLateTokens(reply.lateEvents)
-      }
-      signal.throwIfAborted()
-      if (!current.isFinished) throw endless()
-      await inTurn(await current.end(() => deps.countUsage(place, plan.request, current)), emitWanted)
-      outcome = { type: 'ok' }
-      return 'done'
-    } catch (thrown) {
-      if (signal.aborted) throw signal.reason
-      replicas.throwIfClosed()
-      if (watched.hasFailed) throw thrown
-      const failure = failureOf(thrown)
-      if (failure === undefined || reader === undefined) throw reader?.isResumed === true ? stuck(thrown) : thrown
-      outcome = outcomeOf(failure, thrown)
-      if (reader.pieces > 0) {
-        attempt = 1
-        deadlineMs = undefined
-        failed.clear()
-      }
-      deadlineMs ??= now() + longestRetryMs
-      failed.add(place.endpoint.id)
-      const decision = planRetry({
-        failure,
-        attempt,
-        isEventSent: reader.hasBegun,
-        canContinue: canContinue(plan.request, reader, place),
-        hasAlternative: replicas.hasAlternative(failed),
-        deadlineMs,
-        nowMs: now(),
-        random: deps.random,
-      })
-      if (decision.type === 'give-up') throw reader.isResumed ? stuck(thrown) : thrown
-      place.lease.release(outcome, now())
-      await replicas.pause(decision.delayMs, signal)
-    } finally {
-      place.lease.release(outcome, now())
+    if (plan.choices > 1 && !makesChoices(profile, plan.request)) {
+      // It was asked nothing, and has not shown that it is well.
+      place.lease.release({ type: 'neutral' }, deps.now())
+      return 'one-at-a-time'
     }
+    // Nothing was seen of an answer that has not begun: the next one need not be of the same kind.
+    if (reader?.hasBegun === true) reader.resume(profile)
+    else reader = new ReplyReader({ profile, request: plan.request, choices: plan.choices, firstChoice: plan.firstChoice })
+    const current = reader
+    const { path, body } = await bodyFor(deps, plan, { reader: current, place })
+    const reply = await deps.client.stream(place.endpoint, { method: 'POST', path, body }, signal)
+    const take = (value: unknown) => {
+      const events = current.read(value)
+      // Also when it merely tells how far it has read.
+      place.lease.confirm()
+      return inTurn(events, emitWanted)
+    }
+    try {
+      await readStream(reply, take, () => current.isCut)
+    } catch (error) {
+      // The answer is whole when it has said how it ended; what broke off behind that are at most its counts.
+      if (signal.aborted || failureOf(error)?.type !== 'cut' || !current.isFinished) throw error
+    } finally {
+      if (reply.lateEvents > 0) deps.onLateTokens(reply.lateEvents)
+    }
+    signal.throwIfAborted()
+    if (!current.isFinished) throw endless()
+    await inTurn(await current.end(() => deps.countUsage(place, plan.request, current)), emitWanted)
+    return 'done'
+  }
+  const progress = (place: Place): Progress | undefined => {
+    if (reader === undefined || watched.hasFailed) return undefined
+    return { hasMoved: reader.pieces > 0, isEventSent: reader.hasBegun, canContinue: canContinue(plan.request, reader, place) }
+  }
+  try {
+    return await tryServers(deps, { tokens: plan.tokens, affinityKeys: plan.affinityKeys, signal, run, progress })
+  } catch (thrown) {
+    if (signal.aborted || watched.hasFailed || reader?.isResumed !== true) throw thrown
+    deps.replicas.throwIfClosed()
+    throw stuck(thrown)
   }
 }
 
