@@ -2,8 +2,9 @@ import type { CallWriter } from '../tool-format/call-writer.ts'
 import type { MessageSyntax, Place, Stray, Trigger } from '../tool-format/tool-format.ts'
 import type { ChoiceSink } from './choice-sink.ts'
 import { type Marks, matchMark } from './marks.ts'
+import { findHeader, isQuoted } from './message-header.ts'
 import type { ReasoningMarks } from './reasoning-marks.ts'
-import { acceptAfterSpace, isSpace, peek, type Reading, space, type TextFeed, until, upcoming } from './text-feed.ts'
+import { acceptAfterSpace, isQuote, isSpace, peek, type Reading, space, type TextFeed, upcoming } from './text-feed.ts'
 
 export type ChoiceRules = {
   /** The answer is a row of messages, and nothing below applies but `startsInReasoning`. */
@@ -29,6 +30,10 @@ export class ChoiceParser {
   /** White space in front of a text that has not begun. */
   #lead = ''
   #atStart = true
+  /** No text has begun yet, and no mark of a call or a part of the answer was followed. */
+  #isFirst = true
+  /** Marks that were left out, and whose closing marks may follow. */
+  readonly #leftOut = new Set<string>()
   #keepLead = true
   #previous = ''
   /** The text before what was taken out ended with white space. */
@@ -82,29 +87,24 @@ export class ChoiceParser {
     const { body, ends, headerStarts, readHeader } = syntax
     if (this.inReasoning) yield* this.#readBody(syntax, 'reasoning')
     while ((yield* peek(feed)) !== '') {
-      if ((yield* upcoming(feed, headerStarts)) === undefined) {
+      const mayBegin = (yield* upcoming(feed, headerStarts)) !== undefined
+      const header = mayBegin ? yield* findHeader(feed, syntax) : undefined
+      if (header === 'cut-off') {
+        feed.at = feed.text.length
+        return
+      }
+      if (header === undefined) {
         yield* this.#readBody(syntax, 'text')
         continue
       }
-      feed.mark()
-      const header = yield* until(feed, [body], 1024)
-      if (header === undefined) {
-        feed.release()
-        // A header that was cut off says nothing; what is too long for one is text.
-        if (feed.ended && feed.text.length - feed.at <= 1024) feed.at = feed.text.length
-        else yield* this.#readBody(syntax, 'text')
-        continue
-      }
-      feed.at += body.length
       const kind = readHeader(header)
       if (kind.type !== 'call') {
-        feed.release()
+        feed.at += header.length + body.length
         const asText = kind.type === 'reasoning' && !this.#rules.splitReasoning
         if (asText) this.#sink.text(header + body)
         yield* this.#readBody(syntax, asText ? 'text' : kind.type, { keepEnd: asText })
         continue
       }
-      feed.rewind()
       const read = this.#readCall({
         mark: header + body,
         place: 'anywhere',
@@ -120,12 +120,15 @@ export class ChoiceParser {
     }
   }
 
-  /** Reads the body of a message, up to and with the mark that ends it. */
-  *#readBody({ start, ends }: MessageSyntax, type: 'text' | 'reasoning' | 'dropped', { keepEnd = false } = {}): Reading<void> {
+  /** Reads the body of a message, up to and with the mark that ends it, or up to the header of the next. */
+  *#readBody(syntax: MessageSyntax, type: 'text' | 'reasoning' | 'dropped', { keepEnd = false } = {}): Reading<void> {
     const feed = this.#feed
+    const { start, ends } = syntax
     const marks = [...ends, start]
+    let previous = ''
     const write = (text: string) => {
       if (type !== 'dropped') this.#sink[type](text)
+      previous = text.at(-1) ?? previous
       feed.at += text.length
     }
     this.inReasoning = type === 'reasoning'
@@ -140,7 +143,12 @@ export class ChoiceParser {
         write('<')
         continue
       }
-      if (mark !== start) feed.at += mark.length
+      if ((yield* isQuoted(feed, { mark, previous })) || (mark === start && (yield* findHeader(feed, syntax)) === undefined)) {
+        write(mark)
+        continue
+      }
+      if (mark === start) break
+      feed.at += mark.length
       if (keepEnd) this.#sink.text(mark)
       break
     }
@@ -159,12 +167,45 @@ export class ChoiceParser {
       return true
     }
     if (!this.#mayStand(value)) return false
-    if (!('read' in value)) {
-      feed.at += mark.length
-      return true
-    }
+    if (!('read' in value)) return yield* this.#leaveOut(value)
     if (!(yield* this.#readCall(value))) return false
+    this.#isFirst = false
     this.#startText({ keepLead: false })
+    return true
+  }
+
+  /** Passes over a mark that says nothing by itself; false where it is text. */
+  *#leaveOut({ mark, only }: Stray): Reading<boolean> {
+    if (only === 'last') return yield* this.#passLast()
+    if (only === 'first' && !this.#isFirst) return false
+    if (typeof only === 'object' && !this.#leftOut.delete(only.closes)) return false
+    this.#isFirst = false
+    this.#leftOut.add(mark)
+    this.#feed.at += mark.length
+    return true
+  }
+
+  /** Passes over all marks that only count at the end, and the space around them: left out if it is the end, otherwise text. */
+  *#passLast(): Reading<true> {
+    const feed = this.#feed
+    feed.mark()
+    while ((yield* peek(feed)) !== '') {
+      const match = matchMark(this.#rules.textMarks, feed)
+      if (match === 'open') {
+        yield
+        continue
+      }
+      const isLast = typeof match?.value === 'object' && 'only' in match.value && match.value.only === 'last'
+      if (match !== undefined && isLast) feed.at += match.mark.length
+      else if ((yield* space(feed)) === '') {
+        const length = feed.marked
+        feed.rewind()
+        this.#write(feed.text.slice(feed.at, feed.at + length))
+        feed.at += length
+        return true
+      }
+    }
+    feed.release()
     return true
   }
 
@@ -173,7 +214,7 @@ export class ChoiceParser {
       case 'anywhere':
         return true
       case 'unquoted':
-        return !'`"\''.includes(this.#previous) || this.#previous === ''
+        return !isQuote(this.#previous)
       case 'start':
         return this.#atStart
       case 'line':
@@ -213,6 +254,7 @@ export class ChoiceParser {
     this.#lead += text.slice(0, begin)
     if (begin === text.length) return
     this.#atStart = false
+    this.#isFirst = false
     const rest = text.slice(begin)
     this.#previous = rest.at(-1) ?? ''
     // Where a call stood between two words, the space on one side of it is enough.

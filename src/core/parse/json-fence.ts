@@ -2,7 +2,7 @@ import { isSpace } from './text-feed.ts'
 
 /**
  * Takes the fence off an answer that is JSON in a Markdown fence, and the white space off its ends. Text inside passes as it
- * comes; what may still be the end of the fence waits.
+ * comes; what may still be the end of the fence waits. Where more follows the fence, that stays, without either of its ends.
  */
 export class JsonFence {
   #state: 'before' | 'bare' | 'fenced' = 'before'
@@ -24,6 +24,12 @@ export class JsonFence {
       }
       this.#state = fence === null ? 'bare' : 'fenced'
       text = text.slice(fence?.[0].length ?? 0)
+    }
+    // No text in JSON has a line break in it, so that a line of its own is the fence's.
+    const closing = this.#state === 'fenced' ? /\r?\n[ \t]*```[ \t]*(?=\r?\n[ \t\r\n]*[^ \t\r\n])/.exec(text) : null
+    if (closing !== null) {
+      this.#state = 'bare'
+      text = text.slice(0, closing.index) + text.slice(closing.index + closing[0].length)
     }
     const end = endOfContent(text, this.#state === 'fenced')
     this.#held = text.slice(end)

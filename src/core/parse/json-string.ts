@@ -90,9 +90,12 @@ function* readEscape(feed: TextFeed): Reading<string | undefined> {
     // Cut off inside the escape: what there is of it would not be JSON.
     if (feed.ended && feed.at + 2 + digits > feed.text.length && /^[0-9a-fA-F]*$/.test(hex)) return undefined
   }
-  feed.at += 2
+  // Half of a character that takes two units is none: the other half may still have to come.
+  if (/[\ud800-\udbff]/.test(letter)) yield* ensure(feed, 3)
+  const char = String.fromCodePoint(feed.text.codePointAt(feed.at + 1) as number)
+  feed.at += 1 + char.length
   if (simpleEscapes.includes(letter)) return `\\${letter}`
   if (letter === "'") return "'"
   // Not an escape of either language, so the backslash was meant.
-  return `\\\\${escapeText(letter)}`
+  return `\\\\${escapeText(char)}`
 }

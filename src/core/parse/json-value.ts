@@ -25,6 +25,8 @@ export type JsonReader = {
   readonly rawQuote?: string
   /** Python's long quotes are quotes too. */
   readonly python?: boolean
+  /** As many brackets may be open; 128 where nothing is said. */
+  readonly deepest?: number
   /** Brackets that are open, innermost last: what would complete the value. */
   closers: string[]
   /** The text so far ends after a value or an opening bracket, so that only brackets are missing. */
@@ -32,7 +34,10 @@ export type JsonReader = {
 }
 
 /** Sets up the reading of one value. */
-export function jsonReader(feed: TextFeed, options: Pick<JsonReader, 'out' | 'strict' | 'rawQuote' | 'python'>): JsonReader {
+export function jsonReader(
+  feed: TextFeed,
+  options: Pick<JsonReader, 'out' | 'strict' | 'rawQuote' | 'python' | 'deepest'>,
+): JsonReader {
   return { feed, closers: [], closable: false, ...options }
 }
 
@@ -48,7 +53,7 @@ export function* readValue(reader: JsonReader, declared: Declared): Reading<bool
   if (feed.marked > mostHeldChars) return false
   const next = yield* peek(feed)
   if (next === '{' || next === '[' || next === '(') {
-    if (reader.closers.length >= deepest) return yield* readToken(reader, declared)
+    if (reader.closers.length >= (reader.deepest ?? deepest)) return yield* readToken(reader, declared)
     const types = allowedTypes(declared)
     const wanted = next === '{' ? 'object' : 'array'
     if (types?.has('string') && !types.has(wanted)) return yield* readAsText(reader)

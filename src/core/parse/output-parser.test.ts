@@ -70,6 +70,17 @@ describe('reasoning', () => {
     })
   })
 
+  test('what looks like a call inside it is reasoning where no calls are looked for', () => {
+    const raw = `<think>hm ${inTags('{"name": "f", "arguments": {}}')} more</think>done`
+    for (const options of [{ tools: [] }, { toolChoice: { type: 'none' } }] as const) {
+      expect(parse(raw, options)).toEqual({
+        reasoning: `hm ${inTags('{"name": "f", "arguments": {}}')} more`,
+        text: 'done',
+        calls: [],
+      })
+    }
+  })
+
   test('a bare function inside it is no call', () => {
     expect(parse('<think><function=f></function></think><function=g></function>').calls.map(({ name }) => name)).toEqual(['g'])
   })
@@ -128,6 +139,11 @@ describe('calls', () => {
     { name: 'single quotes', body: "{'name': 'f', 'arguments': {'s': 'it\\'s \"so\"'}}", json: '{"s": "it\'s \\"so\\""}' },
     { name: 'Python', body: '{"name": "f", "arguments": {"x": True, "y": None}}', json: '{"x": true, "y": null}' },
     { name: 'trailing commas', body: '{"name": "f", "arguments": {"list": [1, 2,], },}', json: '{"list": [1, 2] }' },
+    {
+      name: 'a backslash in front of a wide character',
+      body: '{"name": "f", "arguments": {"s": "C:\\😀"}}',
+      json: '{"s": "C:\\\\😀"}',
+    },
     { name: 'a line break in a text', body: '{"name": "f", "arguments": {"s": "a\nb"}}', json: '{"s": "a\\nb"}' },
     { name: 'a brace too few', body: '{"name": "f", "arguments": {"n": 1}', json: '{"n": 1}' },
     { name: 'a brace too many', body: '{"name": "f", "arguments": {"n": 1}}}', json: '{"n": 1}' },
@@ -155,6 +171,7 @@ describe('calls', () => {
     '[]',
     'f and g are tools',
     'see `{"name": "f", "arguments": {}}`',
+    '{"function": {"function": {"name": "f", "arguments": {}}}}',
   ])('%j is text', (raw) => {
     expect(parse(raw)).toEqual({ text: raw, reasoning: '', calls: [] })
   })
@@ -212,6 +229,27 @@ describe('calls', () => {
     expect(new Set(ids).size).toBe(2)
     for (const id of ids) expect(id).toMatch(/^call_[0-9a-f]{24}$/)
   })
+
+  test.each([
+    { format: 'mistral', raw: '[TOOL_CALLS][{"name":"f","arguments":{},"id":""}]', ids: ['call_0'] },
+    {
+      format: 'mistral',
+      raw: '[TOOL_CALLS][{"name":"f","arguments":{},"id":null},{"name":"f","arguments":{},"id":{}},{"name":"f","arguments":{},"id":7}]',
+      ids: ['call_0', 'call_1', '7'],
+    },
+    {
+      format: 'hermes',
+      raw: inTags('{"id":"1","name":"f","arguments":{}}') + inTags('{"id":"1","name":"g","arguments":{}}'),
+      ids: ['1', 'call_0'],
+    },
+    {
+      format: 'kimi-k2',
+      raw: '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>'.repeat(2),
+      ids: ['functions.f:0', 'call_0'],
+    },
+  ])('an id of the model ($ids) is used once, and only if it is one', ({ format, raw, ids }) => {
+    expect(parse(raw, { format: { toolFormat: format, startsInReasoning: false } }).calls.map(({ id }) => id)).toEqual(ids)
+  })
 })
 
 describe('a value between tags', () => {
@@ -254,6 +292,8 @@ describe('answers that are to be JSON', () => {
     ['{"a": " x "}', '{"a": " x "}'],
     ['<think>hm</think>\n```json\n[1]\n```', '[1]'],
     ['``', '``'],
+    ['```json\n{"a": 1}\n```\nHope this helps', '{"a": 1}\nHope this helps'],
+    ['```json\n{"a": 1}\n``` \n\nThis:\n```\nx\n```\n', '{"a": 1}\n\nThis:\n```\nx\n```'],
     ['```js\n1', '```js\n1'],
   ])('%j is %j', (raw, text) => {
     expect(parse(raw, { output }).text).toBe(text)
@@ -423,8 +463,88 @@ describe('what is kept back', { timeout: 60_000 }, () => {
     expect(events.length).toBeGreaterThan(300)
   })
 
+  test('is not limited for an argument of an open call', () => {
+    const mark = ']<]minimax[>['
+    const long = 'x'.repeat(70_000)
+    const raw = `${mark}<tool_call>${mark}<invoke name="f">${mark}<s>${long}${mark}</s>${mark}</invoke>${mark}</tool_call>`
+    const format = { toolFormat: 'minimax-m3', startsInReasoning: false }
+    for (const chunks of [[raw], raw.match(/.{1,500}/gs) ?? []]) {
+      expect(parseOutput({ format, tools }, chunks)).toMatchObject({ text: '', calls: [{ arguments: `{"s": "${long}"}` }] })
+    }
+  })
+
   test('does not make long answers slow', () => {
     const raw = '<tool_call>{"arguments": ['.repeat(2000)
     expect(parseOutput({ format: hermes, tools }, raw.match(/.{1,7}/gs) ?? [])).toMatchObject({ text: raw })
+  })
+
+  test.each(['{"function":', '{"type":', '{"arguments":', '{"id":', '{"arguments":['])(
+    'does not make long answers slow: %s nested without end is text',
+    (begin) => {
+      const raw = begin.repeat(3000)
+      for (const toolFormat of ['json', 'hermes']) {
+        const format = { toolFormat, startsInReasoning: false }
+        expect(parseOutput({ format, tools }, [raw])).toMatchObject({ text: raw, calls: [] })
+      }
+    },
+  )
+})
+
+describe('messages', { timeout: 60_000 }, () => {
+  const harmony: OutputFormat = { toolFormat: 'harmony', startsInReasoning: false }
+  const final = '<|channel|>final<|message|>'
+  const thought = '<|channel|>analysis<|message|>'
+  const read = (raw: string, reason?: 'stop' | 'length') => parse(raw, { format: harmony }, reason)
+
+  test.each([
+    'The token <|start|> begins a message.',
+    `The token <|start|> ${'blah '.repeat(250)}`,
+    '<|start|>',
+    'It ends with `<|end|>`, "<|call|>" or \'<|return|>\'.',
+    'It begins with `<|start|>`.',
+    'Say <|start|> and <|start|> again',
+  ])('%j is text of one', (text) => {
+    expect(read(final + text)).toEqual({ text, reasoning: '', calls: [] })
+    expect(read(`${thought}${text}<|end|><|start|>assistant${final}Hi`)).toEqual({ text: 'Hi', reasoning: text, calls: [] })
+    expect(parseOutput({ format: harmony }, [final + text]).events.filter(({ type }) => type === 'text-start')).toHaveLength(1)
+  })
+
+  test.each(['to=me or to=you', '<|channel|>', '<|start|>assistant', `<|channel|>${'x'.repeat(1100)}`])(
+    '%j is text where no body follows',
+    (text) => {
+      expect(read(text)).toEqual({ text, reasoning: '', calls: [] })
+    },
+  )
+
+  test('a mark after a quote ends one where the quote is not closed behind it', () => {
+    expect(read(`${final}Use \`x\`<|end|><|start|>assistant${final}, then y<|return|>`).text).toBe('Use `x`, then y')
+  })
+
+  test('a header that a limit cut off says nothing', () => {
+    expect(read(`${final}Hi<|end|><|start|>assistant<|chan`, 'length')).toMatchObject({ text: 'Hi' })
+    expect(read(`${final}Hi<|start|>assi`, 'length')).toMatchObject({ text: 'Hi' })
+  })
+
+  test('where reasoning stays in the text, a message that begins before its end leaves no mark behind', () => {
+    const raw = `${thought}hm<|start|>assistant${final}Hi`
+    expect(parse(raw, { format: harmony, splitReasoning: false }).text).toBe(`${thought}hmHi`)
+  })
+})
+
+describe('marks that say nothing', () => {
+  test.each([
+    { format: 'any', raw: 'ChatML has <|im_end|> and Llama <|eot_id|>.', text: 'ChatML has <|im_end|> and Llama <|eot_id|>.' },
+    { format: 'any', raw: 'Hi<|eot_id|>', text: 'Hi' },
+    { format: 'any', raw: 'Hi<|im_end|> \n<|im_end|>\n', text: 'Hi' },
+    { format: 'any', raw: '<|im_end|> <|eot_id|> is meant', text: '<|im_end|> <|eot_id|> is meant' },
+    { format: 'granite', raw: 'Close it with </response> please', text: 'Close it with </response> please' },
+    { format: 'granite', raw: '<response>Hi</response>', text: 'Hi' },
+    { format: 'granite', raw: '<response>Hi</response></response>', text: 'Hi</response>' },
+    { format: 'functionary-v3.2', raw: 'all\nHi', text: 'Hi' },
+    { format: 'functionary-v3.2', raw: 'all\nall\nof them', text: 'all\nof them' },
+    { format: 'functionary-v3.2', raw: '>>>all\nall\nof them', text: 'all\nof them' },
+    { format: 'functionary-v3.2', raw: 'f\n{}all\nof them', text: 'all\nof them' },
+  ])('$format: $raw', ({ format, raw, text }) => {
+    expect(parse(raw, { format: { toolFormat: format, startsInReasoning: false } }).text).toBe(text)
   })
 })

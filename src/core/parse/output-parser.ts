@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { EngineEvent, FinishReason, GenerationEvent } from '../event.ts'
+import type { EngineEvent, GenerationEvent } from '../event.ts'
 import type { OutputConstraint, Tool, ToolChoice } from '../request.ts'
 import { CallWriter } from '../tool-format/call-writer.ts'
 import type { Stray, Trigger } from '../tool-format/tool-format.ts'
@@ -17,8 +17,8 @@ type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 /** Turns a model's raw text into events. Whatever the split of the text, the joined events are equal. */
 export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
-  /** Ends a choice: returns what was held back, and closes what is open. `length` says that its text was cut off. */
-  end(choice: number, reason?: FinishReason): readonly GenerationEvent[]
+  /** Ends a choice: returns what was held back, and closes what is open, or leaves it open where its text was cut off. */
+  end(choice: number, isCut?: boolean): readonly GenerationEvent[]
   /** Something else than text comes next in a choice: as `end`, but more text may follow. */
   interrupt(choice: number): readonly GenerationEvent[]
   /** How many calls a choice made, so far. */
@@ -67,8 +67,8 @@ function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRu
   const reasoning = splitReasoning ? marks : undefined
   const startsInReasoning = marks !== undefined && format.startsInReasoning
   const called = toolFormat(format.toolFormat ?? '')
-  const triggers = called?.triggers(tools).map((value) => ({ mark: value.mark, value })) ?? []
   const looksForCalls = tools.length > 0 && toolChoice.type !== 'none'
+  const triggers = looksForCalls ? (called?.triggers(tools) ?? []).map((value) => ({ mark: value.mark, value })) : []
   const strays = [...(called?.strays ?? []), ...(reasoning === undefined ? [] : straysOf(reasoning))]
   const prefix = startsInReasoning && !splitReasoning ? (format.reasoning?.open ?? '') : ''
   if (reasoning === undefined && !looksForCalls && strays.length === 0 && called?.messages === undefined && prefix === '') {
@@ -81,7 +81,7 @@ function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRu
     splitReasoning,
     startsInReasoning: startsInReasoning && splitReasoning,
     textMarks: createMarks<Trigger | Stray | 'reasoning'>([
-      ...(looksForCalls ? triggers : []),
+      ...triggers,
       ...(reasoning === undefined ? [] : [{ mark: reasoning.open, value: 'reasoning' as const }]),
       ...strays.map((value) => ({ mark: value.mark, value })),
     ]),
@@ -173,9 +173,9 @@ class MarkedParser implements OutputParser {
     return sink.take()
   }
 
-  end(choice: number, reason: FinishReason = 'stop'): readonly GenerationEvent[] {
+  end(choice: number, isCut = false): readonly GenerationEvent[] {
     const { feed, sink, reading } = this.#state(choice)
-    feed.end(reason === 'length')
+    feed.end(isCut)
     reading.next()
     return sink.end()
   }

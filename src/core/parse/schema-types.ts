@@ -6,12 +6,29 @@ export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 
 /** A schema within a document: `root` is where its references point into. Undefined where nothing is declared. */
 export type Declared = { readonly schema: unknown; readonly root: unknown } | undefined
 
-const deepest = 16
+const longestChain = 16
+/** How many schemas one answer is looked for in: those of callers may refer to each other at will. */
+const mostSchemas = 1000
+
+type Types = ReadonlySet<JsonType> | undefined
 
 /** What a declaration allows a value to be; undefined when it allows anything, or cannot be told. */
-export function allowedTypes(declared: Declared, depth = 0): ReadonlySet<JsonType> | undefined {
+export function allowedTypes(declared: Declared): Types {
+  return typesOf(declared, new Map())
+}
+
+/** `known`: by schema, what was found or is being looked for, for references may lead back. */
+function typesOf(declared: Declared, known: Map<JsonObject, Types>): Types {
   const schema = resolve(declared)
-  if (schema === undefined || declared === undefined || depth > deepest) return undefined
+  if (schema === undefined || declared === undefined) return undefined
+  if (known.has(schema) || known.size > mostSchemas) return known.get(schema)
+  known.set(schema, undefined)
+  const types = typesIn(schema, declared.root, known)
+  known.set(schema, types)
+  return types
+}
+
+function typesIn(schema: JsonObject, root: unknown, known: Map<JsonObject, Types>): Types {
   const { type } = schema
   if (typeof type === 'string') return withNullable(new Set([type as JsonType]), schema)
   if (Array.isArray(type)) return withNullable(new Set(type as JsonType[]), schema)
@@ -19,14 +36,14 @@ export function allowedTypes(declared: Declared, depth = 0): ReadonlySet<JsonTyp
   if ('const' in schema) return new Set([typeOf(schema.const)])
   const choices = schema.anyOf ?? schema.oneOf
   if (Array.isArray(choices)) {
-    const each = choices.map((choice) => allowedTypes({ schema: choice, root: declared.root }, depth + 1))
+    const each = choices.map((choice) => typesOf({ schema: choice, root }, known))
     return each.some((types) => types === undefined)
       ? undefined
       : withNullable(new Set(each.flatMap((types) => [...(types ?? [])])), schema)
   }
   if (Array.isArray(schema.allOf)) {
     for (const part of schema.allOf) {
-      const types = allowedTypes({ schema: part, root: declared.root }, depth + 1)
+      const types = typesOf({ schema: part, root }, known)
       if (types !== undefined) return types
     }
   }
@@ -35,29 +52,33 @@ export function allowedTypes(declared: Declared, depth = 0): ReadonlySet<JsonTyp
 }
 
 /** What is declared for one property of an object. */
-export function propertyOf(declared: Declared, key: string, depth = 0): Declared {
-  const schema = resolve(declared)
-  if (schema === undefined || declared === undefined || depth > deepest) return undefined
-  const { root } = declared
-  if (isObject(schema.properties) && Object.hasOwn(schema.properties, key)) return { schema: schema.properties[key], root }
-  for (const part of parts(schema)) {
-    const found = propertyOf({ schema: part, root }, key, depth + 1)
-    if (found !== undefined) return found
-  }
-  return isObject(schema.additionalProperties) ? { schema: schema.additionalProperties, root } : undefined
+export function propertyOf(declared: Declared, key: string): Declared {
+  return findIn(declared, ({ properties, additionalProperties }) => ({
+    own: isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined,
+    other: additionalProperties,
+  }))
 }
 
 /** What is declared for the items of an array. */
-export function itemOf(declared: Declared, depth = 0): Declared {
+export function itemOf(declared: Declared): Declared {
+  return findIn(declared, ({ items }) => ({ own: isObject(items) ? items : undefined }))
+}
+
+type Places = { readonly own: unknown; readonly other?: unknown }
+
+/** The first of a schema and its parts that says something of its own, or else of what it does not name. */
+function findIn(declared: Declared, places: (schema: JsonObject) => Places, seen = new Set<JsonObject>()): Declared {
   const schema = resolve(declared)
-  if (schema === undefined || declared === undefined || depth > deepest) return undefined
+  if (schema === undefined || declared === undefined || seen.has(schema) || seen.size > mostSchemas) return undefined
+  seen.add(schema)
   const { root } = declared
-  if (isObject(schema.items)) return { schema: schema.items, root }
+  const { own, other } = places(schema)
+  if (own !== undefined) return { schema: own, root }
   for (const part of parts(schema)) {
-    const found = itemOf({ schema: part, root }, depth + 1)
+    const found = findIn({ schema: part, root }, places, seen)
     if (found !== undefined) return found
   }
-  return undefined
+  return isObject(other) ? { schema: other, root } : undefined
 }
 
 /** The names of an object's properties, in the order in which they are declared. */
@@ -78,7 +99,7 @@ export function soleStringProperty(declared: Declared): string | undefined {
 
 function resolve(declared: Declared): JsonObject | undefined {
   let schema = declared?.schema
-  for (let hops = 0; hops < deepest && isObject(schema) && typeof schema.$ref === 'string'; hops++) {
+  for (let hops = 0; hops < longestChain && isObject(schema) && typeof schema.$ref === 'string'; hops++) {
     schema = follow(declared?.root, schema.$ref)
   }
   return isObject(schema) ? schema : undefined

@@ -154,9 +154,10 @@ function* findAfterSpace(
 
 /** The text before the first of `stops`, which is not consumed; undefined, with nothing consumed, when none comes. */
 export function* until(feed: TextFeed, stops: readonly string[], limit = mostHeldChars): Reading<string | undefined> {
+  const longestStop = Math.max(...stops.map((stop) => stop.length))
   let searched = 0
   while (true) {
-    const text = feed.text.slice(feed.at)
+    const text = feed.text.slice(feed.at, feed.at + limit + longestStop)
     const starts = stops.map((stop) => text.indexOf(stop, searched)).filter((start) => start !== -1)
     if (starts.length > 0) {
       const start = Math.min(...starts)
@@ -165,8 +166,8 @@ export function* until(feed: TextFeed, stops: readonly string[], limit = mostHel
       feed.at += found.length
       return found
     }
-    if (feed.ended || text.length > limit) return undefined
-    searched = Math.max(0, text.length - Math.max(...stops.map((stop) => stop.length)) + 1)
+    searched = Math.max(0, text.length - longestStop + 1)
+    if (feed.ended || searched > limit) return undefined
     yield
   }
 }
@@ -185,6 +186,11 @@ export function collectText(): { text: string; readonly out: (piece: string) => 
 /** JSON's white space and the other kinds that models write. */
 export function isSpace(char: string): boolean {
   return char === ' ' || char === '\n' || char === '\t' || char === '\r'
+}
+
+/** What may stand around a text that is spoken of. */
+export function isQuote(char: string): boolean {
+  return char === '`' || char === '"' || char === "'"
 }
 
 function longest(literals: readonly string[]): string | undefined {

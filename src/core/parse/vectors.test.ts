@@ -124,6 +124,8 @@ describe.skipIf(!available)('vllm-parsers.jsonl', { timeout: 60_000 }, () => {
     const kind = vector.kind === 'reasoning' ? 'reasoning' : 'tool'
     const format = vllmFormats[`${kind} ${vector.family}`] as OutputFormat
     const names = [
+      // That parser ends reasoning at a call without asking what is declared: we do only where something is.
+      ...(kind === 'reasoning' ? ['some_tool'] : []),
       ...(vector.tool_calls ?? []).map(({ name }) => name),
       ...(vector.tool_names ?? []),
       ...(vector.kind === 'tool-smoke' ? [...raw.matchAll(/"name": "(\w+)"/g)].map((match) => match[1] as string) : []),

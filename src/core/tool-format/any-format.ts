@@ -25,8 +25,8 @@ export const anyFormat: ToolFormat = {
     }
     return [...byMark.values()]
   },
-  // In quotes they are spoken of.
-  strays: endMarks.map((mark) => ({ mark, place: 'unquoted' })),
+  // Where more text follows they are spoken of.
+  strays: endMarks.map((mark) => ({ mark, place: 'anywhere', only: 'last' })),
   visibleTokens: [],
   describeCalls: hermes.describeCalls,
 }

@@ -20,11 +20,16 @@ export type CallObjectOptions = {
   readonly bare?: boolean
   /** Its id may come last and is wanted. */
   readonly deferred?: boolean
+  /** It is what stands in `"function"`, in which no other does. */
+  readonly inFunction?: boolean
 }
 
 const nameKeys = new Set(['name', 'tool_name', 'function_name'])
 const argumentKeys = new Set(['arguments', 'parameters', 'args'])
 const idKeys = new Set(['id', 'tool_call_id', 'call_id'])
+
+/** What may become a call at every bracket is read from every bracket: no deeper than calls are, or long answers get slow. */
+const deepestHeld = 24
 
 /** Reads `{"name": …, "arguments": {…}}`, in whatever order, flat or inside `"function"`. */
 export function* readCallObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
@@ -50,8 +55,8 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
     if (!(yield* accept(feed, ':'))) break
     yield* space(feed)
     const next = yield* peek(feed)
-    if (key === 'function' && next === '{' && !opened) {
-      if (!(yield* readCallObject(writer, options))) return false
+    if (key === 'function' && next === '{' && !opened && options.inFunction !== true) {
+      if (!(yield* readCallObject(writer, { ...options, inFunction: true }))) return false
       opened = true
     } else if ((nameKeys.has(key) || key === 'function') && !opened) {
       const name = yield* readWord(feed)
@@ -68,11 +73,11 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
         if (held === undefined) return false
       }
     } else if (idKeys.has(key)) {
-      id = yield* readHeldText(feed)
+      id = yield* readId(feed)
       if (id === undefined) break
       writer.callId = id
     } else {
-      if (options.bare === true && !opened && key !== 'type' && key !== 'index') return false
+      if (options.bare === true && !opened && (next === '{' || next === '[' || (key !== 'type' && key !== 'index'))) return false
       if ((yield* readHeld(feed)) === undefined) break
     }
   }
@@ -156,13 +161,17 @@ function asObject(json: string, tool: Tool): string | undefined {
 /** A value that is kept back whole. */
 function* readHeld(feed: TextFeed): Reading<string | undefined> {
   const json = collectText()
-  const whole = yield* readValue(jsonReader(feed, { out: json.out, strict: true }), undefined)
+  const reader = jsonReader(feed, { out: json.out, strict: true, deepest: deepestHeld })
+  const whole = yield* readValue(reader, undefined)
   return whole ? json.text.trim() : undefined
 }
 
-function* readHeldText(feed: TextFeed): Reading<string | undefined> {
+/** An id: a text or a number. Empty for another value, which is none. */
+function* readId(feed: TextFeed): Reading<string | undefined> {
   const json = yield* readHeld(feed)
-  return json?.startsWith('"') === true ? JSON.parse(json) : json
+  if (json === undefined) return undefined
+  if (json.startsWith('"')) return JSON.parse(json)
+  return /^[\d-]/.test(json) ? json : ''
 }
 
 /** A quoted word, or one without quotes. */

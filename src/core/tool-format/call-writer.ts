@@ -18,6 +18,7 @@ export class CallWriter {
   readonly #sink: ChoiceSink
   readonly #options: WriterOptions
   readonly #tools: ReadonlyMap<string, Tool>
+  readonly #ids = new Set<string>()
   #deferred: { readonly tool: Tool; id: string | undefined; arguments: string } | undefined
   #muted = false
   #open = false
@@ -43,14 +44,19 @@ export class CallWriter {
     return this.#options.tools
   }
 
-  /** Starts a call. From here on the text is the call's: it cannot be given back. */
+  /**
+   * Starts a call. From here on the text is the call's: it cannot be given back. An id that is empty, or another call's already,
+   * is replaced.
+   */
   open(tool: Tool, id?: string): void {
     this.feed.release()
     this.#open = true
     this.#muted = this.calls > 0 && !this.#options.parallel
     if (this.#muted) return
     this.calls += 1
-    this.#sink.openCall(id ?? this.#options.makeCallId(), tool.name)
+    const ownId = id === undefined || id === '' || this.#ids.has(id) ? this.#options.makeCallId() : id
+    this.#ids.add(ownId)
+    this.#sink.openCall(ownId, tool.name)
   }
 
   /** As `open`, for formats whose calls carry an id of their own at their end: nothing leaves before `close`. */

@@ -223,7 +223,7 @@ export const functionaryV32: ToolFormat = {
   ],
   strays: [
     { mark: '>>>all\n', place: 'anywhere' },
-    { mark: 'all\n', place: 'start' },
+    { mark: 'all\n', place: 'start', only: 'first' },
   ],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>

@@ -108,7 +108,7 @@ export const granite: ToolFormat = {
   }),
   strays: [
     { mark: '<response>', place: 'start' },
-    { mark: '</response>', place: 'anywhere' },
+    { mark: '</response>', place: 'anywhere', only: { closes: '<response>' } },
   ],
   describeCalls: (tools, { parallel }) =>
     objectCalls(tools, { prefix: '<|tool_call|>[', separator: ', ', suffix: ']', parallel }),

@@ -71,7 +71,8 @@ function* readMember(
   feed.at += 1
   const own = declared === undefined ? undefined : (propertyOf(declared, key) ?? (key === 'item' ? itemOf(declared) : undefined))
   const end = `${mark}</${key}>`
-  const text = (yield* until(feed, [mark])) ?? ''
+  // The call is open: however long it is, there is nothing that its text could be given back to.
+  const text = (yield* until(feed, [mark], Number.POSITIVE_INFINITY)) ?? ''
   if (text.trim() === '' && (yield* upcoming(feed, [end, `${mark}<`])) !== end) {
     const members: { readonly key: string; readonly json: string }[] = []
     while ((yield* acceptAfterSpace(feed, [end])) === undefined) {

@@ -20,7 +20,15 @@ export type Trigger = {
 }
 
 /** A text that belongs to the format and says nothing by itself: it is left out, also where no calls are looked for. */
-export type Stray = { readonly mark: string; readonly place: Place }
+export type Stray = {
+  readonly mark: string
+  readonly place: Place
+  /**
+   * When alone it does: as the `first` thing of a turn, before any text and any call; as the `last`, with no more than its like
+   * and white space behind it; or after another mark was left out that it closes.
+   */
+  readonly only?: 'first' | 'last' | { readonly closes: string }
+}
 
 /** How one family of models writes its calls. */
 export type ToolFormat = {
