@@ -17,14 +17,23 @@ const loose: Tool = { name: 'g', parameters }
 
 const call = (name: string, json: string) => `<tool_call>{"name": "${name}", "arguments": ${json}}</tool_call>`
 const raw = (text: string, choice = 0): EngineEvent => ({ type: 'raw-text', choice, text })
-const finish = (choice = 0, reason: 'stop' | 'length' = 'stop'): EngineEvent => ({ type: 'finish', choice, reason })
+const finish = (choice = 0, reason: 'stop' | 'length' | 'content-filter' = 'stop'): EngineEvent => ({
+  type: 'finish',
+  choice,
+  reason,
+})
 const usage: EngineEvent = {
   type: 'usage',
   usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 },
   timings: {},
 }
 
-async function play(steps: readonly EngineEvent[], { callsAreCertain = false } = {}): Promise<GenerationEvent[]> {
+type Play = { readonly callsAreCertain?: boolean; readonly tools?: readonly Tool[]; readonly stop?: readonly string[] }
+
+async function play(
+  steps: readonly EngineEvent[],
+  { callsAreCertain = false, tools = [strict, loose], stop = [] }: Play = {},
+): Promise<GenerationEvent[]> {
   const engine: Engine = {
     state: { type: 'ready' },
     facts: {},
@@ -37,8 +46,8 @@ async function play(steps: readonly EngineEvent[], { callsAreCertain = false } =
     close: async () => undefined,
   }
   const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
-  const prompt = { type: 'chat', ...plainChat, messages: [], tools: [strict, loose] } as const
-  const request = { ...plainRequest, id: 'r', model: 'm', prompt }
+  const prompt = { type: 'chat', ...plainChat, messages: [], tools } as const
+  const request = { ...plainRequest, id: 'r', model: 'm', prompt, stop }
   const { run } = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
   const all: GenerationEvent[] = []
   for await (const event of iterate(run)) all.push(event)
@@ -89,8 +98,44 @@ describe('calls to strict tools', () => {
     })
   })
 
+  test('are let go where a filter cut them off', async () => {
+    const events = await play([raw('<tool_call>{"name": "f", "arguments": {"n": '), finish(0, 'content-filter'), usage])
+    expect(events.at(-1)?.type).toBe('usage')
+    expect(events.flatMap((event) => (event.type === 'tool-call-delta' ? event.delta : [])).join('')).not.toContain('}')
+  })
+
+  test('are refused before anything is generated where they cannot be checked', async () => {
+    const parameters = { type: 'object', properties: { n: { nullable: true } } }
+    const tools = [{ name: 'f', strict: true, parameters }]
+    await expect(play([raw('text'), finish(), usage], { tools })).rejects.toMatchObject({
+      code: 'invalid-request',
+      param: 'tools',
+    })
+  })
+
+  test('are checked by patterns that are none of Unicode', async () => {
+    const parameters = { type: 'object', properties: { n: { type: 'string', pattern: '^\\d{3}\\-\\d{4}$' } } }
+    const tools: Tool[] = [{ name: 'f', strict: true, parameters }]
+    expect((await play([raw(call('f', '{"n": "123-4567"}')), finish(), usage], { tools })).at(-1)?.type).toBe('usage')
+    expect((await play([raw(call('f', '{"n": "1234567"}')), finish(), usage], { tools })).at(-1)?.type).toBe('error')
+  })
+
   test('that are certain by their grammar are not checked', async () => {
     const events = await play([raw(call('f', '{}')), finish(), usage], { callsAreCertain: true })
     expect(events.at(-1)?.type).toBe('usage')
+  })
+})
+
+describe('an answer that a stop text ended', () => {
+  const stopped = (text: string): EngineEvent => ({ type: 'finish', choice: 0, reason: 'stop', stopSequence: text })
+
+  test.each([
+    ['inside the arguments of a call is no call', '<tool_call>{"name": "g", "arguments": {"n": "first', '\n\n', 'stop'],
+    ['inside the name of an argument is no call', '<tool_call>{"name": "g", "argu', 'ments', 'stop'],
+    ['behind the arguments is a call', '<tool_call>{"name": "g", "arguments": {"n": 1}}', '</tool_call>', 'tool-calls'],
+    ['behind a call is a call', `${call('g', '{"n": 1}')}\n`, 'Observation', 'tool-calls'],
+  ])('%s', async (_, text, stop, reason) => {
+    const events = await play([raw(text), stopped(stop), usage], { stop: [stop] })
+    expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason, stopSequence: stop })
   })
 })

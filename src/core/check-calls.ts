@@ -1,6 +1,7 @@
 import type { PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
-import type { FinishReason, GenerationEvent } from './event.ts'
+import type { GenerationEvent } from './event.ts'
+import { isJson } from './is-json.ts'
 import type { Tool } from './request.ts'
 import type { Validator } from './validation/output-validator.ts'
 
@@ -9,19 +10,25 @@ export type CallCheck = {
   /** Keeps what has to be checked. The end of a call that was cut off is not to be seen. */
   see(event: GenerationEvent): void
   /** Throws `invalid-output` when the arguments of a call do not satisfy their schema; a call that was cut off is let go. */
-  judge(choice: number, reason: FinishReason): Promise<void>
+  judge(choice: number, isCut: boolean): Promise<void>
 }
 
 type Call = { readonly id: string; readonly tool: Tool; arguments: string; hasEnded: boolean }
 
-/** Undefined when there is nothing to check. */
-export function createCallCheck(
-  validator: Validator | undefined,
-  tools: readonly Tool[],
-  { callsAreCertain = false }: PreparedGeneration,
-): CallCheck | undefined {
-  if (validator === undefined || callsAreCertain || !tools.some(({ strict }) => strict === true)) return undefined
+/** Whether calls to strict tools have to be checked. */
+export function needsCallCheck(tools: readonly Tool[], { callsAreCertain = false }: PreparedGeneration): boolean {
+  return !callsAreCertain && tools.some(({ strict }) => strict === true)
+}
+
+/** Throws `invalid-request` for a strict tool whose calls cannot be checked: they would fail after they were generated. */
+export async function createCallCheck(validator: Validator | undefined, tools: readonly Tool[]): Promise<CallCheck | undefined> {
+  if (validator === undefined) return undefined
   const strict = new Map(tools.filter((tool) => tool.strict === true).map((tool) => [tool.name, tool]))
+  for (const { name, parameters } of strict.values()) {
+    if (parameters === undefined || (await validator.canCheck(parameters))) continue
+    const message = `the parameters of the strict tool '${name}' are no JSON Schema that calls can be checked against`
+    throw new AppError('invalid-request', `${message}: mend them, or leave strict out`, { param: 'tools' })
+  }
   const calls = new Map<number, Call[]>()
   return {
     see(event) {
@@ -36,10 +43,10 @@ export function createCallCheck(
         else call.hasEnded = true
       }
     },
-    async judge(choice, reason) {
+    async judge(choice, isCut) {
       for (const { tool, arguments: json, hasEnded } of calls.get(choice) ?? []) {
         // Some engines end a call that was cut off as any other; what there is of its object is no JSON.
-        if (!hasEnded || (reason === 'length' && !isJson(json))) continue
+        if (!hasEnded || (isCut && !isJson(json))) continue
         const problem = await validator.check(tool.parameters ?? { type: 'object' }, json)
         if (problem === undefined) continue
         const message =
@@ -48,15 +55,5 @@ export function createCallCheck(
         throw new AppError('invalid-output', message)
       }
     },
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    // That it is none is the answer.
-    return false
   }
 }

@@ -19,11 +19,11 @@ const finish = (choice: number, reason: 'stop' | 'length' = 'stop'): EngineEvent
 
 /** Only `"good"` is valid; it remembers what it was asked. */
 function createValidator(canCheck = true) {
-  const asked: string[] = []
+  const asked: unknown[] = []
   const validator: Validator = {
     canCheck: async () => canCheck,
-    check: async (_, text) => {
-      asked.push(text)
+    check: async (asSchema, text) => {
+      asked.push(asSchema === true ? [true, text] : text)
       return text === '"good"' ? undefined : 'it is not good'
     },
   }
@@ -93,10 +93,17 @@ describe('checking what a grammar let through', () => {
     expect(events.at(-1)?.type).toBe('usage')
   })
 
-  test('what cannot be checked is said to be kept in part', async () => {
+  test('of a schema that cannot be checked is only checked that it is JSON, and said to be kept in part', async () => {
     const { validator, asked } = createValidator(false)
-    const { structured } = await play({ steps: [raw(0, 'x'), finish(0), usage], validator })
+    const { structured } = await play({ steps: [raw(0, '"good"'), finish(0), usage], validator })
     expect(structured).toBe('partial')
+    expect(asked).toEqual([[true, '"good"']])
+  })
+
+  test('what a stop text cut off is not checked', async () => {
+    const { validator, asked } = createValidator()
+    const cut: EngineEvent = { type: 'finish', choice: 0, reason: 'stop', stopSequence: 'od' }
+    await play({ steps: [raw(0, '"go'), cut, usage], validator })
     expect(asked).toEqual([])
   })
 })

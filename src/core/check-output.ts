@@ -6,6 +6,8 @@ import type { Validator } from './validation/output-validator.ts'
 
 /** Checks the text of each choice of one request, where its grammar let through more than its schema. */
 export type OutputCheck = {
+  /** The whole schema is checked; false: only that the text is JSON, for the schema is none that can be checked against. */
+  readonly isWhole: boolean
   /** Keeps what has to be checked. */
   see(event: GenerationEvent): void
   /** Throws `invalid-output` when the text of a finished choice does not satisfy the schema. */
@@ -19,20 +21,20 @@ export function needsOutputCheck(output: OutputConstraint, { structured }: Prepa
   return output.type === 'json-schema' && structured === 'partial'
 }
 
-/** Undefined when the schema cannot be checked. */
 export async function createOutputCheck(
   validator: Validator | undefined,
   { schema }: SchemaOutput,
 ): Promise<OutputCheck | undefined> {
   if (validator === undefined) return undefined
-  if (!(await validator.canCheck(schema))) return undefined
+  const isWhole = await validator.canCheck(schema)
   const texts = new Map<number, string>()
   return {
+    isWhole,
     see(event) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.delta)
     },
     async judge(choice) {
-      const problem = await validator.check(schema, texts.get(choice) ?? '')
+      const problem = await validator.check(isWhole ? schema : true, texts.get(choice) ?? '')
       if (problem === undefined) return
       const message = `the model's output does not satisfy the schema: ${problem}. Try again, or simplify the schema`
       throw new AppError('invalid-output', message)

@@ -66,6 +66,14 @@ describe('embed', () => {
     expect(admission.queued).toBe(0)
   })
 
+  test('refuses more dimensions than a vector turns out to have', async () => {
+    const { deps } = createDeps({ embed: async () => ({ vectors: [Float32Array.of(3, 4)], inputTokens: 1 }), facts: {} })
+    await expect(embed(deps, { model: 'x', inputs: [], dimensions: 3 }, never)).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: expect.stringContaining('at most 2'),
+    })
+  })
+
   test('gives the slot back when the engine fails', async () => {
     const { deps, admission } = createDeps({ embed: () => Promise.reject(new Error('broken')) })
     await expect(embed(deps, { model: 'x', inputs: [] }, never)).rejects.toThrow('broken')

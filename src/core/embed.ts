@@ -33,8 +33,9 @@ export function embed(deps: GenerateDeps, request: EmbedRequest, signal: AbortSi
   })
 }
 
-/** The first `dimensions` numbers of a vector, made as long as 1; a vector of nothing but zeros stays what it is. Throws for NaN. */
+/** The first `dimensions` numbers of a vector, made as long as 1; a vector of nothing but zeros stays what it is. Throws for NaN, and for more than there are. */
 export function shorten(vector: Float32Array, dimensions = vector.length): Float32Array {
+  refuseMore(dimensions, vector.length)
   const kept = vector.slice(0, dimensions)
   const length = Math.hypot(...kept)
   if (!Number.isFinite(length)) throw new AppError('engine-failed', 'the model made a vector with values that are no numbers')
@@ -44,8 +45,12 @@ export function shorten(vector: Float32Array, dimensions = vector.length): Float
 /** Before anything is computed, where the engine knows. */
 function refuseDimensions(dimensions: number | undefined, { facts }: Engine): void {
   const { embeddingLength } = facts
-  if (dimensions === undefined || embeddingLength === undefined || dimensions <= embeddingLength) return
-  const message = `dimensions ${dimensions} is more than the model's vectors have: send at most ${embeddingLength}, or leave it out`
+  if (dimensions !== undefined && embeddingLength !== undefined) refuseMore(dimensions, embeddingLength)
+}
+
+function refuseMore(dimensions: number, length: number): void {
+  if (dimensions <= length) return
+  const message = `dimensions ${dimensions} is more than the model's vectors have: send at most ${length}, or leave it out`
   throw new AppError('invalid-request', message, { param: 'dimensions' })
 }
 

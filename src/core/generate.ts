@@ -1,3 +1,4 @@
+import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import type { Emit } from './emit.ts'
 import type { Engine, PreparedGeneration } from './engine.ts'
@@ -71,11 +72,13 @@ async function run(
     const prepared = await engine.prepare(request, signal)
     refuseUnhonoured(request, prepared)
     const check = needsOutputCheck(request.output, prepared) ? await createOutputCheck(validator, request.output) : undefined
-    onPrepared(check === undefined ? prepared.structured : 'validated')
+    onPrepared(check?.isWhole === true ? 'validated' : prepared.structured)
+    const tools = request.prompt.type === 'chat' ? request.prompt.tools : []
+    const callCheck = needsCallCheck(tools, prepared) ? await createCallCheck(validator, tools) : undefined
     const queuedMs = now()
     await place.takeSlot(signal)
     const queueMs = elapsed(queuedMs, now())
-    const onEvent = createTranslator({ now, validator, request, prepared, check, startedMs, timings: { queueMs, loadMs }, emit })
+    const onEvent = createTranslator({ now, request, prepared, check, callCheck, startedMs, timings: { queueMs, loadMs }, emit })
     await prepared.run(signal, (event) => {
       // An engine that ignores its signal must not keep a reply going that nobody wants.
       if (signal.aborted) throw AppError.from(signal.reason)

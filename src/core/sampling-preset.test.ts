@@ -29,6 +29,12 @@ describe('applyPreset', () => {
       { sampling: { temperature: 1, topK: 9, seed: 5 } },
       { sampling: { temperature: 0, topK: 0, minP: 0, seed: 5 } },
     ],
+    [
+      'what is only read stays so',
+      { forced: { sampling: {}, maxOutputTokens: 100 } },
+      { promptTokens: { logprobs: { top: 0 } }, maxOutputTokens: 0 },
+      { promptTokens: { logprobs: { top: 0 } }, maxOutputTokens: 0 },
+    ],
     ['false can be forced', { forced: { sampling: {}, ignoreEos: false } }, { ignoreEos: true }, { ignoreEos: false }],
     ['an empty list can be forced', { forced: { sampling: {}, stop: [] } }, { stop: ['a'] }, { stop: [] }],
     [

@@ -26,7 +26,9 @@ export type SamplingPreset = {
 export function applyPreset(request: GenerationRequest, { defaults, forced, added }: SamplingPreset): GenerationRequest {
   const { maxOutputTokens: asked, isMaxOutputAssumed, ...rest } = request
   const sent = isMaxOutputAssumed === true ? undefined : asked
-  const maxOutputTokens = forced.maxOutputTokens ?? sent ?? defaults.maxOutputTokens ?? asked
+  // Nothing is to be written where only the prompt's own tokens are asked about.
+  const isOnlyRead = request.promptTokens !== undefined && asked === 0
+  const maxOutputTokens = isOnlyRead ? 0 : (forced.maxOutputTokens ?? sent ?? defaults.maxOutputTokens ?? asked)
   // An empty list asks for nothing, as an absent one does.
   const stop = request.stop.length === 0 && added.stop.length === 0 ? (defaults.stop ?? []) : [...added.stop, ...request.stop]
   return {

@@ -1,19 +1,20 @@
-import { createCallCheck } from './check-calls.ts'
+import type { CallCheck } from './check-calls.ts'
 import type { OutputCheck } from './check-output.ts'
 import { type Emit, inTurn } from './emit.ts'
 import type { PreparedGeneration } from './engine.ts'
 import type { EngineEvent, GenerationEvent, Timings } from './event.ts'
+import { LastCalls } from './last-calls.ts'
 import { createOutputParser } from './parse/output-parser.ts'
 import type { GenerationRequest } from './request.ts'
-import type { Validator } from './validation/output-validator.ts'
+import { wasCut } from './was-cut.ts'
 
 export type Translation = {
   /** Milliseconds of a monotonic clock. */
   now(): number
-  readonly validator: Validator | undefined
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
   readonly check: OutputCheck | undefined
+  readonly callCheck: CallCheck | undefined
   /** When the request came. */
   readonly startedMs: number
   readonly timings: Required<Pick<Timings, 'queueMs' | 'loadMs'>>
@@ -22,15 +23,16 @@ export type Translation = {
 
 /** Turns what an engine tells into events: reads raw text, checks what has to be checked, and passes all else on. */
 export function createTranslator(translation: Translation): Emit<EngineEvent> {
-  const { now, validator, request, prepared, check, startedMs, timings, emit } = translation
+  const { now, request, prepared, check, callCheck, startedMs, timings, emit } = translation
   const { prompt, toolChoice, parallelToolCalls, output } = request
   const tools = prompt.type === 'chat' ? prompt.tools : []
-  const callCheck = createCallCheck(validator, tools, prepared)
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
+  const lastCalls = request.stop.length > 0 && tools.length > 0 ? new LastCalls() : undefined
   let firstTokenMs: number | undefined
   const tell: Emit<GenerationEvent> = (event) => {
     check?.see(event)
     callCheck?.see(event)
+    lastCalls?.see(event)
     return emit(event)
   }
   /** What the engine tells apart from text comes behind the text that it left to be read. */
@@ -40,14 +42,18 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
   }
   const finish = async (event: Extract<EngineEvent, { type: 'finish' }>): Promise<void> => {
     const { choice, reason } = event
+    const isCut = wasCut(event)
     // What was cut off says so itself, and a call is no text.
-    if (reason === 'stop' && parser.calls(choice) === 0) await check?.judge(choice)
-    await callCheck?.judge(choice, reason)
+    if (reason === 'stop' && !isCut && parser.calls(choice) === 0) await check?.judge(choice)
+    await callCheck?.judge(choice, isCut)
     await emit(finished(event))
   }
-  /** An engine cannot know that its text was a call. */
-  const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event =>
-    event.reason === 'stop' && parser.calls(event.choice) > 0 ? { ...event, reason: 'tool-calls' } : event
+  /** An engine cannot know that its text was a call; one that a stop text broke off in was none. */
+  const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event => {
+    const { choice, reason, stopSequence } = event
+    if (reason !== 'stop' || parser.calls(choice) === 0) return event
+    return stopSequence === undefined || lastCalls?.isWhole(choice) === true ? { ...event, reason: 'tool-calls' } : event
+  }
 
   return (event) => {
     switch (event.type) {
@@ -55,9 +61,11 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
         firstTokenMs ??= elapsed(startedMs, now())
         return inTurn(parser.push(event), tell)
       case 'finish': {
-        const pending = inTurn(parser.end(event.choice, event.reason), (parsed) => {
+        const isCut = wasCut(event)
+        const pending = inTurn(parser.end(event.choice, isCut), (parsed) => {
           check?.see(parsed)
-          if (event.reason !== 'length' || parsed.type !== 'tool-call-end') callCheck?.see(parsed)
+          if (!isCut || parsed.type !== 'tool-call-end') callCheck?.see(parsed)
+          lastCalls?.see(parsed)
           return emit(parsed)
         })
         if (pending !== undefined) return pending.then(() => finish(event))

@@ -3,6 +3,7 @@ import { AppError } from '../../src/core/errors.ts'
 import type { GenerationEvent } from '../../src/core/event.ts'
 import { createOutputParser } from '../../src/core/parse/output-parser.ts'
 import { type GenerationRequest, plainChat, type Tool } from '../../src/core/request.ts'
+import { wasCut } from '../../src/core/was-cut.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import type { LoadOptions } from '../../src/engine/llama/ipc.ts'
 import { chatRequest, complete, completeChoices, describeEngineContract, textOfTokens } from '../engine-contract.ts'
@@ -132,7 +133,7 @@ describe('engine llama: structured output', () => {
   ])('a forced call is a call, and nothing else: $name', async ({ toolChoice, parallelToolCalls, names }) => {
     for (const seed of [1, 2, 3]) {
       const sampling = { temperature: 1.5, topK: 0, minP: 0, seed }
-      const options = { toolChoice, parallelToolCalls, sampling, maxOutputTokens: 800 }
+      const options = { toolChoice, parallelToolCalls, sampling, maxOutputTokens: 800, ignoreEos: false }
       const tools = [weather, clock]
       const request = chatRequest('x', { ...chatWithTools('x', tools), ...options })
       const prepared = await engine.prepare(request, never)
@@ -140,7 +141,7 @@ describe('engine llama: structured output', () => {
       const events: GenerationEvent[] = []
       for await (const event of runOf(prepared, never)) {
         if (event.type === 'raw-text') events.push(...parser.push(event))
-        if (event.type === 'finish') events.push(...parser.end(event.choice, event.reason))
+        if (event.type === 'finish') events.push(...parser.end(event.choice, wasCut(event)))
       }
       expect(parser.calls(0)).toBeGreaterThan(0)
       if (!parallelToolCalls) expect(parser.calls(0)).toBe(1)

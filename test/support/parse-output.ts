@@ -1,5 +1,6 @@
 import type { FinishReason, GenerationEvent } from '../../src/core/event.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/core/parse/output-parser.ts'
+import { wasCut } from '../../src/core/was-cut.ts'
 
 export type ParsedOutput = {
   readonly text: string
@@ -17,7 +18,7 @@ export function parseOutput(
   let ids = 0
   const parser = createOutputParser({ makeCallId: () => `call_${ids++}`, ...options })
   const events = chunks.flatMap((text) => parser.push({ type: 'raw-text', choice: 0, text }))
-  events.push(...parser.end(0, reason))
+  events.push(...parser.end(0, wasCut({ reason })))
   return { ...joinEvents(events), events }
 }
 

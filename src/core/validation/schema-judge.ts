@@ -34,14 +34,18 @@ function compile(schema: unknown): ValidateFunction | undefined {
   const { $schema, ...rest } = (typeof schema === 'object' ? schema : {}) as { readonly $schema?: unknown }
   // Doubles are seldom exact multiples of a decimal: 4.35 / 0.01 is not a whole number.
   const options = { strict: false, logger: false, ownProperties: true, multipleOfPrecision: 6 } as const
-  const ajv = typeof $schema === 'string' && /draft-0\d/.test($schema) ? new Ajv(options) : new Ajv2020(options)
-  addFormats.default(ajv)
-  try {
-    return ajv.compile((typeof schema === 'object' ? rest : schema) as AnySchema)
-  } catch {
-    // What it does not understand it cannot judge; the caller says so.
-    return undefined
+  const Judge = typeof $schema === 'string' && /draft-0\d/.test($schema) ? Ajv : Ajv2020
+  // Patterns are Unicode's by the standard, and many that people write are not: `\\-` outside of a class.
+  for (const unicodeRegExp of [true, false]) {
+    const ajv = new Judge({ ...options, unicodeRegExp })
+    addFormats.default(ajv)
+    try {
+      return ajv.compile((typeof schema === 'object' ? rest : schema) as AnySchema)
+    } catch {
+      // What it understands in neither way it cannot judge; the caller says so.
+    }
   }
+  return undefined
 }
 
 function describe(error: ErrorObject | undefined): string {

@@ -3,6 +3,7 @@ import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, GeneratedToken, Usage } from '../../core/event.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
 import type { GenerationRequest, Tool } from '../../core/request.ts'
+import { wasCut } from '../../core/was-cut.ts'
 import { TokenTally } from '../token-tally.ts'
 import { CallStream } from './call-stream.ts'
 import { type ReadFinish, readFinishReason } from './finish-reasons.ts'
@@ -98,7 +99,8 @@ export class ReplyReader {
     this.#profile = profile
     // It begins the character anew.
     for (const state of this.#choices) state.half = ''
-    this.#before = { inputTokens: this.#readUsage()?.inputTokens, outputTokens: this.outputTokens }
+    const inputTokens = this.#readUsage()?.inputTokens ?? this.#before?.inputTokens
+    this.#before = { inputTokens, outputTokens: this.outputTokens }
     this.#usage = undefined
     this.#timings = undefined
     this.pieces = 0
@@ -215,7 +217,7 @@ export class ReplyReader {
       const tokens = (finish.stopSequence === undefined ? state.tally?.end() : state.tally?.cut()) ?? []
       if (held !== '' || tokens.length > 0) events.push(rawText(choice, held, tokens))
     }
-    if (state.calls !== undefined) events.push(...state.calls.end(finish.reason === 'length'))
+    if (state.calls !== undefined) events.push(...state.calls.end(wasCut(finish)))
     return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls?.calls ?? 0) }]
   }
 
@@ -242,8 +244,9 @@ export class ReplyReader {
 
 function allowedTools({ prompt, toolChoice }: GenerationRequest): readonly Tool[] {
   if (prompt.type !== 'chat' || toolChoice.type === 'none') return []
-  const { names } = toolChoice
-  return names === undefined ? prompt.tools : prompt.tools.filter(({ name }) => names.includes(name))
+  if (toolChoice.names === undefined) return prompt.tools
+  const names = new Set(toolChoice.names)
+  return prompt.tools.filter(({ name }) => names.has(name))
 }
 
 /** What a server says of calls, held against those that there are. */
