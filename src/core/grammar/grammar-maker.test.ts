@@ -71,10 +71,11 @@ describe('GrammarMaker', () => {
     }
   })
 
-  test('closing it does not wait for what is under way', async () => {
+  test('closing it does not wait for what is under way, and does not blame the caller for it', async () => {
     const closed = new GrammarMaker({ timeoutMs: 60_000 })
     const making = closed.make(slowQuestion(3))
     const [made] = await Promise.allSettled([making, closed.close()])
-    expect(made.status).toBe('rejected')
+    expect(made).toMatchObject({ status: 'rejected', reason: { code: 'model-unavailable' } })
+    await expect(closed.make(schemaQuestion({ type: 'boolean' }))).rejects.toMatchObject({ code: 'model-unavailable' })
   })
 })

@@ -15,18 +15,23 @@ const defaultTimeoutMs = 10_000
 export class GrammarMaker {
   readonly #cache = createGrammarCache()
   readonly #thread: QuestionThread<GrammarQuestion, GrammarAnswer>
+  #isClosed = false
 
   constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
     this.#thread = new QuestionThread({ module: threadModule('grammar-thread', import.meta.url), timeoutMs })
   }
 
-  /** Rejects with what `compileOutput` throws, and with `unsupported-field` for what takes too long. */
+  /**
+   * Rejects with what `compileOutput` throws, with `unsupported-field` for what takes too long, and with `model-unavailable`
+   * once it was closed.
+   */
   async make(question: GrammarQuestion): Promise<CompiledGrammar> {
     const known = this.#cache.peek(question)
     if (known !== undefined) return known
     const answer = await this.#thread.ask(question)
     const { param } = question
     if (answer === undefined) {
+      if (this.#isClosed) throw new AppError('model-unavailable', 'the model was unloaded')
       throw new AppError('unsupported-field', 'what this asks of the output takes too long to prepare; make it smaller', {
         param,
       })
@@ -38,6 +43,7 @@ export class GrammarMaker {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#thread.close()
   }
 }

@@ -88,7 +88,7 @@ describe('LlamaServerEngine', () => {
       },
     ]
     expect(await run()).toEqual([text('a')])
-    expect(engine.facts).toEqual({ contextLength: 100 })
+    expect(engine.facts).toEqual({ contextLength: 100, modalities: { image: false, audio: false } })
     expect(engine.state).toEqual({ type: 'ready' })
   })
 

@@ -89,8 +89,8 @@ export class LlamaServerEngine implements Engine {
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
     if (loaded === undefined) return {}
-    const { readsImages: _, readsAudio: __, version: ___, ...facts } = loaded.facts
-    return { ...this.#running?.upstream.facts, ...facts }
+    const { readsImages: image, readsAudio: audio, version: _, ...facts } = loaded.facts
+    return { ...this.#running?.upstream.facts, ...facts, modalities: { image, audio } }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {

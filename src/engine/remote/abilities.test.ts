@@ -66,6 +66,31 @@ test.each([
   })
 })
 
+test('a server that takes no max_tokens is asked in the words that it takes', async () => {
+  expect(await probe(await server(['max_tokens']))).toEqual({
+    choices: true,
+    logprobs: true,
+    jsonSchema: true,
+    toolChoice: 'no-names',
+    usageInStreams: true,
+  })
+})
+
+test('a server that refuses the question itself leaves the questions open', async () => {
+  const upstream = await server(['temperature'])
+  expect(await probe(upstream)).toEqual({})
+  expect(upstream.seen).toHaveLength(1)
+})
+
+test('an answer that reached its limit before it began leaves open what it would have shown', async () => {
+  const upstream = await startUpstream(({ body }, response) => {
+    const count = Number(body.n ?? 1)
+    const choice = { message: { role: 'assistant', content: '' }, finish_reason: 'length' }
+    response.end(JSON.stringify({ choices: Array.from({ length: count }, () => choice) }))
+  })
+  expect(await probe(upstream)).toEqual({ choices: true, usageInStreams: false })
+})
+
 test('a server that fails leaves the questions open', async () => {
   const upstream = await startUpstream((_, response) => {
     response.writeHead(500)

@@ -43,6 +43,27 @@ test('each failed trial doubles the wait, up to half a minute; a good one closes
   expect(breaker.admitsAtMs(nowMs)).toBe(nowMs + 1000)
 })
 
+test('answers to questions make up for questions that failed, never for work that did', () => {
+  const breaker = new Breaker({ random })
+  const ask = (result: BreakerResult, nowMs: number) => {
+    const pass = breaker.enter(nowMs, true)
+    if (pass === undefined) return expect.unreachable('there should be a pass')
+    breaker.leave(pass, result, nowMs)
+  }
+  for (const result of ['failed', 'failed', 'ok', 'failed', 'failed', 'ok'] as const) ask(result, 0)
+  expect(breaker.failures).toBe(0)
+  for (let count = 0; count < 2; count++) {
+    use(breaker, 'failed', 0)
+    ask('ok', 0)
+  }
+  expect(breaker.failures).toBe(2)
+  use(breaker, 'failed', 0)
+  ask('ok', 1000)
+  expect(breaker.state(1000)).toBe('half-open')
+  use(breaker, 'ok', 1000)
+  expect(breaker.state(1000)).toBe('closed')
+})
+
 test('jitter takes at most half of the wait', () => {
   const breaker = new Breaker({ random: () => 0 })
   use(breaker, 'refused', 0)

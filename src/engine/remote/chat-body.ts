@@ -132,7 +132,8 @@ function toolFields(
   if (declared.length === 0 || toolChoice.type === 'none') return {}
   const { names } = toolChoice
   // Which of them may be called is decided by which are shown: a list of allowed names is understood by few servers.
-  const tools = names === undefined ? declared : declared.filter(({ name }) => names.includes(name))
+  const allowed = new Set(names)
+  const tools = names === undefined ? declared : declared.filter(({ name }) => allowed.has(name))
   if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, 'tool_choice')
   const parallel = profile.parallelToolCalls ? { parallel_tool_calls: parallelToolCalls } : {}
   const only = tools.length === 1 ? tools[0] : undefined

@@ -28,7 +28,8 @@ export function completionBody(
       // This protocol has the old name only, and 16 where nothing is said, at OpenAI's.
       ...(most !== undefined && { max_tokens: most }),
       ...fields,
-      ...(request.logprobs !== undefined && { logprobs: request.logprobs.top }),
+      // The reader leaves out what was not asked for.
+      ...(request.logprobs !== undefined && { logprobs: Math.max(profile.leastTop ?? 0, request.logprobs.top) }),
     },
     ...(structured !== undefined && { structured }),
   }

@@ -22,16 +22,25 @@ export async function embedThere(
   return { vectors: whole, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
 }
 
+/** The query, without which no server scores texts: throws `unsupported-field` when there is none. */
+export function queryOf({ query }: RankRequest): string {
+  if (query !== undefined) return query
+  const message = 'the server behind this model scores texts for a query only: send one, or choose another model'
+  throw new AppError('unsupported-field', message, { param: 'query' })
+}
+
 /** Scores of texts for a query, in their order. */
-export async function rankThere({ query, texts }: RankRequest, { client, endpoint, target, signal }: Asked): Promise<Ranking> {
-  if (query === undefined) {
-    const message = 'the server behind this model scores texts for a query only: send one, or choose another model'
-    throw new AppError('unsupported-field', message, { param: 'query' })
-  }
+export async function rankThere(
+  { query, texts }: Required<RankRequest>,
+  { client, endpoint, target, signal }: Asked,
+): Promise<Ranking> {
   const body = { model: target.model, query, documents: texts }
-  const reply = asObject(await client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal))
+  const said = await client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal)
+  const reply = asObject(said)
+  // SGLang answers with the bare list.
+  const results = asArray(reply === undefined ? said : reply.results)
   const scores: (number | undefined)[] = texts.map(() => undefined)
-  for (const entry of asArray(reply?.results)) {
+  for (const entry of results) {
     const found = asObject(entry)
     const index = asCount(found?.index)
     const score = found?.relevance_score ?? found?.score

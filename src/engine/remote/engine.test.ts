@@ -282,6 +282,14 @@ describe('an engine that is closed, or whose server is', () => {
     expect(server.seen).toHaveLength(0)
   })
 
+  test('closing while a grammar is made blames nobody who asked for it', async () => {
+    const engine = engineOver([await upstream(fine, { ownedBy: 'llamacpp' })])
+    await engine.ensureReady(never)
+    const preparing = engine.prepare(ask('hi', { output: { type: 'json-schema', schema: {}, strict: false } }), never)
+    const [prepared] = await Promise.allSettled([preparing, engine.close()])
+    expect(prepared).toMatchObject({ status: 'rejected', reason: { code: 'model-unavailable' } })
+  })
+
   test('an engine whose server comes back by itself is ready', async () => {
     const server = await upstream(fine)
     server.get = (_, response) => {

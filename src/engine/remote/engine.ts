@@ -7,22 +7,21 @@ import type { EngineEvent } from '../../core/event.ts'
 import { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
-import { linkedSignal } from '../linked-signal.ts'
 import { refuseMedia } from '../refuse-media.ts'
+import { checkRequest } from './check-request.ts'
 import { type Endpoint, UpstreamClient } from './client.ts'
-import { embedThere, rankThere } from './embeddings.ts'
+import { embedThere, queryOf, rankThere } from './embeddings.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Discovery } from './probe.ts'
 import type { ProfileName } from './profiles.ts'
 import { type Place, Replicas } from './replicas.ts'
 import { createReplyFormat } from './reply-format.ts'
-import { requestBody } from './request-body.ts'
 import { runChoices } from './run-choices.ts'
 import type { RunDeps, RunPlan } from './run-request.ts'
 import { toServerReport } from './server-report.ts'
-import { targetOf } from './target.ts'
+import { withTimeLimit } from './time-limit.ts'
 import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './tokenizer.ts'
-import { noProgress, tryServers } from './try-servers.ts'
+import { type Errand, noProgress, tryServers } from './try-servers.ts'
 
 export type RemoteEngineOptions = {
   readonly id: string
@@ -90,12 +89,15 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       throw error
     }
   }
-  const ask = async <T>(signal: AbortSignal, tokens: number, question: (asked: Asked) => Promise<T>): Promise<T> => {
+  const turnTo = async <T>(errand: SideErrand, exchange: (asked: Asked) => Promise<T>): Promise<T> => {
+    const { signal } = errand
     const { session: current } = await ensureOpen(signal)
     const { client, replicas } = current
-    const run = ({ endpoint, target }: Place) => question({ client, endpoint, target, signal })
-    return await tryServers({ replicas, now, random }, { tokens, affinityKeys: [], signal, run, progress: () => noProgress })
+    const run = ({ endpoint, target }: Place) => exchange({ client, endpoint, target, signal })
+    return await tryServers({ replicas, now, random }, { affinityKeys: [], run, progress: () => noProgress, ...errand })
   }
+  const ask = <T>(signal: AbortSignal, question: (asked: Asked) => Promise<T>) =>
+    turnTo({ tokens: 0, isQuestion: true, signal }, question)
 
   return {
     get state(): EngineState {
@@ -118,24 +120,23 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       const { session: current, discovery } = await ensureOpen(signal)
       const defaults = options.sampling
       const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
-      const target = targetOf(discovery)
       // What the servers cannot do is refused before anything waits for a slot.
-      const body = await requestBody(request, target, current.grammars)
+      const checked = await checkRequest(request, current)
       refuseUnreadable(request, discovery, id)
       const { contextLength } = factsOf(discovery, options)
       const inputTokens =
         contextLength === undefined || fitsSurely(request, contextLength)
           ? undefined
-          : await checkFit(request, contextLength, (count) => ask(signal, 0, count), signal)
+          : await checkFit(request, contextLength, (count) => ask(signal, count), signal)
       const outputFormat = formatOf(request, discovery)
       return {
         ...(inputTokens !== undefined && { inputTokens }),
         ...(outputFormat !== undefined && { outputFormat }),
-        ...(body.structured !== undefined && { structured: body.structured }),
+        ...(checked.structured !== undefined && { structured: checked.structured }),
         run: (runSignal, emit) =>
           run(current, {
             request,
-            checked: { target, body },
+            checked,
             signal: runSignal,
             emit,
             deadlineMs: options.deadlineMs,
@@ -145,11 +146,15 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
           }),
       } satisfies PreparedGeneration
     },
-    tokenize: (request, signal) => ask(signal, 0, (asked) => tokenizeThere(request, asked)),
-    detokenize: ({ tokens }, signal) => ask(signal, 0, (asked) => detokenizeThere(tokens, asked)),
-    render: (request, signal) => ask(signal, 0, (asked) => renderThere(request, asked)),
-    embed: (inputs, signal) => ask(signal, inputs.length, (asked) => embedThere(inputs, asked)),
-    rank: (request, signal) => ask(signal, request.texts.length, (asked) => rankThere(request, asked)),
+    tokenize: (request, signal) => ask(signal, (asked) => tokenizeThere(request, asked)),
+    detokenize: (request, signal) => ask(signal, (asked) => detokenizeThere(request, asked)),
+    render: (request, signal) => ask(signal, (asked) => renderThere(request, asked)),
+    embed: (inputs, signal) => turnTo({ tokens: inputs.length, isQuestion: false, signal }, (asked) => embedThere(inputs, asked)),
+    rank: async (request, signal) => {
+      const { texts } = request
+      const query = queryOf(request)
+      return turnTo({ tokens: texts.length, isQuestion: false, signal }, (asked) => rankThere({ query, texts }, asked))
+    },
     close: async () => {
       const current = session
       session = undefined
@@ -168,6 +173,9 @@ type Session = {
   failure: EngineState | undefined
 }
 
+/** What is done beside generating, by any of the servers. */
+type SideErrand = Pick<Errand<unknown>, 'tokens' | 'isQuestion' | 'signal'>
+
 type Opened = { readonly session: Session; readonly discovery: Discovery }
 
 type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
@@ -184,22 +192,8 @@ function run({ client, replicas, grammars }: Session, options: Run): Promise<voi
     const deps = { client, replicas, grammars, countUsage: countUsage(client, signal), now, random, onLateTokens }
     return runChoices(deps, { request, checked, signal, emit })
   }
-  return deadlineMs === undefined ? start(caller) : withDeadline(deadlineMs, caller, start)
-}
-
-async function withDeadline(
-  deadlineMs: number,
-  caller: AbortSignal,
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const { signal, abort, unlink } = linkedSignal(caller)
-  const timer = setTimeout(() => abort(tooLate(deadlineMs)), deadlineMs)
-  try {
-    await work(signal)
-  } finally {
-    clearTimeout(timer)
-    unlink()
-  }
+  if (deadlineMs === undefined) return start(caller)
+  return withTimeLimit(caller, { timeoutMs: deadlineMs, tooLate: () => tooLate(deadlineMs) }, start)
 }
 
 function tooLate(deadlineMs: number): AppError {
@@ -208,8 +202,12 @@ function tooLate(deadlineMs: number): AppError {
 
 function factsOf(discovery: Discovery | undefined, options: RemoteEngineOptions): EngineFacts {
   const contextLength = options.contextLength ?? discovery?.contextLength
-  const chatTemplate = discovery?.chatTemplate
-  return { ...(contextLength !== undefined && { contextLength }), ...(chatTemplate !== undefined && { chatTemplate }) }
+  const { chatTemplate, modalities } = discovery ?? {}
+  return {
+    ...(contextLength !== undefined && { contextLength }),
+    ...(chatTemplate !== undefined && { chatTemplate }),
+    ...(modalities !== undefined && { modalities }),
+  }
 }
 
 /** Only what may not fit is counted: a token is at least a byte long, and counting costs a round trip. */
@@ -223,19 +221,21 @@ async function checkFit(
   ask: <T>(question: (asked: Asked) => Promise<T>) => Promise<T>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { prompt, reasoning, maxOutputTokens: outputTokens } = request
+  const { prompt, reasoning, toolChoice, maxOutputTokens: outputTokens } = request
   if (prompt.type === 'infill') return undefined
-  const count = async (asked: Asked): Promise<number | undefined> => {
+  const count = async (): Promise<number | undefined> => {
     if (prompt.type === 'tokens') return prompt.tokens.length
-    if (asked.target.profile.tokenizer === undefined) return undefined
-    return (await tokenizeThere({ prompt, reasoning, addBos: true, parseSpecial: true }, asked)).length
+    const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
+    try {
+      return (await ask((asked) => tokenizeThere(conversation, asked))).length
+    } catch (error) {
+      signal.throwIfAborted()
+      // A server whose tokens cannot be counted refuses by itself.
+      if (error instanceof AppError) return undefined
+      throw error
+    }
   }
-  // A server whose tokens cannot be counted refuses by itself.
-  const inputTokens = await ask(count).catch((error: unknown) => {
-    signal.throwIfAborted()
-    if (error instanceof AppError) return undefined
-    throw error
-  })
+  const inputTokens = await count()
   if (inputTokens !== undefined) checkContextFit({ inputTokens, outputTokens, contextLength })
   return inputTokens
 }
@@ -252,13 +252,13 @@ function refuseUnreadable(request: GenerationRequest, { modalities }: Discovery,
 
 /** For a server that counts nothing: its tokenizer is asked. Where it has none, a piece of its stream is taken for a token. */
 function countUsage(client: UpstreamClient, signal: AbortSignal): RunDeps['countUsage'] {
-  return async ({ endpoint, target }, { prompt, reasoning }, reader) => {
+  return async ({ endpoint, target }, { prompt, reasoning, toolChoice }, reader) => {
     const uncounted = { cachedInputTokens: 0, outputTokens: reader.pieces, reasoningTokens: 0 }
     if (prompt.type === 'tokens') return { ...uncounted, inputTokens: prompt.tokens.length }
     if (prompt.type === 'infill') return { ...uncounted, inputTokens: 0 }
     try {
       const asked = { client, endpoint, target, signal }
-      const ids = await tokenizeThere({ prompt, reasoning, addBos: true, parseSpecial: true }, asked)
+      const ids = await tokenizeThere({ prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }, asked)
       return { ...uncounted, inputTokens: ids.length }
     } catch (error) {
       signal.throwIfAborted()

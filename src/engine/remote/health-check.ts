@@ -1,16 +1,14 @@
-import { messageOf } from '../../core/errors.ts'
+import { linkedSignal } from '../linked-signal.ts'
 import type { Pool, PoolEndpoint } from './pool.ts'
 
 export type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
   readonly pool: Pick<Pool<Endpoint>, 'checksDue' | 'reportCheck'>
-  /** Resolves when the endpoint is well, rejects when it is not. The signal fires when the check is over. */
+  /** Resolves when the endpoint is well, rejects when it is not. The signal fires when it took too long, failed, or is stopped. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<void>
   /** Same clock as the pool's. */
   now(): number
   /** Resolves after that time, or at once when the signal fires. */
   wait(ms: number, signal: AbortSignal): Promise<void>
-  /** Told of each check that failed. */
-  onFailure?(endpoint: Endpoint, reason: string): void
   readonly tickMs?: number
   readonly timeoutMs?: number
 }
@@ -49,23 +47,27 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
 type Check<Endpoint> = { readonly endpoint: Endpoint; readonly over: AbortController; readonly stopped: AbortSignal }
 
 async function runCheck<Endpoint extends PoolEndpoint>(
-  { pool, check, now, wait, onFailure, timeoutMs = 5000 }: HealthCheckOptions<Endpoint>,
+  { pool, check, now, wait, timeoutMs = 5000 }: HealthCheckOptions<Endpoint>,
   { endpoint, over, stopped }: Check<Endpoint>,
 ): Promise<void> {
-  const timer = wait(timeoutMs, over.signal).then(() => {
-    if (!over.signal.aborted) throw new Error(`no answer in ${timeoutMs} ms`)
+  const settled = linkedSignal(over.signal)
+  const timer = wait(timeoutMs, settled.signal).then(() => {
+    if (!settled.signal.aborted) throw new Error(`no answer in ${timeoutMs} ms`)
   })
-  let reason: string | undefined
+  let isOk = true
   try {
     // A check that does not heed its signal holds up neither the next one nor the stop.
     await Promise.race([timer, check(endpoint, over.signal)])
-  } catch (error) {
-    reason = messageOf(error)
-  } finally {
+  } catch {
+    // The pool asks no more than whether.
+    isOk = false
     over.abort()
+  } finally {
+    // Not the check's own signal: the end of its reply may still be to come, and its connection is used again.
+    settled.unlink()
+    settled.abort(undefined)
   }
   // What the stop cut short says nothing.
   if (stopped.aborted) return
-  pool.reportCheck(endpoint.id, reason === undefined, now())
-  if (reason !== undefined) onFailure?.(endpoint, reason)
+  pool.reportCheck(endpoint.id, isOk, now())
 }

@@ -60,12 +60,13 @@ export function outputFields({ output, outputParam }: Wanted, profile: Profile, 
       // How far the server keeps it, it does not tell.
       return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
-      const { schema, name: schemaName = 'output' } = output
+      const { schema, name: schemaName = 'output', description } = output
       const param = outputParam ?? 'response_format'
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       if (!jsonSchema) return refuse('JSON Schema', param)
       // Servers keep a part of JSON Schema that they do not tell.
-      const format = { type: 'json_schema', json_schema: { name: schemaName, schema, strict: true } }
+      const described = { name: schemaName, ...(description !== undefined && { description }) }
+      const format = { type: 'json_schema', json_schema: { ...described, schema, strict: true } }
       return { fields: { response_format: format }, structured: 'partial' }
     }
   }

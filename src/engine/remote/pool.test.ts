@@ -73,6 +73,14 @@ test('what failed this request is used only when no other may be', () => {
   expect(idOf(take(pool, 9, { exclude }))).toBe('0')
 })
 
+test('what cannot do it is never used, also while all others are away', () => {
+  const pool = createPool([1, 1])
+  const unfit = new Set(['0'])
+  take(pool, 9, { unfit }).release(refused, 0)
+  expect(pool.acquire({ nowMs: 0, tokens: 1, affinityKeys: [], unfit })).toEqual({ type: 'none', retryAtMs: expect.any(Number) })
+  expect(idOf(take(pool, 9))).toBe('0')
+})
+
 test('an open breaker takes a replica out; when all are open, the pool says when to ask again', () => {
   const pool = createPool([1, 1])
   for (let count = 0; count < 3; count++) take(pool, 1, { exclude: new Set(['1']) }).release(failed, 0)

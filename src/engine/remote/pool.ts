@@ -44,6 +44,10 @@ export type AcquireRequest = {
   readonly affinityKeys: readonly string[]
   /** Endpoints that have failed this request: they are used only when no other may be. */
   readonly exclude?: ReadonlySet<string>
+  /** Endpoints that cannot do what is wanted: they are never used. At least one is none of them. */
+  readonly unfit?: ReadonlySet<string>
+  /** Something that is not the endpoint's work: that it succeeds does not make up for work that failed. */
+  readonly isQuestion?: boolean
 }
 
 export type EndpointReport = {
@@ -102,8 +106,9 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     }))
   }
 
-  acquire({ nowMs, tokens, affinityKeys, exclude }: AcquireRequest): Lease<Endpoint> | NoLease {
-    const usable = this.#members.filter(({ breaker }) => breaker.admitsAtMs(nowMs) <= nowMs)
+  acquire({ nowMs, tokens, affinityKeys, exclude, unfit, isQuestion }: AcquireRequest): Lease<Endpoint> | NoLease {
+    const fit = this.#members.filter(({ endpoint }) => unfit?.has(endpoint.id) !== true)
+    const usable = fit.filter(({ breaker }) => breaker.admitsAtMs(nowMs) <= nowMs)
     const isFresh = ({ endpoint }: Member<Endpoint>) => exclude?.has(endpoint.id) !== true
     const free = usable.filter(({ busyUntilMs }) => busyUntilMs <= nowMs)
     // 1. what has not failed this request, 2. what has, 3. what asked to be left alone for a while
@@ -112,8 +117,10 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       this.#pick(free, affinityKeys, nowMs) ??
       soonestOf(usable.filter(isFresh)) ??
       soonestOf(usable)
-    const pass = member?.breaker.enter(nowMs)
-    if (member === undefined || pass === undefined) return { type: 'none', retryAtMs: this.#retryAtMs(nowMs) }
+    const pass = member?.breaker.enter(nowMs, isQuestion)
+    if (member === undefined || pass === undefined) {
+      return { type: 'none', retryAtMs: Math.min(...fit.map(({ breaker }) => breaker.admitsAtMs(nowMs))) }
+    }
     this.#turn = this.#members.indexOf(member) + 1
     this.#remember(affinityKeys, member)
     return lend(member, pass, Math.max(1, Math.ceil(tokens)))
@@ -185,10 +192,6 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       if (this.#served.size <= this.#options.maxAffinityKeys) return
       this.#served.delete(key)
     }
-  }
-
-  #retryAtMs(nowMs: number): number {
-    return Math.min(...this.#members.map(({ breaker }) => breaker.admitsAtMs(nowMs)))
   }
 }
 

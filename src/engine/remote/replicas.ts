@@ -71,6 +71,19 @@ export class Replicas {
     return this.#options.endpoints.length
   }
 
+  /** What requests are made for, of each server that has said what it is. */
+  get targets(): readonly Target[] {
+    return this.#options.endpoints.flatMap(({ id }) => {
+      const found = this.#discoveries.get(id)
+      return found === undefined ? [] : [targetOf(found)]
+    })
+  }
+
+  /** Whether a server beside these has said what it is. */
+  knowsOther(ids: ReadonlySet<string>): boolean {
+    return [...this.#discoveries.keys()].some((id) => !ids.has(id))
+  }
+
   /** Asks every server what it is and resolves with the first answer. Rejects with `model-unavailable` when none answers. */
   async discover(signal: AbortSignal): Promise<Discovery> {
     const { endpoints } = this.#options
@@ -104,8 +117,8 @@ export class Replicas {
   #lease(wanted: Omit<AcquireRequest, 'nowMs'>, signal: AbortSignal): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
     this.throwIfClosed()
-    const { tokens, affinityKeys, exclude } = wanted
-    return this.#pool.acquire({ nowMs: this.#options.now(), tokens, affinityKeys, exclude: this.#lessWanted(exclude) })
+    const { exclude, ...rest } = wanted
+    return this.#pool.acquire({ nowMs: this.#options.now(), exclude: this.#lessWanted(exclude), ...rest })
   }
 
   async #acquireLater(

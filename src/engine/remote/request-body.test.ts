@@ -142,6 +142,17 @@ describe('a request in the words of a server', () => {
     expect(bodyOf('vllm', { toolChoice: { type: 'none' } }, { tools: [tool('f')] })).not.toHaveProperty('tools')
   })
 
+  test.each([
+    ['llama-server', 1],
+    ['vllm', 0],
+  ] as const)('%s is asked for log-probabilities of none but the chosen tokens by %i', (kind, count) => {
+    const prompt = { type: 'text', text: 'a' } as const
+    const request = { ...plainRequest, id: 'x', model: 'm', prompt, logprobs: { top: 0 } }
+    expect(requestBody(request, { profile: profiles[kind], model: 'up' }, noGrammars)).toMatchObject({
+      body: { logprobs: count },
+    })
+  })
+
   test('a gap is sent as text and suffix, or refused', () => {
     const prompt = { type: 'infill', prefix: 'a', suffix: 'b' } as const
     const request = { ...plainRequest, id: 'x', model: 'm', prompt }

@@ -34,9 +34,10 @@ async function runSeveral(deps: RunDeps, plan: RunPlan, { signal: caller, emit }
   if ((await runRequest(deps, plan, { signal: caller, emit })) === 'done') return
   const { checked: _, ...each } = plan
   const usages: Usage[] = []
+  const emitInTurn = oneAtATime(emit)
   const emitButUsage: Emit<EngineEvent> = (event) => {
     if (event.type === 'usage') usages.push(event.usage)
-    else if (event.type !== 'prompt-read') return emit(event)
+    else if (event.type !== 'prompt-read') return emitInTurn(event)
     return undefined
   }
   const { signal, abort, unlink } = linkedSignal(caller)
@@ -54,6 +55,21 @@ async function runSeveral(deps: RunDeps, plan: RunPlan, { signal: caller, emit }
   unlink()
   if (failure !== undefined) throw failure.error
   await emit({ type: 'usage', usage: addUsages(usages), timings: {} })
+}
+
+/** For several that emit side by side: while the reader is behind with the event of one, those of the others wait in line. */
+function oneAtATime<Event>(emit: Emit<Event>): Emit<Event> {
+  let last: Promise<void> | undefined
+  return (event) => {
+    const pending = last === undefined ? emit(event) : last.then(() => emit(event))
+    if (pending === undefined) return undefined
+    // One that fails stays: nothing may come behind it.
+    const turn = pending.then(() => {
+      if (last === turn) last = undefined
+    })
+    last = turn
+    return turn
+  }
 }
 
 /** The same seed would give the same answer each time. */

@@ -1,7 +1,76 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
-import { chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+import type { Engine } from '../../core/engine.ts'
+
+/** An engine whose servers have all said what they are. */
+async function knownEngine(servers: Parameters<typeof engineOver>[0]): Promise<Engine> {
+  const engine = engineOver(servers)
+  await engine.ensureReady(never)
+  await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
+  return engine
+}
+
+describe('servers of several kinds', () => {
+  test.each([
+    ['first', 0],
+    ['last', 1],
+  ])('what one of them cannot do is done by the other, also when that comes %s', async (_, place) => {
+    const able = await upstream(fine, { ownedBy: 'vllm' })
+    const unable = await upstream(fine, { ownedBy: 'library' })
+    const engine = await knownEngine(place === 0 ? [able, unable] : [unable, able])
+    for (let turn = 0; turn < 4; turn++) {
+      expect((await answer(engine, ask(`hi ${turn}`, { sampling: { topK: 5 } }))).choices[0]?.text).toBe('ok')
+    }
+    expect(able.seen).toHaveLength(4)
+    expect(unable.seen).toEqual([])
+    expect(engine.servers?.()).toMatchObject([{ state: 'well' }, { state: 'well' }])
+  })
+
+  test('what none of them can do is refused by name', async () => {
+    const servers = [await upstream(fine, { ownedBy: 'library' }), await upstream(fine)]
+    const error = await failure(await knownEngine(servers), ask('hi', { sampling: { topK: 5 } }))
+    expect(error).toMatchObject({ code: 'unsupported-field', param: 'top_k' })
+    expect(servers.flatMap(({ seen }) => seen)).toEqual([])
+  })
+
+  test('an answer is continued by the one that can', async () => {
+    const breaking: Answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(chatChunk({ delta: { content: 'One ' } }), () => response.destroy())
+    }
+    const first = await upstream(breaking, { ownedBy: 'vllm' })
+    const unable = await upstream(fine, { ownedBy: 'library' })
+    const able = await upstream(
+      streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), usageChunk(4, 4), doneLine),
+      { ownedBy: 'vllm' },
+    )
+    const { choices } = await answer(await knownEngine([first, unable, able]), ask('hi'))
+    expect(choices[0]?.text).toBe('One two')
+    expect(unable.seen).toEqual([])
+  })
+
+  test.each([
+    [['llamacpp'], 'full'],
+    [['llamacpp', 'llamacpp'], 'full'],
+    [['llamacpp', 'vllm'], 'partial'],
+    [['vllm', 'llamacpp'], 'partial'],
+  ] as const)('of a constraint, %j keep together what the weakest keeps: %s', async (kinds, structured) => {
+    const servers = await Promise.all(kinds.map((ownedBy) => upstream(fine, { ownedBy })))
+    const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
+    const request = ask('hi', { output: { type: 'json-schema', schema, strict: true } })
+    expect(await (await knownEngine(servers)).prepare(request, never)).toMatchObject({ structured })
+  })
+
+  test('of a server that has not said what it is, the least is expected', async () => {
+    const silent = await upstream(fine)
+    silent.get = () => true
+    const engine = engineOver([await upstream(fine, { ownedBy: 'llamacpp' }), silent])
+    const prepared = await engine.prepare(ask('hi', { output: { type: 'json-object' } }), never)
+    expect(prepared).toMatchObject({ structured: 'partial' })
+  })
+})
 
 describe('several servers', () => {
   test('one that never says what it is holds nobody up', async () => {
@@ -93,6 +162,18 @@ describe('several servers', () => {
     expect(usage).toMatchObject({ inputTokens: 9, outputTokens: 6 })
   })
 
+  test.each([
+    ['an error object', 'data: {"error":{"message":"boom","code":500}}\n\n'],
+    ['an error that blames the request', 'data: {"error":{"message":"boom","code":400}}\n\n'],
+    ['what is no JSON', 'data: {"choi\n\n'],
+    ['what is no object', 'data: 7\n\n'],
+  ])('an answer that has said how it ended is whole, also with %s behind that', async (_, behind) => {
+    const server = await upstream(streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), behind))
+    const { choices } = await answer(engineOver([server]), ask('hi'))
+    expect(choices[0]).toMatchObject({ text: 'ok', finish: { reason: 'stop' } })
+    expect(server.seen).toHaveLength(1)
+  })
+
   test('what goes on with an answer and refuses to is not the fault of the caller', async () => {
     const first = await upstream(
       (_, response) => {
@@ -126,6 +207,24 @@ describe('several servers', () => {
     expect(error).toMatchObject({ code: 'invalid-request', message: 'not this one' })
     await until(() => silent.every(({ closed }) => closed), 1000)
     expect(server.seen.map(({ body }) => body.seed).toSorted()).toEqual(expect.arrayContaining([7, 8]))
+  })
+
+  test('what was counted before an answer broke off counts, also when the next one to go on with it fails at once', async () => {
+    const first = await upstream(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const usage = { prompt_tokens: 9, completion_tokens: 5 }
+        response.write(chatChunk({ delta: { content: 'One ' } }, { usage }), () => response.destroy())
+      },
+      { ownedBy: 'vllm' },
+    )
+    const second = await upstream(refusing(500, 'boom'), { ownedBy: 'vllm' })
+    const third = await upstream(
+      streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), usageChunk(30, 1), doneLine),
+      { ownedBy: 'vllm' },
+    )
+    const engine = await knownEngine([first, second, third])
+    expect((await answer(engine, ask('hi'))).usage).toMatchObject({ inputTokens: 9, outputTokens: 6 })
   })
 
   test('embeddings are had from another one when the first is gone', async () => {

@@ -76,8 +76,8 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
     try {
       await readStream(reply, take, () => current.isCut)
     } catch (error) {
-      // The answer is whole when it has said how it ended; what broke off behind that are at most its counts.
-      if (signal.aborted || failureOf(error)?.type !== 'cut' || !current.isFinished) throw error
+      // The answer is whole when it has said how it ended; what failed behind that are at most its counts.
+      if (signal.aborted || failureOf(error) === undefined || !current.isFinished) throw error
     } finally {
       if (reply.lateEvents > 0) deps.onLateTokens(reply.lateEvents)
     }
@@ -91,7 +91,8 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
     return { hasMoved: reader.pieces > 0, isEventSent: reader.hasBegun, canContinue: canContinue(plan.request, reader, place) }
   }
   try {
-    return await tryServers(deps, { tokens: plan.tokens, affinityKeys: plan.affinityKeys, signal, run, progress })
+    const { tokens, affinityKeys } = plan
+    return await tryServers(deps, { tokens, affinityKeys, isQuestion: false, signal, run, progress })
   } catch (thrown) {
     if (signal.aborted || watched.hasFailed || reader?.isResumed !== true) throw thrown
     deps.replicas.throwIfClosed()
@@ -121,7 +122,7 @@ function remaining(request: GenerationRequest, reader: ReplyReader, { target }: 
   if (!reader.hasBegun || text === undefined) return request
   const rest = continued(request, { text, outputTokens: reader.outputTokens }, target)
   if (rest !== undefined) return rest
-  throw new AppError('engine-failed', 'the server behind this model broke off, and no other can go on with its answer')
+  throw new AppError('unsupported-field', `a server of this kind (${target.profile.name}) cannot go on with an answer`)
 }
 
 function canContinue(request: GenerationRequest, reader: ReplyReader, { target }: Place): boolean {

@@ -4,9 +4,6 @@ import { AppError } from '../../core/errors.ts'
 /** One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. */
 export type SseEvent = { readonly event?: string; readonly data: string; readonly lastEventId: string }
 
-/** How a stream ended. `cut-off`: inside a line, or in an event whose blank line never came; that event was not dispatched. */
-export type SseEnd = 'clean' | 'cut-off'
-
 const lf = 0x0a
 
 /**
@@ -14,7 +11,7 @@ const lf = 0x0a
  * Throws `engine-failed` when one event, or one line, is longer than `maxEventLength` characters.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
-// an Error with its stack, an event that ends in CR waits for the next chunk, and it cannot say that a stream was cut off.
+// an Error with its stack, and an event that ends in CR waits for the next chunk.
 export class SseDecoder {
   readonly #maxEventLength: number
   /** Made for the first piece that ends inside a character: most end with a line, and then there is a faster way. */
@@ -28,15 +25,9 @@ export class SseDecoder {
   #data: string[] = []
   #dataLength = 0
   #lastEventId = ''
-  #retryMs: number | undefined
 
   constructor({ maxEventLength = 256 * 1024 * 1024 }: { readonly maxEventLength?: number } = {}) {
     this.#maxEventLength = maxEventLength
-  }
-
-  /** What the stream last asked to be waited before reconnecting; absent when it did not. */
-  get retryMs(): number | undefined {
-    return this.#retryMs
   }
 
   /** The events that these bytes complete. The bytes are not kept: the caller may overwrite them. */
@@ -63,19 +54,6 @@ export class SseDecoder {
     }
     this.#hold(text.slice(start))
     return events
-  }
-
-  /** Nothing more comes. Says whether an event was lost; comments and blank lines are no events. Call it once. */
-  end(): SseEnd {
-    // What is left in the text decoder is part of a character.
-    const isInLine = this.#heldLength > 0 || (this.#text?.decode() ?? '') !== ''
-    if (this.#heldLength > 0) this.#onLine(this.#release(''), [])
-    return isInLine || this.#data.length > 0 || this.#event !== undefined ? 'cut-off' : 'clean'
-  }
-
-  /** After `end`: the data of the event that was cut off, as far as it came. Some servers end in `[DONE]` without a blank line. */
-  get unfinished(): string {
-    return this.#data.join('\n')
   }
 
   /** Takes the byte order mark off, too. */
@@ -129,9 +107,6 @@ export class SseDecoder {
         return
       case 'id':
         if (!value.includes('\0')) this.#lastEventId = value
-        return
-      case 'retry':
-        if (/^[0-9]{1,15}$/.test(value)) this.#retryMs = Number(value)
     }
   }
 

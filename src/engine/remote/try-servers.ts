@@ -1,3 +1,4 @@
+import { isUnsupported } from './check-request.ts'
 import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
 import { longestRetryMs, longestWaitMs, type Place, type Replicas } from './replicas.ts'
@@ -11,8 +12,13 @@ export type Errand<T> = {
   /** What it is likely to cost. */
   readonly tokens: number
   readonly affinityKeys: readonly string[]
+  /** It is no work: that a server answers it does not show that it generates. */
+  readonly isQuestion: boolean
   readonly signal: AbortSignal
-  /** One exchange with the server whose turn it is, which has served well when this resolves. */
+  /**
+   * One exchange with the server whose turn it is, which has served well when this resolves. Rejects with `unsupported-field`,
+   * and without having asked, when this server cannot do it.
+   */
   run(place: Place): Promise<T>
   /** How far it got when an exchange failed; undefined: it was not the server that failed. */
   progress(place: Place): Progress | undefined
@@ -30,13 +36,16 @@ export const noProgress: Progress = { hasMoved: false, isEventSent: false, canCo
 
 /** Runs it with a server, and with another when that one fails, as long as it may still succeed. Rejects with the last failure. */
 export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: Errand<T>): Promise<T> {
-  const { tokens, affinityKeys, signal } = errand
+  const { tokens, affinityKeys, isQuestion, signal } = errand
   const failed = new Set<string>()
+  const unfit = new Set<string>()
   /** Counts from the first failure since anything came: how long an answer takes is nobody's business. */
   let deadlineMs: number | undefined
   for (let attempt = 1; ; attempt++) {
     const exclude = failed.size < replicas.count ? failed : new Set<string>()
-    const place = await replicas.acquire({ tokens, affinityKeys, exclude }, longestWaitMs, signal)
+    // What is merely asked does without the server that can, while that one is away.
+    const waitMs = isQuestion && unfit.size > 0 ? 0 : longestWaitMs
+    const place = await replicas.acquire({ tokens, affinityKeys, exclude, unfit, isQuestion }, waitMs, signal)
     let outcome: LeaseOutcome = { type: 'neutral' }
     try {
       const result = await errand.run(place)
@@ -47,7 +56,14 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
       replicas.throwIfClosed()
       const failure = failureOf(thrown)
       const progress = errand.progress(place)
-      if (failure === undefined || progress === undefined) throw thrown
+      if (progress === undefined) throw thrown
+      if (isUnsupported(thrown)) {
+        unfit.add(place.endpoint.id)
+        if (!replicas.knowsOther(unfit)) throw thrown
+        attempt -= 1
+        continue
+      }
+      if (failure === undefined) throw thrown
       outcome = outcomeOf(failure, thrown)
       const { hasMoved, isEventSent, canContinue } = progress
       if (hasMoved) {
@@ -57,7 +73,7 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
       }
       deadlineMs ??= now() + longestRetryMs
       failed.add(place.endpoint.id)
-      const hasAlternative = replicas.hasAlternative(failed)
+      const hasAlternative = replicas.hasAlternative(new Set([...failed, ...unfit]))
       const decision = planRetry({
         failure,
         attempt,

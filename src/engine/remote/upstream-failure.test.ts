@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { answer, ask, engineOver, failure, fine, logLines, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { streamOf } from '../../../test/support/upstream.ts'
+import { failedStatus } from './upstream-failure.ts'
 
 const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'
 
@@ -26,6 +27,53 @@ describe('what a server refuses', () => {
     expect(`${error.message}${logLines.join('')}`).not.toContain('sk-very-secret')
     expect(error.message).not.toContain('key=abc')
     expect(error.message).not.toContain('<')
+  })
+
+  test.each([
+    [
+      "vLLM's, with the output's share",
+      "This model's maximum context length is 1024 tokens. However, you requested 512 output tokens and your prompt contains 600 input tokens, for a total of 1112 tokens.",
+      { contextLength: 1024, inputTokens: 600 },
+    ],
+    [
+      "vLLM's, of a prompt that was not read to its end",
+      "This model's maximum context length is 1024 tokens. However, you requested 1 output tokens and your prompt contains at least 1025 input tokens.",
+      { contextLength: 1024, inputTokens: 1025 },
+    ],
+    [
+      "vLLM's, with no output named",
+      "This model's maximum context length is 1024 tokens. However, your request has 2000 input tokens.",
+      { contextLength: 1024, inputTokens: 2000 },
+    ],
+    [
+      "OpenAI's",
+      "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4500 in the messages, 500 in the completion).",
+      { contextLength: 4096, inputTokens: 5000 },
+    ],
+    [
+      "llama-server's",
+      'request (300 tokens) exceeds the available context size (256 tokens), try increasing it',
+      { contextLength: 256, inputTokens: 300 },
+    ],
+    [
+      "SGLang's",
+      "Input length (900 tokens) is too long. The input (900 tokens) is longer than the model's context length (512 tokens).",
+      { contextLength: 512, inputTokens: 900 },
+    ],
+  ])('that it is too long is known in words like %s', async (_, message, overflow) => {
+    const server = await upstream(refusing(400, JSON.stringify({ error: { message } })))
+    expect(await failure(engineOver([server]))).toMatchObject({ code: 'context-length-exceeded', overflow })
+  })
+
+  test.each([
+    ['digits', '1'.repeat(60_000)],
+    ['counts', '1 tokens'.repeat(7000)],
+    ['limits', 'maximum context length is 1 tokens '.repeat(1500)],
+  ])('a message full of %s is read in no time', (_, text) => {
+    const startMs = performance.now()
+    failedStatus({ status: 400, text: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
+    // The square of 60,000 took ten seconds.
+    expect(performance.now() - startMs).toBeLessThan(1000)
   })
 
   test('how long to wait is passed on', async () => {

@@ -89,17 +89,21 @@ function placeOf(location: Refusal['location']): string {
   return place === undefined ? 'another place, which it does not name' : place.replace(/[?#].*$/, '')
 }
 
+/** Those messages are short, and other ones may quote at length what a caller made up. */
+const longestOverflow = 2000
 /** vLLM's, SGLang's, llama-server's and OpenAI's ways of saying that a request is too long. */
 const overflows: readonly RegExp[] = [
-  /maximum context length is (?<limit>\d+) tokens\D+(?<asked>\d+) tokens/i,
-  /request \((?<asked>\d+) tokens\) exceeds the available context size \((?<limit>\d+) tokens\)/i,
-  /(?<asked>\d+) tokens\D* (?:is|are) longer than the model's context length \(?(?<limit>\d+)/i,
-  /input \((?<asked>\d+) tokens\)\D*context length \((?<limit>\d+)/i,
+  // Of several numbers, the first that is not said to be of the output.
+  /maximum context length is (?<limit>\d{1,9}) tokens\b.{0,300}?\b(?<asked>\d{1,9})(?: input)? tokens/is,
+  /request \((?<asked>\d{1,9}) tokens\) exceeds the available context size \((?<limit>\d{1,9}) tokens\)/i,
+  /\b(?<asked>\d{1,9}) tokens\D* (?:is|are) longer than the model's context length \(?(?<limit>\d{1,9})/i,
+  /input \((?<asked>\d{1,9}) tokens\)\D*context length \((?<limit>\d{1,9})/i,
 ]
 
 function overflowOf(said: string): AppError | undefined {
+  const start = said.slice(0, longestOverflow)
   for (const pattern of overflows) {
-    const { limit, asked } = pattern.exec(said)?.groups ?? {}
+    const { limit, asked } = pattern.exec(start)?.groups ?? {}
     if (limit === undefined || asked === undefined) continue
     return new AppError('context-length-exceeded', said, {
       overflow: { inputTokens: Number(asked), contextLength: Number(limit) },

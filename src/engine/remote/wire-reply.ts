@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import { errorMessage } from './error-message.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
-import { failedStatus } from './upstream-failure.ts'
+import { failedStatus, withFailure } from './upstream-failure.ts'
 
 /** What is looked at in a reply or a chunk. Everything may be missing, null or of another type: it is read leniently. */
 export type WireChunk = {
@@ -40,8 +40,10 @@ export type WireUsage = {
 /** Reads a chunk of a stream or a whole reply, of chat or completions. Throws what the server reports as an error. */
 export function readChunk(value: unknown, stopField: string | undefined): WireChunk {
   const chunk = asObject(value)
-  if (chunk === undefined)
-    throw new AppError('engine-failed', 'the server behind this model sent something that is no JSON object')
+  if (chunk === undefined) {
+    const message = 'the server behind this model sent something that is no JSON object'
+    throw withFailure(new AppError('engine-failed', message), { type: 'cut' })
+  }
   if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
   // vLLM's older form.
   if (chunk.object === 'error') throw reportedError(chunk)

@@ -1,0 +1,47 @@
+import { AppError } from '../../core/errors.ts'
+import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
+import type { GenerationRequest } from '../../core/request.ts'
+import type { Target, UpstreamBody } from './chat-body.ts'
+import type { Replicas } from './replicas.ts'
+import { requestBody } from './request-body.ts'
+
+/** A request in the words of one target, and what is kept of its constraint whichever server runs it. */
+export type CheckedRequest = Pick<UpstreamBody, 'structured'> & { readonly target: Target; readonly body: UpstreamBody }
+
+type Servers = { readonly replicas: Pick<Replicas, 'targets' | 'count'>; readonly grammars: Pick<GrammarMaker, 'make'> }
+
+/** Writes the request for the first server that can do it. Rejects as `requestBody` does, with the first refusal when none can. */
+export async function checkRequest(request: GenerationRequest, { replicas, grammars }: Servers): Promise<CheckedRequest> {
+  const { targets, count } = replicas
+  let made: ReturnType<GrammarMaker['make']> | undefined
+  // One question for all of them: what took too long for one is not tried for the next.
+  const once: typeof grammars = {
+    make: (question) => {
+      made ??= grammars.make(question)
+      return made
+    },
+  }
+  let first: { readonly target: Target; readonly body: UpstreamBody } | undefined
+  let refusal: AppError | undefined
+  // A server that has not said yet what it is may keep less than those that have.
+  let isFull = targets.length === count
+  for (const target of targets) {
+    try {
+      const body = await requestBody(request, target, once)
+      first ??= { target, body }
+      isFull &&= body.structured === 'full'
+    } catch (error) {
+      if (!isUnsupported(error)) throw error
+      refusal ??= error
+    }
+    // What has no constraint is kept by all of them alike.
+    if (first !== undefined && request.output.type === 'text') break
+  }
+  if (first === undefined) throw refusal ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
+  return { ...(first.body.structured !== undefined && { structured: isFull ? 'full' : 'partial' }), ...first }
+}
+
+/** Whether it is one server's inability, which another may not share. */
+export function isUnsupported(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'unsupported-field'
+}
