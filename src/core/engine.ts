@@ -55,6 +55,8 @@ export type EngineFacts = {
   readonly chatTemplateName?: string
   /** The model came with a chat template: in its file, or by its configuration. */
   readonly hasOwnTemplate?: true
+  /** What it reads beside text; absent where nobody knows. */
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
 }
 
 /** What conversations are rendered with: what the model came with, nothing at all, or a template that an operator named. */
@@ -63,8 +65,9 @@ export type TemplateChoice =
   | { readonly type: 'none' }
   | { readonly type: 'named'; readonly name: string; readonly source: string }
 
-/** What a conversation's text depends on. */
-export type RenderRequest = Pick<GenerationRequest, 'reasoning'> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
+/** What a conversation's text depends on: which tools are shown may depend on which may be called. */
+export type RenderRequest = Pick<GenerationRequest, 'reasoning'> &
+  Partial<Pick<GenerationRequest, 'toolChoice'>> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
 
 /** A text, or a conversation, whose tokens are wanted. */
 export type TokenizeRequest = Pick<GenerationRequest, 'reasoning'> & {

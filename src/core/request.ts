@@ -57,8 +57,14 @@ export type ReasoningOptions = {
 export type OutputConstraint =
   | { readonly type: 'text' }
   | { readonly type: 'json-object' }
-  /** `strict`: what cannot be enforced is refused, not validated afterwards. */
-  | { readonly type: 'json-schema'; readonly name?: string; readonly schema: JsonObject | boolean; readonly strict: boolean }
+  /** `strict`: what cannot be enforced is refused, not validated afterwards. Name and description are for servers that take them. */
+  | {
+      readonly type: 'json-schema'
+      readonly name?: string
+      readonly description?: string
+      readonly schema: JsonObject | boolean
+      readonly strict: boolean
+    }
   | { readonly type: 'regex'; readonly pattern: string }
   | { readonly type: 'gbnf'; readonly grammar: string }
 

@@ -6,6 +6,8 @@ import type { ToolCall } from './request.ts'
 export type Choice = {
   readonly text: string
   readonly reasoning: string
+  /** Reasoning and text as they came; absent where all reasoning came first. */
+  readonly inOrder?: string
   readonly toolCalls: readonly ToolCall[]
   readonly tokens: readonly GeneratedToken[]
   /** Those of the prompt, where they were asked for: on the first choice of each prompt. */
@@ -18,6 +20,7 @@ export type GenerationResult = { readonly choices: readonly Choice[]; readonly u
 type Draft = {
   text: string
   reasoning: string
+  inOrder?: string
   toolCalls: { -readonly [Field in keyof ToolCall]: ToolCall[Field] }[]
   tokens: GeneratedToken[]
   promptTokens?: PromptToken[]
@@ -43,8 +46,10 @@ function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error
   switch (event.type) {
     case 'text-delta':
       draft.text += event.delta
+      if (draft.inOrder !== undefined) draft.inOrder += event.delta
       break
     case 'reasoning-delta':
+      if (draft.text !== '') draft.inOrder = (draft.inOrder ?? draft.reasoning + draft.text) + event.delta
       draft.reasoning += event.delta
       break
     case 'tool-call-start':

@@ -8,10 +8,12 @@ export type ModelFacts = {
   readonly chatTemplate?: string
   readonly templateName?: string
   readonly sampling?: Sampling
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
 }
 
 /** tabbyAPI's card of the current model; what is not known before it is loaded is left out. */
-export function encodeModelCard(entry: ModelEntry, { slots, contextLength, chatTemplate, templateName }: ModelFacts) {
+export function encodeModelCard(entry: ModelEntry, facts: ModelFacts) {
+  const { slots, contextLength, chatTemplate, templateName, modalities } = facts
   return {
     ...encodeModel(entry),
     parameters: {
@@ -19,14 +21,14 @@ export function encodeModelCard(entry: ModelEntry, { slots, contextLength, chatT
       max_batch_size: slots,
       ...(templateName !== undefined && { prompt_template: templateName }),
       ...(chatTemplate !== undefined && { prompt_template_content: chatTemplate }),
-      use_vision: false,
+      ...(modalities !== undefined && { use_vision: modalities.image }),
     },
   }
 }
 
 /** llama-server's properties. Where the model's file lies is nobody's business who may only ask it things. */
 export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string) {
-  const { slots, contextLength, chatTemplate, sampling } = facts
+  const { slots, contextLength, chatTemplate, sampling, modalities } = facts
   return {
     default_generation_settings: {
       n_ctx: contextLength ?? null,
@@ -35,7 +37,7 @@ export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, b
     total_slots: slots,
     model_alias: id,
     chat_template: chatTemplate ?? '',
-    modalities: { vision: false, audio: false },
+    ...(modalities !== undefined && { modalities: { vision: modalities.image, audio: modalities.audio } }),
     build_info: build,
   }
 }

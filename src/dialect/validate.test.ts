@@ -73,3 +73,9 @@ describe('validate', () => {
 test('a path is written as clients write it', () => {
   expect(formatPath(['messages', 0, 'content', 1, 'text'])).toBe('messages[0].content[1].text')
 })
+
+test('a path stays short, however long the names of the body are', () => {
+  const { message, param } = faultOf({ bias: { ['a'.repeat(1_000_000)]: 1 } })
+  expect(param).toMatch(/^bias\["a{70,}…\]$/)
+  expect(message.length).toBeLessThan(300)
+})

@@ -21,13 +21,13 @@ export function validate<S extends z.ZodType>(schema: S, body: unknown): z.outpu
   )
 }
 
-/** A path as clients know it: `messages[0].content[1].text`. */
+/** A path as clients know it: `messages[0].content[1].text`. A key that is no short word is shown quoted and cut. */
 export function formatPath(path: Path): string {
   return path
     .map((step, index) => {
       if (typeof step === 'number') return `[${step}]`
       const name = String(step)
-      if (!/^\w+$/.test(name)) return `[${preview(name)}]`
+      if (!/^\w{1,80}$/.test(name)) return `[${preview(name)}]`
       return index === 0 ? name : `.${name}`
     })
     .join('')

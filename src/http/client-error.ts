@@ -3,17 +3,26 @@ import type { Socket } from 'node:net'
 import { AppError } from '../core/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
 
-/** What is not even HTTP, or does not arrive in time. Once a reply may be on its way the connection can only be cut. */
-export function onClientError(thrown: Error, socket: Socket): void {
-  if (!socket.writable || socket.bytesWritten > 0) {
+type Problem = { readonly status: number; readonly text: string }
+
+const malformed: Problem = { status: 400, text: 'the request is not valid HTTP' }
+/** What Node tells by a code of its own; nothing past this layer sees these failures. */
+const problems: ReadonlyMap<unknown, Problem> = new Map([
+  ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, text: 'the request took too long to arrive' }],
+  ['HPE_HEADER_OVERFLOW', { status: 431, text: 'the headers of the request are larger than this server takes' }],
+])
+
+/** What is not even HTTP, or does not arrive in time. A connection over which a reply is on its way can only be cut. */
+export function onClientError(thrown: Error, socket: Socket, isAnswering: boolean): void {
+  if (!socket.writable || isAnswering) {
     socket.destroy()
     return
   }
   const code = 'code' in thrown ? thrown.code : 'unknown'
-  const problem = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'the request took too long to arrive' : 'the request is not valid HTTP'
-  const error = new AppError('invalid-request', `${problem} (${code})`, { cause: thrown })
+  const { status, text } = problems.get(code) ?? malformed
+  const error = new AppError('invalid-request', `${text} (${code})`, { cause: thrown })
   const body = JSON.stringify(encodeOpenaiError(error))
-  const head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
   // A client that keeps its own half open would hold the connection without end.
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy())
 }

@@ -75,6 +75,15 @@ describe('sampler overrides', () => {
     ])
   })
 
+  test('unloading names what it does not know of a body, and takes an empty one of any content type', async () => {
+    const url = '/v1/sampling/override/unload'
+    const named = await app.inject({ method: 'POST', url, payload: { preset: 'calm' } })
+    expect([named.statusCode, named.headers['x-dragoman-ignored']]).toEqual([200, 'preset'])
+    const headers = { 'content-type': 'application/json' }
+    const empty = await app.inject({ method: 'POST', url, headers, payload: '' })
+    expect([empty.statusCode, empty.headers['x-dragoman-ignored']]).toEqual([200, undefined])
+  })
+
   test('overrides without a name are used as they are, falsy ones too', async () => {
     await switchTo({ overrides: { top_k: { override: 0, force: true }, temperature: { override: 0, force: true } } })
     const { headers } = await chat({ top_k: 5, temperature: 1 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 
 describe('the header x-dragoman-ignored', () => {
@@ -17,6 +17,15 @@ describe('the header x-dragoman-ignored', () => {
     expect(value.length).toBeLessThan(1100)
     expect(value).toMatch(/^field_0, .*, field_\d+, \.\.\.$/)
     expect(encodeIgnored(['x'.repeat(5000)])).toBe('...')
+    expect(encodeIgnored(['x'.repeat(1024)])).toBe('x'.repeat(1024))
+    expect(encodeIgnored(['x'.repeat(1025)])).toBe('...')
+  })
+
+  test('of a name that is too long, no more is encoded than would fit', () => {
+    const encode = vi.spyOn(Buffer, 'from')
+    expect(encodeIgnored(['é'.repeat(5000)])).toBe('...')
+    expect(encode.mock.calls.length).toBeLessThan(1100)
+    encode.mockRestore()
   })
 })
 

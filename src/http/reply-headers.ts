@@ -16,7 +16,8 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
 export function encodeIgnored(fields: readonly string[]): string {
   let value = ''
   for (const field of fields) {
-    const next = (value === '' ? '' : ', ') + encodeToken(field)
+    // A name of megabytes is too long however it is encoded.
+    const next = (value === '' ? '' : ', ') + encodeToken(field.slice(0, maxIgnoredChars + 1))
     if (value.length + next.length > maxIgnoredChars) return value === '' ? '...' : `${value}, ...`
     value += next
   }

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
-import { decodePresetSwitch, encodePresets } from '../dialect/presets/switch-request.ts'
+import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../dialect/presets/switch-request.ts'
 import type { ServerDeps } from './deps.ts'
-import { createCallHandler } from './serve-call.ts'
+import { createBodilessCallHandler, createCallHandler } from './serve-call.ts'
 
 /** tabbyAPI's routes for sampler overrides. What is in use is no secret: callers may see why they got what they did not ask for. */
 export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
@@ -24,8 +24,15 @@ export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
       return { ignored: choice.ignored, run }
     }),
   )
-  app.post('/v1/sampling/override/unload', changing, () => {
-    presets.unload()
-    return encodePresets(presets)
-  })
+  app.post(
+    '/v1/sampling/override/unload',
+    changing,
+    createBodilessCallHandler(deps, (body) => {
+      const run = async () => {
+        presets.unload()
+        return encodePresets(presets)
+      }
+      return { ignored: decodePresetUnload(body).ignored, run }
+    }),
+  )
 }

@@ -6,7 +6,7 @@ import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../
 import { defaultModelName } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
-import { createCallHandler, hangUpSignal } from './serve-call.ts'
+import { createBodilessCallHandler, createCallHandler, hangUpSignal } from './serve-call.ts'
 
 /** The name of what a model came with, in its file or by its configuration. */
 const ownName = 'model'
@@ -37,15 +37,14 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
       return { ignored, run: (signal) => use(model, signal, () => find(template)) }
     }),
   )
-  app.post('/v1/template/unload', changing, async (request, reply) => {
-    const { model } = decodeTemplateUnload(request.body)
-    const { signal, close } = hangUpSignal(deps, reply.raw)
-    try {
-      return await use(model, signal, async () => ({ type: 'none' }))
-    } finally {
-      close()
-    }
-  })
+  app.post(
+    '/v1/template/unload',
+    changing,
+    createBodilessCallHandler(deps, (body) => {
+      const { model, ignored } = decodeTemplateUnload(body)
+      return { ignored, run: (signal) => use(model, signal, async () => ({ type: 'none' })) }
+    }),
+  )
 
   // It takes no place among the requests of the model: an operator must get through when there are too many.
   async function use(name: string | undefined, signal: AbortSignal, choose: () => Promise<TemplateChoice>) {

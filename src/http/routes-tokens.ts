@@ -56,9 +56,9 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     { config },
     createCallHandler(deps, (body) => {
       const { request, ignored } = decodeChat(withModel(body, deps), '')
-      const { model, reasoning } = request
-      const prompt = chatPrompt(request)
-      return { ignored, run: async (signal) => ({ prompt: await render(deps, { prompt, reasoning }, { model, signal }) }) }
+      const { model, reasoning, toolChoice } = request
+      const conversation = { prompt: chatPrompt(request), reasoning, toolChoice }
+      return { ignored, run: async (signal) => ({ prompt: await render(deps, conversation, { model, signal }) }) }
     }),
   )
 }

@@ -1,8 +1,9 @@
+import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { RunningRequests } from './running-requests.ts'
 
-function request(complete = true) {
-  return { complete, destroy: vi.fn() }
+function request(complete = true, headersSent = false) {
+  return { headersSent, req: { complete, destroy: vi.fn(), socket: new Socket() } }
 }
 
 beforeEach(() => void vi.useFakeTimers())
@@ -38,5 +39,18 @@ test('only a request that has not arrived whole is cut', () => {
   for (const one of [whole, half, gone]) running.enter(one)
   running.leave(gone)
   running.cutIncomplete()
-  expect([whole, half, gone].map(({ destroy }) => destroy.mock.calls.length)).toEqual([0, 1, 0])
+  expect([whole, half, gone].map(({ req }) => req.destroy.mock.calls.length)).toEqual([0, 1, 0])
+})
+
+test.each([
+  ['a whole request', request(), true],
+  ['a half request', request(false), false],
+  ['a half request whose reply has begun', request(false, true), true],
+] as const)('over the connection of %s, a reply is on its way: %s', (_name, one, isAnswering) => {
+  const running = new RunningRequests()
+  running.enter(one)
+  running.enter(request())
+  expect(running.isAnswering(one.req.socket)).toBe(isAnswering)
+  running.leave(one)
+  expect(running.isAnswering(one.req.socket)).toBe(false)
 })

@@ -1,26 +1,34 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
-type Incoming = Pick<IncomingMessage, 'complete' | 'destroy'>
+type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<IncomingMessage, 'complete' | 'destroy' | 'socket'> }
 
-/** Knows the requests that are being answered, and tells when there are none. */
+/** Knows the requests that are being answered, by their replies, and tells when there are none. */
 export class RunningRequests {
-  readonly #running = new Set<Incoming>()
+  readonly #running = new Set<Reply>()
   readonly #waiting = new Set<() => void>()
 
-  enter(request: Incoming): void {
-    this.#running.add(request)
+  enter(reply: Reply): void {
+    this.#running.add(reply)
   }
 
-  leave(request: Incoming): void {
-    this.#running.delete(request)
+  leave(reply: Reply): void {
+    this.#running.delete(reply)
     if (this.#running.size > 0) return
     for (const wake of this.#waiting) wake()
     this.#waiting.clear()
   }
 
+  /** Whether a reply is on its way over the connection, or will be: nothing else may be written to it. */
+  isAnswering(socket: unknown): boolean {
+    for (const { req, headersSent } of this.#running) {
+      if (req.socket === socket && (req.complete || headersSent)) return true
+    }
+    return false
+  }
+
   /** Closes the connections of requests that have not arrived whole: nobody knows when they will. */
   cutIncomplete(): void {
-    for (const request of this.#running) if (!request.complete) request.destroy()
+    for (const { req } of this.#running) if (!req.complete) req.destroy()
   }
 
   /** Whether all requests had ended before the time was over. */

@@ -14,8 +14,15 @@ export type Call = {
 
 /** The handler of calls that read a body and answer it whole. `decode` throws `AppError` for a body that is not valid. */
 export function createCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
+  return createBodilessCallHandler(deps, (body) => {
+    if (body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
+    return decode(body)
+  })
+}
+
+/** The same for calls that need no body: without one, `decode` is given undefined. */
+export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
     const call = decode(request.body)
     const ignored = encodeIgnored(call.ignored)
     if (ignored !== '') reply.header('x-dragoman-ignored', ignored)

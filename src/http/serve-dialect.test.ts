@@ -330,6 +330,30 @@ describe('a slow reader', () => {
     socket.destroy()
   })
 
+  test('that takes nothing of the end is dropped as well', async () => {
+    const engine: Engine = {
+      ...fake(),
+      prepare: async () => ({
+        run: async (_signal, emit) => {
+          void emit({ type: 'raw-text', choice: 0, text: 'x'.repeat(12_000_000) })
+          void emit({ type: 'finish', choice: 0, reason: 'stop' })
+          const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
+          void emit({ type: 'usage', usage, timings: {} })
+        },
+      }),
+    }
+    const { app, port, deps } = await start({ engine, stalledReaderMs: 50 })
+    const arrived = once(app.server, 'connection')
+    const request = sendChat(port, stream('go'))
+    const [accepted] = await arrived
+    const closed = new Promise((resolve) => accepted.once('close', resolve))
+    const response = await receive(request)
+    response.pause()
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+    response.destroy()
+  })
+
   /** The value at which a counter stands still for 200 ms. */
   async function untilStanding(read: () => number): Promise<number> {
     let last = -1

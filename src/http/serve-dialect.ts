@@ -10,12 +10,11 @@ import type { ServerDeps } from './deps.ts'
 import { logFailure } from './error-reply.ts'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
+import { defaultStalledReaderMs } from './stalled-reader.ts'
 
 type Measured = { readonly usage: Usage; readonly timings: Timings }
 
 const defaultHeartbeatMs = 10_000
-/** Long: a reader of 1 KB/s empties the system's buffers so slowly that Node sees nothing of it for many minutes. */
-const defaultStalledReaderMs = 1_800_000
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Cancellations } from '../core/cancellations.ts'
 import type { Engine } from '../core/engine.ts'
 import { AppError } from '../core/errors.ts'
@@ -30,6 +30,24 @@ function create(options: Partial<TestServerOptions> = {}) {
   const server = createTestServer({ engine: fake(), ...options })
   closers.push(() => server.app.close())
   return server
+}
+
+/** More than the system's buffers of a connection hold. */
+const largeText = 'x'.repeat(12_000_000)
+
+/** An engine that says one text, all at once. */
+function oneText(text: string): Engine {
+  return {
+    ...fake(),
+    prepare: async () => ({
+      run: async (_signal, emit) => {
+        await emit({ type: 'raw-text', choice: 0, text })
+        await emit({ type: 'finish', choice: 0, reason: 'stop' })
+        const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
+        await emit({ type: 'usage', usage, timings: {} })
+      },
+    }),
+  }
 }
 
 /** The head of a chat request, and less of its body than it says. */
@@ -158,6 +176,41 @@ test.each([true, false])(
   },
 )
 
+describe('a reply in one piece that nobody reads', () => {
+  test('does not hold its connection for ever, and is no success', async () => {
+    const { app, listen, deps } = create({ engine: oneText(largeText), stalledReaderMs: 50 })
+    const arrived = once(app.server, 'connection')
+    const request = sendChat(await listen(), chatBody('x'))
+    const [accepted] = await arrived
+    const closed = once(accepted, 'close')
+    const response = await receive(request)
+    response.pause()
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+    response.destroy()
+  })
+
+  test('is a 499 when the client leaves in the middle of it', async () => {
+    const { app, listen, deps } = create({ engine: oneText(largeText) })
+    const arrived = once(app.server, 'connection')
+    const request = sendChat(await listen(), chatBody('x'))
+    const [accepted] = await arrived
+    // Not `once`, which fails with the connection's error.
+    const closed = new Promise((resolve) => accepted.once('close', resolve))
+    await receive(request)
+    request.destroy()
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+  })
+
+  test.each(['keep-alive', 'close'])('is a success when it is read (connection: %s)', async (connection) => {
+    const { listen, deps } = create({ engine: oneText(largeText) })
+    const response = await receive(sendChat(await listen(), chatBody('x'), { headers: { connection } }))
+    await readAll(response)
+    await vi.waitFor(async () => expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="200"} 1'))
+  })
+})
+
 test('the last log line of another request names no generation', async () => {
   const { app, logLines } = create()
   await app.inject('/v1/models')
@@ -179,6 +232,49 @@ test('connections outlive the pools of clients, and send at once', () => {
   expect(server).toMatchObject({ noDelay: true })
 })
 
+describe('what is no request', () => {
+  async function exchange(port: number, ...parts: readonly string[]): Promise<string> {
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+    socket.on('error', () => undefined)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const closed = once(socket, 'close')
+    for (const part of parts.slice(0, -1)) {
+      socket.write(part)
+      await once(socket, 'data')
+    }
+    socket.write(parts.at(-1) ?? '')
+    await closed
+    return text
+  }
+  const health = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
+
+  test('is told so as well when the connection has had a reply', async () => {
+    const text = await exchange(await create().listen(), health, 'NONSENSE\r\n\r\n')
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 400 Bad Request.*the request is not valid HTTP/s)
+  })
+
+  test('gets no word into a reply that is on its way', async () => {
+    const { listen } = create()
+    const body = chatBody({ chunks: ['a'], delayMs: 3_000_000 })
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
+    const text = await exchange(await listen(), `${head}content-length: ${body.length}\r\n\r\n${body}NONSENSE\r\n\r\n`)
+    expect(text).toBe('')
+  })
+
+  test('headers that are too large are told by their own status', async () => {
+    const text = await exchange(await create().listen(), `GET /health HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)
+    expect(text).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n.*headers/s)
+  })
+
+  test('a second request that does not arrive in time is told so', async () => {
+    const text = await exchange(await create({ requestTimeoutMs: 100 }).listen(), health, halfRequest)
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 408 Request Timeout/s)
+  })
+})
+
 describe('a request that does not arrive in time', () => {
   test('is told so, and its connection is closed, even if the client keeps its side open', async () => {
     const { app, listen } = create({ requestTimeoutMs: 100 })
@@ -192,7 +288,7 @@ describe('a request that does not arrive in time', () => {
       text += chunk
     })
     await serverSideClosed
-    expect(text).toMatch(/^HTTP\/1\.1 400 .*the request took too long to arrive/s)
+    expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n.*the request took too long to arrive/s)
     socket.destroy()
   })
 
@@ -447,6 +543,15 @@ describe('shutting down', () => {
     await drain(60_000)
     await closed
     expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+  })
+
+  test('a reply that is written and not yet read is sent whole within the grace', async () => {
+    const { listen, drain } = create({ engine: oneText(largeText) })
+    const response = await receive(sendChat(await listen(), chatBody('x')))
+    response.pause()
+    const drained = drain(60_000)
+    expect((await readAll(response)).length).toBeGreaterThan(largeText.length)
+    await drained
   })
 
   test('connections that only wait for a next request do not hold it up', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Server as Listener } from 'node:net'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -22,6 +23,7 @@ import { addPresetRoutes } from './routes-presets.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
 import { RunningRequests } from './running-requests.ts'
+import { dropStalledReader } from './stalled-reader.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -86,7 +88,7 @@ export function createServer(deps: ServerDeps): Server {
     },
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
-    clientErrorHandler: onClientError,
+    clientErrorHandler: (error, socket) => onClientError(error, socket, running.isAnswering(socket)),
     frameworkErrors: (error, request, reply) => {
       // Such as a URL with a bad escape: no hook has run.
       reply.header('x-request-id', request.id)
@@ -106,6 +108,10 @@ export function createServer(deps: ServerDeps): Server {
     checkGate(request)
     done()
   })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    dropStalledReader(reply.raw, deps)
+    done(null, payload)
+  })
   app.setErrorHandler(sendError)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -113,7 +119,8 @@ export function createServer(deps: ServerDeps): Server {
     if (encoding !== 'identity') {
       throw new AppError('unsupported-media-type', `the content encoding '${encoding}' is not supported; send the body as it is`)
     }
-    done(null, parseJsonBody(body as Buffer))
+    // Clients say so of requests without a body too; a route that needs one says it.
+    done(null, body.length === 0 ? undefined : parseJsonBody(body as Buffer))
   })
 
   const refuseOtherMethods = watchRoutes(app)
@@ -129,8 +136,8 @@ export function createServer(deps: ServerDeps): Server {
     const startedMs = deps.now()
     const { url: route = 'unmatched', config } = request.routeOptions
     metrics.requestStarted()
-    running.enter(request.raw)
     const { raw } = reply
+    running.enter(raw)
     const { socket } = request.raw
     /**
      * A pipelined reply waits behind the one before it and has no socket yet: when the connection closes meanwhile, Node never
@@ -144,7 +151,8 @@ export function createServer(deps: ServerDeps): Server {
     socket.once('close', onConnectionClose)
     let status = clientLeftStatus
     raw.once('finish', () => {
-      status = raw.statusCode
+      // Node says so as well when the last of it could not be written.
+      if (!socket.destroyed && !socket.errored) status = raw.statusCode
     })
     raw.once('close', () => {
       socket.off('close', onConnectionClose)
@@ -161,19 +169,21 @@ export function createServer(deps: ServerDeps): Server {
         },
         'request ended',
       )
-      running.leave(request.raw)
+      running.leave(raw)
     })
   }
 
   async function drain(graceMs: number): Promise<void> {
     draining = true
-    const closed = app.close()
+    // Not yet the HTTP server: it takes a reply for sent that has only been written, and closes its connection.
+    Listener.prototype.close.call(app.server)
     running.cutIncomplete()
     if (!(await running.idleWithin(graceMs))) {
       metrics.requestsCancelled('shutting-down', cancellations.cancelAll('shutting-down'))
       await running.idleWithin(cancelledGraceMs)
     }
     // What is left are connections that wait for a next request, and readers that do not read.
+    const closed = app.close()
     app.server.closeAllConnections()
     await closed
   }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { dropStalledReader } from './stalled-reader.ts'
 
 export type SseWriterOptions = {
   readonly raw: ServerResponse
@@ -78,6 +79,7 @@ export class SseWriter {
     const text = this.#pending
     this.#pending = ''
     raw.end(text)
+    dropStalledReader(raw, this.#options)
   }
 
   readonly #flush = (): void => {

@@ -64,6 +64,14 @@ describe('chat templates', () => {
     expect((await call('POST', '/v1/chat/completions', { model: 'default', messages })).status).toBe(200)
   })
 
+  test('unloading names what it does not know of a body, and takes an empty one of any content type', async () => {
+    const named = await app.inject({ method: 'POST', url: '/v1/template/unload', payload: { modle: 'x' } })
+    expect([named.statusCode, named.headers['x-dragoman-ignored']]).toEqual([200, 'modle'])
+    const headers = { 'content-type': 'application/json' }
+    const empty = await app.inject({ method: 'POST', url: '/v1/template/unload', headers, payload: '' })
+    expect([empty.statusCode, empty.headers['x-dragoman-ignored']]).toEqual([200, undefined])
+  })
+
   test.each<[object, string, string]>([
     [{ prompt_template_name: 'none' }, 'prompt_template_name', 'there is: model, broken, loud, own'],
     [{ prompt_template_name: '../own' }, 'prompt_template_name', 'there is:'],

@@ -53,6 +53,16 @@ describe('tokens', () => {
     expect((await post('/apply-template', prefixed)).json).toEqual({ prompt: '<user>Hi<assistant>Yes' })
   })
 
+  test('what may be called is part of what is rendered', async () => {
+    const asked: unknown[] = []
+    const render: Engine['render'] = async ({ toolChoice }) => String(asked.push(toolChoice))
+    const server = createTestServer({ engine: { ...engine, state: { type: 'ready' }, facts: {}, render } }).app
+    const tools = [{ type: 'function', function: { name: 'f' } }]
+    await post('/apply-template', { messages, tools, tool_choice: 'none' }, server)
+    await server.close()
+    expect(asked).toEqual([{ type: 'none' }])
+  })
+
   test.each<[string, object, number, string]>([
     ['/v1/token/encode', {}, 400, 'text'],
     ['/v1/token/encode', { text: [{ role: 'nobody' }] }, 400, 'text[0].role'],
@@ -217,8 +227,9 @@ describe('the model', () => {
     expect(reply.json()).toMatchObject({
       id: 'org/fake',
       object: 'model',
-      parameters: { max_seq_len: 20, max_batch_size: 4, prompt_template_content: template, use_vision: false },
+      parameters: { max_seq_len: 20, max_batch_size: 4, prompt_template_content: template },
     })
+    expect(reply.json().parameters).not.toHaveProperty('use_vision')
   })
 
   test('has the properties that llama-server tells, and no path', async () => {
@@ -231,6 +242,14 @@ describe('the model', () => {
       model_alias: 'org/fake',
     })
     expect(body).not.toContain(folder)
+  })
+
+  test.each([true, false])('tells whether it reads images, where that is known: %j', async (image) => {
+    const facts = { ...engine.facts, modalities: { image, audio: false } }
+    const server = createTestServer({ engine: { ...engine, state: { type: 'ready' }, facts } }).app
+    expect((await server.inject('/v1/model')).json().parameters.use_vision).toBe(image)
+    expect((await server.inject('/props')).json().modalities).toEqual({ vision: image, audio: false })
+    await server.close()
   })
 
   test.each(['/v1/model', '/props'])('GET %s takes a model by name', async (url) => {

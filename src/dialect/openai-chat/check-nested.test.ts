@@ -3,6 +3,11 @@ import { decodeChat } from './decode.ts'
 
 const user = { role: 'user', content: 'hi' }
 const text = { type: 'text', text: 'a' }
+const tools = [{ type: 'function', function: { name: 'f' } }]
+const allowed = (tool: object) => ({
+  type: 'allowed_tools',
+  allowed_tools: { mode: 'auto', tools: [{ type: 'function', ...tool }] },
+})
 const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '' } }
 
 function ignoredIn(messages: readonly object[], more: object = {}): readonly string[] {
@@ -41,6 +46,10 @@ describe('unknown fields inside a body', () => {
     [{ response_format: { type: 'json_object', version: 1 } }, 'response_format.version'],
     [{ response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {}, x: 1 } } }, 'response_format.json_schema.x'],
     [{ reasoning: { summary: 'auto' } }, 'reasoning.summary'],
+    [{ tools, tool_choice: { type: 'function', function: { name: 'f', x: 1 } } }, 'tool_choice.function.x'],
+    [{ tools, tool_choice: allowed({ function: { name: 'f' }, x: 1 }) }, 'tool_choice.allowed_tools.tools[].x'],
+    [{ tools, tool_choice: allowed({ function: { name: 'f', x: 1 } }) }, 'tool_choice.allowed_tools.tools[].function.x'],
+    [{ functions: [{ name: 'f' }], function_call: { name: 'f', x: 1 } }, 'function_call.x'],
     [{ thinking: { type: 'enabled', display: 'omitted' } }, 'thinking.display'],
     [{ structured_outputs: { json: {}, whitespace_pattern: ' ' } }, 'structured_outputs.whitespace_pattern'],
   ])('%j: the path is named, whatever the object', (fields, path) => {

@@ -19,7 +19,7 @@ import {
   type WirePart,
 } from './message-schema.ts'
 import { reasoningObject, thinkingObject, type WireRequest } from './schema.ts'
-import { allowedChoice, allowedTools, namedChoice, tool, toolFunction } from './tool-schema.ts'
+import { allowedChoice, allowedTool, allowedTools, functionName, namedChoice, tool, toolFunction } from './tool-schema.ts'
 
 const refused = indexFields(nestedConstraintFields)
 
@@ -48,6 +48,8 @@ const toolFunctionKeys = keysOf(toolFunction)
 const namedChoiceKeys = keysOf(namedChoice)
 const allowedChoiceKeys = keysOf(allowedChoice)
 const allowedToolsKeys = keysOf(allowedTools)
+const allowedToolKeys = keysOf(allowedTool)
+const functionNameKeys = keysOf(functionName)
 const reasoningKeys = keysOf(reasoningObject)
 const thinkingKeys = keysOf(thinkingObject)
 
@@ -83,20 +85,26 @@ function checkPart({ check }: NestedCheck, part: WirePart, index: number): void 
   if (part.type === 'input_audio') check(part.input_audio, inputAudioKeys, { path: 'messages[].content[].input_audio', index })
 }
 
-function checkTools({ check }: NestedCheck, { tools, functions, tool_choice: choice }: WireRequest): void {
+function checkTools({ check }: NestedCheck, { tools, functions, function_call, tool_choice: choice }: WireRequest): void {
   for (const [index, item] of (tools ?? []).entries()) {
     check(item, toolKeys, { path: 'tools[]', index })
     check(item.function, toolFunctionKeys, { path: 'tools[].function', index })
   }
   for (const [index, item] of (functions ?? []).entries()) check(item, toolFunctionKeys, { path: 'functions[]', index })
+  if (typeof function_call === 'object') check(function_call, functionNameKeys, { path: 'function_call' })
   if (typeof choice !== 'object' || choice === null) return
   switch (choice.type) {
     case 'function':
       check(choice, namedChoiceKeys, { path: 'tool_choice' })
+      check(choice.function, functionNameKeys, { path: 'tool_choice.function' })
       break
     case 'allowed_tools':
       check(choice, allowedChoiceKeys, { path: 'tool_choice' })
       check(choice.allowed_tools, allowedToolsKeys, { path: 'tool_choice.allowed_tools' })
+      for (const allowed of choice.allowed_tools.tools) {
+        check(allowed, allowedToolKeys, { path: 'tool_choice.allowed_tools.tools[]' })
+        check(allowed.function, functionNameKeys, { path: 'tool_choice.allowed_tools.tools[].function' })
+      }
       break
     case 'custom':
       // Refused whole.

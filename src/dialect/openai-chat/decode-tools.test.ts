@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { AppError } from '../../core/errors.ts'
 import type { GenerationRequest, Tool } from '../../core/request.ts'
 import { decodeChat } from './decode.ts'
@@ -178,4 +178,14 @@ describe('the deprecated functions', () => {
   test('an empty list is none, beside tools as well', () => {
     expect(requestOf({ tools: [f], functions: [] })).toEqual(requestOf({ tools: [f] }))
   })
+})
+
+test('of thousands of tools, thousands may be allowed, and no list is searched for each', () => {
+  const tools = Array.from({ length: 3000 }, (_, index) => ({ type: 'function', function: { name: `tool_${index}` } }))
+  const some = vi.spyOn(Array.prototype, 'some')
+  const { toolChoice } = requestOf({ tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools } } })
+  const searches = some.mock.calls.length
+  some.mockRestore()
+  expect(toolChoice).toMatchObject({ names: { length: 3000 } })
+  expect(searches).toBeLessThan(3000)
 })

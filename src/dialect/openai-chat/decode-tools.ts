@@ -72,7 +72,7 @@ function decodeToolChoice(choice: WireRequest['tool_choice'], tools: readonly To
   if (typeof choice === 'string') return { type: choice }
   switch (choice.type) {
     case 'function':
-      return { type: 'required', names: [requireDeclared(choice.function.name, tools, 'tool_choice')] }
+      return { type: 'required', names: [requireDeclared(choice.function.name, namesOf(tools), 'tool_choice')] }
     case 'allowed_tools':
       return { type: choice.allowed_tools.mode, names: decodeAllowed(choice.allowed_tools, tools) }
     case 'custom': {
@@ -83,6 +83,7 @@ function decodeToolChoice(choice: WireRequest['tool_choice'], tools: readonly To
 }
 
 function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Tool[]): string[] {
+  const declared = namesOf(tools)
   const names = allowed.map(({ type, function: named }, index) => {
     const path = `tool_choice.allowed_tools.tools[${index}]`
     if (typeof type === 'string' && type !== 'function') {
@@ -91,7 +92,7 @@ function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Too
       })
     }
     if (!named) throw invalid('tool_choice', `${path}.function is missing: expected an object with a name`)
-    return requireDeclared(named.name, tools, 'tool_choice')
+    return requireDeclared(named.name, declared, 'tool_choice')
   })
   return [...new Set(names)]
 }
@@ -99,12 +100,16 @@ function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Too
 function decodeFunctionChoice(choice: WireRequest['function_call'], tools: readonly Tool[]): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   if (typeof choice === 'string') return { type: choice }
-  return { type: 'required', names: [requireDeclared(choice.name, tools, 'function_call')] }
+  return { type: 'required', names: [requireDeclared(choice.name, namesOf(tools), 'function_call')] }
 }
 
-function requireDeclared(name: string, tools: readonly Tool[], param: string): string {
-  if (tools.some((tool) => tool.name === name)) return name
-  const known = preview(tools.map((tool) => tool.name))
+function namesOf(tools: readonly Tool[]): ReadonlySet<string> {
+  return new Set(tools.map(({ name }) => name))
+}
+
+function requireDeclared(name: string, declared: ReadonlySet<string>, param: string): string {
+  if (declared.has(name)) return name
+  const known = preview([...declared])
   throw invalid(param, `${param} names ${preview(name)}, which is not declared; declared are ${known}`)
 }
 

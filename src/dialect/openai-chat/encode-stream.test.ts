@@ -211,6 +211,12 @@ describe('createChunkEncoder', () => {
       ).toEqual([[0], [0, 'r'], [0, 'f', '('], [0, '{}'], [0]])
     })
 
+    test('are kept without a change to the events that they came with', () => {
+      const hidden: GenerationEvent = { type: 'reasoning-delta', choice: 0, delta: 'r', ...tokensOf('r') }
+      toldBy([hidden, hidden, finish()], { reasoningFields: 'none' })
+      expect(hidden).toMatchObject({ tokens: [{ text: 'r' }] })
+    })
+
     test('of events without a chunk go with the next chunk of their choice, the last one at the latest', () => {
       const hidden: GenerationEvent = { type: 'reasoning-delta', choice: 0, delta: 'r', ...tokensOf('r') }
       const events = [hidden, hidden, text('other', 1), finish()]

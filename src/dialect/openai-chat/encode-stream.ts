@@ -24,7 +24,7 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   const started: boolean[] = []
   const toolCallIds: string[][] = []
   /** Tokens of each choice that no chunk has told yet: those of markers and of held-back text go with the next one. */
-  const untold: (readonly GeneratedToken[] | undefined)[] = []
+  const untold: (GeneratedToken[] | undefined)[] = []
 
   /** The text before a choice's delta, up to and with the delta's opening brace. */
   function headOf(choice: number): string {
@@ -65,7 +65,8 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   function keepTokens(event: GenerationEvent): void {
     if (!style.logprobs || !('tokens' in event) || event.tokens === undefined || event.tokens.length === 0) return
     const before = untold[event.choice]
-    untold[event.choice] = before === undefined ? event.tokens : [...before, ...event.tokens]
+    if (before === undefined) untold[event.choice] = [...event.tokens]
+    else before.push(...event.tokens)
   }
 
   function encode(event: GenerationEvent): string {

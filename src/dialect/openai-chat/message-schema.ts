@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { list } from '../first-fault.ts'
 import { flag, text } from '../openai/wire-types.ts'
 
 /** Each kind of object inside a message: its keys are what `check-nested.ts` knows there. */
@@ -14,7 +15,7 @@ export const filePart = z.looseObject({ type: z.literal('file') })
 export type WirePart = z.output<typeof wirePart>
 const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, filePart])
 
-const content = z.union([z.string(), z.array(wirePart, { error: 'an array of content parts' })])
+const content = z.union([z.string(), list(wirePart, { error: 'an array of content parts' })])
 
 /** OpenAI says text; some clients and servers pass the object that the text stands for. */
 const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())])
@@ -30,7 +31,7 @@ export const assistantMessage = z.looseObject({
   refusal: text,
   reasoning_content: text,
   reasoning: text,
-  tool_calls: z.array(toolCall).nullish(),
+  tool_calls: list(toolCall).nullish(),
   function_call: functionCall.nullish(),
   audio: z.unknown().optional(),
   prefix: flag,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dictionary, list } from '../first-fault.ts'
 import { commonShape } from '../openai/common-schema.ts'
 import { flag, integerBetween, integerFrom, jsonObject, nonEmptyText, text } from '../openai/wire-types.ts'
 import { wireMessage } from './message-schema.ts'
@@ -27,12 +28,12 @@ export const thinkingObject = z.looseObject({
  */
 export const chatRequestSchema = z.looseObject({
   ...commonShape,
-  messages: z.array(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
+  messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
 
-  tools: z.array(tool, { error: 'an array of tools' }).nullish(),
+  tools: list(tool, { error: 'an array of tools' }).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: flag,
-  functions: z.array(toolFunction, { error: 'an array of functions' }).nullish(),
+  functions: list(toolFunction, { error: 'an array of functions' }).nullish(),
   function_call: toolFunctionChoice.nullish(),
 
   // tabbyAPI counts: any number above 0 switches them on.
@@ -57,7 +58,7 @@ export const chatRequestSchema = z.looseObject({
   continue_final_message: flag,
   response_prefix: text,
 
-  metadata: z.record(z.string(), z.string()).nullish(),
+  metadata: dictionary(z.string(), z.string()).nullish(),
   prompt_cache_key: text,
   prompt_cache_options: z.looseObject({}).nullish(),
   prompt_cache_retention: text,

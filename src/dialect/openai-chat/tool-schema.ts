@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { list } from '../first-fault.ts'
 import { flag, jsonObject, text } from '../openai/wire-types.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
@@ -19,13 +20,13 @@ export const toolFunction = z.looseObject({
 })
 export const tool = z.looseObject({ type: text, function: toolFunction.nullish() })
 
-const functionName = z.looseObject({ name: z.string() })
-const allowedTool = z.looseObject({ type: text, function: functionName.nullish() })
+export const functionName = z.looseObject({ name: z.string() })
+export const allowedTool = z.looseObject({ type: text, function: functionName.nullish() })
 
 export const namedChoice = z.looseObject({ type: z.literal('function'), function: functionName })
 export const allowedTools = z.looseObject({
   mode: z.enum(['auto', 'required']),
-  tools: z.array(allowedTool).min(1, { error: 'at least one tool' }),
+  tools: list(allowedTool).min(1, { error: 'at least one tool' }),
 })
 export const allowedChoice = z.looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
 export const customChoice = z.looseObject({ type: z.literal('custom') })

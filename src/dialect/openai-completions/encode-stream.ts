@@ -14,7 +14,7 @@ type Progress = {
   echo: string
   readonly scores: LogprobsEncoder
   /** Tokens that no chunk has told yet: those of held-back text go with the next one. */
-  untold: readonly (GeneratedToken | PromptToken)[]
+  untold: (GeneratedToken | PromptToken)[]
   readonly promptText: PromptText
 }
 
@@ -50,8 +50,7 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
 
   function keepTokens(event: GenerationEvent): void {
     if (!logprobs || !('tokens' in event) || event.tokens === undefined) return
-    const state = progressOf(event.choice)
-    state.untold = [...state.untold, ...event.tokens]
+    progressOf(event.choice).untold.push(...event.tokens)
   }
 
   /** Each choice of a prompt begins with it. */
@@ -60,7 +59,7 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
     return choices
       .map((choice) => {
         const state = progressOf(choice)
-        if (logprobs) state.untold = [...state.untold, ...tokens]
+        if (logprobs) for (const token of tokens) state.untold.push(token)
         return chunk(choice, state.promptText.push(tokens), null)
       })
       .join('')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../core/errors.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken } from '../../core/event.ts'
-import type { Choice, GenerationResult } from '../../core/result.ts'
+import { type Choice, foldEvents, type GenerationResult } from '../../core/result.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
@@ -243,4 +243,21 @@ describe('a stream', () => {
       '[DONE]',
     ])
   })
+})
+
+test('reasoning is where it came in, in a whole reply as in a stream', async () => {
+  const reasoning = (delta: string): GenerationEvent => ({ type: 'reasoning-delta', choice: 0, delta })
+  const end: GenerationEvent = { type: 'usage', usage, timings: {} }
+  const events = [reasoning('a'), text('B'), reasoning('c'), text('D'), text('E'), finish(), end]
+  const result = await foldEvents({
+    run: async (emit) => {
+      for (const event of events) await emit(event)
+    },
+  })
+  expect(choicesOf([encodeResult(result, head, plainStyle)])).toMatchObject([{ text: 'aBcDE' }])
+  expect(
+    choicesOf(framesOf(events.slice(0, -1)))
+      .map((one) => one.text)
+      .join(''),
+  ).toBe('aBcDE')
 })

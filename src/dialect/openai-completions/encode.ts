@@ -52,14 +52,14 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
     created: head.createdSeconds,
     model: head.model,
     system_fingerprint: head.systemFingerprint,
-    choices: choices.map(({ reasoning, text, tokens, finish }, index) => {
+    choices: choices.map(({ reasoning, text, inOrder, tokens, finish }, index) => {
       const { promptTokens = [] } = choices[firstOfPrompt(index, style)] ?? {}
       const echo = echoOf(style, index) + new PromptText().push(promptTokens)
       const scores = new LogprobsEncoder(countCharacters(echoOf(style, index)))
       return {
         index,
         // Reasoning is part of a text that is merely continued.
-        text: echo + reasoning + text,
+        text: echo + (inOrder ?? reasoning + text),
         logprobs: style.logprobs ? scores.encode([...promptTokens, ...tokens]) : null,
         finish_reason: encodeFinishReason(finish.reason),
       }

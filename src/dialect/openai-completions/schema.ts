@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { list } from '../first-fault.ts'
 import { commonShape } from '../openai/common-schema.ts'
 import { flag, integerBetween, integerFrom, text } from '../openai/wire-types.ts'
 
@@ -7,14 +8,14 @@ const maxLogprobs = 5
 /** 0 is a prompt that is told and not continued. */
 const maxTokens = integerFrom(0)
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokenIds = z.array(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
+const tokenIds = list(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
 const tooMany = { error: `at most ${maxPrompts} prompts` }
 
 const prompt = z.union([
   z.string(),
-  z.array(z.string(), { error: 'an array of strings' }).min(1, { error: 'at least one prompt' }).max(maxPrompts, tooMany),
+  list(z.string(), { error: 'an array of strings' }).min(1, { error: 'at least one prompt' }).max(maxPrompts, tooMany),
   tokenIds,
-  z.array(tokenIds, { error: 'an array of arrays of token ids' }).min(1).max(maxPrompts, tooMany),
+  list(tokenIds, { error: 'an array of arrays of token ids' }).min(1).max(maxPrompts, tooMany),
 ])
 
 /** The body of a text completion request. Refused fields are left to the field table. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { EmbedRequest } from '../../core/embed.ts'
 import type { EmbedInput } from '../../core/engine.ts'
 import { checkFields, indexFields } from '../field-table.ts'
+import { list } from '../first-fault.ts'
 import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { embeddingFields } from './fields.ts'
@@ -19,16 +20,16 @@ const maxInputs = 2048
 const tooMany = { error: `at most ${maxInputs} inputs` }
 const none = { error: 'at least one input' }
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokenIds = z.array(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
+const tokenIds = list(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
 
 /** The body of an embedding request. */
 export const embeddingRequestSchema = z.looseObject({
   model: nonEmptyText,
   input: z.union([
     nonEmptyText,
-    z.array(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, none).max(maxInputs, tooMany),
+    list(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, none).max(maxInputs, tooMany),
     tokenIds,
-    z.array(tokenIds, { error: 'an array of arrays of token ids' }).min(1, none).max(maxInputs, tooMany),
+    list(tokenIds, { error: 'an array of arrays of token ids' }).min(1, none).max(maxInputs, tooMany),
   ]),
   dimensions: integerFrom(1),
   encoding_format: z.enum(['float', 'base64']).nullish(),

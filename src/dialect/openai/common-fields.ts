@@ -43,8 +43,13 @@ export const constraintFields: readonly Field[] = [
   },
 ]
 
-/** Fields inside the objects that both protocols have that are refused, by their paths. */
+/** Fields inside the objects that both protocols have of which there is something to say, by their paths. */
 export const nestedConstraintFields: readonly Field[] = [
+  {
+    name: 'response_format.json_schema.description',
+    treatment: 'used',
+    note: 'passed on to a server that takes JSON Schema; a model behind a grammar is not told it',
+  },
   { name: 'structured_outputs.structural_tag', treatment: 'refused', note: 'use `tools`' },
 ]
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dictionary, list } from '../first-fault.ts'
 import {
   above,
   anyNumber,
@@ -30,13 +31,13 @@ const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).m
 /** tabbyAPI's clients send the list as text with commas. */
 const tokenList = z
   .union([
-    z.array(tokenId, { error: 'an array of token ids' }),
+    list(tokenId, { error: 'an array of token ids' }),
     z.string().regex(/^\s*(\d{1,9}\s*(,\s*\d{1,9}\s*)*)?$/, { error: 'token ids with commas' }),
   ])
   .nullish()
 
 const schemaOrText = z.union([jsonObject, z.string(), z.boolean()], { error: 'a JSON Schema, or its JSON as text' })
-const choiceList = z.array(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, { error: 'at least one string' })
+const choiceList = list(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, { error: 'at least one string' })
 
 export const jsonSchemaFormat = z.looseObject({
   name: text,
@@ -92,9 +93,10 @@ export const commonShape = {
   repeat_last_n: integerFrom(-1),
   presence_penalty: between(-2, 2),
   frequency_penalty: between(-2, 2),
-  logit_bias: z
-    .record(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100))
-    .nullish(),
+  logit_bias: dictionary(
+    z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }),
+    numberBetween(-100, 100),
+  ).nullish(),
   banned_tokens: tokenList,
   custom_token_bans: tokenList,
   xtc_probability: between(0, 1),
@@ -105,7 +107,7 @@ export const commonShape = {
   dry_allowed_length: integerFrom(0),
   dry_range: integerFrom(-1),
   dry_penalty_last_n: integerFrom(-1),
-  dry_sequence_breakers: z.union([z.array(nonEmptyText, { error: 'an array of non-empty strings' }), nonEmptyText]).nullish(),
+  dry_sequence_breakers: z.union([list(nonEmptyText, { error: 'an array of non-empty strings' }), nonEmptyText]).nullish(),
 
   n: integerBetween(1, maxChoices).nullish(),
   min_tokens: integerFrom(0),

@@ -25,6 +25,10 @@ describe('decodeOutput', () => {
       { ...jsonSchema, name: 'n', strict: true },
     ],
     [asked({ type: 'json_schema', json_schema: { schema: JSON.stringify(schema), strict: null } }), jsonSchema],
+    [
+      asked({ type: 'json_schema', json_schema: { name: 'n', description: 'd', schema } }),
+      { ...jsonSchema, name: 'n', description: 'd' },
+    ],
     [asked({ type: 'json_schema', json_schema: { schema: true } }), { ...jsonSchema, schema: true }],
     [asked({ type: 'json_schema', json_schema: schema }), jsonSchema],
     [asked({ type: 'json_schema', json_schema: { ...schema, strict: true } }), { ...jsonSchema, strict: true }],

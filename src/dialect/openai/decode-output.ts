@@ -92,10 +92,13 @@ function decodeFormat(format: ResponseFormat): DecodedOutput {
 
 /** OpenAI's wrapper with a name; without one and without `schema`, the object is the schema itself (tabbyAPI). */
 function decodeJsonSchema({ strict, ...rest }: Extract<ResponseFormat, { type: 'json_schema' }>['json_schema']): DecodedOutput {
-  const { name, schema } = rest
+  const { name, description, schema } = rest
   const [path, inside] = ['response_format.json_schema', 'response_format.json_schema.schema']
   const asked = { strict: strict ?? false, ...(isGiven(name) && { name }) }
-  if (isGiven(schema)) return { constraint: { ...schemaOf(schema, inside), ...asked }, param: inside }
+  if (isGiven(schema)) {
+    const described = { ...asked, ...(isGiven(description) && { description }) }
+    return { constraint: { ...schemaOf(schema, inside), ...described }, param: inside }
+  }
   if (!isGiven(name)) return { constraint: { ...schemaOf(rest, path), ...asked }, param: path }
   throw new AppError('invalid-request', `${inside} is missing: expected a JSON Schema`, { param: inside })
 }

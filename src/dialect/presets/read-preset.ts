@@ -8,7 +8,7 @@ import { checkFields, indexFields } from '../field-table.ts'
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'
 import { decodeCommon } from '../openai/decode-common.ts'
 import { preview } from '../preview.ts'
-import { validate } from '../validate.ts'
+import { formatPath, validate } from '../validate.ts'
 import { presetFields } from './fields.ts'
 
 /** What a preset says about one field, in tabbyAPI's words: without `force` and `additive` it is a default. */
@@ -74,8 +74,9 @@ function readValues(entries: readonly (readonly [string, unknown])[], at: string
     const wire = validate(valuesSchema, given)
     const [unknown] = checkFields(fieldIndex, wire)
     if (unknown !== undefined) {
-      const message = `${unknown} ${preview(given[unknown])} is no request field that a preset can set; see docs/protocols.md`
-      throw new AppError('invalid-request', message, { param: unknown })
+      const field = formatPath([unknown])
+      const message = `${field} ${preview(given[unknown])} is no request field that a preset can set; see docs/protocols.md`
+      throw new AppError('invalid-request', message, { param: field })
     }
     const { sampling, maxOutputTokens, stop } = decodeCommon({ ...wire, model: '' } as CommonWire)
     const { ignore_eos: ignoreEos = given.ban_eos_token, stop: sentStop = given.stop_sequence } = given

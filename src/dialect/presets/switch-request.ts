@@ -2,13 +2,15 @@ import { z } from 'zod'
 import { AppError } from '../../core/errors.ts'
 import type { PresetSwitch, ReadPreset } from '../../core/preset-switch.ts'
 import { checkFields, indexFields } from '../field-table.ts'
+import { dictionary } from '../first-fault.ts'
 import { flag, text } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { presetSwitchFields } from './fields.ts'
 import { readPreset } from './read-preset.ts'
 
 const override = z.strictObject({ override: z.unknown(), force: flag, additive: flag })
-const switchSchema = z.looseObject({ preset: text, overrides: z.record(z.string(), override).nullish() })
+const switchSchema = z.looseObject({ preset: text, overrides: dictionary(z.string(), override).nullish() })
+const unloadSchema = z.looseObject({})
 const fieldIndex = indexFields(presetSwitchFields)
 
 /** What `POST /v1/sampling/override/switch` asks for: a preset by its name, or one of its own. */
@@ -24,6 +26,11 @@ export function decodePresetSwitch(body: unknown): PresetChoice {
   if (hasName) return { ignored, name }
   if (hasOverrides) return { ignored, own: readPreset(overrides, 'overrides') }
   throw invalid('there is nothing to switch to: send preset, the name of one, or overrides')
+}
+
+/** `POST /v1/sampling/override/unload`, which needs no body: whatever a body says is ignored. */
+export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'> {
+  return { ignored: checkFields(new Map(), validate(unloadSchema, body ?? {})) }
 }
 
 /** What there is and what is in use, as tabbyAPI says it; overrides without a name are of no preset. */

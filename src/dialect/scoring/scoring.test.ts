@@ -12,6 +12,11 @@ describe('reranking', () => {
     expect(ignored).toEqual(['priority'])
   })
 
+  test('names what it does not know inside documents, each once', () => {
+    const documents = ['a', { text: 'b', title: 'B' }, { text: 'c', title: 'C', id: null }]
+    expect(decodeRerank({ ...body, documents }).ignored).toEqual(['documents[].title'])
+  })
+
   test('tells probabilities, the best first', () => {
     expect(decodeRerank(body).encode(scored)).toEqual({
       object: 'list',

@@ -5,6 +5,8 @@ import { AppError } from '../../core/errors.ts'
 import { toProbability } from '../../core/rank.ts'
 import type { Scores } from '../../core/score.ts'
 import { checkFields, indexFields } from '../field-table.ts'
+import { list } from '../first-fault.ts'
+import { createNestedCheck, keysOf } from '../openai/nested-check.ts'
 import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
 import { validate } from '../validate.ts'
 import { rerankFields, scoreFields } from './fields.ts'
@@ -27,17 +29,19 @@ const methods: Readonly<Record<Scores['method'], string>> = {
 const maxTexts = 2048
 const tooMany = { error: `at most ${maxTexts} texts` }
 const none = { error: 'at least one text' }
-const wireDocument = z.union([nonEmptyText, z.looseObject({ text: nonEmptyText })])
+const documentObject = z.looseObject({ text: nonEmptyText })
+const documentKeys = keysOf(documentObject)
+const wireDocument = z.union([nonEmptyText, documentObject])
 const rerankSchema = z.looseObject({
   model: nonEmptyText,
   query: nonEmptyText,
-  documents: z.array(wireDocument, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
+  documents: list(wireDocument, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
   top_n: integerFrom(1),
   return_documents: flag,
 })
 const scoreSchema = z.looseObject({
   model: nonEmptyText,
-  messages: z.array(nonEmptyText, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
+  messages: list(nonEmptyText, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
 })
 const rerankIndex = indexFields(rerankFields)
 const scoreIndex = indexFields(scoreFields)
@@ -46,12 +50,16 @@ const scoreIndex = indexFields(scoreFields)
 export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   const wire = validate(rerankSchema, body)
   const { model, query, top_n: count, return_documents: tells } = wire
+  const nested = createNestedCheck(rerankIndex)
+  for (const [index, document] of wire.documents.entries()) {
+    if (typeof document === 'object') nested.check(document, documentKeys, { path: 'documents[]', index })
+  }
   const texts = wire.documents.map((document) => (typeof document === 'string' ? document : document.text))
   return {
     model,
     request: { query, texts },
     textsField: 'documents',
-    ignored: checkFields(rerankIndex, wire),
+    ignored: [...checkFields(rerankIndex, wire), ...nested.ignored],
     encode: (scored) => ({
       object: 'list',
       model: scored.model,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { TokenizeRequest } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import { checkFields, type Field, indexFields } from '../field-table.ts'
+import { list } from '../first-fault.ts'
 import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'
 import { decodeChat } from '../openai-chat/decode.ts'
 import { validate } from '../validate.ts'
@@ -13,13 +14,13 @@ export type DetokenizeRequest = { readonly tokens: readonly number[]; readonly s
 
 const maxTokens = 1_000_000
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokens = z.array(tokenId, { error: 'an array of token ids' }).max(maxTokens, { error: `at most ${maxTokens} tokens` })
+const tokens = list(tokenId, { error: 'an array of token ids' }).max(maxTokens, { error: `at most ${maxTokens} tokens` })
 const model = nonEmptyText.nullish()
 const tabbyFlags = { add_bos_token: flag, encode_special_tokens: flag, decode_special_tokens: flag }
 
 const encodeSchema = z.looseObject({
   model,
-  text: z.union([z.string(), z.array(z.unknown(), { error: 'an array of messages' })]),
+  text: z.union([z.string(), list(z.unknown(), { error: 'an array of messages' })]),
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
   ...tabbyFlags,
