@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../core/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
+import { huggingFaceAddress } from '../registry/fetch-model.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
 import { formatBytes } from './progress.ts'
 
@@ -43,7 +44,7 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
     yield await checkHome(home)
   }
   yield await checkPip()
-  yield await checkHuggingFace(process.env.HF_ENDPOINT ?? 'https://huggingface.co')
+  yield await checkHuggingFace(huggingFaceAddress(process.env.HF_ENDPOINT))
   yield await checkServer(server)
 }
 

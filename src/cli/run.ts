@@ -115,7 +115,8 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
 }
 
 async function findTarget({ model, server, loadConfig }: RunOptions): Promise<Target> {
-  if ((await isServing(server)) && (await hasModel(server, model))) {
+  // A server may answer to any name; a source is this very file.
+  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) {
     return { server, model, close: () => Promise.resolve() }
   }
   return startOwnServer(model, loadConfig)

@@ -118,6 +118,11 @@ describe('models', () => {
   test('the same name from the file and from --model is refused', () => {
     expect(problemsOf(`models: [${fake}]`, { flags: { models: ['/m/f.gguf'] } })).toContain("--model: two models have the id 'f'")
   })
+
+  test('a model of the file whose id is default contradicts --model', () => {
+    const named = fake.replace('id: f', 'id: default')
+    expect(problemsOf(`models: [${named}]`, { flags: { models: ['/m/f.gguf'] } })).toContain("'default'")
+  })
 })
 
 describe('errors', () => {

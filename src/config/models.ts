@@ -20,9 +20,10 @@ export function modelFromFlag(text: string, folders: Folders): ModelConfig {
 }
 
 /**
- * All models together, those of the command line first. The name `default` goes to the first of these, whatever the file
- * says; when nobody names a model, it goes to the default one, and to the built-in one as long as that is not here. The
- * built-in model comes last, unless another one has its name or `builtin` is false.
+ * All models together, those of the command line first. The name `default` goes to the first of these: as an alias
+ * it is taken from the file's models; one that has it as its id keeps it, and the two contradict each other. When nobody names
+ * a model, it goes to the default one, and to the built-in one as long as that is not here. The built-in model comes last,
+ * unless another one has its name or `builtin` is false.
  */
 export function mergeModels(
   flagModels: readonly ModelConfig[],

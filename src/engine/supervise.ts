@@ -54,8 +54,11 @@ export type SuperviseOptions<Plan, Loaded, Process extends SupervisedProcess> = 
 const firstBackoffMs = 100
 const longestBackoffMs = 30_000
 const pingEveryMs = 10_000
-/** Computing happens beside what answers: nothing is silent for longer than a second or two. */
-const silentForMs = 60_000
+/**
+ * Computing happens beside what answers: nothing is silent for longer than a second or two. Counted in pings and not by the
+ * clock, which jumps when the machine was asleep or is set.
+ */
+const mostUnanswered = 6
 /** A process that served this long before it crashed starts its back-off anew. */
 const stableAfterMs = 60_000
 
@@ -85,7 +88,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   #notBeforeMs = 0
   #timer: NodeJS.Timeout | undefined
   #pinger: NodeJS.Timeout | undefined
-  #heardMs = 0
+  #unanswered = 0
 
   constructor(options: SuperviseOptions<Plan, Loaded, Process>) {
     this.#options = options
@@ -165,7 +168,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
       this.#state = { type: 'loading', progress: 0 }
       const handlers: ProcessHandlers<Loaded> = {
         onHeard: () => {
-          if (process === this.#process) this.#heardMs = Date.now()
+          if (process === this.#process) this.#unanswered = 0
         },
         onLoading: (progress) => {
           if (process === this.#process && this.#state.type === 'loading') this.#state = { type: 'loading', progress }
@@ -200,11 +203,15 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
 
   /** Notices a process that is alive and answers nothing any more: stopped from outside, or lost in native code. */
   #watch(process: Process): void {
-    this.#heardMs = Date.now()
+    this.#unanswered = 0
     clearInterval(this.#pinger)
     this.#pinger = setInterval(() => {
-      if (Date.now() - this.#heardMs > silentForMs) this.abandon(`it did not answer for ${silentForMs / 1000} seconds`)
-      else process.ping()
+      if (this.#unanswered >= mostUnanswered) {
+        this.abandon(`it did not answer for ${(mostUnanswered * pingEveryMs) / 1000} seconds`)
+        return
+      }
+      this.#unanswered += 1
+      process.ping()
     }, pingEveryMs)
     // A server that has nothing else to do may end.
     this.#pinger.unref()
@@ -217,8 +224,10 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     const { model, log, onExit } = this.#options
     const wasReady = this.#state.type === 'ready'
     const message = `the process that runs model '${model}' ended (${exit.description}); try again`
-    onExit(new AppError('engine-failed', message), exit)
-    if (this.#state.type === 'draining') return
+    // Ended by `stop`, it was ended by us, whatever signal did it: nothing is to be tried again.
+    const isStopping = this.#state.type === 'draining'
+    onExit(new AppError('engine-failed', message), isStopping ? { ...exit, fromOutside: false } : exit)
+    if (isStopping) return
     if (!wasReady) {
       const lastLine = exit.lastLines.at(-1)
       this.#onLoadFailed(

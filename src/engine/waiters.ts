@@ -31,6 +31,15 @@ export class Waiters {
     for (const waiter of this.#take()) waiter.resolve()
   }
 
+  /** Resolves for the one who came first, and leaves the others. False when nobody waits. */
+  releaseFirst(): boolean {
+    const [first] = this.#waiting
+    if (first === undefined) return false
+    this.#waiting.delete(first)
+    first.resolve()
+    return true
+  }
+
   fail(error: unknown): void {
     for (const waiter of this.#take()) waiter.reject(error)
   }

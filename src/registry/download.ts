@@ -63,7 +63,7 @@ async function attempt(options: DownloadOptions): Promise<Outcome> {
   const found = await findPart(target)
   const left = found?.url === url ? found : undefined
   // Read before the request: a server does not wait for as long as hashing a large part takes.
-  const oldPart = left === undefined ? undefined : await PartFile.resume(target)
+  const oldPart = left === undefined ? undefined : await PartFile.resume(target, signal)
   const watchdog = createWatchdog(signal)
   try {
     const request: FileRequestOptions = {

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ensureModelFile, type ModelFileOptions } from './fetch-model.ts'
+import { ensureModelFile, huggingFaceAddress, type ModelFileOptions } from './fetch-model.ts'
 import { parseSource } from './sources.ts'
 
 const content = randomBytes(10_000)
@@ -39,6 +39,14 @@ async function setUp() {
   await writeFile(local, content)
   return { home, origin, notes, seen, ensure, local }
 }
+
+test.each([
+  [undefined, 'https://huggingface.co'],
+  ['', 'https://huggingface.co'],
+  ['https://mirror.example', 'https://mirror.example'],
+])('with HF_ENDPOINT %j Hugging Face is at %s', (endpoint, address) => {
+  expect(huggingFaceAddress(endpoint)).toBe(address)
+})
 
 describe('a remote file', () => {
   test('is fetched once', async () => {

@@ -110,8 +110,13 @@ function fetchSource(source: RemoteSource, options: ModelFileOptions & { readonl
   }
 }
 
+/** Where `hf:` sources are, by the value of `HF_ENDPOINT`; an empty one is as good as none. */
+export function huggingFaceAddress(endpoint: string | undefined): string {
+  return endpoint === undefined || endpoint === '' ? 'https://huggingface.co' : endpoint
+}
+
 function huggingFaceUrl(source: Extract<Source, { type: 'hf' }>, endpoint: string | undefined): string {
-  const base = endpoint === undefined || endpoint === '' ? 'https://huggingface.co' : endpoint
+  const base = huggingFaceAddress(endpoint)
   if (!URL.canParse(base) || !isTrustedUrl(new URL(base))) {
     throw new AppError('invalid-request', `HF_ENDPOINT is '${base}', which is no https:// URL`)
   }

@@ -38,11 +38,12 @@ export class PartFile {
     return new PartFile(target, await open(partPath(target), 'a'))
   }
 
-  /** Goes on where an earlier run stopped, reading what it left behind. */
-  static async resume(target: string): Promise<PartFile> {
+  /** Goes on where an earlier run stopped, reading what it left behind. Throws the signal's reason. */
+  static async resume(target: string, signal: AbortSignal | undefined): Promise<PartFile> {
     const part = new PartFile(target, await open(partPath(target), 'a'))
     try {
       for await (const chunk of createReadStream(partPath(target))) {
+        signal?.throwIfAborted()
         part.#hash.update(chunk)
         part.#sizeBytes += chunk.length
       }

@@ -42,9 +42,26 @@ test('a stop text ends the output before the minimum', async () => {
   expect(cut).toMatchObject({ reason: 'stop', text: free.text.slice(0, 2) })
 })
 
-test('what a constraint ends is ended', async () => {
+test.each<[string, Partial<GenerationRequest>]>([
+  ['the plain way', {}],
+  ['with log-probabilities', { logprobs: { top: 1 } }],
+  ['with penalties', { sampling: { temperature: 0, presencePenalty: 0.1 } }],
+  ['by chance', { sampling: { temperature: 1, topK: 3, seed: 1 } }],
+])('a constraint that lets the output go on does not end it: %s', async (_, wanted) => {
+  const output = { type: 'gbnf', grammar: 'root ::= [A-Za-z ,.!?]*' } as const
+  const held = await answer({ ...wanted, output, minOutputTokens: 50 })
+  expect(held.tokens).toBeGreaterThanOrEqual(50)
+  expect(await answer({ ...wanted, output, ignoreEos: true })).toMatchObject({ reason: 'length', tokens: 100 })
+})
+
+test.each<[string, Partial<GenerationRequest>]>([
+  ['a minimum', { minOutputTokens: 90 }],
+  ['a minimum and log-probabilities', { minOutputTokens: 90, logprobs: { top: 1 } }],
+  ['a turn without an end', { ignoreEos: true }],
+  ['a turn without an end, by chance', { ignoreEos: true, sampling: { temperature: 1, topK: 3, seed: 1 } }],
+])('what a constraint ends is ended, also with %s', async (_, wanted) => {
   const output = { type: 'regex', pattern: 'yes|no' } as const
   // The model may think before.
-  const { reason, text } = await answer({ minOutputTokens: 90, output })
+  const { reason, text } = await answer({ ...wanted, output })
   expect([reason, text]).toEqual(['stop', expect.stringMatching(/(?:^|\s)(?:yes|no)$/)])
 })

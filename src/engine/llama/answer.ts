@@ -63,6 +63,7 @@ async function rank({ model, embedder }: WorkerModel, request: Asked<'rank'>, ca
     const message = 'this model has no ranking head, so it cannot score texts; choose a reranking model'
     throw new AppError('invalid-request', message, { param: 'model' })
   }
+  if (request.query !== undefined) refuseTooLong(request.query, 'query')
   const params = request.texts.map((_, index) => `texts[${index}]`)
   const read = (index: number) => {
     const text = request.texts[index] ?? ''

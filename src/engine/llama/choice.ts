@@ -122,13 +122,11 @@ function openSource(
   { output, grammar, forced }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
-  // What a grammar binds as a whole ends where the grammar has its end.
-  const mayGoOn = grammar === undefined || command.shape.grammar?.isOpen === true
-  const banned = [
-    ...(grammar === undefined ? [] : vocabulary.hiddenTokens),
-    ...(command.ignoreEos && mayGoOn ? vocabulary.endTokens : []),
-  ]
-  const held = minOutputTokens !== undefined && mayGoOn ? { tokens: vocabulary.endTokens, until: minOutputTokens } : undefined
+  const banned = grammar === undefined ? [] : vocabulary.hiddenTokens
+  const until = command.ignoreEos ? Number.POSITIVE_INFINITY : (minOutputTokens ?? 0)
+  // What a grammar binds as a whole ends where the grammar lets nothing follow.
+  const asLastResort = grammar !== undefined && command.shape.grammar?.isOpen !== true
+  const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
   const options = evaluateOptions(
     { ...sampling, seed: choiceSeed(sampling.seed, index) },
     { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },

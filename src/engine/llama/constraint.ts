@@ -91,8 +91,9 @@ function chosenCalls(wanted: Wanted, context: ConstraintContext): Constraint | u
 /** The tools that may be called. */
 function callable({ tools, toolChoice }: Wanted): readonly Tool[] {
   if (toolChoice.type === 'none') return []
-  const { names } = toolChoice
-  return tools.filter(({ name }) => names?.includes(name) ?? true)
+  if (toolChoice.names === undefined) return tools
+  const names = new Set(toolChoice.names)
+  return tools.filter(({ name }) => names.has(name))
 }
 
 /** All that a grammar is made of, and nothing that differs from request to request. */

@@ -18,14 +18,15 @@ import type { GenerationRequest, Sampling } from '../../core/request.ts'
 import type { SupervisorLog } from '../supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { refuseNonText, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'
-import { decodeFailure } from './failure.ts'
-import { Inbox } from './inbox.ts'
-import type { Command, LoadOptions, Report, Shape } from './ipc.ts'
+import type { Inbox } from './inbox.ts'
+import { Inboxes } from './inboxes.ts'
+import type { LoadOptions, Shape } from './ipc.ts'
 import { orAborted } from './or-aborted.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
-import type { Answer, Question } from './questions.ts'
+import type { Question } from './questions.ts'
 import { resolveSampling, samplingDefaults } from './resolve-sampling.ts'
-import { Supervisor } from './supervisor.ts'
+import { type LoadedModel, Supervisor } from './supervisor.ts'
+import { unexpected, WorkerQuestions } from './worker-questions.ts'
 
 export type LlamaEngineOptions = {
   readonly id: string
@@ -49,38 +50,37 @@ type Prepared = {
   readonly templateEdition: number
 }
 
-/** What was begun must be finished: the worker does it whoever has left by then. */
-const never = new AbortController().signal
-
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
   readonly #id: string
   readonly #sampling: Sampling
-  readonly #prepareTimeoutMs: number
   readonly #supervisor: Supervisor
-  /** The failure that all requests of the last worker got, if that worker was ended by somebody else. */
-  #endedFromOutside: AppError | undefined
-  #asked = 0
+  readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
+  readonly #questions: WorkerQuestions
   #template: TemplateChoice = { type: 'own' }
   #templateEdition = 0
-  /** One per message exchange with the worker: a `prepare`, an `ask` or a `run`. */
-  readonly #inboxes = new Map<string, Inbox>()
+  /** The switch of the template that the worker was told of and has not answered. It never rejects. */
+  #switching: Promise<void> | undefined
   #tokensAfterCancel = 0
 
   constructor({ id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000 }: LlamaEngineOptions) {
     this.#id = id
     this.#sampling = sampling
-    this.#prepareTimeoutMs = prepareTimeoutMs
     this.#supervisor = new Supervisor({
       model: id,
       locate: async (signal) => ({ ...(await locate(signal)), template: this.#template }),
       spawn,
       log,
-      onReport: (report) => this.#onReport(report),
+      onReport: (report) => this.#inboxes.deliver(report),
       onExit: (error, exit) => {
-        this.#endedFromOutside = exit.fromOutside ? error : undefined
-        for (const inbox of this.#inboxes.values()) inbox.fail(error)
+        this.#questions.onExit(error, exit)
+        this.#inboxes.failAll(error)
       },
+    })
+    this.#questions = new WorkerQuestions({
+      supervisor: this.#supervisor,
+      inboxes: this.#inboxes,
+      timeoutMs: prepareTimeoutMs,
     })
   }
 
@@ -97,7 +97,8 @@ export class LlamaEngine implements Engine {
     if (loaded === undefined) return {}
     const { description: _, fileSampling, chatTemplate, ...facts } = loaded
     const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
-    return { ...facts, sampling, ...templateFacts(this.#template, chatTemplate) }
+    const modalities = { image: false, audio: false }
+    return { ...facts, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {
@@ -108,10 +109,7 @@ export class LlamaEngine implements Engine {
     refuseNonText(request, this.#id)
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
-    const prepared = await orAborted(
-      this.#onThisOrNextWorker(() => this.#prepareOnWorker(request), signal),
-      signal,
-    )
+    const prepared = await this.#questions.inTurn(() => this.#prepareOnWorker(request), signal)
     const { tokens, shape, structured } = prepared
     return {
       inputTokens: tokens.length,
@@ -128,7 +126,7 @@ export class LlamaEngine implements Engine {
   async tokenize({ prompt, reasoning, addBos, parseSpecial }: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
     refuseNonText({ prompt }, this.#id)
     const question = { type: 'tokenize', prompt, reasoning, addBos, parseSpecial } as const
-    const answer = await this.#ask(question, signal)
+    const answer = await this.#questions.ask(question, signal)
     if (answer.type !== 'tokens') throw unexpected(answer)
     return [...answer.tokens]
   }
@@ -139,14 +137,14 @@ export class LlamaEngine implements Engine {
   ): Promise<string> {
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownIds(tokens, { vocabularySize, param: 'tokens' })
-    const answer = await this.#ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
+    const answer = await this.#questions.ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
     if (answer.type !== 'text') throw unexpected(answer)
     return answer.text
   }
 
   async render({ prompt, reasoning }: RenderRequest, signal: AbortSignal): Promise<string> {
     refuseNonText({ prompt }, this.#id)
-    const answer = await this.#ask({ type: 'render', prompt, reasoning }, signal)
+    const answer = await this.#questions.ask({ type: 'render', prompt, reasoning }, signal)
     if (answer.type !== 'text') throw unexpected(answer)
     return answer.text
   }
@@ -154,13 +152,7 @@ export class LlamaEngine implements Engine {
   async useTemplate(choice: TemplateChoice, signal: AbortSignal): Promise<void> {
     const { chatTemplate: own } = await this.#supervisor.ensureReady(signal)
     refuseMissingOwn(choice, own)
-    const change = () => {
-      // Counted when it is sent: what is sent to be prepared after that is prepared with the new one.
-      this.#templateEdition += 1
-      return this.#exchange({ type: 'use-template', id: this.#nextId(), choice }, 'template-used', this.#prepareTimeoutMs)
-    }
-    await this.#onThisOrNextWorker(change, never)
-    this.#template = choice
+    await this.#questions.inTurn(() => this.#switchTemplate(choice), signal)
   }
 
   async embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
@@ -169,7 +161,7 @@ export class LlamaEngine implements Engine {
       const param = inputs.length === 1 ? 'input' : `input[${index}]`
       if (input.type === 'tokens') refuseUnknownIds(input.tokens, { vocabularySize, param })
     }
-    const answer = await this.#compute({ type: 'embed', inputs }, signal)
+    const answer = await this.#questions.compute({ type: 'embed', inputs }, signal)
     if (answer.type !== 'vectors') throw unexpected(answer)
     return answer
   }
@@ -177,12 +169,13 @@ export class LlamaEngine implements Engine {
   async rank({ query, texts }: RankRequest, signal: AbortSignal): Promise<Ranking> {
     await this.#supervisor.ensureReady(signal)
     const question: Question = { type: 'rank', texts: [...texts], ...(query !== undefined && { query }) }
-    const answer = await this.#compute(question, signal)
+    const answer = await this.#questions.compute(question, signal)
     if (answer.type !== 'scores') throw unexpected(answer)
     return answer
   }
 
   async close(): Promise<void> {
+    this.#questions.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
     await this.#supervisor.stop()
   }
 
@@ -193,75 +186,32 @@ export class LlamaEngine implements Engine {
     const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     const about = outputParam === undefined ? {} : { outputParam }
     const command = { type: 'prepare', id, ...wanted, ...about, ...limit } as const
-    return { ...(await this.#exchange(command, 'prepared', this.#prepareTimeoutMs)), templateEdition }
+    return { ...(await this.#questions.exchange(command, 'prepared')), templateEdition }
   }
 
-  async #ask(question: Question, signal: AbortSignal): Promise<Answer> {
-    const ask = async () => {
-      const command = { type: 'ask', id: this.#nextId(), question } as const
-      return (await this.#exchange(command, 'answered', this.#prepareTimeoutMs)).answer
-    }
-    await this.#supervisor.ensureReady(signal)
-    return orAborted(this.#onThisOrNextWorker(ask, signal), signal)
+  async #switchTemplate(choice: TemplateChoice): Promise<void> {
+    const command = { type: 'use-template', id: this.#questions.nextId(), choice } as const
+    const used = this.#questions
+      .exchange(command, 'template-used')
+      .then(() => {
+        this.#template = choice
+        this.#templateEdition += 1
+      })
+      .finally(() => {
+        this.#switching = undefined
+      })
+    this.#switching = used.catch(() => undefined)
+    await used
   }
 
-  /** The slot is free only when the worker has stopped: its answer is waited for, also when nobody wants it any more. */
-  async #compute(question: Question, signal: AbortSignal): Promise<Answer> {
-    signal.throwIfAborted()
-    const id = this.#nextId()
-    const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
-    signal.addEventListener('abort', cancel, { once: true })
-    try {
-      const { answer } = await this.#exchange({ type: 'ask', id, question }, 'answered')
-      if (answer.type === 'cancelled') throw AppError.from(signal.reason)
-      return answer
-    } finally {
-      signal.removeEventListener('abort', cancel)
+  /** Not while the template is being switched: the worker may have it already. */
+  async #readyToRun(signal: AbortSignal): Promise<LoadedModel> {
+    let loaded = await this.#supervisor.ensureReady(signal)
+    while (this.#switching !== undefined) {
+      await orAborted(this.#switching, signal)
+      loaded = await this.#supervisor.ensureReady(signal)
     }
-  }
-
-  /** Requests have ids of their protocols, which never look like this. */
-  #nextId(): string {
-    this.#asked += 1
-    return `ask ${this.#asked}`
-  }
-
-  /** Once more when somebody else ended the worker: that was not the request's doing, and nothing was answered yet. */
-  async #onThisOrNextWorker<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      if (error !== this.#endedFromOutside) throw error
-      await this.#supervisor.ensureReady(signal)
-      return work()
-    }
-  }
-
-  /**
-   * A command with one answer. Goes on until the worker has answered or is gone, whoever has left by then: that is how a
-   * worker is noticed that hangs for longer than `timeoutMs`.
-   */
-  async #exchange<T extends 'prepared' | 'answered' | 'template-used'>(
-    command: Extract<Command, { type: 'prepare' | 'ask' | 'use-template' }>,
-    expected: T,
-    timeoutMs?: number,
-  ): Promise<Extract<Report, { type: T }>> {
-    const inbox = this.#open(command.id)
-    const onHung = () => {
-      const message = `preparing this prompt took longer than ${timeoutMs} ms; its chat template may never end`
-      inbox.fail(new AppError('template-failed', message, { param: 'messages' }))
-      this.#supervisor.abandon(message)
-    }
-    const watchdog = timeoutMs === undefined ? undefined : setTimeout(onHung, timeoutMs)
-    try {
-      this.#supervisor.send(command)
-      const report = await inbox.next()
-      if (report.type !== expected) throw unexpected(report)
-      return report as Extract<Report, { type: T }>
-    } finally {
-      clearTimeout(watchdog)
-      this.#inboxes.delete(command.id)
-    }
+    return loaded
   }
 
   async *#run(
@@ -270,10 +220,10 @@ export class LlamaEngine implements Engine {
     signal: AbortSignal,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
-    const { contextLength, fileSampling } = await this.#supervisor.ensureReady(signal)
+    const { contextLength, fileSampling } = await this.#readyToRun(signal)
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw switched()
     const { id } = request
-    const inbox = this.#open(id)
+    const inbox = this.#inboxes.open(id)
     const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     const room = contextLength - tokens.length
@@ -352,7 +302,7 @@ export class LlamaEngine implements Engine {
     } finally {
       signal.removeEventListener('abort', cancel)
       if (working) await this.#stopWork(inbox, cancel)
-      this.#inboxes.delete(id)
+      this.#inboxes.close(id)
     }
   }
 
@@ -367,23 +317,6 @@ export class LlamaEngine implements Engine {
       // The request failed or its worker ended: either way nothing works on it any more.
     }
   }
-
-  #open(id: string): Inbox {
-    const inbox = new Inbox({
-      onFull: () => this.#supervisor.steer({ type: 'pause', id }),
-      onDrained: () => this.#supervisor.steer({ type: 'resume', id }),
-    })
-    this.#inboxes.set(id, inbox)
-    return inbox
-  }
-
-  #onReport(report: Report): void {
-    if (!('id' in report)) return
-    // A late answer to a request that has left concerns nobody.
-    const inbox = this.#inboxes.get(report.id)
-    if (report.type === 'failed') inbox?.fail(decodeFailure(report.failure))
-    else inbox?.push(report)
-  }
 }
 
 function tellPrompt({ logprobs }: NonNullable<GenerationRequest['promptTokens']>): { topLogprobs?: number } {
@@ -393,8 +326,4 @@ function tellPrompt({ logprobs }: NonNullable<GenerationRequest['promptTokens']>
 /** Its text would be read as the earlier template makes the model write. */
 function switched(): AppError {
   return new AppError('request-conflict', "the model's chat template was switched while this request waited; send it again")
-}
-
-function unexpected({ type }: Report | Answer): AppError {
-  return new AppError('internal', `the worker answered with an unexpected '${type}' message`)
 }

@@ -119,6 +119,9 @@ export const commandSchema = z.discriminatedUnion('type', [
 ])
 export type Command = z.infer<typeof commandSchema>
 
+/** What the worker answers once. */
+export type QuestionCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' }>
+
 const failureSchema = z.object({
   code: z.string(),
   message: z.string(),

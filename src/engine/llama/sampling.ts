@@ -4,13 +4,21 @@ import type { ResolvedSampling } from './ipc.ts'
 /** The tokens of one generation so far, for the penalties that look back at them. */
 export type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
 
-/** What decides the bias: `banned` tokens are never chosen, `held` ones not before the output has so many. */
+/**
+ * What decides the bias: `banned` tokens are never chosen. `held` ones are not before the output has so many; as a last resort
+ * they are when nothing else may be.
+ */
 type BiasSource = {
   readonly model: LlamaModel
   readonly history: History
   readonly banned: readonly Token[]
-  readonly held?: { readonly tokens: readonly Token[]; readonly until: number } | undefined
+  readonly held?: Held | undefined
 }
+
+type Held = { readonly tokens: readonly Token[]; readonly until: number; readonly asLastResort: boolean }
+
+/** Lower than anything that a model, a bias and the penalties make together, and yet above what a grammar forbids. */
+const lastResort = -1e9
 
 type EvaluateOptions = Pick<
   SequenceEvaluateOptions,
@@ -76,7 +84,8 @@ function createTokenBias(
   }
   for (const token of banned) fixed.set(token, Number.NEGATIVE_INFINITY)
   const early = new Map(fixed)
-  for (const token of held?.tokens ?? []) early.set(token, Number.NEGATIVE_INFINITY)
+  const hold = held?.asLastResort === true ? lastResort : Number.NEGATIVE_INFINITY
+  for (const token of held?.tokens ?? []) early.set(token, Math.min(hold, fixed.get(token) ?? hold))
   const fixedNow = () => (history.output.length < (held?.until ?? 0) ? early : fixed)
   if (presencePenalty === 0 && frequencyPenalty === 0) {
     if (held === undefined) return fixed.size === 0 ? undefined : biasOf(model, fixed)

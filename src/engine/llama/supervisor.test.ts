@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { FakeWorkers } from '../../../test/support/fake-workers.ts'
 import type { AppError } from '../../core/errors.ts'
 import { backoffMs } from '../supervise.ts'
-import type { Command, Report } from './ipc.ts'
-import type { SpawnWorker, WorkerExit, WorkerHandlers } from './process.ts'
+import type { Report } from './ipc.ts'
+import type { WorkerExit } from './process.ts'
 import { Supervisor } from './supervisor.ts'
 
 const never = new AbortController().signal
@@ -16,41 +17,11 @@ const ready: Report = {
   fileSampling: { sampling: {}, notes: [] },
 }
 
-/** Workers that do nothing by themselves: the test reports and ends in their place. */
-class FakeWorkers {
-  readonly started: { handlers: WorkerHandlers; commands: Command[]; exit: (exit: Partial<WorkerExit>) => void }[] = []
-
-  readonly spawn: SpawnWorker = (handlers) => {
-    const commands: Command[] = []
-    let end: (exit: WorkerExit) => void = () => undefined
-    const exited = new Promise<WorkerExit>((resolve) => {
-      end = resolve
-    })
-    const exit = ({ description = 'killed by SIGKILL', lastLines = [], fromOutside = true }: Partial<WorkerExit>) =>
-      end({ description, lastLines, fromOutside })
-    this.started.push({ handlers, commands, exit })
-    return {
-      pid: this.started.length,
-      send: (command) => commands.push(command),
-      exited,
-      kill: async () => {
-        exit({ description: 'killed by SIGTERM' })
-        await exited
-      },
-    }
-  }
-
-  get last() {
-    const worker = this.started.at(-1)
-    if (worker === undefined) throw new Error('no worker was started')
-    return worker
-  }
-}
-
 describe('Supervisor', () => {
   let workers: FakeWorkers
   let supervisor: Supervisor
   let failures: AppError[]
+  let exits: WorkerExit[]
   let fetching: AbortSignal
   let locate: () => Promise<{ modelPath: string; slots: number; flashAttention: boolean }>
 
@@ -58,6 +29,7 @@ describe('Supervisor', () => {
     vi.useFakeTimers()
     workers = new FakeWorkers()
     failures = []
+    exits = []
     locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
     supervisor = new Supervisor({
       model: 'm',
@@ -68,7 +40,10 @@ describe('Supervisor', () => {
       spawn: workers.spawn,
       log: quiet,
       onReport: () => undefined,
-      onExit: (error) => failures.push(error),
+      onExit: (error, exit) => {
+        failures.push(error)
+        exits.push(exit)
+      },
     })
   })
   afterEach(() => {
@@ -226,6 +201,20 @@ describe('Supervisor', () => {
     expect(supervisor.state).toEqual({ type: 'ready' })
     await vi.advanceTimersByTimeAsync(75_000)
     expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('60 seconds') }])
+  })
+
+  test('time that passes while the machine sleeps is not held against a worker', async () => {
+    await load()
+    vi.setSystemTime(Date.now() + 3_600_000)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(workers.last.commands.at(-1)).toEqual({ type: 'ping' })
+    expect(supervisor.state).toEqual({ type: 'ready' })
+  })
+
+  test('a worker that a stop ends was not ended by somebody else', async () => {
+    await load()
+    await supervisor.stop()
+    expect(exits).toMatchObject([{ description: 'killed by SIGTERM', fromOutside: false }])
   })
 
   test('without a worker there is nothing to send to', () => {

@@ -1,0 +1,42 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { buildConfig } from '../config/load.ts'
+import { pull } from './pull.ts'
+
+/** A configuration of one model, whose files are in a folder of their own. */
+async function createConfig(model: object) {
+  const home = await mkdtemp(join(tmpdir(), 'dragoman-pull-'))
+  onTestFinished(() => rm(home, { recursive: true }))
+  for (const name of ['m.gguf', 'mmproj.gguf', 'draft.gguf']) await writeFile(join(home, name), 'GGUF')
+  const text = JSON.stringify({ models: [{ id: 'm', ...model }] })
+  const inputs = { flags: {}, env: {}, cwd: home, userHome: home }
+  return { home, load: async () => buildConfig(inputs, { path: join(home, 'c.yaml'), text }) }
+}
+
+function printed(): string[] {
+  const lines: string[] = []
+  const spy = vi.spyOn(console, 'log').mockImplementation((line) => void lines.push(String(line)))
+  onTestFinished(() => spy.mockRestore())
+  return lines
+}
+
+test.each<[object, string[]]>([
+  [{ engine: 'llama', source: 'm.gguf' }, ['m.gguf']],
+  [{ engine: 'llama-server', source: 'm.gguf' }, ['m.gguf']],
+  [
+    { engine: 'llama-server', source: 'm.gguf', mmproj: 'mmproj.gguf', draft: { source: 'draft.gguf' } },
+    ['m.gguf', 'mmproj.gguf', 'draft.gguf'],
+  ],
+])('every file of %j is fetched, and told on a line', async (model, files) => {
+  const { home, load } = await createConfig(model)
+  const lines = printed()
+  await pull('m', load)
+  expect(lines).toEqual(files.map((name) => join(home, name)))
+})
+
+test('a model without files is named', async () => {
+  const { load } = await createConfig({ engine: 'fake', script: 'from-request' })
+  await expect(pull('m', load)).rejects.toThrow("model 'm' has no file to fetch")
+})

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { answerQuestion } from './answer.ts'
+import type { WorkerModel } from './model.ts'
+
+const tooLong = 'x'.repeat(1024 * 1024 + 1)
+
+/** A model that ranks, and that nothing may be read with. */
+const loaded = { embedder: { pooling: 'rank' }, model: {} } as unknown as WorkerModel
+
+test.each([
+  ['query', { type: 'rank', query: tooLong, texts: ['a'] }],
+  ['texts[0]', { type: 'rank', query: 'a', texts: [tooLong] }],
+] as const)('a %s that would hold up the worker is refused before it is read', async (param, question) => {
+  await expect(answerQuestion(loaded, { ...question, texts: [...question.texts] }, () => false)).rejects.toMatchObject({
+    code: 'invalid-request',
+    param,
+  })
+})

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { FakeWorkers } from '../../../test/support/fake-workers.ts'
+import { runOf } from '../../../test/support/iterate.ts'
+import type { PreparedGeneration } from '../../core/engine.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
+import { LlamaEngine } from './engine.ts'
+import type { Command, Report } from './ipc.ts'
+
+const never = new AbortController().signal
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
+const timeoutMs = 3000
+const ready: Report = {
+  type: 'ready',
+  contextLength: 100,
+  vocabularySize: 10,
+  description: 'tiny',
+  embeddingLength: 8,
+  fileSampling: { sampling: {}, notes: [] },
+  chatTemplate: 'own',
+}
+const other = { type: 'named', name: 'other', source: '{{ x }}' } as const
+
+describe('LlamaEngine', () => {
+  let workers: FakeWorkers
+  let engine: LlamaEngine
+
+  beforeEach(async () => {
+    vi.useFakeTimers()
+    workers = new FakeWorkers()
+    const locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
+    engine = new LlamaEngine({ id: 'm', locate, log: quiet, spawn: workers.spawn, prepareTimeoutMs: timeoutMs })
+    const waiting = engine.ensureReady(never)
+    await turn()
+    report(ready)
+    await waiting
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const turn = () => vi.advanceTimersByTimeAsync(0)
+  const report = (message: Report) => workers.last.handlers.onReport(message)
+  const commands = <T extends Command['type']>(type: T) =>
+    workers.last.commands.filter((command): command is Extract<Command, { type: T }> => command.type === type)
+  const asked = () => commands('prepare').map(({ id }) => id)
+  const request = (id: string): GenerationRequest => ({
+    ...plainRequest,
+    id,
+    model: 'm',
+    prompt: { type: 'chat', ...plainChat, messages: [] },
+  })
+  const prepare = (id: string, signal = new AbortController().signal) => engine.prepare(request(id), signal)
+  const answer = async (id: string) => {
+    report({ type: 'prepared', id, tokens: Uint32Array.of(1), templateMs: 0, shape: {} })
+    await turn()
+  }
+  const prepared = async (id: string): Promise<PreparedGeneration> => {
+    const preparing = prepare(id)
+    await turn()
+    await answer(id)
+    return preparing
+  }
+  const failSwitch = () => {
+    const { id } = commands('use-template')[0] as { id: string }
+    report({ type: 'failed', id, failure: { code: 'template-failed', message: 'it is broken' } })
+  }
+  const settled = (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'answered',
+      (error: { code: string }) => error.code,
+    )
+
+  test('a worker that answers one after the other is not hung, however many wait', async () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `r${index}`)
+    const outcomes = ids.map((id) => settled(prepare(id)))
+    await turn()
+    for (const id of ids) {
+      expect(asked().at(-1)).toBe(id)
+      await vi.advanceTimersByTimeAsync(timeoutMs - 1)
+      await answer(id)
+    }
+    expect(await Promise.all(outcomes)).toEqual(ids.map(() => 'answered'))
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('one that hangs fails the question that it hangs at; the others are asked of the next worker', async () => {
+    const outcomes = ['endless', 'innocent'].map((id) => settled(prepare(id)))
+    await vi.advanceTimersByTimeAsync(timeoutMs + 100)
+    expect(workers.started).toHaveLength(2)
+    report(ready)
+    await turn()
+    expect(asked()).toEqual(['innocent'])
+    await answer('innocent')
+    expect(await Promise.all(outcomes)).toEqual(['template-failed', 'answered'])
+  })
+
+  test('nothing is prepared for who has left before it was begun', async () => {
+    const leaving = new AbortController()
+    const first = prepare('first')
+    const outcomes = [settled(prepare('left', leaving.signal)), settled(prepare('last'))]
+    await turn()
+    leaving.abort(Object.assign(new Error(), { code: 'gone' }))
+    await answer('first')
+    await first
+    await answer('last')
+    expect(await Promise.all(outcomes)).toEqual(['gone', 'answered'])
+    expect(asked()).toEqual(['first', 'last'])
+  })
+
+  test('closing it while it waits for an answer starts no other worker', async () => {
+    const questions = [prepare('a'), prepare('b'), engine.useTemplate(other, never)]
+    const outcomes = questions.map(settled)
+    await turn()
+    await engine.close()
+    expect(await Promise.all(outcomes)).toEqual(['engine-failed', 'shutting-down', 'shutting-down'])
+    expect(engine.state).toEqual({ type: 'stopped' })
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('closing it while its template is switched starts no other worker', async () => {
+    const switching = settled(engine.useTemplate(other, never))
+    await turn()
+    await engine.close()
+    expect(await switching).toBe('engine-failed')
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('a switch that fails changes nothing for who is prepared already', async () => {
+    const before = await prepared('r')
+    const switching = settled(engine.useTemplate(other, never))
+    await turn()
+    const running = settled(runOf(before, never).next())
+    await turn()
+    expect(commands('run')).toEqual([])
+    failSwitch()
+    await turn()
+    expect(await switching).toBe('template-failed')
+    expect(commands('run')).toMatchObject([{ id: 'r' }])
+    expect(engine.facts).toMatchObject({ chatTemplate: 'own' })
+    await engine.close()
+    expect(await running).toBe('engine-failed')
+  })
+
+  test('a switch that succeeds refuses who was prepared with the earlier template', async () => {
+    const before = await prepared('r')
+    const switching = engine.useTemplate(other, never)
+    await turn()
+    report({ type: 'template-used', id: commands('use-template')[0]?.id ?? '' })
+    await switching
+    expect(await settled(runOf(before, never).next())).toBe('request-conflict')
+    expect(await settled(runOf(await prepared('next'), AbortSignal.abort(new Error())).next())).not.toBe('request-conflict')
+  })
+})

@@ -1,0 +1,38 @@
+import { decodeFailure } from './failure.ts'
+import { Inbox } from './inbox.ts'
+import type { Command, Report } from './ipc.ts'
+
+/** Sorts what the worker reports by what it is about: one inbox per message exchange, a `prepare`, an `ask` or a `run`. */
+export class Inboxes {
+  readonly #inboxes = new Map<string, Inbox>()
+  readonly #steer: (command: Extract<Command, { type: 'pause' | 'resume' }>) => void
+
+  constructor(steer: (command: Extract<Command, { type: 'pause' | 'resume' }>) => void) {
+    this.#steer = steer
+  }
+
+  open(id: string): Inbox {
+    const inbox = new Inbox({
+      onFull: () => this.#steer({ type: 'pause', id }),
+      onDrained: () => this.#steer({ type: 'resume', id }),
+    })
+    this.#inboxes.set(id, inbox)
+    return inbox
+  }
+
+  close(id: string): void {
+    this.#inboxes.delete(id)
+  }
+
+  deliver(report: Report): void {
+    if (!('id' in report)) return
+    // A late answer to a request that has left concerns nobody.
+    const inbox = this.#inboxes.get(report.id)
+    if (report.type === 'failed') inbox?.fail(decodeFailure(report.failure))
+    else inbox?.push(report)
+  }
+
+  failAll(error: unknown): void {
+    for (const inbox of this.#inboxes.values()) inbox.fail(error)
+  }
+}

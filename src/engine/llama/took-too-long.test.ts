@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { plainChat } from '../../core/request.ts'
+import type { QuestionCommand } from './ipc.ts'
+import { tookTooLong } from './took-too-long.ts'
+
+const id = 'r'
+const chat = { type: 'chat', ...plainChat, messages: [] } as const
+const text = { type: 'text', text: 'x' } as const
+const reasoning = {}
+const rest = { toolChoice: { type: 'auto' }, parallelToolCalls: true, reasoning } as const
+
+test.each<[string, QuestionCommand, string, RegExp]>([
+  ['a chat', { type: 'prepare', id, prompt: chat, output: { type: 'text' }, ...rest }, 'template-failed', /conversation/],
+  ['a text', { type: 'prepare', id, prompt: text, output: { type: 'text' }, ...rest }, 'engine-failed', /tokenizing the prompt/],
+  [
+    'a chat with a grammar',
+    { type: 'prepare', id, prompt: chat, output: { type: 'gbnf', grammar: 'root ::= "a"' }, ...rest },
+    'engine-failed',
+    /constraint/,
+  ],
+  ['a template', { type: 'use-template', id, choice: { type: 'own' } }, 'template-failed', /switching the chat template/],
+  [
+    'tokens',
+    { type: 'ask', id, question: { type: 'detokenize', tokens: new Uint32Array(7), special: true } },
+    'engine-failed',
+    /7 tokens/,
+  ],
+  ['a rendering', { type: 'ask', id, question: { type: 'render', prompt: chat, reasoning } }, 'template-failed', /conversation/],
+])('a late answer about %s says what took so long, and after how long', (_, command, code, message) => {
+  expect(tookTooLong(command, 3000)).toMatchObject({ code, message: expect.stringMatching(message) })
+  expect(tookTooLong(command, 3000).message).toContain('3000 ms')
+})

@@ -1,0 +1,33 @@
+import type { Command } from '../../src/engine/llama/ipc.ts'
+import type { SpawnWorker, WorkerExit, WorkerHandlers } from '../../src/engine/llama/process.ts'
+
+/** Workers that do nothing by themselves: the test reports and ends in their place. */
+export class FakeWorkers {
+  readonly started: { handlers: WorkerHandlers; commands: Command[]; exit: (exit: Partial<WorkerExit>) => void }[] = []
+
+  readonly spawn: SpawnWorker = (handlers) => {
+    const commands: Command[] = []
+    let end: (exit: WorkerExit) => void = () => undefined
+    const exited = new Promise<WorkerExit>((resolve) => {
+      end = resolve
+    })
+    const exit = ({ description = 'killed by SIGKILL', lastLines = [], fromOutside = true }: Partial<WorkerExit>) =>
+      end({ description, lastLines, fromOutside })
+    this.started.push({ handlers, commands, exit })
+    return {
+      pid: this.started.length,
+      send: (command) => commands.push(command),
+      exited,
+      kill: async () => {
+        exit({ description: 'killed by SIGTERM' })
+        await exited
+      },
+    }
+  }
+
+  get last() {
+    const worker = this.started.at(-1)
+    if (worker === undefined) throw new Error('no worker was started')
+    return worker
+  }
+}
