@@ -9,6 +9,7 @@ describe('a grammar that a caller wrote', () => {
     '# first a comment\nroot ::= (\n  "a" | "b"\n)* "c"{2,3} rest?\nrest ::= [^"]{2,} ""\n',
     'root ::= "(" root ")" | "x"\n',
     'root ::= expr\nexpr ::= term ("+" term)*\nterm ::= [0-9]+ | "(" expr ")"',
+    'root ::= ("a"{2}{3}?)?',
     'root ::= "a" {2} \t["é😀]\r\n',
   ])('%j can be used', (grammar) => {
     expect(() => checkGbnf(grammar)).not.toThrow()
@@ -33,6 +34,8 @@ describe('a grammar that a caller wrote', () => {
     ['root ::= "a"{3000}', /repeats something 3000 times/],
     ['root ::= ("a"{0,100}){100}', /repeats a group/],
     ['root ::= "a"{100}{100}', /repetitions in a row/],
+    [`root ::= "a"${'?'.repeat(20)}`, /repetition operators in a row/],
+    [`root ::= "a"${'{1}'.repeat(20)}`, /repetition operators in a row/],
     ['root ::= "a"{3,2}', /at least 3 and at most 2/],
     ['root ::= "a"{x}', /was expected/],
     ['root ::= []', /class without characters/],

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts'
 import type { Expression } from './expression.ts'
+import { findRules } from './find-rules.ts'
 import { parseGbnf } from './gbnf-syntax.ts'
 import { namesIn, prune } from './prune.ts'
 
@@ -35,7 +36,7 @@ function checkRules(rules: ReadonlyMap<string, Expression>): void {
     const missing = namesIn(body).find((used) => !rules.has(used))
     if (missing !== undefined) fail(`the rule '${name}' uses '${missing}', which is not defined`)
   }
-  const nullable = findNullable(rules)
+  const nullable = findRules(rules, (leaf) => leaf.type === 'literal' && leaf.text === '')
   let elements = 0
   for (const [name, body] of rules) {
     checkRepetitions(name, body, nullable)
@@ -44,15 +45,6 @@ function checkRules(rules: ReadonlyMap<string, Expression>): void {
   }
   checkLeftRecursion(rules, nullable)
   if (!prune(rules, 'root', new Map())) fail('no text that it describes has an end')
-}
-
-function findNullable(rules: ReadonlyMap<string, Expression>): ReadonlySet<string> {
-  const nullable = new Set<string>()
-  for (let size = -1; size !== nullable.size; ) {
-    size = nullable.size
-    for (const [name, body] of rules) if (isNullable(body, nullable)) nullable.add(name)
-  }
-  return nullable
 }
 
 function isNullable(expression: Expression, nullable: ReadonlySet<string>): boolean {

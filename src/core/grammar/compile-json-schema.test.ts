@@ -32,6 +32,35 @@ const times = <T>(count: number, make: (index: number) => T): Record<string, T> 
 describe('the grammar of a schema', () => {
   test.each<[string, unknown, unknown[], unknown[]]>([
     [
+      'no object with a property, where others are of another type',
+      { type: ['object', 'string'], not: { required: ['a'] } },
+      [{}],
+      ['x', { a: 1 }],
+    ],
+    [
+      'two kinds of items that no value is both of',
+      {
+        type: 'array',
+        items: { enum: ['a', 'b'] },
+        maxItems: 2,
+        allOf: [{ contains: { const: 'a' } }, { contains: { const: 'b' } }],
+      },
+      [['a', 'b']],
+      [['a'], ['a', 'a'], []],
+    ],
+    [
+      'an item that cannot be in the tuple',
+      { type: 'array', prefixItems: [texts], contains: { type: 'number' } },
+      [['x', 1]],
+      [['x'], [1]],
+    ],
+    [
+      'an item that can only be inside the tuple',
+      { type: 'array', prefixItems: [texts, { type: ['number', 'null'] }], items: false, contains: { type: 'number' } },
+      [['x', 1]],
+      [['x'], ['x', null]],
+    ],
+    [
       'a required and an optional property',
       object({ a: texts, b: texts }, { required: ['b'] }),
       [{ b: '' }, { a: '', b: 'é😀"\\\n' }],

@@ -118,7 +118,9 @@ class Expander {
       return [{ ...noFacets, kinds: new Set([...noFacets.kinds].filter((kind) => !kinds.has(kind))), typed: true }]
     }
     if (Object.keys(negated).length === 1 && Array.isArray(required) && required.length === 1) {
-      return [layer({ properties: new Map([[String(required[0]), false]]), patterns: [] })]
+      // What is no object has all required members by definition.
+      const absent = layer({ properties: new Map([[String(required[0]), false]]), patterns: [] })
+      return [{ ...absent, kinds: new Set(['object']) }]
     }
     return [this.#gap(schema, 'not')]
   }

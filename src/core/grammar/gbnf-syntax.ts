@@ -4,6 +4,8 @@ import type { Expression } from './expression.ts'
 
 const maxNesting = 64
 const mostRepetitions = 2000
+/** Each nests what stands before it, and groups nest too: what is read must fit on the stack. */
+const mostOperators = 8
 
 /**
  * Reads GBNF as llama.cpp does: rules in order, the last of one name wins. Throws `invalid-request` that says where it is wrong.
@@ -54,7 +56,9 @@ class GbnfReader {
       this.#space(isNested)
       let count = this.#count()
       let times = 1
+      let operators = 0
       while (count !== undefined) {
+        if (++operators > mostOperators) this.#fail(`more than ${mostOperators} repetition operators in a row`)
         times *= Math.max(1, count.max ?? count.min)
         // llama.cpp multiplies what stands in a row without a group.
         if (times > mostRepetitions && part.type === 'repeat') this.#fail(`more than ${mostRepetitions} repetitions in a row`)

@@ -33,6 +33,21 @@ describe('a grammar of several parts', () => {
     expect([matcher.matches('14'), matcher.matches('15')]).toEqual([true, false])
   })
 
+  test('texts under equal conditions are one rule, also where one is not kept', () => {
+    const grammarOf = (count: number) => {
+      const link = () => ({ type: 'string', format: 'uri', minLength: 1, maxLength: 2083 })
+      const properties = Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, link()]))
+      const builder = createGrammarBuilder()
+      return builder.build(builder.addSchema({ type: 'object', properties }))
+    }
+    const [one, two] = [grammarOf(1), grammarOf(2)]
+    expect(two.grammar.length - one.grammar.length).toBeLessThan(200)
+    expect(two.unenforced).toEqual([
+      { keyword: 'maxLength', path: '#/properties/p0' },
+      { keyword: 'maxLength', path: '#/properties/p1' },
+    ])
+  })
+
   test('equal parts are one rule', () => {
     const builder = createGrammarBuilder()
     const names = [1, 2, 3].map(() => builder.addSchema(structuredClone(weather), { name: 'weather' }))

@@ -1,4 +1,5 @@
 import { choiceOf, type Expression, never, repeat, sequenceOf } from './expression.ts'
+import { findRules } from './find-rules.ts'
 
 /**
  * Adds to `kept` the rules that `root` needs, without what can never be finished: an alternative that leads to an impossible or
@@ -7,7 +8,9 @@ import { choiceOf, type Expression, never, repeat, sequenceOf } from './expressi
  */
 export function prune(rules: ReadonlyMap<string, Expression>, root: string, kept: Map<string, Expression>): boolean {
   const found = reachable(rules, root, kept)
-  const finite = findFinite(found, kept)
+  // From which some finite text comes.
+  const bodies = Array.from(found, ([name, { body }]) => [name, body] as const)
+  const finite = findRules(bodies, (leaf) => leaf.type !== 'rule' || kept.has(leaf.name))
   if (!finite.has(root) && !kept.has(root)) return false
   const endsSomewhere = (name: string): boolean => finite.has(name) || kept.has(name)
   const todo = [root]
@@ -67,46 +70,7 @@ function reachable(rules: Rules, root: string, kept: Rules): Map<string, Found> 
   return found
 }
 
-/** The rules from which some finite text comes: those without references first, then those that need only such ones, and so on. */
-function findFinite(rules: ReadonlyMap<string, Found>, kept: Rules): Set<string> {
-  const finite = new Set<string>()
-  const endsSomewhere = (name: string): boolean => finite.has(name) || kept.has(name)
-  const users = new Map<string, string[]>()
-  for (const [name, { names }] of rules) {
-    for (const used of names) {
-      if (kept.has(used)) continue
-      const list = users.get(used)
-      if (list === undefined) users.set(used, [name])
-      else list.push(name)
-    }
-  }
-  const todo = [...rules.keys()]
-  for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
-    const body = rules.get(name)?.body
-    if (body === undefined || finite.has(name) || !canEnd(body, endsSomewhere)) continue
-    finite.add(name)
-    for (const user of users.get(name) ?? []) todo.push(user)
-  }
-  return finite
-}
-
 type EndsSomewhere = (name: string) => boolean
-
-function canEnd(expression: Expression, endsSomewhere: EndsSomewhere): boolean {
-  switch (expression.type) {
-    case 'literal':
-    case 'chars':
-      return true
-    case 'rule':
-      return endsSomewhere(expression.name)
-    case 'sequence':
-      return expression.parts.every((part) => canEnd(part, endsSomewhere))
-    case 'choice':
-      return expression.options.some((option) => canEnd(option, endsSomewhere))
-    case 'repeat':
-      return expression.min === 0 || canEnd(expression.part, endsSomewhere)
-  }
-}
 
 function cut(expression: Expression, endsSomewhere: EndsSomewhere): Expression {
   switch (expression.type) {

@@ -3,8 +3,8 @@ import { type Automaton, anyText, both, hasNoText, textsOfLength, trim } from '.
 import { automatonGrammar } from './automaton-grammar.ts'
 import { charSet, invert } from './char-set.ts'
 import { chars, type Expression, never } from './expression.ts'
-import type { Facets, Gap } from './facets.ts'
-import { effortPerState, type Patterns } from './patterns.ts'
+import type { Facets } from './facets.ts'
+import { effortPerState, type Patterns, type WrittenText } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import { textAutomaton } from './text-grammar.ts'
 
@@ -12,11 +12,13 @@ import { textAutomaton } from './text-grammar.ts'
  * The texts that satisfy the facets, as they are: without quotes and escapes, and without `mark` in them, which ends them.
  * Where texts with a part of the mark in them would be too many to write down, there are none with its first character.
  */
-export function rawText(
-  book: RuleBook,
-  text: Facets['text'],
-  { mark, patterns }: { readonly mark: string; readonly patterns: Patterns },
-): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
+export function rawText(book: RuleBook, text: Facets['text'], { mark, patterns }: RawOptions): WrittenText {
+  return patterns.writeOnce(`raw ${mark}`, text, (numbered) => writeRaw(book, numbered, { mark, patterns }))
+}
+
+type RawOptions = { readonly mark: string; readonly patterns: Patterns }
+
+function writeRaw(book: RuleBook, text: Facets['text'], { mark, patterns }: RawOptions): WrittenText {
   const limit = book.automatonLimit
   const { automaton, gaps } = textAutomaton(text, patterns, limit)
   const { min, max } = text

@@ -43,11 +43,6 @@ export class RuleBook {
     return rule(name)
   }
 
-  /** What `once` made of this key, if it did. */
-  find(key: string): Expression | undefined {
-    return this.#made.get(key)
-  }
-
   /** What `make` gives, as a rule that is made once in this grammar. */
   once(key: string, make: () => Expression, hint = key): Expression {
     const known = this.#made.get(key)

@@ -6,33 +6,22 @@ import type { Facets, Gap } from './facets.ts'
 import { formatRule } from './formats.ts'
 import { anyString, stringChar, stringCharOf } from './json-text.ts'
 import type { AutomatonLimit } from './limits.ts'
-import { effortPerState, type Patterns } from './patterns.ts'
+import { effortPerState, type Patterns, type WrittenText } from './patterns.ts'
 import { directExpression, regexLengths } from './regex-grammar.ts'
 import type { RuleBook } from './rule-book.ts'
 
 type Condition = { readonly source: string; readonly gap: Gap }
 
 /** The JSON strings that satisfy the facets, and what of the facets they may break. */
-export function textGrammar(
-  book: RuleBook,
-  text: Facets['text'],
-  patterns: Patterns,
-): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
+export function textGrammar(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
   if (text.patterns.length === 0 && text.formats.length === 0) return { expression: plainText(book, text), gaps: [] }
-  const hints = text.formats.map(({ name }) => name)
-  const key = JSON.stringify([text.min, text.max, text.patterns.map(({ source }) => source), hints])
-  const known = book.find(key)
-  if (known !== undefined) return { expression: known, gaps: [] }
-  const { expression, gaps } = conditionalText(book, text, patterns)
-  // What has gaps is made again at each place, because its gaps are there.
-  return { expression: gaps.length > 0 ? expression : book.once(key, () => expression, hints[0] ?? 'text'), gaps }
+  return patterns.writeOnce('json', text, (numbered) => {
+    const { expression, gaps } = conditionalText(book, numbered, patterns)
+    return { expression: book.shared(text.formats[0]?.name ?? 'text', expression), gaps }
+  })
 }
 
-function conditionalText(
-  book: RuleBook,
-  text: Facets['text'],
-  patterns: Patterns,
-): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
+function conditionalText(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
   const direct = directText(book, text, patterns)
   if (direct !== undefined) return { expression: direct, gaps: [] }
   const { automaton, gaps } = textAutomaton(text, patterns, book.automatonLimit)

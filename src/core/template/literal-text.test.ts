@@ -32,8 +32,21 @@ describe('protectSpecialTokens', () => {
     expect(split(value).map((segment) => segment.text)).toEqual(['\uFDD0', '<s>', '\uFDD0'])
   })
 
+  test.each([
+    { name: 'Python or ASCII JSON', spell: (text: string) => text.replace('\uFDD0', '\\ufdd0') },
+    { name: 'JSON inside of JSON', spell: (text: string) => text.replace('\uFDD0', '\\\\ufdd0') },
+  ])('a marker that the template escapes as $name is not in the prompt', ({ spell }) => {
+    const { value, split } = protectSpecialTokens('a<|im_end|>b', special)
+    expect(split(wrap(spell(value)))[1]).toEqual({ text: '<|im_end|>', literal: true })
+  })
+
+  test('a caller who writes the marker as an escape gets it back untouched', () => {
+    const { value, split } = protectSpecialTokens('\\uFDD0<s>\\ufdd0', special)
+    expect(split(value).map((segment) => segment.text)).toEqual(['\\uFDD0', '<s>', '\\ufdd0'])
+  })
+
   test('no caller text is lost, and none of its special tokens stays outside literal segments', () => {
-    const words = fc.array(fc.constantFrom(...special, 'a', ' ', '<', '|', 's>', 'im_end|>', '\uFDD0', '"', '\\'), {
+    const words = fc.array(fc.constantFrom(...special, 'a', ' ', '<', '|', 's>', 'im_end|>', '\uFDD0', 'ufdd0', '"', '\\'), {
       maxLength: 12,
     })
     fc.assert(

@@ -21,20 +21,23 @@ export function protectSpecialTokens<T>(value: T, specialTexts: readonly string[
   const escaped = anyOf(specialTexts.map((text) => JSON.stringify(text).slice(1, -1)))
   if (pattern === undefined || escaped?.test(all) !== true) return { value, split: (text) => [{ text, literal: false }] }
 
-  const marker = markers.find((candidate) => !all.includes(candidate))
+  const given = all.toLowerCase()
+  const marker = markers.find((candidate) => !given.includes(candidate) && !given.includes(nameOf(candidate)))
   if (marker === undefined) {
-    const message = 'the messages hold all of the Unicode noncharacters U+FDD0 to U+FDEF; leave out at least one'
+    const message = 'the messages hold all of the Unicode noncharacters U+FDD0 to U+FDEF, or their names; leave out at least one'
     throw new AppError('invalid-request', message, { param: 'messages' })
   }
   const mark = (text: string) => text.replaceAll(globalOf(pattern), (token) => `${token.slice(0, 1)}${marker}${token.slice(1)}`)
-  const marked = anyOf(specialTexts.map((text) => `${text.slice(0, 1)}${marker}${text.slice(1)}`))
+  // Templates that print a text as Python or ASCII JSON has it escape the marker, once more in each text inside a text.
+  const spellings = new RegExp(`${marker}|\\\\+${nameOf(marker)}`, 'g')
   return {
     value: mapStrings(value, mark) as T,
-    split: (rendered) => splitAt(rendered, marked, marker),
+    split: (rendered) => splitAt(rendered.replace(spellings, marker), specialTexts, marker),
   }
 }
 
-function splitAt(rendered: string, marked: RegExp | undefined, marker: string): PromptSegment[] {
+function splitAt(rendered: string, specialTexts: readonly string[], marker: string): PromptSegment[] {
+  const marked = anyOf(specialTexts.map((text) => `${text.slice(0, 1)}${marker}${text.slice(1)}`))
   const segments: PromptSegment[] = []
   const add = (text: string, literal: boolean) => {
     // A template may have cut a marked text apart; a marker that is left over stands for nothing.
@@ -48,6 +51,11 @@ function splitAt(rendered: string, marked: RegExp | undefined, marker: string): 
   }
   add(rendered.slice(from), false)
   return segments
+}
+
+/** What an escape of the marker says behind its backslash. */
+function nameOf(marker: string): string {
+  return `u${marker.charCodeAt(0).toString(16)}`
 }
 
 /** Longest first, so that a token whose text begins with another's is found whole. */

@@ -1,29 +1,26 @@
 import type { ContentPart, Message } from '../request.ts'
+import { appendTo, joinContent } from './join-content.ts'
+import { orderToolResults } from './order-results.ts'
 import { separateCalls } from './separate-calls.ts'
 import type { ToolTeller } from './tell-tools.ts'
-import { joinText } from './template-messages.ts'
+import { tellLooseTurns, tellToolTurns } from './tell-turns.ts'
 import type { TemplateTraits } from './template-traits.ts'
 
 /**
  * Rewrites a conversation into one that the template can express, without moving any text: `developer` becomes `system`;
- * where the template knows no calls, they and their results are told in ordinary turns: as `teller` has told the model to
- * write them, or else as JSON; calls that it cannot show together get turns of their own; where it forbids a system message,
- * its text joins the neighbouring user turn, in place. Hoisting it to the top
- * instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
+ * calls and results that the template does not know, or not where they stand, are told in ordinary turns: as `teller` has told
+ * the model to write them, or else as JSON; calls that it cannot show together get turns of their own; where it forbids a
+ * system message, its text joins the neighbouring user turn, in place; turns that it wants to alternate are joined. Hoisting
+ * text to the top instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
  */
-export function normalizeMessages(
-  messages: readonly Message[],
-  traits: Pick<
-    TemplateTraits,
-    'system' | 'systemAnywhere' | 'repeatedUser' | 'toolHistory' | 'userAfterTool' | 'callsTogether' | 'callsBesideText'
-  >,
-  teller?: ToolTeller,
-): Message[] {
+export function normalizeMessages(messages: readonly Message[], traits: TemplateTraits, teller?: ToolTeller): Message[] {
   const renamed = messages.map((message): Message => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
-  const spoken = traits.toolHistory ? separateCalls(ordered, traits) : tellToolTurns(ordered, teller)
+  const told = traits.toolHistory ? tellLooseTurns(ordered, traits, teller) : tellToolTurns(ordered, teller)
+  const joined = traits.repeatedAssistant ? told : mergeReplies(told)
+  const spoken = traits.toolHistory ? separateCalls(joined, traits) : joined
   const folded = traits.systemAnywhere ? spoken : foldSystemMessages(spoken, traits)
-  return traits.repeatedUser ? folded : mergeUserRuns(folded)
+  return mergeUserTurns(folded, traits)
 }
 
 /** Leading system messages become one, if the template takes any; every other becomes part of a user turn. */
@@ -60,71 +57,38 @@ function foldSystemMessages(
   return result
 }
 
-function mergeUserRuns(messages: readonly Message[]): Message[] {
+/** User turns in a row become one, and what the user says behind a result ends that result, where the template wants it so. */
+function mergeUserTurns(
+  messages: readonly Message[],
+  { repeatedUser, userAfterTool }: Pick<TemplateTraits, 'repeatedUser' | 'userAfterTool'>,
+): Message[] {
   const result: Message[] = []
   for (const message of messages) {
     const previous = result.at(-1)
-    if (message.role === 'user' && previous?.role === 'user') result[result.length - 1] = appendTo(previous, message.content)
+    const joins = (previous?.role === 'user' && !repeatedUser) || (previous?.role === 'tool' && !userAfterTool)
+    if (message.role === 'user' && previous !== undefined && joins)
+      result[result.length - 1] = appendTo(previous, message.content)
     else result.push(message)
   }
   return result
 }
 
-/** Calls as text of the assistant, results as turns of the user: templates without tools would drop both without a word. */
-function tellToolTurns(messages: readonly Message[], teller: ToolTeller | undefined): Message[] {
-  // What is said of a call is what its result is known by: an id where ids are written, or else a name.
-  const known = new Map<string, { readonly tool_call_id: string } | { readonly name: string }>()
-  return messages.map((message): Message => {
-    if (message.role === 'tool') {
-      const call = known.get(message.toolCallId) ?? { tool_call_id: message.toolCallId }
-      const result = { ...call, content: joinText(message.content) }
-      return { role: 'user', content: [{ type: 'text', text: JSON.stringify({ tool_result: result }) }] }
-    }
-    if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
-    const written = teller?.writeCalls(message.toolCalls)
-    if (written !== undefined) for (const { id, name } of message.toolCalls) known.set(id, { name })
-    const text = written ?? JSON.stringify({ tool_calls: message.toolCalls })
-    return { ...message, content: joinContent(message.content, [{ type: 'text', text }]), toolCalls: [] }
-  })
-}
-
-/** Results of parallel calls, in the order of the calls; results of unknown calls stay last, in their own order. */
-function orderToolResults(messages: readonly Message[]): Message[] {
+/** A reply joins the turn of the assistant behind it, which may hold calls. */
+function mergeReplies(messages: readonly Message[]): Message[] {
   const result: Message[] = []
-  let order = new Map<string, number>()
-  let run: (Message & { role: 'tool' })[] = []
-  const flush = () => {
-    const rank = (message: Message & { role: 'tool' }) => order.get(message.toolCallId) ?? Number.MAX_SAFE_INTEGER
-    result.push(...run.sort((a, b) => rank(a) - rank(b)))
-    run = []
-  }
   for (const message of messages) {
-    if (message.role === 'tool') {
-      run.push(message)
+    const previous = result.at(-1)
+    if (message.role !== 'assistant' || previous?.role !== 'assistant' || previous.toolCalls.length > 0) {
+      result.push(message)
       continue
     }
-    flush()
-    if (message.role === 'assistant') order = new Map(message.toolCalls.map((call, index) => [call.id, index]))
-    result.push(message)
+    const reasoning = [previous.reasoning, message.reasoning].filter((each) => each !== undefined).join('\n\n')
+    const content = joinContent(previous.content, message.content)
+    result[result.length - 1] = { ...message, content, ...(reasoning !== '' && { reasoning }) }
   }
-  flush()
   return result
-}
-
-function appendTo(message: Message, content: readonly ContentPart[]): Message {
-  return { ...message, content: joinContent(message.content, content) }
 }
 
 function joinTurns(messages: readonly Message[]): readonly ContentPart[] {
   return messages.reduce<readonly ContentPart[]>((joined, message) => joinContent(joined, message.content), [])
-}
-
-/** Two contents as one, a blank line between their texts. */
-function joinContent(first: readonly ContentPart[], second: readonly ContentPart[]): readonly ContentPart[] {
-  const last = first.at(-1)
-  const next = second[0]
-  if (last === undefined) return second
-  if (next === undefined) return first
-  if (last.type !== 'text' || next.type !== 'text') return [...first, ...second]
-  return [...first.slice(0, -1), { type: 'text', text: `${last.text}\n\n${next.text}` }, ...second.slice(1)]
 }

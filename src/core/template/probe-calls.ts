@@ -10,10 +10,18 @@ export type CallTraits = {
   readonly toolHistory: boolean
   /** A user turn may follow a tool result, before the assistant has answered it. */
   readonly userAfterTool: boolean
+  /** A user turn may follow a call that has no result. */
+  readonly userAfterCall: boolean
+  /** A result that follows no call, or comes after a later user turn, is rendered. */
+  readonly strayResults: boolean
+  /** A system message at the start is rendered when calls and results follow. */
+  readonly systemBeforeCalls: boolean
   /** Several calls of one turn are rendered, their results behind them; otherwise only one in each turn. */
   readonly callsTogether: boolean
   /** A turn's calls are rendered when it has text as well. */
   readonly callsBesideText: boolean
+  /** The text of turns with calls may stand in turns of its own in front, round after round. */
+  readonly textBeforeCalls: boolean
   /** Tool-call arguments are printed from data; otherwise they must be handed over as JSON text. */
   readonly objectArguments: boolean
   /** Arguments that are no JSON object are rendered as the text they are. */
@@ -61,16 +69,27 @@ export function probeCalls(shows: Shows, turn: Turn, reasoningFields: readonly s
   const together = [calling(call, second), answer(call), answer(second)]
   const apart = [calling(call), answer(call), calling(second), answer(second)]
   const besideText = [{ ...calling(call), ...turn('assistant', 'xASTx') }, answer(call)]
-  const behindText = [turn('assistant', 'xASTx'), calling(call), answer(call)]
+  const rounds = [
+    ...[turn('assistant', 'xASTx'), calling(call), answer(call)],
+    ...[turn('assistant', 'xAST2x'), calling(second), answer(second), turn('assistant', 'xAST3x')],
+  ]
+  const texts = ['xASTx', call.args, call.result, 'xAST2x', second.args, second.result, 'xAST3x']
+  const { name: _, ...nameless } = answer(call)
+  const stray = [turn('assistant', 'xASTx'), turn('user', 'xLTRx'), nameless]
+  const behindSystem = [turn('system', 'xSYSx'), turn('user', user), calling(call), answer(call)]
+  const toolHistory = any()
   return {
-    toolHistory: any(),
+    toolHistory,
     userAfterTool: any({ later: 'xLTRx' }),
+    userAfterCall: showsHistory([calling(call), turn('user', 'xLTRx')], [call.args, 'xLTRx']),
+    strayResults: showsHistory([nameless], [call.result]) && showsHistory(stray, ['xASTx', 'xLTRx', call.result]),
+    systemBeforeCalls: shows(behindSystem, ['xSYSx']) || shows(behindSystem, ['xSYSx'], [declaredTool]),
     callsTogether:
       (showsHistory(together, [call.args, second.args]) && showsHistory(together, [call.result, second.result])) ||
       !showsHistory(apart, [call.args, call.result, second.args, second.result]),
     callsBesideText:
-      (showsHistory(besideText, [call.args, call.result]) && showsHistory(besideText, ['xASTx', call.result])) ||
-      !showsHistory(behindText, ['xASTx', call.args, call.result]),
+      (showsHistory(besideText, [call.args, call.result]) && showsHistory(besideText, ['xASTx', call.result])) || !toolHistory,
+    textBeforeCalls: showsHistory(rounds, texts),
     // Data unless only text is printed: templates that know both want data.
     objectArguments: spelled === spellings[0],
     anyArguments: one((text) => text) || !any(),

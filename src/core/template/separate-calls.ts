@@ -1,14 +1,18 @@
 import type { Message } from '../request.ts'
+import { appendTo } from './join-content.ts'
+import { placesOf } from './order-results.ts'
 import type { TemplateTraits } from './template-traits.ts'
 
 type Assistant = Extract<Message, { role: 'assistant' }>
-type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText'>
+type Result = Extract<Message, { role: 'tool' }>
+type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText' | 'textBeforeCalls'>
 
 /**
  * Rewrites turns whose calls the template refuses or loses: where it shows one call in a turn, each call gets a turn, with its
- * result behind it; where it shows either text or calls, the text gets a turn of its own in front.
+ * result behind it; where it shows either text or calls, the text gets a turn of its own in front. Where turns must alternate
+ * and that one would count, the text ends what stands before it.
  */
-export function separateCalls(messages: readonly Message[], { callsTogether, callsBesideText }: Separation): Message[] {
+export function separateCalls(messages: readonly Message[], traits: Separation): Message[] {
   const result: Message[] = []
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index]
@@ -17,38 +21,41 @@ export function separateCalls(messages: readonly Message[], { callsTogether, cal
       result.push(message)
       continue
     }
-    const turns = callsBesideText ? [message] : textFirst(message)
-    const [calls] = turns.splice(-1)
-    result.push(...turns)
-    if (calls === undefined || callsTogether || calls.toolCalls.length === 1) {
-      result.push(...(calls === undefined ? [] : [calls]))
+    const calls = traits.callsBesideText ? message : takeText(message, result, traits)
+    if (traits.callsTogether || calls.toolCalls.length === 1) {
+      result.push(calls)
       continue
     }
     const end = messages.findIndex((next, place) => place > index && next.role !== 'tool')
-    const results = messages.slice(index + 1, end === -1 ? messages.length : end)
+    const results = messages.slice(index + 1, end === -1 ? messages.length : end).filter((next) => next.role === 'tool')
     result.push(...oneByOne(calls, results))
     index += results.length
   }
   return result
 }
 
-function textFirst(message: Assistant): Assistant[] {
+/** The turn without its text, which goes to the end of what is written before it. */
+function takeText(message: Assistant, before: Message[], { textBeforeCalls }: Separation): Assistant {
   const hasText = message.content.some((part) => part.type !== 'text' || part.text !== '')
-  if (!hasText) return [message]
+  if (!hasText) return message
+  const previous = before.at(-1)
+  if (!textBeforeCalls && (previous?.role === 'user' || previous?.role === 'tool')) {
+    before[before.length - 1] = appendTo(previous, message.content)
+    return { ...message, content: [] }
+  }
+  before.push({ ...message, toolCalls: [] })
   const { reasoning: _, ...rest } = message
-  return [
-    { ...message, toolCalls: [] },
-    { ...rest, content: [] },
-  ]
+  return { ...rest, content: [] }
 }
 
 /** Results of calls that the turn does not hold stay, behind the last. */
-function oneByOne(message: Assistant, results: readonly Message[]): Message[] {
-  const answers = (id: string) => results.filter((result) => result.role === 'tool' && result.toolCallId === id)
+function oneByOne(message: Assistant, results: readonly Result[]): Message[] {
+  const places = placesOf(results, message.toolCalls)
+  const answers = (place: number | undefined) => results.filter((_, index) => places[index] === place)
   const { reasoning: _, ...rest } = message
   const turns = message.toolCalls.flatMap((call, index): Message[] => [
     index === 0 ? { ...message, toolCalls: [call] } : { ...rest, content: [], toolCalls: [call] },
-    ...answers(call.id),
+    ...answers(index),
   ])
-  return [...turns, ...results.filter((result) => !turns.includes(result))]
+  return [...turns, ...answers(undefined)]
 }

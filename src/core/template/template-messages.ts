@@ -23,19 +23,13 @@ export type ReasoningField = (typeof reasoningFields)[number]
 
 /** Canonical messages in the spelling that this template understands. */
 export function encodeMessages(messages: readonly Message[], spelling: Spelling): TemplateMessage[] {
-  // Some templates print the name of the function beside its result, which callers need not repeat.
-  const names = new Map(
-    messages.flatMap((message) =>
-      message.role === 'assistant' ? message.toolCalls.map(({ id, name }) => [id, name] as const) : [],
-    ),
-  )
-  return messages.map((message) => encodeMessage(message, spelling, names))
+  return messages.map((message) => encodeMessage(message, spelling))
 }
 
-function encodeMessage(message: Message, spelling: Spelling, names: ReadonlyMap<string, string>): TemplateMessage {
+function encodeMessage(message: Message, spelling: Spelling): TemplateMessage {
   const { typedContent, nineCharacterIds, reasoningField = 'reasoning_content' } = spelling
   const spellId = (id: string) => (nineCharacterIds ? nineCharacterId(id) : id)
-  const name = message.name ?? (message.role === 'tool' ? names.get(message.toolCallId) : undefined)
+  const { name } = message
   const text = joinText(message.content)
   const base = {
     role: message.role,

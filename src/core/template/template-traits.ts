@@ -6,12 +6,14 @@ import { encodeTools, type ReasoningField, reasoningFields, type Spelling, type 
 /** What a chat template can express, found by rendering small conversations with it. */
 export type TemplateTraits = Spelling &
   CallTraits & {
-    /** A system message at the start is rendered. */
+    /** A system message at the start is rendered, whatever follows. */
     readonly system: boolean
     /** System messages after the start, and several in a row, are rendered where they stand. */
     readonly systemAnywhere: boolean
     /** Two user messages in a row are rendered. */
     readonly repeatedUser: boolean
+    /** Two plain messages of the assistant in a row are rendered. */
+    readonly repeatedAssistant: boolean
     /** Declared tools are shown to the model. */
     readonly tools: boolean
     /** What stands for "no tools": most templates want none, a few an empty list. */
@@ -31,7 +33,7 @@ export type ProbeInput = {
 /** Texts that no template contains by itself. */
 const needle = {
   system: 'xSYSx',
-  second: 'xSYS2x',
+  second: 'xSECx',
   user: 'xUSRx',
   reply: 'xASTx',
   later: 'xLTRx',
@@ -39,7 +41,7 @@ const needle = {
 }
 
 /**
- * Renders some thirty small conversations; what throws, loses text or moves it is not supported. Takes a few milliseconds.
+ * Renders some forty small conversations; what throws, loses text or moves it is not supported. Takes a few milliseconds.
  * `names` are those that the template reads.
  */
 export function probeTraits(renderInput: (input: ProbeInput) => string, names: ReadonlySet<string>): TemplateTraits {
@@ -69,6 +71,9 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
   const asksWith = (descriptions: Spelling['descriptions']) =>
     attempt({ messages: [turn('user', needle.user)], tools: encodeTools([bareTool], { descriptions }) })
   const thinks = (variables: JsonObject) => attempt({ messages: [turn('user', needle.user)], tools: noTools, variables })
+  const system =
+    shows([turn('system', needle.system), turn('user', needle.user)], [needle.system, needle.user]) &&
+    (calls.systemBeforeCalls || !calls.toolHistory)
   return {
     ...calls,
     typedContent,
@@ -77,8 +82,9 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
       ({ name, on, off }) => names.has(name) && thinks({ [name]: on }) !== thinks({ [name]: off }),
     )?.name,
     reasoningField: reasoningFields.find(showsReasoning),
-    system: shows([turn('system', needle.system), turn('user', needle.user)], [needle.system, needle.user]),
+    system,
     systemAnywhere:
+      system &&
       shows(
         [turn('system', needle.system), turn('system', needle.second), turn('user', needle.user)],
         [needle.system, needle.second, needle.user],
@@ -92,6 +98,10 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
         [needle.user, needle.system, needle.reply, needle.later],
       ),
     repeatedUser: shows([turn('user', needle.user), turn('user', needle.later)], [needle.user, needle.later]),
+    repeatedAssistant: shows(
+      [turn('user', needle.user), turn('assistant', needle.reply), turn('assistant', needle.second), turn('user', needle.later)],
+      [needle.user, needle.reply, needle.second, needle.later],
+    ),
     descriptions: (['optional', 'tools', 'parameters'] as const).find((each) => asksWith(each) !== undefined) ?? 'optional',
     tools: asksWith('parameters')?.includes(bareTool.name) === true,
   }

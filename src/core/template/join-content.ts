@@ -1,0 +1,16 @@
+import type { ContentPart, Message } from '../request.ts'
+
+/** Two contents as one, a blank line between their texts. */
+export function joinContent(first: readonly ContentPart[], second: readonly ContentPart[]): readonly ContentPart[] {
+  const last = first.at(-1)
+  const next = second[0]
+  if (last === undefined) return second
+  if (next === undefined) return first
+  if (last.type !== 'text' || next.type !== 'text') return [...first, ...second]
+  return [...first.slice(0, -1), { type: 'text', text: `${last.text}\n\n${next.text}` }, ...second.slice(1)]
+}
+
+/** The message with more content at its end. */
+export function appendTo<M extends Message>(message: M, content: readonly ContentPart[]): M {
+  return { ...message, content: joinContent(message.content, content) }
+}

@@ -1,0 +1,51 @@
+import type { Message, ToolCall } from '../request.ts'
+
+type Result = Extract<Message, { role: 'tool' }>
+
+/**
+ * Results of parallel calls, in the order of the calls; results of unknown calls stay last, in their own order. Each gets the
+ * name of its function, which some templates print and callers need not repeat.
+ */
+export function orderToolResults(messages: readonly Message[]): Message[] {
+  const ordered: Message[] = []
+  // Ids need not be unique in a conversation: what counts is the latest call before the result.
+  const names = new Map<string, string>()
+  let calls: readonly ToolCall[] = []
+  let run: Result[] = []
+  const flush = () => {
+    const places = placesOf(run, calls)
+    const ranked = run.map((result, index) => ({ result, rank: places[index] ?? Number.MAX_SAFE_INTEGER }))
+    for (const { result, rank } of ranked.sort((a, b) => a.rank - b.rank)) {
+      const name = result.name ?? calls[rank]?.name ?? names.get(result.toolCallId)
+      ordered.push(name === undefined ? result : { ...result, name })
+    }
+    run = []
+  }
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      run.push(message)
+      continue
+    }
+    flush()
+    if (message.role === 'assistant') {
+      calls = message.toolCalls
+      for (const { id, name } of calls) names.set(id, name)
+    }
+    ordered.push(message)
+  }
+  flush()
+  return ordered
+}
+
+/**
+ * Which of the calls each result answers. Some clients give several calls of one turn the same id: they are answered one after
+ * the other, and what is left over belongs to the last of them.
+ */
+export function placesOf(results: readonly Result[], calls: readonly ToolCall[]): readonly (number | undefined)[] {
+  const free = new Map<string, number[]>()
+  for (const [place, { id }] of calls.entries()) free.set(id, [...(free.get(id) ?? []), place])
+  return results.map(({ toolCallId }) => {
+    const places = free.get(toolCallId)
+    return places !== undefined && places.length > 1 ? places.shift() : places?.[0]
+  })
+}

@@ -1,0 +1,47 @@
+import type { Message } from '../request.ts'
+import { appendTo } from './join-content.ts'
+import type { ToolTeller } from './tell-tools.ts'
+import { joinText } from './template-messages.ts'
+import type { TemplateTraits } from './template-traits.ts'
+
+type Assistant = Extract<Message, { role: 'assistant' }>
+type Result = Extract<Message, { role: 'tool' }>
+
+/** Calls as text of the assistant, results as turns of the user: templates without tools would drop both without a word. */
+export function tellToolTurns(messages: readonly Message[], teller: ToolTeller | undefined): Message[] {
+  // What is said of a call is what its result is known by: an id where ids are written, or else a name.
+  const named = new Set<string>()
+  return messages.map((message): Message => {
+    if (message.role === 'tool') return tellResult(message, named.has(message.toolCallId))
+    if (message.role !== 'assistant' || message.toolCalls.length === 0) return message
+    if (teller?.writeCalls(message.toolCalls) !== undefined) for (const { id } of message.toolCalls) named.add(id)
+    return tellCalls(message, teller)
+  })
+}
+
+/** Tells, of the calls and results that the template shows, only those that it refuses or drops where they stand. */
+export function tellLooseTurns(
+  messages: readonly Message[],
+  { userAfterCall, strayResults }: Pick<TemplateTraits, 'userAfterCall' | 'strayResults'>,
+  teller: ToolTeller | undefined,
+): Message[] {
+  let followsCalls = false
+  return messages.map((message, index): Message => {
+    if (message.role === 'tool') return followsCalls || strayResults ? message : tellResult(message, message.name !== undefined)
+    followsCalls = message.role === 'assistant' && message.toolCalls.length > 0
+    const next = messages[index + 1]?.role
+    const isInterrupted = followsCalls && (next === 'user' || next === 'system')
+    return message.role === 'assistant' && isInterrupted && !userAfterCall ? tellCalls(message, teller) : message
+  })
+}
+
+function tellCalls(message: Assistant, teller: ToolTeller | undefined): Message {
+  const text = teller?.writeCalls(message.toolCalls) ?? JSON.stringify({ tool_calls: message.toolCalls })
+  return { ...appendTo(message, [{ type: 'text', text }]), toolCalls: [] }
+}
+
+function tellResult({ toolCallId, name, content }: Result, isNamed: boolean): Message {
+  const call = isNamed && name !== undefined ? { name } : { tool_call_id: toolCallId }
+  const text = JSON.stringify({ tool_result: { ...call, content: joinText(content) } })
+  return { role: 'user', content: [{ type: 'text', text }] }
+}
