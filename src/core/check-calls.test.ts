@@ -4,7 +4,7 @@ import { inTurn } from './emit.ts'
 import type { Engine } from './engine.ts'
 import type { EngineEvent, GenerationEvent } from './event.ts'
 import { generate } from './generate.ts'
-import { plainChat, plainRequest, type Tool } from './request.ts'
+import { plainChat, plainRequest, type Tool, type ToolChoice } from './request.ts'
 import { Admission } from './schedule/admission.ts'
 import { OutputValidator } from './validation/output-validator.ts'
 
@@ -28,11 +28,16 @@ const usage: EngineEvent = {
   timings: {},
 }
 
-type Play = { readonly callsAreCertain?: boolean; readonly tools?: readonly Tool[]; readonly stop?: readonly string[] }
+type Play = {
+  readonly callsAreCertain?: boolean
+  readonly tools?: readonly Tool[]
+  readonly stop?: readonly string[]
+  readonly toolChoice?: ToolChoice
+}
 
 async function play(
   steps: readonly EngineEvent[],
-  { callsAreCertain = false, tools = [strict, loose], stop = [] }: Play = {},
+  { callsAreCertain = false, tools = [strict, loose], stop = [], toolChoice = { type: 'auto' } }: Play = {},
 ): Promise<GenerationEvent[]> {
   const engine: Engine = {
     state: { type: 'ready' },
@@ -47,7 +52,7 @@ async function play(
   }
   const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
   const prompt = { type: 'chat', ...plainChat, messages: [], tools } as const
-  const request = { ...plainRequest, id: 'r', model: 'm', prompt, stop }
+  const request = { ...plainRequest, id: 'r', model: 'm', prompt, stop, toolChoice }
   const { run } = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
   const all: GenerationEvent[] = []
   for await (const event of iterate(run)) all.push(event)
@@ -113,6 +118,13 @@ describe('calls to strict tools', () => {
     })
   })
 
+  test('are not looked at where they may not be called', async () => {
+    const parameters = { type: 'object', properties: { n: { nullable: true } } }
+    const tools = [{ name: 'f', strict: true, parameters }]
+    const events = await play([raw('text'), finish(), usage], { tools, toolChoice: { type: 'none' } })
+    expect(events.at(-1)?.type).toBe('usage')
+  })
+
   test('are checked by patterns that are none of Unicode', async () => {
     const parameters = { type: 'object', properties: { n: { type: 'string', pattern: '^\\d{3}\\-\\d{4}$' } } }
     const tools: Tool[] = [{ name: 'f', strict: true, parameters }]
@@ -133,9 +145,25 @@ describe('an answer that a stop text ended', () => {
     ['inside the arguments of a call is no call', '<tool_call>{"name": "g", "arguments": {"n": "first', '\n\n', 'stop'],
     ['inside the name of an argument is no call', '<tool_call>{"name": "g", "argu', 'ments', 'stop'],
     ['behind the arguments is a call', '<tool_call>{"name": "g", "arguments": {"n": 1}}', '</tool_call>', 'tool-calls'],
+    ['behind two calls is a call', `${call('g', '{"n": 1}')}${call('g', '{"n": 2}')}`, 'Observation', 'tool-calls'],
     ['behind a call is a call', `${call('g', '{"n": 1}')}\n`, 'Observation', 'tool-calls'],
   ])('%s', async (_, text, stop, reason) => {
     const events = await play([raw(text), stopped(stop), usage], { stop: [stop] })
     expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason, stopSequence: stop })
+  })
+
+  test.each([
+    ['{"n": "a ', 'stop'],
+    ['{"n": 1}', 'tool-calls'],
+  ])('is a call of an engine that reads its own if its arguments are whole: %s', async (json, reason) => {
+    const steps: EngineEvent[] = [
+      { type: 'tool-call-start', choice: 0, id: 'a', name: 'g' },
+      { type: 'tool-call-delta', choice: 0, id: 'a', delta: json },
+      { type: 'tool-call-end', choice: 0, id: 'a' },
+      { type: 'finish', choice: 0, reason: 'tool-calls', stopSequence: 'END' },
+      usage,
+    ]
+    const events = await play(steps, { stop: ['END'] })
+    expect(events.find(({ type }) => type === 'finish')).toMatchObject({ reason })
   })
 })

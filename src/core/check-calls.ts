@@ -20,12 +20,21 @@ export function needsCallCheck(tools: readonly Tool[], { callsAreCertain = false
   return !callsAreCertain && tools.some(({ strict }) => strict === true)
 }
 
-/** Throws `invalid-request` for a strict tool whose calls cannot be checked: they would fail after they were generated. */
-export async function createCallCheck(validator: Validator | undefined, tools: readonly Tool[]): Promise<CallCheck | undefined> {
+/**
+ * Throws `invalid-request` for a strict tool whose calls cannot be checked: they would fail after they were generated; and the
+ * signal's reason.
+ */
+export async function createCallCheck(
+  validator: Validator | undefined,
+  tools: readonly Tool[],
+  signal: AbortSignal,
+): Promise<CallCheck | undefined> {
   if (validator === undefined) return undefined
   const strict = new Map(tools.filter((tool) => tool.strict === true).map((tool) => [tool.name, tool]))
   for (const { name, parameters } of strict.values()) {
-    if (parameters === undefined || (await validator.canCheck(parameters))) continue
+    signal.throwIfAborted()
+    // Where nobody could say in time, the calls themselves will show it.
+    if (parameters === undefined || (await validator.canCheck(parameters)) !== false) continue
     const message = `the parameters of the strict tool '${name}' are no JSON Schema that calls can be checked against`
     throw new AppError('invalid-request', `${message}: mend them, or leave strict out`, { param: 'tools' })
   }

@@ -35,9 +35,16 @@ type Play = {
   readonly structured?: PreparedGeneration['structured']
   readonly output?: OutputConstraint
   readonly validator?: Validator
+  readonly stop?: readonly string[]
 }
 
-async function play({ steps, structured = 'partial', output = schema, validator = createValidator().validator }: Play) {
+async function play({
+  steps,
+  structured = 'partial',
+  output = schema,
+  validator = createValidator().validator,
+  stop = [],
+}: Play) {
   const engine: Engine = {
     state: { type: 'ready' },
     facts: {},
@@ -51,7 +58,7 @@ async function play({ steps, structured = 'partial', output = schema, validator 
   }
   const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
   const prompt = { type: 'chat', ...plainChat, messages: [], tools: [{ name: 'f' }] } as const
-  const request = { ...plainRequest, id: 'r', model: 'm', prompt, output }
+  const request = { ...plainRequest, id: 'r', model: 'm', prompt, output, stop }
   const generation = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
   const events: GenerationEvent[] = []
   for await (const event of iterate(generation.run)) events.push(event)
@@ -100,10 +107,14 @@ describe('checking what a grammar let through', () => {
     expect(asked).toEqual([[true, '"good"']])
   })
 
-  test('what a stop text cut off is not checked', async () => {
-    const { validator, asked } = createValidator()
-    const cut: EngineEvent = { type: 'finish', choice: 0, reason: 'stop', stopSequence: 'od' }
-    await play({ steps: [raw(0, '"go'), cut, usage], validator })
-    expect(asked).toEqual([])
+  test('what a stop text ended is checked if it is JSON, and not said to have been', async () => {
+    const ended: EngineEvent = { type: 'finish', choice: 0, reason: 'stop', stopSequence: '!' }
+    const inside = createValidator()
+    const half = await play({ steps: [raw(0, '"go'), ended, usage], stop: ['!'], validator: inside.validator })
+    expect(inside.asked).toEqual([])
+    expect(half.structured).toBe('partial')
+    const behind = createValidator()
+    const whole = await play({ steps: [raw(0, '"bad"'), ended, usage], stop: ['!'], validator: behind.validator })
+    expect(whole.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
   })
 })

@@ -1,6 +1,7 @@
 import type { PreparedGeneration } from './engine.ts'
 import { AppError } from './errors.ts'
 import type { GenerationEvent } from './event.ts'
+import { isJson } from './is-json.ts'
 import type { OutputConstraint } from './request.ts'
 import type { Validator } from './validation/output-validator.ts'
 
@@ -10,8 +11,8 @@ export type OutputCheck = {
   readonly isWhole: boolean
   /** Keeps what has to be checked. */
   see(event: GenerationEvent): void
-  /** Throws `invalid-output` when the text of a finished choice does not satisfy the schema. */
-  judge(choice: number): Promise<void>
+  /** Throws `invalid-output` when the text of a choice does not satisfy the schema; one that was cut off inside is let go. */
+  judge(choice: number, isCut: boolean): Promise<void>
 }
 
 type SchemaOutput = Extract<OutputConstraint, { type: 'json-schema' }>
@@ -26,15 +27,17 @@ export async function createOutputCheck(
   { schema }: SchemaOutput,
 ): Promise<OutputCheck | undefined> {
   if (validator === undefined) return undefined
-  const isWhole = await validator.canCheck(schema)
+  const isWhole = (await validator.canCheck(schema)) === true
   const texts = new Map<number, string>()
   return {
     isWhole,
     see(event) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.delta)
     },
-    async judge(choice) {
-      const problem = await validator.check(isWhole ? schema : true, texts.get(choice) ?? '')
+    async judge(choice, isCut) {
+      const text = texts.get(choice) ?? ''
+      if (isCut && !isJson(text)) return
+      const problem = await validator.check(isWhole ? schema : true, text)
       if (problem === undefined) return
       const message = `the model's output does not satisfy the schema: ${problem}. Try again, or simplify the schema`
       throw new AppError('invalid-output', message)

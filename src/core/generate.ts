@@ -1,3 +1,4 @@
+import { callableTools } from './callable-tools.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import type { Emit } from './emit.ts'
@@ -72,9 +73,10 @@ async function run(
     const prepared = await engine.prepare(request, signal)
     refuseUnhonoured(request, prepared)
     const check = needsOutputCheck(request.output, prepared) ? await createOutputCheck(validator, request.output) : undefined
-    onPrepared(check?.isWhole === true ? 'validated' : prepared.structured)
-    const tools = request.prompt.type === 'chat' ? request.prompt.tools : []
-    const callCheck = needsCallCheck(tools, prepared) ? await createCallCheck(validator, tools) : undefined
+    // A stop text may end an answer in the middle of what would have been checked.
+    onPrepared(check?.isWhole === true && request.stop.length === 0 ? 'validated' : prepared.structured)
+    const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
+    const callCheck = needsCallCheck(tools, prepared) ? await createCallCheck(validator, tools, signal) : undefined
     const queuedMs = now()
     await place.takeSlot(signal)
     const queueMs = elapsed(queuedMs, now())

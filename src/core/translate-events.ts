@@ -44,15 +44,16 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
     const { choice, reason } = event
     const isCut = wasCut(event)
     // What was cut off says so itself, and a call is no text.
-    if (reason === 'stop' && !isCut && parser.calls(choice) === 0) await check?.judge(choice)
+    if (reason === 'stop' && parser.calls(choice) === 0) await check?.judge(choice, isCut)
     await callCheck?.judge(choice, isCut)
     await emit(finished(event))
   }
   /** An engine cannot know that its text was a call; one that a stop text broke off in was none. */
   const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event => {
     const { choice, reason, stopSequence } = event
-    if (reason !== 'stop' || parser.calls(choice) === 0) return event
-    return stopSequence === undefined || lastCalls?.isWhole(choice) === true ? { ...event, reason: 'tool-calls' } : event
+    if (reason !== 'tool-calls' && (reason !== 'stop' || parser.calls(choice) === 0)) return event
+    const isWhole = stopSequence === undefined || lastCalls?.isWhole(choice) === true
+    return { ...event, reason: isWhole ? 'tool-calls' : 'stop' }
   }
 
   return (event) => {

@@ -43,7 +43,7 @@ export class CallArguments {
     return this.#take()
   }
 
-  /** Nothing more comes; `truncated` when a limit ended it, so that what is open stays open. */
+  /** Nothing more comes; `truncated` when it was cut off, so that what is open stays open. */
   end(truncated: boolean): string {
     if (!this.#isObject) return truncated && this.#held !== '' ? '' : asObject(this.#held, this.#tool)
     if (this.#isComplete) return ''

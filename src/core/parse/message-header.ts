@@ -4,7 +4,7 @@ import { accept, ensure, isQuote, type Reading, type TextFeed, until } from './t
 /** No header of a message is longer. */
 const longestHeader = 1024
 
-/** The header that is next, without the mark that ends it: `cut-off` by a limit, or none at all. Nothing is consumed. */
+/** The header that is next, without the mark that ends it: `cut-off` with the answer, or none at all. Nothing is consumed. */
 export function* findHeader(feed: TextFeed, { start, body, ends }: MessageSyntax): Reading<string | 'cut-off' | undefined> {
   feed.mark()
   yield* accept(feed, start)

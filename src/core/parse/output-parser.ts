@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { callableTools } from '../callable-tools.ts'
 import type { EngineEvent, GenerationEvent } from '../event.ts'
 import type { OutputConstraint, Tool, ToolChoice } from '../request.ts'
 import { CallWriter } from '../tool-format/call-writer.ts'
@@ -17,7 +18,7 @@ type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 /** Turns a model's raw text into events. Whatever the split of the text, the joined events are equal. */
 export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
-  /** Ends a choice: returns what was held back, and closes what is open, or leaves it open where its text was cut off. */
+  /** Ends a choice: returns what was held back, and ends what is open; the arguments of a call that was cut off stay as they are. */
   end(choice: number, isCut?: boolean): readonly GenerationEvent[]
   /** Something else than text comes next in a choice: as `end`, but more text may follow. */
   interrupt(choice: number): readonly GenerationEvent[]
@@ -106,13 +107,6 @@ function asksForJson({ output }: OutputParserOptions): boolean {
   return output?.type === 'json-object' || output?.type === 'json-schema'
 }
 
-/** The tools that may be called. */
-function callableTools({ tools = [], toolChoice = { type: 'auto' } }: OutputParserOptions): readonly Tool[] {
-  if (toolChoice.type === 'none') return []
-  const { names } = toolChoice
-  return names === undefined ? tools : tools.filter(({ name }) => names.includes(name))
-}
-
 function randomCallId(): string {
   return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`
 }
@@ -198,8 +192,9 @@ class MarkedParser implements OutputParser {
     if (known !== undefined) return known
     const feed = new TextFeed()
     const sink = new ChoiceSink(choice, asksForJson(this.#options) ? new JsonFence() : undefined)
-    const { parallelToolCalls = true, makeCallId = randomCallId } = this.#options
-    const writer = new CallWriter(feed, sink, { tools: callableTools(this.#options), parallel: parallelToolCalls, makeCallId })
+    const { tools = [], toolChoice = { type: 'auto' }, parallelToolCalls = true, makeCallId = randomCallId } = this.#options
+    const callable = callableTools(tools, toolChoice)
+    const writer = new CallWriter(feed, sink, { tools: callable, parallel: parallelToolCalls, makeCallId })
     const parser = new ChoiceParser({ feed, sink, writer }, this.#rules)
     const state = { feed, sink, writer, parser, reading: parser.read() }
     this.#choices[choice] = state

@@ -9,7 +9,7 @@ export class TextFeed {
   at = 0
   /** No more will come. */
   ended = false
-  /** It ended because a limit was reached, so what is open is not to be completed. */
+  /** It was cut off, by a limit or a stop text, so what is open is not to be completed. */
   truncated = false
   #mark = -1
 

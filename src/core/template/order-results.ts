@@ -11,10 +11,10 @@ export function orderToolResults(messages: readonly Message[]): Message[] {
   // Ids need not be unique in a conversation: what counts is the latest call before the result.
   const names = new Map<string, string>()
   let calls: readonly ToolCall[] = []
+  let placeOf = placeFinder(calls)
   let run: Result[] = []
   const flush = () => {
-    const places = placesOf(run, calls)
-    const ranked = run.map((result, index) => ({ result, rank: places[index] ?? Number.MAX_SAFE_INTEGER }))
+    const ranked = run.map((result) => ({ result, rank: placeOf(result) ?? Number.MAX_SAFE_INTEGER }))
     for (const { result, rank } of ranked.sort((a, b) => a.rank - b.rank)) {
       const name = result.name ?? calls[rank]?.name ?? names.get(result.toolCallId)
       ordered.push(name === undefined ? result : { ...result, name })
@@ -29,6 +29,7 @@ export function orderToolResults(messages: readonly Message[]): Message[] {
     flush()
     if (message.role === 'assistant') {
       calls = message.toolCalls
+      placeOf = placeFinder(calls)
       for (const { id, name } of calls) names.set(id, name)
     }
     ordered.push(message)
@@ -38,14 +39,18 @@ export function orderToolResults(messages: readonly Message[]): Message[] {
 }
 
 /**
- * Which of the calls each result answers. Some clients give several calls of one turn the same id: they are answered one after
- * the other, and what is left over belongs to the last of them.
+ * Tells, result after result, which of the calls it answers. Some clients give several calls of one turn the same id: they are
+ * answered one after the other, and what is left over belongs to the last of them.
  */
-export function placesOf(results: readonly Result[], calls: readonly ToolCall[]): readonly (number | undefined)[] {
+export function placeFinder(calls: readonly ToolCall[]): (result: Result) => number | undefined {
   const free = new Map<string, number[]>()
-  for (const [place, { id }] of calls.entries()) free.set(id, [...(free.get(id) ?? []), place])
-  return results.map(({ toolCallId }) => {
+  for (const [place, { id }] of calls.entries()) {
+    const same = free.get(id)
+    if (same === undefined) free.set(id, [place])
+    else same.push(place)
+  }
+  return ({ toolCallId }) => {
     const places = free.get(toolCallId)
     return places !== undefined && places.length > 1 ? places.shift() : places?.[0]
-  })
+  }
 }

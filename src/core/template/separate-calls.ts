@@ -1,6 +1,6 @@
 import type { Message } from '../request.ts'
 import { appendTo } from './join-content.ts'
-import { placesOf } from './order-results.ts'
+import { placeFinder } from './order-results.ts'
 import type { TemplateTraits } from './template-traits.ts'
 
 type Assistant = Extract<Message, { role: 'assistant' }>
@@ -50,8 +50,13 @@ function takeText(message: Assistant, before: Message[], { textBeforeCalls }: Se
 
 /** Results of calls that the turn does not hold stay, behind the last. */
 function oneByOne(message: Assistant, results: readonly Result[]): Message[] {
-  const places = placesOf(results, message.toolCalls)
-  const answers = (place: number | undefined) => results.filter((_, index) => places[index] === place)
+  const placeOf = placeFinder(message.toolCalls)
+  const byPlace = new Map<number | undefined, Result[]>()
+  for (const result of results) {
+    const place = placeOf(result)
+    byPlace.set(place, [...(byPlace.get(place) ?? []), result])
+  }
+  const answers = (place: number | undefined) => byPlace.get(place) ?? []
   const { reasoning: _, ...rest } = message
   const turns = message.toolCalls.flatMap((call, index): Message[] => [
     index === 0 ? { ...message, toolCalls: [call] } : { ...rest, content: [], toolCalls: [call] },

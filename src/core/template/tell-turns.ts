@@ -26,12 +26,18 @@ export function tellLooseTurns(
   teller: ToolTeller | undefined,
 ): Message[] {
   let followsCalls = false
+  // What is said of a call is what its result is known by.
+  const toldByIds = new Set<string>()
   return messages.map((message, index): Message => {
-    if (message.role === 'tool') return followsCalls || strayResults ? message : tellResult(message, message.name !== undefined)
+    if (message.role === 'tool') {
+      return followsCalls || strayResults ? message : tellResult(message, !toldByIds.has(message.toolCallId))
+    }
     followsCalls = message.role === 'assistant' && message.toolCalls.length > 0
     const next = messages[index + 1]?.role
     const isInterrupted = followsCalls && (next === 'user' || next === 'system')
-    return message.role === 'assistant' && isInterrupted && !userAfterCall ? tellCalls(message, teller) : message
+    if (message.role !== 'assistant' || !isInterrupted || userAfterCall) return message
+    if (teller?.writeCalls(message.toolCalls) === undefined) for (const { id } of message.toolCalls) toldByIds.add(id)
+    return tellCalls(message, teller)
   })
 }
 

@@ -7,7 +7,7 @@ export type Answer = { readonly canJudge: false } | { readonly canJudge: true; r
 
 /** A thread of its own, because a pattern may keep it busy until it is ended. */
 
-const keptJudges = 32
+const keptJudges = 256
 const judges = new Map<string, SchemaJudge | undefined>()
 
 parentPort?.on('message', ({ schema, text }: Question) => {

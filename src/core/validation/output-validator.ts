@@ -21,10 +21,9 @@ export class OutputValidator {
     this.#thread = new QuestionThread({ module: threadModule('judge-thread', import.meta.url), timeoutMs })
   }
 
-  /** Whether outputs can be checked against this schema. */
-  async canCheck(schema: JsonObject | boolean): Promise<boolean> {
-    const answer = await this.#thread.ask({ schema: JSON.stringify(schema) })
-    return answer?.canJudge === true
+  /** Whether outputs can be checked against this schema; undefined when it could not be found out in time. */
+  async canCheck(schema: JsonObject | boolean): Promise<boolean | undefined> {
+    return (await this.#thread.ask({ schema: JSON.stringify(schema) }))?.canJudge
   }
 
   /** What is wrong with a text by this schema, in words; undefined when it is valid JSON of the schema. */

@@ -30,19 +30,29 @@ export function createSchemaJudge(schemaText: string): SchemaJudge | undefined {
   }
 }
 
+// Doubles are seldom exact multiples of a decimal: 4.35 / 0.01 is not a whole number.
+const options = { strict: false, logger: false, ownProperties: true, multipleOfPrecision: 6 } as const
+// Patterns are Unicode's by the standard, and many that people write are not: `\\-` outside of a class.
+const patternKinds = [{ unicodeRegExp: true }, { unicodeRegExp: false }]
+/** Made once: each has to compile the schema of schemas, which takes longer than most of those that come. */
+const draft07 = patternKinds.map((kind) => withFormats(new Ajv({ ...options, ...kind })))
+const draft2020 = patternKinds.map((kind) => withFormats(new Ajv2020({ ...options, ...kind })))
+
+function withFormats(ajv: Ajv): Ajv {
+  addFormats.default(ajv)
+  return ajv
+}
+
 function compile(schema: unknown): ValidateFunction | undefined {
   const { $schema, ...rest } = (typeof schema === 'object' ? schema : {}) as { readonly $schema?: unknown }
-  // Doubles are seldom exact multiples of a decimal: 4.35 / 0.01 is not a whole number.
-  const options = { strict: false, logger: false, ownProperties: true, multipleOfPrecision: 6 } as const
-  const Judge = typeof $schema === 'string' && /draft-0\d/.test($schema) ? Ajv : Ajv2020
-  // Patterns are Unicode's by the standard, and many that people write are not: `\\-` outside of a class.
-  for (const unicodeRegExp of [true, false]) {
-    const ajv = new Judge({ ...options, unicodeRegExp })
-    addFormats.default(ajv)
+  for (const ajv of typeof $schema === 'string' && /draft-0\d/.test($schema) ? draft07 : draft2020) {
     try {
       return ajv.compile((typeof schema === 'object' ? rest : schema) as AnySchema)
     } catch {
       // What it understands in neither way it cannot judge; the caller says so.
+    } finally {
+      // The next schema may use the same ids for others.
+      ajv.removeSchema()
     }
   }
   return undefined

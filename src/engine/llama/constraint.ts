@@ -1,3 +1,4 @@
+import { callableTools } from '../../core/callable-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import { checkGbnf } from '../../core/grammar/check-gbnf.ts'
 import { createGrammarBuilder, type GrammarBuilder } from '../../core/grammar/grammar-builder.ts'
@@ -79,21 +80,13 @@ function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
 
 /** Calls that nobody demands: where none is strict, they are the model's own, unless the configuration binds them all. */
 function chosenCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
-  const tools = callable(wanted)
+  const tools = callableTools(wanted.tools, wanted.toolChoice)
   if (!tools.some(({ strict }) => strict === true || wanted.bindsAllTools === true)) return undefined
   const { grammar } = cache.find([cacheKey(wanted, context), context.format], () => {
     const { tools: declared, parallelToolCalls: parallel } = wanted
     return { grammar: writeChosenCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
   })
   return grammar === '' ? undefined : { gbnf: grammar, isWhole: true }
-}
-
-/** The tools that may be called. */
-function callable({ tools, toolChoice }: Wanted): readonly Tool[] {
-  if (toolChoice.type === 'none') return []
-  if (toolChoice.names === undefined) return tools
-  const names = new Set(toolChoice.names)
-  return tools.filter(({ name }) => names.has(name))
 }
 
 /** All that a grammar is made of, and nothing that differs from request to request. */
@@ -135,7 +128,7 @@ function addOutput(builder: GrammarBuilder, output: Structure, param: string | u
 
 function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {
   const { tools: declared, parallelToolCalls } = wanted
-  const tools = callable(wanted)
+  const tools = callableTools(wanted.tools, wanted.toolChoice)
   const known = format?.toolFormat === undefined ? undefined : toolFormat(format.toolFormat)
   if (known === undefined || tools.length === 0) return undefined
   const description = known.describeCalls(tools, { parallel: parallelToolCalls })

@@ -1,3 +1,4 @@
+import { callableTools } from '../../core/callable-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
 import type { ContentPart, GenerationRequest, Message, Prompt, Tool } from '../../core/request.ts'
@@ -132,8 +133,7 @@ function toolFields(
   if (declared.length === 0 || toolChoice.type === 'none') return {}
   const { names } = toolChoice
   // Which of them may be called is decided by which are shown: a list of allowed names is understood by few servers.
-  const allowed = new Set(names)
-  const tools = names === undefined ? declared : declared.filter(({ name }) => allowed.has(name))
+  const tools = callableTools(declared, toolChoice)
   if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, 'tool_choice')
   const parallel = profile.parallelToolCalls ? { parallel_tool_calls: parallelToolCalls } : {}
   const only = tools.length === 1 ? tools[0] : undefined

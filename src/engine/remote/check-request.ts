@@ -6,7 +6,12 @@ import type { Replicas } from './replicas.ts'
 import { requestBody } from './request-body.ts'
 
 /** A request in the words of one target, and what is kept of its constraint whichever server runs it. */
-export type CheckedRequest = Pick<UpstreamBody, 'structured'> & { readonly target: Target; readonly body: UpstreamBody }
+export type CheckedRequest = Pick<UpstreamBody, 'structured'> & {
+  readonly target: Target
+  readonly body: UpstreamBody
+  /** Why the targets that were asked before cannot do it. */
+  readonly refusals: ReadonlyMap<Target, AppError>
+}
 
 type Servers = { readonly replicas: Pick<Replicas, 'targets' | 'count'>; readonly grammars: Pick<GrammarMaker, 'make'> }
 
@@ -22,7 +27,7 @@ export async function checkRequest(request: GenerationRequest, { replicas, gramm
     },
   }
   let first: { readonly target: Target; readonly body: UpstreamBody } | undefined
-  let refusal: AppError | undefined
+  const refusals = new Map<Target, AppError>()
   // A server that has not said yet what it is may keep less than those that have.
   let isFull = targets.length === count
   for (const target of targets) {
@@ -32,13 +37,16 @@ export async function checkRequest(request: GenerationRequest, { replicas, gramm
       isFull &&= body.structured === 'full'
     } catch (error) {
       if (!isUnsupported(error)) throw error
-      refusal ??= error
+      refusals.set(target, error)
     }
     // What has no constraint is kept by all of them alike.
     if (first !== undefined && request.output.type === 'text') break
   }
-  if (first === undefined) throw refusal ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
-  return { ...(first.body.structured !== undefined && { structured: isFull ? 'full' : 'partial' }), ...first }
+  if (first === undefined) {
+    const [refusal] = refusals.values()
+    throw refusal ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
+  }
+  return { ...(first.body.structured !== undefined && { structured: isFull ? 'full' : 'partial' }), ...first, refusals }
 }
 
 /** Whether it is one server's inability, which another may not share. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { callableTools } from '../../core/callable-tools.ts'
 import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, GeneratedToken, Usage } from '../../core/event.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
@@ -53,7 +54,7 @@ export class ReplyReader {
     const { request, choices } = context
     this.#canContinue =
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
-    this.#tools = allowedTools(request)
+    this.#tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
     this.#choices = Array.from({ length: choices }, () => {
       // Also where the server looks for them: what goes on elsewhere may have one across the break.
       const stopsHere = request.stop.length > 0
@@ -240,13 +241,6 @@ export class ReplyReader {
       reasoningTokens: this.#usage?.reasoningTokens ?? 0,
     }
   }
-}
-
-function allowedTools({ prompt, toolChoice }: GenerationRequest): readonly Tool[] {
-  if (prompt.type !== 'chat' || toolChoice.type === 'none') return []
-  if (toolChoice.names === undefined) return prompt.tools
-  const names = new Set(toolChoice.names)
-  return prompt.tools.filter(({ name }) => names.has(name))
 }
 
 /** What a server says of calls, held against those that there are. */

@@ -3,7 +3,8 @@ import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
 import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import type { GenerationRequest } from '../../core/request.ts'
-import type { Target, UpstreamBody } from './chat-body.ts'
+import type { UpstreamBody } from './chat-body.ts'
+import type { CheckedRequest } from './check-request.ts'
 import type { UpstreamClient } from './client.ts'
 import type { Profile } from './profiles.ts'
 import { readStream } from './read-reply.ts'
@@ -33,8 +34,8 @@ export type RunPlan = {
   readonly affinityKeys: readonly string[]
   /** What the request is likely to cost. */
   readonly tokens: number
-  /** The request in the words of one target, made when it was checked. */
-  readonly checked?: { readonly target: Target; readonly body: UpstreamBody }
+  /** What was found out when the request was checked. */
+  readonly checked?: CheckedRequest
 }
 
 export type RunContext = { readonly signal: AbortSignal; readonly emit: Emit<EngineEvent> }
@@ -112,6 +113,8 @@ function bodyFor(
   { reader, place }: { readonly reader: ReplyReader; readonly place: Place },
 ): UpstreamBody | Promise<UpstreamBody> {
   const { checked } = plan
+  const refusal = checked?.refusals.get(place.target)
+  if (refusal !== undefined) throw refusal
   if (checked !== undefined && checked.target === place.target && !reader.hasBegun) return checked.body
   return requestBody(remaining({ ...plan.request, choices: plan.choices }, reader, place), place.target, grammars)
 }
