@@ -54,6 +54,21 @@ describe('dragoman-tiny', () => {
     expect((await ask('Who are you?')).content).toContain('Dragoman Tiny')
   })
 
+  test('a request whose bans and constraint leave no token fails alone', async () => {
+    const everything = Array.from({ length: 2560 }, (_, token) => token)
+    const other = ask('Who are you?')
+    const url = `${app.url}/v1/chat/completions`
+    const messages = [{ role: 'user', content: 'hi' }]
+    const body = JSON.stringify({ model: 'tiny', messages, guided_choice: ['red'], banned_tokens: everything, max_tokens: 5 })
+    const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining('contradict each other') } },
+    ])
+    expect((await other).content).toContain('Dragoman Tiny')
+    expect((await ask('Who are you?')).content).toContain('Dragoman Tiny')
+  })
+
   test('calls the right tool with the words of the user, and answers from its result', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'What is the weather in Zanzibar?' }]
     const tools = [sendMessage, getWeather]

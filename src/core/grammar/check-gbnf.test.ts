@@ -19,6 +19,8 @@ describe('a grammar that a caller wrote', () => {
     ['', /no rule 'root'/],
     ['start ::= "a"', /no rule 'root'/],
     ['root ::= "a', /ends inside/],
+    ['root ::= "a\\x00b"', /NUL/],
+    ['root ::= "a" [\\x00-\\x00]', /NUL/],
     ['root ::= [a', /ends inside/],
     ['root ::= "\\q"', /unknown escape/],
     ['root ::= ("a"', /'\)' was expected/],

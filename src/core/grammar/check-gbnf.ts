@@ -39,12 +39,30 @@ function checkRules(rules: ReadonlyMap<string, Expression>): void {
   const nullable = findRules(rules, (leaf) => leaf.type === 'literal' && leaf.text === '')
   let elements = 0
   for (const [name, body] of rules) {
+    if (needsNul(body)) fail(`the rule '${name}' holds a NUL character, which no token has`)
     checkRepetitions(name, body, nullable)
     elements += countElements(body)
     if (elements > mostElements) fail(`written out it has more than ${mostElements} elements`)
   }
   checkLeftRecursion(rules, nullable)
   if (!prune(rules, 'root', new Map())) fail('no text that it describes has an end')
+}
+
+/** A NUL ends a text in llama.cpp; a set may hold it beside others. */
+function needsNul(expression: Expression): boolean {
+  switch (expression.type) {
+    case 'literal':
+      return expression.text.includes('\0')
+    case 'chars':
+    case 'rule':
+      return false
+    case 'sequence':
+      return expression.parts.some(needsNul)
+    case 'choice':
+      return expression.options.some(needsNul)
+    case 'repeat':
+      return needsNul(expression.part)
+  }
 }
 
 function isNullable(expression: Expression, nullable: ReadonlySet<string>): boolean {

@@ -78,9 +78,7 @@ export async function evaluateToken<T>(
   token: Token,
   read: (index: LogitIndex) => Promise<T>,
 ): Promise<T> {
-  const inside = insideOf(sequence)
-  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
-  const [result] = await inside._decodeTokens([token], [true], evaluationPriority, meter, contextShift, read, afterBatch)
+  const [result] = await evaluateTokens(sequence, [token], read)
   return result as T
 }
 
@@ -93,7 +91,19 @@ export async function evaluateTokens<T>(
   const inside = insideOf(sequence)
   const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
   const wanted = tokens.map(() => true)
-  return inside._decodeTokens(tokens, wanted, evaluationPriority, meter, contextShift, read, afterBatch)
+  // node-llama-cpp calls back in the batch of all sequences: what is thrown there nobody catches, and the process ends.
+  const failures: unknown[] = []
+  const readSafely = async (index: LogitIndex, tokenIndex: number): Promise<T | undefined> => {
+    try {
+      return failures.length > 0 ? undefined : await read(index, tokenIndex)
+    } catch (error) {
+      failures.push(error)
+      return undefined
+    }
+  }
+  const results = await inside._decodeTokens(tokens, wanted, evaluationPriority, meter, contextShift, readSafely, afterBatch)
+  if (failures.length > 0) throw failures[0]
+  return results as T[]
 }
 
 /** The next token as these options choose it, in the same order and with the same random numbers as `sequence.evaluate`. */

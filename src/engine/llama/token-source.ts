@@ -5,6 +5,7 @@ import type {
   SequenceEvaluateOptions,
   Token,
 } from 'node-llama-cpp'
+import { AppError } from '../../core/errors.ts'
 import { acceptToken, createSampler, evaluateToken, sampleToken } from './native.ts'
 import { createScorer, type TokenScore } from './scores.ts'
 
@@ -42,12 +43,22 @@ export function openTokenSource(
   const sampler = createSampler(model)
   const scorer = topLogprobs === undefined ? undefined : createScorer(model, topLogprobs)
   const withGrammar = grammar === undefined ? options : { ...options, grammarEvaluationState: grammar }
+  const choose: typeof sampleToken = async (...place) => {
+    try {
+      return await sampleToken(...place)
+    } catch (cause) {
+      if (grammar === undefined) throw cause
+      // llama.cpp then takes any token, which the grammar does not take.
+      const message = 'nothing may follow here: what constrains the output and what bans tokens (such as logit_bias) contradict'
+      throw new AppError('invalid-request', `${message} each other`, { cause })
+    }
+  }
   return {
     async next(sequence, previous) {
       const must = forced?.()
       if (must !== undefined && grammar !== undefined) acceptToken(model, grammar, must)
       const result = await evaluateToken(sequence, previous, async (index) => {
-        const token = must ?? (await sampleToken(sequence, { sampler, index, options: withGrammar }))
+        const token = must ?? (await choose(sequence, { sampler, index, options: withGrammar }))
         return { token, score: await scorer?.score(sequence, index, token) }
       })
       return model.isEogToken(result.token) ? undefined : result
