@@ -1,14 +1,15 @@
-import { AppError } from '../core/errors.ts'
+import { AppError, messageOf } from '../core/errors.ts'
 
 export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly content: string }
 
 /** A model as `GET /v1/models` describes it. */
 export type ModelCard = {
   readonly id: string
-  readonly state: string
+  /** Absent at servers of other kinds, as is what follows. */
+  readonly state?: string
   /** Absent until it is known. */
   readonly context_length?: number
-  readonly aliases: readonly string[]
+  readonly aliases?: readonly string[]
 }
 
 export type ServerAddress = { readonly url: string; readonly apiKey?: string | undefined }
@@ -43,7 +44,7 @@ export async function hasModel(server: ServerAddress, name: string): Promise<boo
   return response.ok
 }
 
-/** Streams the answer. Aborting the signal stops the generation on the server. */
+/** Streams the answer. Aborting the signal stops the generation on the server. Throws `engine-failed` when the server goes away. */
 export async function* chat(
   server: ServerAddress,
   { model, messages }: { model: string; messages: readonly ChatMessage[] },
@@ -77,9 +78,17 @@ async function request(server: ServerAddress, path: string, init: RequestInit): 
   return response
 }
 
-function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
+async function send({ url, apiKey }: ServerAddress, path: string, init: RequestInit): Promise<Response> {
   const headers = { 'content-type': 'application/json', ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }
-  return fetch(new URL(path, url), { ...init, headers })
+  try {
+    return await fetch(new URL(path, url), { ...init, headers })
+  } catch (error) {
+    throw wentAway(error)
+  }
+}
+
+function wentAway(cause: unknown): AppError {
+  return new AppError('engine-failed', `the connection to the server broke: ${messageOf(cause)}`, { cause })
 }
 
 /** The server's own words, if it has any. */
@@ -92,10 +101,18 @@ async function refusal(response: Response): Promise<AppError> {
 async function* readEvents(response: Response): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder()
   let buffer = ''
-  for await (const bytes of response.body ?? []) {
+  for await (const bytes of untilItBreaks(response)) {
     buffer += decoder.decode(bytes, { stream: true })
     const lines = buffer.split('\n')
     buffer = lines.pop() ?? ''
     for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length)
+  }
+}
+
+async function* untilItBreaks({ body }: Response): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* body ?? []
+  } catch (error) {
+    throw wentAway(error)
   }
 }

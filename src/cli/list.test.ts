@@ -8,11 +8,13 @@ test.each([
     [
       { id: 'a-long-name', state: 'ready', context_length: 8192, aliases: ['default', 'gpt-*'] },
       { id: 'b', state: 'stopped', aliases: [] },
+      { id: 'of-another-server' },
     ],
     [
-      'MODEL        STATE    CONTEXT  ALSO CALLED',
-      'a-long-name  ready    8192     default, gpt-*',
-      'b            stopped  -',
+      'MODEL              STATE    CONTEXT  ALSO CALLED',
+      'a-long-name        ready    8192     default, gpt-*',
+      'b                  stopped  -',
+      'of-another-server  -        -',
     ].join('\n'),
   ],
 ])('the table of %s', (_, models, table) => {

@@ -12,7 +12,7 @@ export async function list(server: ServerAddress): Promise<void> {
 /** A table with one line for each model. */
 export function formatModels(models: readonly ModelCard[]): string {
   const rows = models.map(({ id, state, context_length: contextLength, aliases }) => {
-    return [id, state, contextLength === undefined ? '-' : String(contextLength), aliases.join(', ')]
+    return [id, state ?? '-', contextLength === undefined ? '-' : String(contextLength), aliases?.join(', ') ?? '']
   })
   const table = [['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], ...rows]
   const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))

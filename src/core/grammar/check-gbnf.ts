@@ -54,6 +54,7 @@ function needsNul(expression: Expression): boolean {
     case 'literal':
       return expression.text.includes('\0')
     case 'chars':
+      return expression.set.every(([, last]) => last === 0)
     case 'rule':
       return false
     case 'sequence':

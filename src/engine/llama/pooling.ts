@@ -1,4 +1,5 @@
 import { type LlamaModel, readGgufFileInfo } from 'node-llama-cpp'
+import { messageOf } from '../../core/errors.ts'
 
 /** How the vectors of a text's tokens become one: llama.cpp's `enum llama_pooling_type`, without its `none`. */
 export type Pooling = 'mean' | 'cls' | 'last' | 'rank'
@@ -11,7 +12,9 @@ const longKeys = ['tokens', 'merges', 'token_type', 'scores'].map((key) => `toke
 /** What llama.cpp would not pool is pooled by mean: for vectors of a whole text, a kind of pooling must be set at load. */
 export async function poolingOverrides(modelPath: string): Promise<Record<string, { pooling_type: number }>> {
   const options = { readTensorInfo: false, logWarnings: false, sourceType: 'filesystem', ignoreKeys: longKeys } as const
-  const { metadata, architectureMetadata } = await readGgufFileInfo(modelPath, options)
+  const { metadata, architectureMetadata } = await readGgufFileInfo(modelPath, options).catch((cause: unknown) => {
+    throw new Error(`${modelPath} is damaged, or no GGUF file that can be read (${messageOf(cause)}); fetch it again`, { cause })
+  })
   const declared = readPooling(architectureMetadata)
   return declared === undefined ? { [metadata.general.architecture]: { pooling_type: meanType } } : {}
 }

@@ -133,5 +133,5 @@ export class CallStream {
 function isOther(open: OpenCall, piece: WireCall): boolean {
   if (piece.name === '') return false
   if (piece.id !== undefined && open.id !== undefined) return piece.id !== open.id
-  return open.made?.arguments.isComplete === true && piece.arguments !== ''
+  return open.made?.arguments.isComplete === true && (piece.arguments !== '' || piece.name !== open.name)
 }

@@ -70,5 +70,7 @@ function asErrorObject(text: string): unknown {
 
 /** The first character that is neither white space nor a byte order mark. */
 function firstVisible(bytes: Buffer): string | undefined {
-  return /[^\s\ufeff]/.exec(bytes.subarray(0, 1024).toString('utf8'))?.[0]
+  const first = (part: Buffer) => /[^\s\ufeff]/.exec(part.toString('utf8'))?.[0]
+  // Nearly always among the first: some servers send white space ahead of time, to keep the connection.
+  return first(bytes.subarray(0, 64)) ?? first(bytes)
 }

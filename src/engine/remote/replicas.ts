@@ -35,6 +35,8 @@ export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | u
 /** How long a request waits for a server to come back before it fails, and how long it is tried again. */
 export const longestWaitMs = 15_000
 export const longestRetryMs = 60_000
+/** How often a request that waits looks for a place. */
+const lookForPlaceMs = 250
 /** How often servers are asked whether they are still what they were. */
 const lookEveryMs = 60_000
 
@@ -140,7 +142,8 @@ export class Replicas {
           retryAfterMs: Math.max(1000, Math.ceil(lease.retryAtMs - nowMs)),
         })
       }
-      await this.pause(Math.max(10, lease.retryAtMs - nowMs), signal)
+      // A check may find before that time that a server is back.
+      await this.pause(Math.min(lookForPlaceMs, Math.max(10, lease.retryAtMs - nowMs)), signal)
     }
   }
 

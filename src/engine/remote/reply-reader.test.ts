@@ -35,6 +35,36 @@ describe('replies that are read leniently', () => {
     expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ reasoning: 'Hm.', text: 'Yes' }])
   })
 
+  test('a stream behind much white space is a stream', async () => {
+    const server = await upstream((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      const first = chatChunk({ delta: { content: 'first ' } })
+      response.end(`${'\n'.repeat(2000)}${first}${chatChunk({ delta: { content: 'second' }, finish_reason: 'stop' })}${doneLine}`)
+      void request
+    })
+    expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ text: 'first second' }])
+  })
+
+  test('two calls of index 0 without ids, whose arguments come in pieces of their own, are two calls', async () => {
+    const piece = (call: object) => chatChunk({ delta: { tool_calls: [{ index: 0, function: call }] } })
+    const pieces = [
+      { name: 'go', arguments: '' },
+      { arguments: '{"to":"x"}' },
+      { name: 'stay', arguments: '' },
+      { arguments: '{"n":1}' },
+    ]
+    const server = await upstream(streamOf(...pieces.map(piece), chatChunk({ delta: {}, finish_reason: 'tool_calls' }), doneLine))
+    const tools = [{ name: 'go' }, { name: 'stay' }]
+    expect((await answer(engineOver([server]), ask('hi', {}, tools))).choices).toMatchObject([
+      {
+        toolCalls: [
+          { name: 'go', arguments: '{"to":"x"}' },
+          { name: 'stay', arguments: '{"n":1}' },
+        ],
+      },
+    ])
+  })
+
   test('two calls of index 0 without ids are two calls', async () => {
     const call = (city: string) =>
       chatChunk({ delta: { tool_calls: [{ index: 0, function: { name: 'go', arguments: `{"to":"${city}"}` } }] } })

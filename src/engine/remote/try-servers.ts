@@ -34,6 +34,9 @@ export type Progress = {
 
 export const noProgress: Progress = { hasMoved: false, isEventSent: false, canContinue: false }
 
+/** An answer that breaks off again and again is what breaks the servers; after so many times it counts as any failure. */
+const mostContinuations = 8
+
 /** Runs it with a server, and with another when that one fails, as long as it may still succeed. Rejects with the last failure. */
 export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: Errand<T>): Promise<T> {
   const { tokens, affinityKeys, isQuestion, signal } = errand
@@ -41,6 +44,7 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
   const unfit = new Set<string>()
   /** Counts from the first failure since anything came: how long an answer takes is nobody's business. */
   let deadlineMs: number | undefined
+  let continuations = 0
   for (let attempt = 1; ; attempt++) {
     const exclude = failed.size < replicas.count ? failed : new Set<string>()
     // What is merely asked does without the server that can, while that one is away.
@@ -66,7 +70,8 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
       if (failure === undefined) throw thrown
       outcome = outcomeOf(failure, thrown)
       const { hasMoved, isEventSent, canContinue } = progress
-      if (hasMoved) {
+      if (hasMoved && continuations < mostContinuations) {
+        continuations += 1
         attempt = 1
         deadlineMs = undefined
         failed.clear()
