@@ -145,7 +145,7 @@ describe('choices on the embedded engine', () => {
     const bias = new Map(Array.from({ length: engine.facts.vocabularySize ?? 0 }, (_, id) => [id, -100] as const))
     const output = { type: 'gbnf', grammar: 'root ::= "a"+' } as const
     const failing = chatRequest(story, { output, choices: 3, sampling: { ...sampling, logitBias: bias }, maxOutputTokens: 20 })
-    await expect(completeChoices(engine, failing)).rejects.toMatchObject({ code: 'engine-failed' })
+    await expect(completeChoices(engine, failing)).rejects.toMatchObject({ code: 'invalid-request' })
     const next = [1, 2, 3, 4].map(() => complete(engine, chatRequest(story, { maxOutputTokens: 4 })))
     expect((await Promise.all(next)).map((outcome) => outcome.reason)).toEqual(['length', 'length', 'length', 'length'])
   })
