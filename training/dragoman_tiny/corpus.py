@@ -25,30 +25,30 @@ def _group(skills: list[tuple[float, Make]]) -> Make:
     return make
 
 
-#: How often each skill is practised, per thousand dialogues: in the first round, and in the second, which dwells on what is hardest.
+#: How often each skill is practised, and how often the held-out set has it. Training dwells on what is hardest.
 MIXTURE: list[tuple[float, float, Make]] = [
-    (190, 215, tools.single_call),
-    (70, 90, tools.parallel_calls),
-    (60, 45, tools.missing_tool),
-    (50, 35, lambda rng, split: tools.unrelated(rng, split, _talk(rng, split))),
-    (70, 75, results.answer_from_result),
-    (30, 45, results.answer_from_two_results),
+    (215, 190, tools.single_call),
+    (90, 70, tools.parallel_calls),
+    (45, 60, tools.missing_tool),
+    (35, 50, lambda rng, split: tools.unrelated(rng, split, _talk(rng, split))),
+    (75, 70, results.answer_from_result),
+    (45, 30, results.answer_from_two_results),
     (60, 60, results.session),
     (25, 25, results.call_again),
-    (20, 10, results.thanks_after_result),
-    (125, 160, json_answers.json_answer),
-    (70, 40, _group(chat.SKILLS)),
-    (90, 60, _group(facts.SKILLS)),
-    (70, 60, _group(followup.SKILLS)),
+    (10, 20, results.thanks_after_result),
+    (160, 125, json_answers.json_answer),
+    (40, 70, _group(chat.SKILLS)),
+    (60, 90, _group(facts.SKILLS)),
+    (60, 70, _group(followup.SKILLS)),
     (130, 130, _group(system.SKILLS)),
-    (70, 60, _group(copying.SKILLS)),
+    (60, 70, _group(copying.SKILLS)),
 ]
 
 
-def dialogues(seed: int, split: Split, training_round: int = 1) -> Iterator[Dialogue]:
+def dialogues(seed: int, split: Split) -> Iterator[Dialogue]:
     """Endless dialogues; the same seed gives the same ones."""
     rng = random.Random(f"{split}-{seed}")
-    makers, weights = [make for *_, make in MIXTURE], [row[training_round - 1] for row in MIXTURE]
+    makers, weights = [make for *_, make in MIXTURE], [held_out if split == "heldout" else practised for practised, held_out, _ in MIXTURE]
     while True:
         yield vary(rng, split, rng.choices(makers, weights)[0](rng, split))
 

@@ -115,7 +115,7 @@ def invent_fields(rng: random.Random, split: Split, count: int, *, nested: bool 
     """Fields with different names; the first is always required."""
     fields: list[Declared] = []
     while len(fields) < count:
-        field = _invent(rng, split, nested=nested, required=not fields or rng.random() < 0.7)
+        field = _invent(rng, split, nested=nested, required=not fields or rng.random() < 0.7, others=fields)
         if field.name not in [other.name for other in fields]:
             fields.append(field)
     return fields
@@ -132,22 +132,27 @@ def object_schema(fields: Sequence[Declared], *, extra: dict[str, Any] | None = 
     }
 
 
-def _field_name(rng: random.Random, split: Split) -> str:
+def _field_name(rng: random.Random, split: Split, others: Sequence[Declared]) -> str:
     name = values.value(rng, split, "field")
+    if split == "train" and others and rng.random() < 0.2:
+        # Fields that share words, such as `start` and `start_date`, have to be told apart.
+        near = rng.choice(spoken(rng.choice(others).name).split())
+        a, b = rng.choice([(name, near), (near, name)])
+        return f"{a}_{b}" if rng.random() < 0.6 else f"{a}{b.capitalize()}"
     if rng.random() < 0.2:
         second = values.value(rng, split, "field")
         name = f"{name}_{second}" if rng.random() < 0.6 else f"{name}{second.capitalize()}"
     return name
 
 
-def _invent(rng: random.Random, split: Split, *, nested: bool, required: bool) -> Declared:
+def _invent(rng: random.Random, split: Split, *, nested: bool, required: bool, others: Sequence[Declared]) -> Declared:
     kind = rng.choices(
         ["text", "phrase", "integer", "decimal", "flag", "enum", "array", "object", "digits"],
         [30, 10, 16, 6, 10, 11, 9, 8 if nested else 0, 4],
     )[0]
     # Half of the flags and options of training have names like any other field, so that only the schema says what they are.
     any_name = split == "train" and rng.random() < 0.5
-    name = rng.choice(_FLAG_NAMES[split]) if kind == "flag" and not any_name else _field_name(rng, split)
+    name = rng.choice(_FLAG_NAMES[split]) if kind == "flag" and not any_name else _field_name(rng, split, others)
     described = {"description": rng.choice([f"The {spoken(name)}.", f"The {spoken(name)}", spoken(name)])} if rng.random() < 0.3 else {}
     inner: tuple[Declared, ...] = ()
     if kind == "object":

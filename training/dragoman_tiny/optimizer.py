@@ -37,5 +37,5 @@ def orthogonal(matrix: Tensor) -> Tensor:
     x = x / (x.norm() + 1e-7)
     for _ in range(5):
         square = x @ x.T
-        x = a * x + (b * square + c * square @ square) @ x
+        x = torch.addmm(x, torch.addmm(square, square, square, beta=b, alpha=c), x, beta=a)
     return (x.T if tall else x).float()

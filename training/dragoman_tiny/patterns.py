@@ -18,12 +18,16 @@ def compose(*parts: Sequence[str]) -> Patterns:
 
 
 def deal(patterns: Sequence[str] | itertools.chain[str]) -> Patterns:
-    """Sorts sentences into the splits, by a checksum of their words: case and punctuation make no other sentence."""
+    """Sorts sentences into the splits, by a checksum of their words."""
     dealt: Patterns = {"train": [], "heldout": []}
     for pattern in dict.fromkeys(patterns):
-        words = re.sub(r"[^\w{}]+", " ", pattern.lower()).strip()
-        dealt["heldout" if zlib.crc32(words.encode()) % 7 == 0 else "train"].append(pattern)
+        dealt["heldout" if zlib.crc32(plain(pattern).encode()) % 7 == 0 else "train"].append(pattern)
     return dealt
+
+
+def plain(pattern: str) -> str:
+    """Case, punctuation and spacing do not make another sentence."""
+    return re.sub(r"[^\w{}]+", " ", pattern.lower()).strip()
 
 
 def join(*several: Patterns) -> Patterns:

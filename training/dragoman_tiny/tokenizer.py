@@ -70,6 +70,10 @@ class Vocabulary:
         """The tokens that are part of a lower-case word."""
         return [token for token in self.tokens[: self.ordinary] if token.isascii() and token.isalpha() and token.islower()]
 
+    def first_pieces(self) -> list[str]:
+        """The short tokens that can begin a word with a capital letter."""
+        return [token for token in self.tokens[: self.ordinary] if token.isascii() and token.isalpha() and token.istitle() and len(token) < 5]
+
     def save(self, path: Path) -> None:
         path.write_text(json.dumps({"tokens": self.tokens, "merges": self.merges}, ensure_ascii=False))
 

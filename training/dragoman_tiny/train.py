@@ -1,4 +1,4 @@
-"""Trains the model: `python -m dragoman_tiny.train --out DIR`, and a second round from there with `--from DIR`.
+"""Trains the model: `python -m dragoman_tiny.train --out DIR`, and a further round from there with `--from DIR --seed N`.
 
 The same seed on one machine gives the same model.
 """
@@ -28,10 +28,10 @@ BUCKETS = [32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512]
 SHARD = 4000
 PADDING = 0
 MATRIX_RATE, OTHER_RATE = 0.012, 0.002
-#: At first the prompts are learnt as well, a little: they repeat names, which teaches to copy.
-PROMPT_WEIGHT = 0.3
-#: What the rates begin with in the second round, which starts from weights that came to rest.
-SECOND_ROUND = 0.6
+#: In the first part of the run the prompts are learnt as well, a little: they repeat names, which teaches to copy.
+PROMPT_WEIGHT, PROMPT_PART = 0.3, 0.09
+#: What the rates begin with in a further round, which starts from weights that came to rest.
+FURTHER_ROUND = 0.6
 
 
 def main() -> None:
@@ -57,9 +57,9 @@ def main() -> None:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--from", dest="start", type=Path, help="an ended run to go on from, with new dialogues: the second round")
+    parser.add_argument("--from", dest="start", type=Path, help="an ended run to go on from; give another seed, so that its dialogues are new")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dialogues", type=int, default=150_000)
+    parser.add_argument("--dialogues", type=int, default=400_000)
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")
@@ -85,7 +85,7 @@ Row = tuple[np.ndarray, np.ndarray]
 
 def make_rows(options: argparse.Namespace, vocabulary: Vocabulary) -> tuple[list[Row], dict[str, list[Row]]]:
     """Token ids and which of them are learnt, for training and (by skill) for the running check."""
-    shards = [((round_of(options) - 1) * 10_000_000 + options.seed * 100_000 + number, round_of(options), options.out) for number in range(-(-options.dialogues // SHARD))]
+    shards = [(options.seed * 100_000 + number, options.out) for number in range(-(-options.dialogues // SHARD))]
     with Pool(options.threads) as pool:
         rows = [row for shard in pool.imap(encode_shard, shards) for row in shard]
     encoder = Encoder(vocabulary)
@@ -97,16 +97,12 @@ def make_rows(options: argparse.Namespace, vocabulary: Vocabulary) -> tuple[list
     return rows, held_out
 
 
-def round_of(options: argparse.Namespace) -> int:
-    return 1 if options.start is None else 2
-
-
-def encode_shard(work: tuple[int, int, Path]) -> list[Row]:
-    seed, training_round, out = work
+def encode_shard(work: tuple[int, Path]) -> list[Row]:
+    seed, out = work
     vocabulary = Vocabulary.load(out / "vocabulary.json")
-    values.use_pieces(vocabulary.letter_pieces())
+    values.use_pieces(vocabulary.letter_pieces(), vocabulary.first_pieces())
     encoder = Encoder(vocabulary)
-    stream = dialogues(seed, "train", training_round)
+    stream = dialogues(seed, "train")
     encoded = encoder.encode_batch([render(next(stream)) for _ in range(SHARD)])
     return [to_row(encoder, tokens) for tokens in encoded if len(tokens) <= BUCKETS[-1] + 1]
 
@@ -145,11 +141,11 @@ def train(model: TinyLlama, rows: list[Row], held_out: dict[str, list[Row]], opt
             progress = max(progress, gone)
             if progress >= 1:
                 break
-        scale = learning_rate(progress, step) * (1 if options.start is None else SECOND_ROUND)
+        scale = learning_rate(progress, step) * (1 if options.start is None else FURTHER_ROUND)
         muon.set_learning_rate(MATRIX_RATE * scale, momentum=0.95)
         for group in adam.param_groups:
             group["lr"] = OTHER_RATE * scale
-        loss, answer_loss = step_loss(model, [rows[index] for index in batch], PROMPT_WEIGHT if options.start is None and progress < 0.2 else 0.0)
+        loss, answer_loss = step_loss(model, [rows[index] for index in batch], PROMPT_WEIGHT if options.start is None and progress < PROMPT_PART else 0.0)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(others, 1.0)
         muon.step()
@@ -171,7 +167,7 @@ def learning_rate(progress: float, step: int) -> float:
 
 
 def plan_batches(rows: list[Row], options: argparse.Namespace) -> list[list[int]]:
-    """Rows of about one length together, in random order."""
+    """Rows of about one length together, in random order; what fills no batch is left out, so that there are few shapes."""
     rng = np.random.default_rng(options.seed)
     buckets: dict[int, list[int]] = {size: [] for size in BUCKETS}
     for index, (tokens, _) in enumerate(rows):
@@ -180,13 +176,13 @@ def plan_batches(rows: list[Row], options: argparse.Namespace) -> list[list[int]
     for size, members in buckets.items():
         members = list(rng.permutation(members))
         count = max(1, options.batch_tokens // size)
-        batches += [members[at : at + count] for at in range(0, len(members), count)]
+        batches += [members[at : at + count] for at in range(0, len(members) - count + 1, count)]
     return [[int(index) for index in batches[at]] for at in rng.permutation(len(batches))]
 
 
 def step_loss(model: TinyLlama, batch: list[Row], prompt_weight: float) -> tuple[torch.Tensor, float]:
     """What is minimised, and the mean loss of the assistant's tokens alone."""
-    tokens, learnt = collate(batch)
+    tokens, learnt = collate(batch, padded=next(size for size in BUCKETS if size >= max(len(tokens) for tokens, _ in batch) - 1) + 1)
     targets, answers = tokens[:, 1:], learnt[:, 1:]
     kept = answers if prompt_weight == 0 else targets != PADDING
     with torch.autocast("cpu", torch.bfloat16):
@@ -196,10 +192,9 @@ def step_loss(model: TinyLlama, batch: list[Row], prompt_weight: float) -> tuple
     return (losses * weights).sum() / weights.sum(), losses.detach()[answers[kept]].mean().item()
 
 
-def collate(batch: list[Row]) -> tuple[torch.Tensor, torch.Tensor]:
-    longest = max(len(tokens) for tokens, _ in batch)
-    ids = np.full((len(batch), longest), PADDING, dtype=np.int64)
-    learnt = np.zeros((len(batch), longest), dtype=bool)
+def collate(batch: list[Row], padded: int) -> tuple[torch.Tensor, torch.Tensor]:
+    ids = np.full((len(batch), padded), PADDING, dtype=np.int64)
+    learnt = np.zeros((len(batch), padded), dtype=bool)
     for row, (tokens, mask) in enumerate(batch):
         ids[row, : len(tokens)] = tokens
         learnt[row, : len(mask)] = mask
@@ -209,14 +204,16 @@ def collate(batch: list[Row]) -> tuple[torch.Tensor, torch.Tensor]:
 @torch.no_grad()
 def check(model: TinyLlama, held_out: dict[str, list[Row]], *, per_skill: int) -> str:
     """The share of held-out answers that greedy decoding would give word for word."""
+    model.eval()
     lines = []
     for skill, rows in sorted(held_out.items()):
         right = 0
         for row in rows[:per_skill]:
-            tokens, learnt = collate([row])
+            tokens, learnt = collate([row], len(row[0]))
             guessed = model(tokens[:, :-1], learnt[:, 1:]).argmax(-1)
             right += bool((guessed == tokens[:, 1:][learnt[:, 1:]]).all())
         lines.append(f"{skill} {100 * right / len(rows[:per_skill]):.0f}")
+    model.train()
     return "held out: " + ", ".join(lines)
 
 

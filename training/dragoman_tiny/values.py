@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 
 from .dialogue import Split
@@ -49,6 +50,7 @@ _FORBIDDEN = {word.lower() for values in HELDOUT.values() for value in values fo
 
 _ACCENTED = "ä ö ü é è á í ó ñ ç ã ø å ß".split()
 _pieces: list[str] = []
+_first_pieces: list[str] = []
 
 _ONSETS = "b c d f g h j k l m n p r s t v w z br ch cl cr dr fl fr gl gr kr pl pr qu sch sh sk sl sp st str th tr".split()
 _VOWELS = "a e i o u a e i o ai au ea ee ei ie io oa oo ou".split()
@@ -69,34 +71,76 @@ def invented_word(rng: random.Random, syllables: tuple[int, int] = (1, 3)) -> st
             return word
 
 
-def use_pieces(pieces: Sequence[str]) -> None:
+def invented_name(rng: random.Random) -> str:
+    """The same with a capital letter, which begins with a piece that has one half of the time."""
+    while True:
+        word = invented_word(rng, (1, 3))
+        name = rng.choice(_first_pieces) + word if _first_pieces and rng.random() < 0.5 else word.capitalize()
+        if name.lower() not in _FORBIDDEN and len(name) < 16:
+            return name
+
+
+def use_pieces(pieces: Sequence[str], first_pieces: Sequence[str] = ()) -> None:
     """Lets invented words consist of these as well. With every piece of the tokenizer, no word is strange to the model."""
     _pieces[:] = pieces
+    _first_pieces[:] = first_pieces
 
 
 #: How often training takes an invented value instead of a listed one.
-_INVENTED = {"person": 0.5, "surname": 0.6, "city": 0.5, "thing": 0.5, "topic": 0.4, "task": 0.0, "message": 0.0, "color": 0.0, "noun": 0.35, "field": 0.35}
+_INVENTED = {"person": 0.5, "surname": 0.6, "city": 0.5, "thing": 0.5, "topic": 0.4, "color": 0.4, "noun": 0.35, "field": 0.35}
+#: How often a value of training has a second word.
+_DOUBLE = {"city": 0.2, "thing": 0.08, "topic": 0.1, "person": 0.03, "color": 0.08}
 _CAPITAL = {"person", "surname", "city"}
+
+#: What phrases of training look like: {n} a noun, {v} a verb, {a} a property, {w} any word, {p} a small word.
+_SHAPES = (
+    "the {n} is {a}|the {n} {v}s at {w}|{w} {p} the {n}|{v} the {n}|{v} the {n}|your {n} is {v}ing|we {v} the {n}|{a} {n}|{v} my {n} and the {n}|I {v} the {n} {p} the {n}|{n} was {a}|{v} {n}|{p} {n} {v}s|{w}"
+    "|{w} {w}|{w} {w} {w}|{a} {n} {p} your {n}|do not {v} the {n}|the {n} {p} the {n} is {a}|please {v} {p} {n}|all {n}s are {a}|{n} is {v}ing {w}|they {v}ed a {n}|{v} {p} {w} {p} {w}|this is {w}|{w} for {w}|my {n} has {w}|it is {a}"
+).split("|")
+_VERBS = "clean bring close order count call sell find keep take read carry watch fill lift cut wash pack visit build paint cook push pull turn hang write sort plan".split()
+_PROPERTIES = "ready late old new empty full cold warm wet dry clean dirty open gone here fine safe great sold lost free busy loud quiet cheap broke tired".split()
+_SMALL = "on at in for with from to of by about after before under over into without".split()
 
 
 def value(rng: random.Random, split: Split, kind: str) -> str:
     """One value of a kind."""
     if split == "heldout":
         return rng.choice(HELDOUT[kind])
-    if kind in ("task", "message") and rng.random() < 0.5:
-        return " ".join(_phrase_word(rng) for _ in range(rng.randint(2, 4)))
+    if kind in ("task", "message"):
+        return rng.choice(TRAIN[kind]) if rng.random() < 0.25 else _phrase(rng)
+    first = _single(rng, kind)
+    return f"{first} {_single(rng, kind)}" if rng.random() < _DOUBLE.get(kind, 0) else first
+
+
+def _single(rng: random.Random, kind: str) -> str:
     if rng.random() >= _INVENTED[kind]:
         return rng.choice(TRAIN[kind])
-    word = invented_word(rng, (1, 2) if kind in ("noun", "field") else (1, 3))
-    return word.capitalize() if kind in _CAPITAL else word
+    if kind in _CAPITAL:
+        return invented_name(rng)
+    return invented_word(rng, (1, 2) if kind in ("noun", "field") else (1, 3))
+
+
+def _phrase(rng: random.Random) -> str:
+    """One to eight words, so that only the sentence around them says where a text ends."""
+    while (phrase := _any_phrase(rng)) in _SMALL:
+        pass
+    return phrase
+
+
+def _any_phrase(rng: random.Random) -> str:
+    if rng.random() < 0.3:
+        return " ".join(_phrase_word(rng) for _ in range(rng.randint(2, 6)))
+    lists = {"n": TRAIN["thing"] + TRAIN["noun"], "v": _VERBS, "a": _PROPERTIES, "p": _SMALL, "w": [*_SMALL, *TRAIN["topic"], *_PROPERTIES, *TRAIN["color"]]}
+    draw = lambda slot: rng.choice(lists[slot[1]]) if slot[1] == "p" or rng.random() < 0.55 else invented_word(rng, (1, 2))  # noqa: E731
+    return re.sub(r"\{(\w)\}", draw, rng.choice(_SHAPES))
 
 
 def _phrase_word(rng: random.Random) -> str:
     pool = rng.random()
     if pool < 0.45:
         return invented_word(rng, (1, 2))
-    if pool < 0.6:
-        return rng.choice(["the", "a", "my", "is", "to", "for", "and", "of", "with", "our"])
+    if pool < 0.65:
+        return rng.choice(["the", "a", "my", "is", "to", "for", "and", "of", "with", "our", *_SMALL, "are", "was", "we", "you", "I", "your", "has", "that", "not"])
     return rng.choice(TRAIN[rng.choice(["thing", "noun", "topic", "color", "field"])]).lower()
 
 

@@ -1,18 +1,13 @@
 """The held-out set is held out: no sentence pattern and no slot value is in both sets. Needs the standard library only."""
 
 import random
-import re
 import unittest
 
 from dragoman_tiny import values
 from dragoman_tiny.corpus import dialogues
+from dragoman_tiny.patterns import plain
 
 COUNT = {"train": 30_000, "heldout": 10_000}
-
-
-def plain(text: str) -> str:
-    """Case, punctuation and spacing do not make another sentence."""
-    return re.sub(r"[^\w{}]+", " ", text.lower()).strip()
 
 
 class Split(unittest.TestCase):

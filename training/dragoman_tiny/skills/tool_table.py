@@ -9,6 +9,8 @@ from typing import Any
 
 from .. import values
 from ..dialogue import Split
+from ..patterns import plain
+from .phrasings import PHRASINGS, unfold
 
 Draw = Callable[[random.Random, Split], tuple[Any, str, list[str]]]
 
@@ -28,6 +30,16 @@ class DomainTool:
     required: list[str]
     #: A sentence with parameters in braces, and the arguments that its words imply.
     patterns: dict[Split, list[tuple[str, dict[str, Any]]]]
+
+    def sentence(self, rng: random.Random, split: Split) -> tuple[str, dict[str, Any]]:
+        """One of them; what training puts together is never a held-out sentence."""
+        pattern, implied = rng.choice(self.patterns[split])
+        if split == "heldout":
+            return pattern, implied
+        held_out = {plain(sentence) for sentence, _ in self.patterns["heldout"]}
+        while plain(unfolded := unfold(rng, pattern)) in held_out:
+            pass
+        return unfolded, implied
 
 
 def _text(kind: str) -> Parameter:
@@ -108,14 +120,15 @@ def _sum(rng: random.Random, split: Split) -> str:
 
 
 def _tool(name: str, descriptions: str, parameters: dict[str, Parameter], required: str, train: str, heldout: str) -> DomainTool:
-    return DomainTool(name, descriptions.split("|"), parameters, required.split(), {"train": _patterns(train), "heldout": _patterns(heldout)})
+    more = PHRASINGS[name].replace("{place}", "{" + required + "}")
+    return DomainTool(name, descriptions.split("|"), parameters, required.split(), {"train": _patterns(f"{train}\n{more}"), "heldout": _patterns(heldout)})
 
 
 def _patterns(text: str) -> list[tuple[str, dict[str, Any]]]:
     """One pattern a line; `=> name=value` at its end gives arguments that the words imply."""
     found: list[tuple[str, dict[str, Any]]] = []
-    for line in text.strip().splitlines():
-        pattern, _, implied = line.strip().partition(" => ")
+    for line in filter(None, map(str.strip, text.splitlines())):
+        pattern, _, implied = line.partition(" => ")
         constants = dict(item.split("=") for item in implied.split()) if implied else {}
         found.append((pattern, {key: {"true": True, "false": False}.get(text, text) for key, text in constants.items()}))
     return found

@@ -160,7 +160,7 @@ def _finish(rng: random.Random, text: str) -> str:
 def domain_request(rng: random.Random, split: Split, tool: DomainTool | None = None) -> Request:
     """A request for one of the functions that everybody's examples use."""
     tool = tool or rng.choice(DOMAIN_TOOLS)
-    pattern, constants = rng.choice(tool.patterns[split])
+    pattern, constants = tool.sentence(rng, split)
     arguments: dict[str, Any] = {}
     words: dict[str, str] = {}
     slots: list[str] = []
