@@ -39,6 +39,9 @@ const nobody: StartObserver = { onDownload: () => undefined, onNote: () => undef
 export async function createApp(config: LoadedConfig, { log, observer = nobody }: AppOptions): Promise<App> {
   const { server: settings, home } = config
   const { hashes, createdKey } = await findKeys(config)
+  if (hashes.length === 0 && settings.allowedOrigins.includes('*')) {
+    log.warn('server.allowedOrigins is * and no key is asked for: every web page that is open on this machine can use the models')
+  }
   const stopping = new AbortController()
   const watching: StartObserver = {
     ...observer,
@@ -79,6 +82,7 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     cancellations: new Cancellations(),
     auth: { apiKeyHashes: hashes },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
+    allowedOrigins: settings.allowedOrigins,
     reasoningFields: settings.reasoningFields,
     heartbeatMs: settings.heartbeatMs,
     bodyLimitBytes: settings.bodyLimitBytes,

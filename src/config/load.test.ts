@@ -66,6 +66,11 @@ describe('precedence', () => {
   })
 })
 
+test('origins are those of pages, extensions and desktop applications', () => {
+  const allowedOrigins = ['http://localhost:3000', 'https://a.example', 'chrome-extension://abc', 'tauri://localhost', '*']
+  expect(fromFile(`server: { allowedOrigins: ${JSON.stringify(allowedOrigins)} }`).server).toMatchObject({ allowedOrigins })
+})
+
 describe('models', () => {
   test('paths in the file are relative to the file, those of flags to the working folder', () => {
     const text = `models:
@@ -146,6 +151,10 @@ describe('errors', () => {
     ['server: 5', '1: server: Invalid input: expected object, received number, got 5'],
     ['- 1', '1: Invalid input: expected object, received array'],
     ['server: { port: 70000 }', '1: server.port: Too big: expected number to be <=65535, got 70000'],
+    ['server: { allowedOrigins: ["https://a.example/"] }', '1: server.allowedOrigins[0]: must be an origin as browsers send it'],
+    ['server: { allowedOrigins: ["https://a.example:443"] }', '1: server.allowedOrigins[0]: must be an origin'],
+    ['server: { allowedOrigins: ["a.example"] }', '1: server.allowedOrigins[0]: must be an origin'],
+    ['server: { allowedOrigins: ["null"] }', '1: server.allowedOrigins[0]: must be an origin'],
     ['a: 1\na: 2', 'line 2: Map keys must be unique'],
     ['server: [', 'line 1: '],
     [`models:\n- ${fake}\n- ${fake}`, "3: models[1].id: two models have the id 'f'; rename one"],

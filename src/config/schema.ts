@@ -73,6 +73,16 @@ const fakeModel = z
   })
   .describe('A model that answers from a script.')
 
+const origin = z
+  .string()
+  .refine(isOrigin, 'must be an origin as browsers send it, such as https://chat.example.com, without a path; or *')
+
+/** `chrome-extension://…` and `tauri://localhost` as well, which `URL` has no origin for. */
+function isOrigin(text: string): boolean {
+  if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text
+  return text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/A-Z]+$/.test(text)
+}
+
 const server = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
@@ -86,6 +96,12 @@ const server = z
       .array(z.string().min(1))
       .default([])
       .describe('Host names that requests may be sent to, besides the loopback names and the address listened on.'),
+    allowedOrigins: z
+      .array(origin)
+      .default([])
+      .describe(
+        'Web pages that may use this server from a browser, by their origins, such as https://chat.example.com; * is all.',
+      ),
     bodyLimitBytes: count.default(32 * 1024 * 1024).describe('The largest request body.'),
     reasoningFields: z
       .enum(['both', 'reasoning_content', 'reasoning', 'none'])

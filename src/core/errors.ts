@@ -11,6 +11,7 @@ const errorTable = {
   unauthorized: { status: 401, level: 'info' },
   forbidden: { status: 403, level: 'info' },
   'host-not-allowed': { status: 403, level: 'warn' },
+  'origin-not-allowed': { status: 403, level: 'warn' },
   'route-not-found': { status: 404, level: 'info' },
   'model-not-found': { status: 404, level: 'info' },
   'method-not-allowed': { status: 405, level: 'info' },

@@ -22,6 +22,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [type: ErrorType, code: st
   unauthorized: ['authentication_error', 'invalid_api_key'],
   forbidden: ['permission_error', 'forbidden'],
   'host-not-allowed': ['permission_error', 'host_not_allowed'],
+  'origin-not-allowed': ['permission_error', 'origin_not_allowed'],
   'route-not-found': ['invalid_request_error', 'unknown_url'],
   'model-not-found': ['invalid_request_error', 'model_not_found'],
   'method-not-allowed': ['invalid_request_error', 'method_not_allowed'],

@@ -42,6 +42,8 @@ export type ServerDeps = GenerateDeps & {
   readonly cancellations: Cancellations
   readonly auth: { readonly apiKeyHashes: readonly string[] }
   readonly hosts: HostPolicy
+  /** Whose web pages may use this server from a browser, as origins; `*` allows all, and without it none. */
+  readonly allowedOrigins?: readonly string[]
   /** How long a stream may be silent before a sign of life is sent; 10 s unless given. */
   readonly heartbeatMs?: number
   /** How long a reader may take nothing of what was sent before it is dropped; 30 minutes unless given. */

@@ -11,6 +11,7 @@ import {
 import { AppError } from '../core/errors.ts'
 import { authorize, createAuthenticator, type Scope } from './auth.ts'
 import { onClientError } from './client-error.ts'
+import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
 import { createHostCheck } from './hosts.ts'
@@ -96,16 +97,30 @@ export function createServer(deps: ServerDeps): Server {
     },
   })
 
-  const checkGate = createGate(deps)
+  const checkHost = createHostCheck(deps.hosts)
+  const crossOrigin = createCrossOrigin(deps.allowedOrigins ?? [])
+  const authenticate = createAuthenticator(deps.auth.apiKeyHashes)
   app.decorateRequest('generation', undefined)
+  // What every request passes before anything of its body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
     reply.header('x-request-id', request.id)
+    reply.headers(crossOrigin.replyHeaders(request.headers))
     if (draining) {
       reply.header('connection', 'close')
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
-    checkGate(request)
+    checkHost(request.headers.host)
+    if (crossOrigin.isPreflight(request.method, request.headers)) {
+      reply.code(204).headers(preflightHeaders).send()
+      return
+    }
+    crossOrigin.check(request.method, request.headers)
+    const { scope } = request.routeOptions.config
+    if (request.is404 || scope === undefined) {
+      throw new AppError('route-not-found', `there is no ${request.method} ${request.url.split('?', 1)[0]} here`)
+    }
+    if (scope !== 'public') authorize(authenticate(request.headers), scope)
     done()
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -189,20 +204,6 @@ export function createServer(deps: ServerDeps): Server {
   }
 
   return { app, drain }
-}
-
-/** The checks that every request passes before anything of its body is read. */
-function createGate(deps: ServerDeps): (request: FastifyRequest) => void {
-  const checkHost = createHostCheck(deps.hosts)
-  const authenticate = createAuthenticator(deps.auth.apiKeyHashes)
-  return (request) => {
-    checkHost(request.headers.host)
-    const { scope } = request.routeOptions.config
-    if (request.is404 || scope === undefined) {
-      throw new AppError('route-not-found', `there is no ${request.method} ${request.url.split('?', 1)[0]} here`)
-    }
-    if (scope !== 'public') authorize(authenticate(request.headers), scope)
-  }
 }
 
 /** The caller's own id when it can be logged and sent back as it is; it names the HTTP request, never a generation. */
