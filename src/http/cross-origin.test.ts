@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { createFakeEngine } from '../engine/fake/engine.ts'
-import { chatBody, createTestServer, type TestServerOptions } from './__fixtures__/test-server.ts'
+import { describe, expect, test } from 'vitest'
+import { chatBody, openTestServer, type TestServerOptions } from './__fixtures__/test-server.ts'
 import { hashApiKey } from './api-key.ts'
 import { createCrossOrigin } from './cross-origin.ts'
 
@@ -9,15 +8,8 @@ const evil = 'https://evil.example'
 const chat = { method: 'POST', url: '/v1/chat/completions' } as const
 const json = { 'content-type': 'application/json' }
 
-const closers: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()))
-})
-
 function create(options: Partial<TestServerOptions> = {}) {
-  const { app } = createTestServer({ engine: createFakeEngine({ script: 'from-request' }), allowedOrigins: [page], ...options })
-  closers.push(() => app.close())
-  return app
+  return openTestServer({ allowedOrigins: [page], ...options }).app
 }
 
 function corsHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {

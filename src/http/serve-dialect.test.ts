@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { emitAll } from '../core/emit.ts'
 import type { Engine } from '../core/engine.ts'
 import type { EngineEvent } from '../core/event.ts'
@@ -9,7 +9,7 @@ import { openaiChat } from '../dialect/openai-chat/dialect.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import {
   chatBody,
-  createTestServer,
+  openTestServer,
   readAll,
   readUntil,
   receive,
@@ -22,16 +22,10 @@ import { createDialectHandler } from './serve-dialect.ts'
 const hourMs = 3_600_000
 const fake = () => createFakeEngine({ script: 'from-request' })
 
-const closers: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()))
-})
-
 /** A server whose engine is watched; closing it ends what a test left running. */
 async function start(options: Partial<TestServerOptions> = {}) {
   const watched = watchEngine(options.engine ?? fake())
-  const server = createTestServer({ ...options, engine: watched.engine })
-  closers.push(() => server.drain(0))
+  const server = openTestServer({ ...options, engine: watched.engine })
   return { ...server, watched, port: await server.listen() }
 }
 
@@ -44,7 +38,7 @@ function dataOf(text: string): unknown[] {
 }
 
 /** An engine that yields what a test says, and does nothing else. */
-function engineOf(run: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
+function _engineOf(run: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
   return { ...fake(), prepare: async () => ({ run: (signal, emit) => emitAll(run(signal), emit) }) }
 }
 
@@ -288,84 +282,6 @@ describe('a client that leaves', () => {
   })
 })
 
-describe('a slow reader', () => {
-  /** Events as fast as they are taken. */
-  async function* flood(signal: AbortSignal): AsyncGenerator<EngineEvent> {
-    for (;;) {
-      signal.throwIfAborted()
-      await new Promise(setImmediate)
-      yield { type: 'raw-text', choice: 0, text: 'x'.repeat(1000) }
-    }
-  }
-
-  test('slows its own generation, and memory stays bounded', async () => {
-    const { port, watched } = await start({ engine: engineOf(flood) })
-    const socket = connect(port, '127.0.0.1')
-    socket.pause()
-    const body = stream('go')
-    socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    )
-    await watched.started()
-    const standing = await untilStanding(() => watched.seen.events)
-    // The kernel's buffers on both sides take a few megabytes; nothing of ours may grow beyond.
-    expect(standing).toBeLessThan(20_000)
-    socket.resume()
-    while (watched.seen.events <= standing + 100) await once(socket, 'data')
-    socket.destroy()
-    expect(await watched.ended()).toEqual({ aborted: true })
-  })
-
-  test('that takes nothing at all is dropped in the end', async () => {
-    const { port, watched, admission } = await start({ engine: engineOf(flood), heartbeatMs: 10, stalledReaderMs: 50 })
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => undefined)
-    socket.pause()
-    const body = stream('go')
-    socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    )
-    expect(await watched.ended()).toEqual({ aborted: true })
-    expect(admission.busy).toBe(0)
-    socket.destroy()
-  })
-
-  test('that takes nothing of the end is dropped as well', async () => {
-    const engine: Engine = {
-      ...fake(),
-      prepare: async () => ({
-        run: async (_signal, emit) => {
-          void emit({ type: 'raw-text', choice: 0, text: 'x'.repeat(12_000_000) })
-          void emit({ type: 'finish', choice: 0, reason: 'stop' })
-          const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
-          void emit({ type: 'usage', usage, timings: {} })
-        },
-      }),
-    }
-    const { app, port, deps } = await start({ engine, stalledReaderMs: 50 })
-    const arrived = once(app.server, 'connection')
-    const request = sendChat(port, stream('go'))
-    const [accepted] = await arrived
-    const closed = new Promise((resolve) => accepted.once('close', resolve))
-    const response = await receive(request)
-    response.pause()
-    await closed
-    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
-    response.destroy()
-  })
-
-  /** The value at which a counter stands still for 200 ms. */
-  async function untilStanding(read: () => number): Promise<number> {
-    let last = -1
-    for (let still = 0; still < 200; still++) {
-      await new Promise((resolve) => setTimeout(resolve, 1))
-      if (read() !== last || last === 0) still = 0
-      last = read()
-    }
-    return last
-  }
-})
-
 describe('an encoder with a fault', () => {
   const faulty = (on: string): Dialect => ({
     ...openaiChat,
@@ -382,8 +298,7 @@ describe('an encoder with a fault', () => {
 
   async function serve(dialect: Dialect) {
     const watched = watchEngine(fake())
-    const { app, deps, listen, admission, logLines } = createTestServer({ engine: watched.engine })
-    closers.push(() => app.close())
+    const { app, deps, listen, admission, logLines } = openTestServer({ engine: watched.engine })
     app.post('/test', { config: { scope: 'inference' } }, createDialectHandler(deps, dialect))
     return { watched, admission, logLines, port: await listen() }
   }

@@ -1,5 +1,15 @@
-import type { Command } from '../../src/engine/llama/ipc.ts'
+import type { Command, Report } from '../../src/engine/llama/ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerHandlers } from '../../src/engine/llama/process.ts'
+
+/** What a worker says of its model when it is loaded. */
+export const ready = {
+  type: 'ready',
+  contextLength: 100,
+  vocabularySize: 10,
+  description: 'tiny',
+  embeddingLength: 8,
+  fileSampling: { sampling: {}, notes: [] },
+} as const satisfies Report
 
 /** Workers that do nothing by themselves: the test reports and ends in their place. */
 export class FakeWorkers {

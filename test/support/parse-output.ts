@@ -1,6 +1,27 @@
+import { expect } from 'vitest'
 import type { FinishReason, GenerationEvent } from '../../src/core/event.ts'
+import type { OutputFormat } from '../../src/core/parse/output-format.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/core/parse/output-parser.ts'
+import type { Tool } from '../../src/core/request.ts'
 import { wasCut } from '../../src/core/was-cut.ts'
+
+export const think = { open: '<think>\n', close: '\n</think>\n\n' }
+export const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }
+export const tools: readonly Tool[] = [
+  {
+    name: 'f',
+    parameters: {
+      type: 'object',
+      properties: {
+        n: { type: 'integer' },
+        s: { type: 'string' },
+        either: { anyOf: [{ type: 'number' }, { type: 'string' }] },
+        list: { type: 'array', items: { type: 'number' } },
+      },
+    },
+  },
+  { name: 'g', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+]
 
 export type ParsedOutput = {
   readonly text: string
@@ -20,6 +41,16 @@ export function parseOutput(
   const events = chunks.flatMap((text) => parser.push({ type: 'raw-text', choice: 0, text }))
   events.push(...parser.end(0, wasCut({ reason })))
   return { ...joinEvents(events), events }
+}
+
+/** The same however it is cut; the tools and the format are the ones above, unless others are given. */
+export function parse(raw: string, options: OutputParserOptions = {}, reason: 'stop' | 'length' = 'stop') {
+  const results = chunkings(raw, { rounds: 5 }).map((chunks) =>
+    parseOutput({ format: hermes, tools, ...options }, chunks, reason),
+  )
+  const [{ events: _, ...first } = { events: [] }] = results
+  for (const { events: __, ...result } of results) expect(result).toEqual(first)
+  return first as Omit<(typeof results)[number], 'events'>
 }
 
 /** What the events say, put together. */

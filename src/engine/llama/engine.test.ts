@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { FakeWorkers } from '../../../test/support/fake-workers.ts'
+import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import { runOf } from '../../../test/support/iterate.ts'
 import type { PreparedGeneration } from '../../core/engine.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
@@ -9,15 +9,7 @@ import type { Command, Report } from './ipc.ts'
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
 const timeoutMs = 3000
-const ready: Report = {
-  type: 'ready',
-  contextLength: 100,
-  vocabularySize: 10,
-  description: 'tiny',
-  embeddingLength: 8,
-  fileSampling: { sampling: {}, notes: [] },
-  chatTemplate: 'own',
-}
+const readyWithTemplate: Report = { ...ready, chatTemplate: 'own' }
 const other = { type: 'named', name: 'other', source: '{{ x }}' } as const
 
 describe('LlamaEngine', () => {
@@ -31,7 +23,7 @@ describe('LlamaEngine', () => {
     engine = new LlamaEngine({ id: 'm', locate, log: quiet, spawn: workers.spawn, prepareTimeoutMs: timeoutMs })
     const waiting = engine.ensureReady(never)
     await turn()
-    report(ready)
+    report(readyWithTemplate)
     await waiting
   })
   afterEach(() => {
@@ -87,7 +79,7 @@ describe('LlamaEngine', () => {
     const outcomes = ['endless', 'innocent'].map((id) => settled(prepare(id)))
     await vi.advanceTimersByTimeAsync(timeoutMs + 100)
     expect(workers.started).toHaveLength(2)
-    report(ready)
+    report(readyWithTemplate)
     await turn()
     expect(asked()).toEqual(['innocent'])
     await answer('innocent')

@@ -1,22 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { FakeWorkers } from '../../../test/support/fake-workers.ts'
+import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import type { AppError } from '../../core/errors.ts'
 import { backoffMs } from '../supervise.ts'
-import type { Report } from './ipc.ts'
 import type { WorkerExit } from './process.ts'
 import { Supervisor } from './supervisor.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
-const ready: Report = {
-  type: 'ready',
-  contextLength: 100,
-  vocabularySize: 10,
-  description: 'tiny',
-  embeddingLength: 8,
-  fileSampling: { sampling: {}, notes: [] },
-}
-
 describe('Supervisor', () => {
   let workers: FakeWorkers
   let supervisor: Supervisor

@@ -145,8 +145,9 @@ describe('several servers', () => {
     expect(choices[0]).toMatchObject({ text: 'One ', finish: { reason: 'stop', stopSequence: 'END' } })
   })
 
-  test('what was counted before an answer broke off counts, also where the other one counts nothing', async () => {
-    const first = await upstream(
+  /** A server that says what it has counted, and then hangs up. */
+  const breaksOffCounted = () =>
+    upstream(
       (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         const usage = { prompt_tokens: 9, completion_tokens: 5 }
@@ -154,6 +155,9 @@ describe('several servers', () => {
       },
       { ownedBy: 'vllm' },
     )
+
+  test('what was counted before an answer broke off counts, also where the other one counts nothing', async () => {
+    const first = await breaksOffCounted()
     const second = await upstream(streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), doneLine), {
       ownedBy: 'vllm',
     })
@@ -210,14 +214,7 @@ describe('several servers', () => {
   })
 
   test('what was counted before an answer broke off counts, also when the next one to go on with it fails at once', async () => {
-    const first = await upstream(
-      (_, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        const usage = { prompt_tokens: 9, completion_tokens: 5 }
-        response.write(chatChunk({ delta: { content: 'One ' } }, { usage }), () => response.destroy())
-      },
-      { ownedBy: 'vllm' },
-    )
+    const first = await breaksOffCounted()
     const second = await upstream(refusing(500, 'boom'), { ownedBy: 'vllm' })
     const third = await upstream(
       streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), usageChunk(30, 1), doneLine),

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
 import { Cancellations } from '../../core/cancellations.ts'
 import type { Engine } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
 import { PresetSwitch } from '../../core/preset-switch.ts'
 import { Admission } from '../../core/schedule/admission.ts'
+import { createFakeEngine } from '../../engine/fake/engine.ts'
 import { createLog } from '../../log.ts'
 import { createMetrics } from '../../metrics.ts'
 import type { ModelSummary, ServerDeps } from '../deps.ts'
@@ -63,6 +65,35 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     return (app.server.address() as AddressInfo).port
   }
   return { app, drain, deps, admission, listen, logLines }
+}
+
+/** The same with an engine that answers from the request, unless another is given; it ends with the test, whatever still runs. */
+export function openTestServer(options: Partial<TestServerOptions> = {}) {
+  const server = createTestServer({ engine: createFakeEngine({ script: 'from-request' }), ...options })
+  onTestFinished(() => server.drain(0))
+  return server
+}
+
+/** The head of a chat request, and less of its body than it says. */
+export const halfRequest =
+  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"model":'
+
+/** More than the system's buffers of a connection hold. */
+export const largeText = 'x'.repeat(12_000_000)
+
+/** An engine that says one text, all at once, and waits for no reader. */
+export function oneText(text: string): Engine {
+  return {
+    ...createFakeEngine({ script: 'from-request' }),
+    prepare: async () => ({
+      run: async (_signal, emit) => {
+        void emit({ type: 'raw-text', choice: 0, text })
+        void emit({ type: 'finish', choice: 0, reason: 'stop' })
+        const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
+        void emit({ type: 'usage', usage, timings: {} })
+      },
+    }),
+  }
 }
 
 /** An engine that tells when its runs begin and end, and how many events were taken from them. */

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cutAt, hermes, parseOutput, think, tools } from '../../../test/support/parse-output.ts'
+import type { EngineEvent } from '../event.ts'
+import { toolFormatNames } from '../tool-format/tool-formats.ts'
+import type { OutputFormat } from './output-format.ts'
+import { createOutputParser } from './output-parser.ts'
+
+const marks = [
+  ...['<tool_call>', '</tool_call>', '<function=f>', '<function=', '<parameter=s>', '</parameter>', '</function>', '<think>'],
+  ...[
+    '</think>',
+    '[TOOL_CALLS]',
+    '[ARGS]',
+    '[',
+    ']',
+    '{',
+    '}',
+    '"',
+    "'",
+    '\\',
+    ',',
+    ':',
+    ' ',
+    '\n',
+    '(',
+    ')',
+    '=',
+    'f',
+    'g',
+    '```json',
+  ],
+  ...['"name"', '"arguments"', '{"name": "f", "arguments": {', 'f(', '<|python_tag|>', '<|channel|>', '<|message|>', '<|end|>'],
+  ...[
+    '<｜tool▁calls▁begin｜>',
+    '<｜tool▁call▁begin｜>',
+    '<｜tool▁sep｜>',
+    '<|tool_call>call:f{',
+    '<|"|>',
+    '>>>f\n',
+    'Action: f\n',
+    'Action Input:',
+  ],
+  ...[
+    '<arg_key>',
+    '</arg_key>',
+    '<arg_value>',
+    '</arg_value>',
+    '<invoke name="f">',
+    '<minimax:tool_call>',
+    'null',
+    '1',
+    '😀',
+    'é',
+    '<|start|>',
+  ],
+  ...[
+    ']<]minimax[>[<invoke name="f">',
+    ']<]minimax[>[<s>',
+    ']<]minimax[>[</s>',
+    '<|open|>call tool="f"<|sep|>',
+    '<|close|>call<|sep|>',
+  ],
+]
+const pieces = fc.array(fc.oneof(fc.constantFrom(...marks), fc.string({ maxLength: 4 })), { maxLength: 25 })
+const anyFormat = fc.constantFrom(
+  ...toolFormatNames.flatMap((toolFormat): OutputFormat[] => [
+    { toolFormat, startsInReasoning: false },
+    { toolFormat, startsInReasoning: false, reasoning: think },
+    { toolFormat, startsInReasoning: true, reasoning: think },
+  ]),
+)
+const someTools = fc.subarray([...tools, { name: 'name' }, { name: '' }, { name: 'a.b-c' }])
+
+describe('whatever comes', { timeout: 120_000 }, () => {
+  test('nothing throws, and where it is cut makes no difference', () => {
+    fc.assert(
+      fc.property(
+        pieces,
+        anyFormat,
+        someTools,
+        fc.array(fc.nat(200), { maxLength: 20 }),
+        fc.constantFrom('stop', 'length'),
+        (texts, format, declared, cuts, reason) => {
+          const raw = texts.join('')
+          const options = { format, tools: declared }
+          const { events: _, ...whole } = parseOutput(options, [raw], reason)
+          for (const chunks of [[...raw], texts, cutAt(raw, cuts)]) {
+            const { events: __, ...cut } = parseOutput(options, chunks, reason)
+            expect(cut).toEqual(whole)
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('text without marks comes out as it went in', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 60 }),
+        anyFormat,
+        fc.array(fc.nat(60), { maxLength: 8 }),
+        (raw, format, cuts) => {
+          const { text, calls } = parseOutput({ format: { ...format, startsInReasoning: false }, tools }, cutAt(raw, cuts))
+          expect({ text, calls }).toEqual({ text: raw, calls: [] })
+        },
+      ),
+    )
+  })
+
+  test('a text in which a call is begun and never made is kept to the last character', () => {
+    const format: OutputFormat = { toolFormat: 'hermes', startsInReasoning: false }
+    fc.assert(
+      fc.property(pieces, (texts) => {
+        const raw = texts.join('')
+        expect(parseOutput({ format, tools: [{ name: 'undeclared' }] }, texts).text).toBe(raw)
+      }),
+    )
+  })
+
+  test('each token leaves exactly once, in order, whatever is held back', () => {
+    const formats = [...toolFormatNames.map((toolFormat): OutputFormat => ({ ...hermes, toolFormat })), undefined]
+    fc.assert(
+      fc.property(pieces, fc.constantFrom(...formats), (texts, format) => {
+        const parser = createOutputParser({ format, tools })
+        const raw = texts.map(
+          (text, id): Extract<EngineEvent, { type: 'raw-text' }> => ({
+            type: 'raw-text',
+            choice: 0,
+            text,
+            tokens: [{ id, text, bytes: [...Buffer.from(text)], logprob: -1, top: [] }],
+          }),
+        )
+        const events = [...raw.flatMap((event) => [...parser.push(event)]), ...parser.end(0)]
+        const left = events.flatMap((event) => ('tokens' in event ? (event.tokens ?? []) : []))
+        expect(left.map(({ id }) => id)).toEqual(texts.map((_, id) => id))
+      }),
+    )
+  })
+})

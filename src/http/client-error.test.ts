@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { chatBody, halfRequest, openTestServer, readAll, receive, sendChat } from './__fixtures__/test-server.ts'
+
+describe('what is no request', () => {
+  async function exchange(port: number, ...parts: readonly string[]): Promise<string> {
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+    socket.on('error', () => undefined)
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const closed = once(socket, 'close')
+    for (const part of parts.slice(0, -1)) {
+      socket.write(part)
+      await once(socket, 'data')
+    }
+    socket.write(parts.at(-1) ?? '')
+    await closed
+    return text
+  }
+  const health = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
+
+  test('is told so as well when the connection has had a reply', async () => {
+    const text = await exchange(await openTestServer().listen(), health, 'NONSENSE\r\n\r\n')
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 400 Bad Request.*the request is not valid HTTP/s)
+  })
+
+  test('gets no word into a reply that is on its way', async () => {
+    const { listen } = openTestServer()
+    const body = chatBody({ chunks: ['a'], delayMs: 3_000_000 })
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
+    const text = await exchange(await listen(), `${head}content-length: ${body.length}\r\n\r\n${body}NONSENSE\r\n\r\n`)
+    expect(text).toBe('')
+  })
+
+  test('headers that are too large are told by their own status', async () => {
+    const text = await exchange(await openTestServer().listen(), `GET /health HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)
+    expect(text).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n.*headers/s)
+  })
+
+  test('a second request that does not arrive in time is told so', async () => {
+    const text = await exchange(await openTestServer({ requestTimeoutMs: 100 }).listen(), health, halfRequest)
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 408 Request Timeout/s)
+  })
+})
+
+describe('a request that does not arrive in time', () => {
+  test('is told so, and its connection is closed, even if the client keeps its side open', async () => {
+    const { app, listen } = openTestServer({ requestTimeoutMs: 100 })
+    const arrived = once(app.server, 'connection')
+    const socket = connect({ port: await listen(), host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8')
+    socket.write(halfRequest)
+    const [accepted] = await arrived
+    const serverSideClosed = Promise.all([once(accepted, 'close'), once(socket, 'end')])
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    await serverSideClosed
+    expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n.*the request took too long to arrive/s)
+    socket.destroy()
+  })
+
+  test('has nothing to do with how long its reply takes', async () => {
+    const { listen } = openTestServer({ requestTimeoutMs: 100 })
+    const port = await listen()
+    const body = chatBody({ chunks: ['a', 'b', 'c'], delayMs: 200 }, { stream: true })
+    expect(await readAll(await receive(sendChat(port, body)))).toContain('[DONE]')
+  })
+})

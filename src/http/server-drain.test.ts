@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { Cancellations } from '../core/cancellations.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
+import {
+  chatBody,
+  halfRequest,
+  largeText,
+  oneText,
+  openTestServer,
+  readAll,
+  receive,
+  sendChat,
+  watchEngine,
+} from './__fixtures__/test-server.ts'
+
+describe('shutting down', () => {
+  const longReply = { chunks: ['a', 'b'], delayMs: 3_000_000 }
+
+  test('running requests may finish, and the listening socket is closed at once', async () => {
+    const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
+    const { listen, drain } = openTestServer({ engine: watched.engine })
+    const port = await listen()
+    const request = sendChat(port, chatBody({ chunks: ['a', 'b'], delayMs: 20 }, { stream: true }))
+    await watched.started()
+    const drained = drain(60_000)
+    const [error] = await once(connect(port, '127.0.0.1'), 'error')
+    expect(error).toMatchObject({ code: 'ECONNREFUSED' })
+    expect(await readAll(await receive(request))).toContain('[DONE]')
+    await drained
+  })
+
+  test('a request that comes over an open connection is told to go elsewhere', async () => {
+    const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
+    const { listen, drain } = openTestServer({ engine: watched.engine })
+    const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
+    const body = chatBody({ chunks: ['a', 'b'], delayMs: 50 })
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
+    socket.write(`${head}\r\n\r\n${body}`)
+    await watched.started()
+    const drained = drain(60_000)
+    socket.write('GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    let text = ''
+    for await (const chunk of socket) text += chunk
+    const [first, second] = text.split(/(?=HTTP\/1\.1 503)/)
+    expect(first).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(second?.toLowerCase()).toMatch(/connection: close.*shutting_down/s)
+    await drained
+  })
+
+  test('what still runs after the grace period is cancelled, and says so', async () => {
+    const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
+    const { listen, drain, deps } = openTestServer({ engine: watched.engine })
+    const request = sendChat(await listen(), chatBody(longReply))
+    await watched.started()
+    const drained = drain(1)
+    const response = await receive(request)
+    expect(response.statusCode).toBe(503)
+    expect(JSON.parse(await readAll(response)).error.code).toBe('shutting_down')
+    expect(await watched.ended()).toEqual({ aborted: true })
+    await drained
+    expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="shutting-down"} 1')
+  })
+
+  test('a reply that has ended and is not closed yet is not counted as cancelled again', async () => {
+    const cancellations = new Cancellations()
+    cancellations.open('stopped')
+    cancellations.cancel('stopped', 'client-gone')
+    const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
+    const { listen, drain, deps } = openTestServer({ engine: watched.engine, cancellations })
+    const request = sendChat(await listen(), chatBody(longReply))
+    await watched.started()
+    await Promise.all([receive(request), drain(1)])
+    expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="shutting-down"} 1')
+  })
+
+  test('a request whose body is not complete does not hold it up', async () => {
+    const { app, listen, drain, deps } = openTestServer()
+    const arrived = once(app.server, 'request')
+    const socket = connect(await listen(), '127.0.0.1').resume()
+    const closed = once(socket, 'close')
+    socket.on('error', () => undefined)
+    socket.write(halfRequest)
+    await arrived
+    await drain(60_000)
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+  })
+
+  test('a reply that is written and not yet read is sent whole within the grace', async () => {
+    const { listen, drain } = openTestServer({ engine: oneText(largeText) })
+    const response = await receive(sendChat(await listen(), chatBody('x')))
+    response.pause()
+    const drained = drain(60_000)
+    expect((await readAll(response)).length).toBeGreaterThan(largeText.length)
+    await drained
+  })
+
+  test('connections that only wait for a next request do not hold it up', async () => {
+    const { listen, drain } = openTestServer()
+    const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
+    socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    await once(socket, 'data')
+    const closed = once(socket, 'close')
+    await drain(60_000)
+    await closed
+  })
+})

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test, vi } from 'vitest'
+import { emitAll } from '../core/emit.ts'
+import type { Engine } from '../core/engine.ts'
+import type { EngineEvent } from '../core/event.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
+import {
+  chatBody,
+  largeText,
+  oneText,
+  openTestServer,
+  readAll,
+  receive,
+  sendChat,
+  type TestServerOptions,
+  watchEngine,
+} from './__fixtures__/test-server.ts'
+
+const stream = chatBody('go', { stream: true })
+
+/** Events as fast as they are taken. */
+async function* flood(signal: AbortSignal): AsyncGenerator<EngineEvent> {
+  for (;;) {
+    signal.throwIfAborted()
+    await new Promise(setImmediate)
+    yield { type: 'raw-text', choice: 0, text: 'x'.repeat(1000) }
+  }
+}
+
+const flooding: Engine = {
+  ...createFakeEngine({ script: 'from-request' }),
+  prepare: async () => ({ run: (signal, emit) => emitAll(flood(signal), emit) }),
+}
+
+async function start(options: TestServerOptions) {
+  const watched = watchEngine(options.engine)
+  const server = openTestServer({ ...options, engine: watched.engine })
+  return { ...server, watched, port: await server.listen() }
+}
+
+/** The value at which a counter stands still for 200 ms. */
+async function untilStanding(read: () => number): Promise<number> {
+  let last = -1
+  for (let still = 0; still < 200; still++) {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    if (read() !== last || last === 0) still = 0
+    last = read()
+  }
+  return last
+}
+
+describe('a slow reader', () => {
+  test('slows its own generation, and memory stays bounded', async () => {
+    const { port, watched } = await start({ engine: flooding })
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${stream.length}\r\n\r\n${stream}`,
+    )
+    await watched.started()
+    const standing = await untilStanding(() => watched.seen.events)
+    // The kernel's buffers on both sides take a few megabytes; nothing of ours may grow beyond.
+    expect(standing).toBeLessThan(20_000)
+    socket.resume()
+    while (watched.seen.events <= standing + 100) await once(socket, 'data')
+    socket.destroy()
+    expect(await watched.ended()).toEqual({ aborted: true })
+  })
+
+  test('that takes nothing at all is dropped in the end', async () => {
+    const { port, watched, admission } = await start({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.pause()
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${stream.length}\r\n\r\n${stream}`,
+    )
+    expect(await watched.ended()).toEqual({ aborted: true })
+    expect(admission.busy).toBe(0)
+    socket.destroy()
+  })
+
+  test('that takes nothing of the end is dropped as well', async () => {
+    const { app, listen, deps } = openTestServer({ engine: oneText(largeText), stalledReaderMs: 50 })
+    const arrived = once(app.server, 'connection')
+    const request = sendChat(await listen(), stream)
+    const [accepted] = await arrived
+    const closed = new Promise((resolve) => accepted.once('close', resolve))
+    const response = await receive(request)
+    response.pause()
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+    response.destroy()
+  })
+})
+
+describe('a reply in one piece that nobody reads', () => {
+  test('does not hold its connection for ever, and is no success', async () => {
+    const { app, listen, deps } = openTestServer({ engine: oneText(largeText), stalledReaderMs: 50 })
+    const arrived = once(app.server, 'connection')
+    const request = sendChat(await listen(), chatBody('x'))
+    const [accepted] = await arrived
+    const closed = once(accepted, 'close')
+    const response = await receive(request)
+    response.pause()
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+    response.destroy()
+  })
+
+  test('is a 499 when the client leaves in the middle of it', async () => {
+    const { app, listen, deps } = openTestServer({ engine: oneText(largeText) })
+    const arrived = once(app.server, 'connection')
+    const request = sendChat(await listen(), chatBody('x'))
+    const [accepted] = await arrived
+    // Not `once`, which fails with the connection's error.
+    const closed = new Promise((resolve) => accepted.once('close', resolve))
+    await receive(request)
+    request.destroy()
+    await closed
+    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
+  })
+
+  test.each(['keep-alive', 'close'])('is a success when it is read (connection: %s)', async (connection) => {
+    const { listen, deps } = openTestServer({ engine: oneText(largeText) })
+    const response = await receive(sendChat(await listen(), chatBody('x'), { headers: { connection } }))
+    await readAll(response)
+    await vi.waitFor(async () => expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="200"} 1'))
+  })
+})
