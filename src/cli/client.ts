@@ -83,7 +83,8 @@ async function send({ url, apiKey }: ServerAddress, path: string, init: RequestI
   try {
     return await fetch(new URL(path, url), { ...init, headers })
   } catch (error) {
-    throw wentAway(error)
+    const why = error instanceof Error && error.cause !== undefined ? error.cause : error
+    throw new AppError('engine-failed', `the server at ${url} cannot be reached: ${messageOf(why)}`, { cause: error })
   }
 }
 

@@ -37,12 +37,13 @@ program
   .argument('<model>', 'a model of the running server, of the configuration, or a source')
   .argument('[prompt...]', 'what to ask; without it, a conversation')
   .option('-c, --config <file>', 'configuration file, for when no server is running')
-  .option('--server <url>', 'the server to talk to', process.env.DRAGOMAN_SERVER ?? defaultUrl)
-  .action(async (model: string, prompt: string[], flags: ServerFlags) => {
+  .option('--server <url>', 'the server to talk to, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (model: string, prompt: string[], flags: ServerFlags, command: Command) => {
     process.exitCode = await run({
       model,
       prompt: prompt.join(' '),
       server: address(flags),
+      isServerNamed: command.getOptionValueSource('server') === 'cli',
       loadConfig: (models) => load({ config: flags.config, models, port: '0', host: '127.0.0.1', logLevel: 'error' }),
     })
   })

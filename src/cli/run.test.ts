@@ -1,14 +1,14 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { run } from './run.ts'
 
-/** A server that has a model for every name, and what it was asked. */
-async function createServerOfAll() {
+/** A server that has a model for every name, unless it answers something else, and what it was asked. */
+async function createServerOfAll(answer = (response: ServerResponse) => void response.end('data: [DONE]\n')) {
   const asked: string[] = []
   const http = createServer(({ url }, response) => {
     asked.push(url ?? '')
-    response.end('data: [DONE]\n')
+    answer(response)
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => new Promise((resolve) => void http.close(() => resolve())))
@@ -18,13 +18,40 @@ async function createServerOfAll() {
 test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, whatever names the running server answers to', async (model) => {
   const { asked, url } = await createServerOfAll()
   const loadConfig = (models: readonly string[]) => Promise.reject(new Error(`to load: ${models}`))
-  await expect(run({ model, prompt: 'hi', server: { url }, loadConfig })).rejects.toThrow(`to load: ${model}`)
+  await expect(run({ model, prompt: 'hi', server: { url }, isServerNamed: false, loadConfig })).rejects.toThrow(
+    `to load: ${model}`,
+  )
   expect(asked.filter((path) => path !== '/health')).toEqual([])
 })
 
 test('a name is asked of the running server', async () => {
   const { asked, url } = await createServerOfAll()
   const loadConfig = () => Promise.reject(new Error('not needed'))
-  expect(await run({ model: 'x', prompt: 'hi', server: { url }, loadConfig })).toBe(0)
+  expect(await run({ model: 'x', prompt: 'hi', server: { url }, isServerNamed: false, loadConfig })).toBe(0)
   expect(asked).toEqual(['/health', '/v1/models/x', '/v1/chat/completions'])
+})
+
+describe('a server that was asked for', () => {
+  const loadConfig = () => Promise.reject(new Error('not wanted'))
+  const ask = (url: string, model = 'x') => run({ model, prompt: 'hi', server: { url }, isServerNamed: true, loadConfig })
+
+  test('is used, whether or not it has a page about its health', async () => {
+    const { asked, url } = await createServerOfAll()
+    expect(await ask(url)).toBe(0)
+    expect(asked).toEqual(['/v1/models/x', '/v1/chat/completions'])
+  })
+
+  test('is not replaced by another when it lacks the model', async () => {
+    const { url } = await createServerOfAll((response) => void response.writeHead(404).end())
+    await expect(ask(url)).rejects.toThrow(`the server at ${url} has no model 'x'; \`dragoman list --server ${url}\``)
+  })
+
+  test('is not replaced by another when nobody answers', async () => {
+    // A port that browsers, and so `fetch`, do not talk to.
+    await expect(ask('http://127.0.0.1:1')).rejects.toThrow('the server at http://127.0.0.1:1 cannot be reached: bad port')
+  })
+
+  test('loads no files of the caller', async () => {
+    await expect(ask('http://127.0.0.1:1', './x.gguf')).rejects.toThrow("'./x.gguf' is loaded here")
+  })
 })

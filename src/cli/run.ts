@@ -2,6 +2,7 @@ import { createInterface, type Interface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { type App, createApp } from '../app.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import { AppError } from '../core/errors.ts'
 import { createLog } from '../log.ts'
 import { isSource } from '../registry/sources.ts'
 import { type ChatMessage, chat, hasModel, isServing, type ServerAddress } from './client.ts'
@@ -12,6 +13,8 @@ export type RunOptions = {
   /** Empty: read it from a pipe, or hold a conversation on a terminal. */
   readonly prompt: string
   readonly server: ServerAddress
+  /** The caller has asked for this very server: nothing else will do. */
+  readonly isServerNamed: boolean
   /** The configuration of a server of our own, with further model sources. */
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
 }
@@ -114,12 +117,24 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
   return text
 }
 
-async function findTarget({ model, server, loadConfig }: RunOptions): Promise<Target> {
-  // A server may answer to any name; a source is this very file.
-  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) {
-    return { server, model, close: () => Promise.resolve() }
+async function findTarget({ model, server, isServerNamed, loadConfig }: RunOptions): Promise<Target> {
+  const there: Target = { server, model, close: () => Promise.resolve() }
+  if (isServerNamed) {
+    await requireModel(server, model)
+    return there
   }
+  // A server may answer to any name; a source is this very file.
+  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) return there
   return startOwnServer(model, loadConfig)
+}
+
+async function requireModel(server: ServerAddress, model: string): Promise<void> {
+  if (isSource(model)) {
+    throw new AppError('invalid-request', `'${model}' is loaded here, not by the server at ${server.url}; leave --server out`)
+  }
+  if (await hasModel(server, model)) return
+  const hint = `\`dragoman list --server ${server.url}\` shows what it has`
+  throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; ${hint}`)
 }
 
 async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']): Promise<Target> {
