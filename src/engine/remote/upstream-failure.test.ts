@@ -118,4 +118,15 @@ describe('what a server refuses', () => {
     expect(await failure(engineOver([server]))).toMatchObject({ code: 'invalid-request', message: 'bad schema' })
     expect(server.seen).toHaveLength(1)
   })
+
+  test.each([
+    [{ type: 'tokens', code: 'rate_limit_exceeded' }, 'queue-full'],
+    [{ type: 'insufficient_quota', code: 'insufficient_quota' }, 'queue-full'],
+    [{ type: 'overloaded_error' }, 'model-unavailable'],
+    [{ type: 'service_unavailable_error', code: 'server_is_overloaded' }, 'model-unavailable'],
+    [{ type: 'server_error', code: null }, 'engine-failed'],
+  ])('an error in a stream says by its words what it is: %j', async (words, code) => {
+    const server = await upstream(streamOf(`data: ${JSON.stringify({ error: { message: 'later', ...words } })}\n\n`))
+    expect(await failure(engineOver([server]))).toMatchObject({ code })
+  })
 })

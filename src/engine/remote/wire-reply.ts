@@ -54,14 +54,19 @@ export function readChunk(value: unknown, stopField: string | undefined): WireCh
   }
 }
 
-/** As the status that it would have been, had the reply not begun: most servers name it. */
+/** As the status that it would have been, had the reply not begun: most servers name it, others say it in a word. */
 function reportedError(error: unknown): AppError {
   const object = asObject(error)
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
-  const type = asText(object?.type) ?? ''
-  const assumed = /invalid_request|bad_?request/i.test(type) ? 400 : 500
-  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : assumed
+  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(`${object?.code} ${object?.type}`)
   return failedStatus({ status, text: JSON.stringify(errorMessage(error)), retryAfter: undefined, host: 'its address' })
+}
+
+/** OpenAI's and Anthropic's words. */
+function statusOfWords(words: string): number {
+  if (/rate_limit|insufficient_quota|too_?many_?requests/i.test(words)) return 429
+  if (/overloaded|service_unavailable/i.test(words)) return 503
+  return /invalid_request|bad_?request|context_length_exceeded/i.test(words) ? 400 : 500
 }
 
 function readChoice(value: unknown, position: number, stopField: string | undefined): WireChoice[] {
