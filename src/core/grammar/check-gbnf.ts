@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { Expression } from './expression.ts'
+import { type Expression, partsOf } from './expression.ts'
 import { findRules } from './find-rules.ts'
 import { parseGbnf } from './gbnf-syntax.ts'
 import { namesIn, prune } from './prune.ts'
@@ -50,20 +50,9 @@ function checkRules(rules: ReadonlyMap<string, Expression>): void {
 
 /** A NUL ends a text in llama.cpp; a set may hold it beside others. */
 function needsNul(expression: Expression): boolean {
-  switch (expression.type) {
-    case 'literal':
-      return expression.text.includes('\0')
-    case 'chars':
-      return expression.set.every(([, last]) => last === 0)
-    case 'rule':
-      return false
-    case 'sequence':
-      return expression.parts.some(needsNul)
-    case 'choice':
-      return expression.options.some(needsNul)
-    case 'repeat':
-      return needsNul(expression.part)
-  }
+  if (expression.type === 'literal') return expression.text.includes('\0')
+  if (expression.type === 'chars') return expression.set.every(([, last]) => last === 0)
+  return partsOf(expression).some(needsNul)
 }
 
 function isNullable(expression: Expression, nullable: ReadonlySet<string>): boolean {
@@ -157,21 +146,6 @@ function leadingNames(expression: Expression, nullable: ReadonlySet<string>): st
       const first = solid === -1 ? expression.parts : expression.parts.slice(0, solid + 1)
       return first.flatMap((part) => leadingNames(part, nullable))
     }
-  }
-}
-
-function partsOf(expression: Expression): readonly Expression[] {
-  switch (expression.type) {
-    case 'literal':
-    case 'chars':
-    case 'rule':
-      return []
-    case 'sequence':
-      return expression.parts
-    case 'choice':
-      return expression.options
-    case 'repeat':
-      return [expression.part]
   }
 }
 

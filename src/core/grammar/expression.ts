@@ -90,6 +90,22 @@ export function isNever(expression: Expression): boolean {
   return expression.type === 'choice' && expression.options.length === 0
 }
 
+/** What it is directly made of. */
+export function partsOf(expression: Expression): readonly Expression[] {
+  switch (expression.type) {
+    case 'literal':
+    case 'chars':
+    case 'rule':
+      return []
+    case 'sequence':
+      return expression.parts
+    case 'choice':
+      return expression.options
+    case 'repeat':
+      return [expression.part]
+  }
+}
+
 /** The expression in GBNF. */
 export function render(expression: Expression): string {
   switch (expression.type) {

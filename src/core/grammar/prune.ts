@@ -1,4 +1,4 @@
-import { choiceOf, type Expression, never, repeat, sequenceOf } from './expression.ts'
+import { choiceOf, type Expression, never, partsOf, repeat, sequenceOf } from './expression.ts'
 import { findRules } from './find-rules.ts'
 
 /**
@@ -34,22 +34,8 @@ export function namesIn(expression: Expression): string[] {
 }
 
 function collectNames(expression: Expression, names: string[]): void {
-  switch (expression.type) {
-    case 'literal':
-    case 'chars':
-      return
-    case 'rule':
-      names.push(expression.name)
-      return
-    case 'sequence':
-      for (const part of expression.parts) collectNames(part, names)
-      return
-    case 'choice':
-      for (const option of expression.options) collectNames(option, names)
-      return
-    case 'repeat':
-      collectNames(expression.part, names)
-  }
+  if (expression.type === 'rule') names.push(expression.name)
+  else for (const part of partsOf(expression)) collectNames(part, names)
 }
 
 type Rules = ReadonlyMap<string, Expression>
