@@ -21,8 +21,6 @@ import jsonschema
 from .corpus import dialogues
 from .dialogue import Check, Dialogue
 
-SEED = 20_000
-
 
 @dataclass(frozen=True)
 class Reply:
@@ -61,19 +59,20 @@ def main() -> None:
     parser.add_argument("--url", default="http://127.0.0.1:7411")
     parser.add_argument("--model", default="dragoman-tiny")
     parser.add_argument("--count", type=int, default=300, help="dialogues of each group")
+    parser.add_argument("--seed", type=int, default=20_000, help="another one draws other held-out dialogues")
     parser.add_argument("--parallel", type=int, default=4)
     parser.add_argument("--out", type=Path, help="where the failures go, one JSON object a line")
     options = parser.parse_args()
-    sets = draw(options.count)
+    sets = draw(options.seed, options.count)
     with ThreadPoolExecutor(options.parallel) as pool:
         replies = {title: list(pool.map(lambda d: ask(options.url, options.model, d), members)) for title, members in sets.items()}
     report(sets, replies, options.out)
 
 
-def draw(count: int) -> dict[str, list[Dialogue]]:
-    """The same held-out dialogues for the same count."""
+def draw(seed: int, count: int) -> dict[str, list[Dialogue]]:
+    """The same held-out dialogues for the same seed and count."""
     sets: dict[str, list[Dialogue]] = {group.title: [] for group in GROUPS}
-    for dialogue in dialogues(SEED, "heldout"):
+    for dialogue in dialogues(seed, "heldout"):
         for group in GROUPS:
             if group.holds(dialogue) and len(sets[group.title]) < count:
                 sets[group.title].append(dialogue)

@@ -6,6 +6,7 @@ The same seed on one machine gives the same model.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import shutil
 import time
@@ -59,7 +60,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--from", dest="start", type=Path, help="an ended run to go on from; give another seed, so that its dialogues are new")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dialogues", type=int, default=400_000)
+    parser.add_argument("--dialogues", type=int, default=420_000)
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")
@@ -154,6 +155,8 @@ def train(model: TinyLlama, rows: list[Row], held_out: dict[str, list[Row]], opt
         losses.append(answer_loss)
         if step % 50 == 49:
             print(f"step {step + 1}/{total} {100 * progress:.1f}% loss {np.mean(losses[-50:]):.4f} {(time.time() - started) / 60:.1f} min", flush=True)
+        if step % 500 == 499:
+            print(f"step {step + 1}: weights {checksum(model)}", flush=True)
         if time.time() - shown > 420:
             print(check(model, held_out, per_skill=25), flush=True)
             save(model, options)
@@ -215,6 +218,14 @@ def check(model: TinyLlama, held_out: dict[str, list[Row]], *, per_skill: int) -
         lines.append(f"{skill} {100 * right / len(rows[:per_skill]):.0f}")
     model.train()
     return "held out: " + ", ".join(lines)
+
+
+def checksum(model: TinyLlama) -> str:
+    """Tells early whether two runs go the same way: they print the same at the same step."""
+    digest = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()[:16]
 
 
 def save(model: TinyLlama, options: argparse.Namespace) -> None:
