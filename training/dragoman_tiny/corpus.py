@@ -29,8 +29,8 @@ def _group(skills: list[tuple[float, Make]]) -> Make:
 MIXTURE: list[tuple[float, float, Make]] = [
     (215, 190, tools.single_call),
     (90, 70, tools.parallel_calls),
-    (45, 60, tools.missing_tool),
-    (35, 50, lambda rng, split: tools.unrelated(rng, split, _talk(rng, split))),
+    (55, 60, tools.missing_tool),
+    (40, 50, lambda rng, split: tools.unrelated(rng, split, _talk(rng, split))),
     (75, 70, results.answer_from_result),
     (45, 30, results.answer_from_two_results),
     (60, 60, results.session),
