@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { run } from './run.ts'
 
 /** A server that has a model for every name, unless it answers something else, and what it was asked. */
-async function createServerOfAll(answer = (response: ServerResponse) => void response.end('data: [DONE]\n')) {
+async function createServerOfAll(answer = (response: ServerResponse, _path?: string) => void response.end('data: [DONE]\n')) {
   const asked: string[] = []
   const http = createServer(({ url }, response) => {
     asked.push(url ?? '')
-    answer(response)
+    answer(response, url)
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => new Promise((resolve) => void http.close(() => resolve())))
@@ -42,8 +42,11 @@ describe('a server that was asked for', () => {
   })
 
   test('is not replaced by another when it lacks the model', async () => {
-    const { url } = await createServerOfAll((response) => void response.writeHead(404).end())
-    await expect(ask(url)).rejects.toThrow(`the server at ${url} has no model 'x'; \`dragoman list --server ${url}\``)
+    const { url } = await createServerOfAll((response, path) => {
+      if (path === '/v1/models') response.end('{"data": [{"id": "y"}, {"id": "z"}]}')
+      else response.writeHead(404).end()
+    })
+    await expect(ask(url)).rejects.toThrow(`the server at ${url} has no model 'x'; there is: y, z`)
   })
 
   test('is not replaced by another when nobody answers', async () => {

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../core/errors.ts'
 import { createLog } from '../log.ts'
 import { isSource } from '../registry/sources.ts'
-import { type ChatMessage, chat, hasModel, isServing, type ServerAddress } from './client.ts'
+import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { createProgress } from './progress.ts'
 
 export type RunOptions = {
@@ -133,8 +133,8 @@ async function requireModel(server: ServerAddress, model: string): Promise<void>
     throw new AppError('invalid-request', `'${model}' is loaded here, not by the server at ${server.url}; leave --server out`)
   }
   if (await hasModel(server, model)) return
-  const hint = `\`dragoman list --server ${server.url}\` shows what it has`
-  throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; ${hint}`)
+  const there = (await listModels(server)).map(({ id }) => id).join(', ')
+  throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; there is: ${there}`)
 }
 
 async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']): Promise<Target> {

@@ -1,33 +1,24 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
-import { emitAll } from '../core/emit.ts'
 import type { Engine } from '../core/engine.ts'
-import type { EngineEvent } from '../core/event.ts'
 import type { Dialect } from '../dialect/dialect.ts'
 import { openaiChat } from '../dialect/openai-chat/dialect.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import {
   chatBody,
   openTestServer,
+  openWatchedServer,
   readAll,
   readUntil,
   receive,
   sendChat,
-  type TestServerOptions,
   watchEngine,
 } from './__fixtures__/test-server.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 
 const hourMs = 3_600_000
 const fake = () => createFakeEngine({ script: 'from-request' })
-
-/** A server whose engine is watched; closing it ends what a test left running. */
-async function start(options: Partial<TestServerOptions> = {}) {
-  const watched = watchEngine(options.engine ?? fake())
-  const server = openTestServer({ ...options, engine: watched.engine })
-  return { ...server, watched, port: await server.listen() }
-}
 
 function stream(script: unknown, more: Record<string, unknown> = {}): string {
   return chatBody(script, { stream: true, ...more })
@@ -37,14 +28,9 @@ function dataOf(text: string): unknown[] {
   return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
 }
 
-/** An engine that yields what a test says, and does nothing else. */
-function _engineOf(run: (signal: AbortSignal) => AsyncIterable<EngineEvent>): Engine {
-  return { ...fake(), prepare: async () => ({ run: (signal, emit) => emitAll(run(signal), emit) }) }
-}
-
 describe('a reply in one piece', () => {
   test('is the fold of the stream, with what was ignored and where the time went', async () => {
-    const { port } = await start()
+    const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, chatBody('one two', { flavour: 1, 'ümlaut, too': 2 })))
     expect(response.statusCode).toBe(200)
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -60,7 +46,7 @@ describe('a reply in one piece', () => {
   })
 
   test('a failure is a real status, also after text was generated', async () => {
-    const { port, logLines } = await start()
+    const { port, logLines } = await openWatchedServer()
     const response = await receive(sendChat(port, chatBody({ raw: 'a b c', failAfter: 2 })))
     expect(response.statusCode).toBe(500)
     expect(JSON.parse(await readAll(response)).error.code).toBe('engine_failed')
@@ -68,7 +54,7 @@ describe('a reply in one piece', () => {
   })
 
   test('a client that hangs up stops the engine at once', async () => {
-    const { port, watched, deps, admission } = await start()
+    const { port, watched, deps, admission } = await openWatchedServer()
     const request = sendChat(port, chatBody({ raw: 'late', delayMs: hourMs }))
     await watched.started()
     request.destroy()
@@ -80,7 +66,7 @@ describe('a reply in one piece', () => {
 
 describe('a stream', () => {
   test('has the headers of one, whole frames and the end', async () => {
-    const { port } = await start()
+    const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, stream('one two', { flavour: 1 }), { headers: { 'x-request-id': 'mine' } }))
     expect(response.statusCode).toBe(200)
     expect(response.headers).toMatchObject({
@@ -96,7 +82,7 @@ describe('a stream', () => {
   })
 
   test('a connection serves one after the other', async () => {
-    const { port } = await start()
+    const { port } = await openWatchedServer()
     const socket = connect(port, '127.0.0.1').setEncoding('utf8')
     const body = stream('hi')
     let text = ''
@@ -124,7 +110,7 @@ describe('a stream', () => {
         return inner.prepare(request, signal)
       },
     }
-    const { port } = await start({ engine })
+    const { port } = await openWatchedServer({ engine })
     const request = sendChat(port, stream('hi'))
     let hasHeaders = false
     request.once('response', () => {
@@ -138,7 +124,7 @@ describe('a stream', () => {
   })
 
   test('a failure before the first event is a real status in the dialect’s words', async () => {
-    const { port } = await start()
+    const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0 })))
     expect(response.statusCode).toBe(500)
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -146,7 +132,7 @@ describe('a stream', () => {
   })
 
   test('a failure after the first event is one last error event', async () => {
-    const { port, deps } = await start()
+    const { port, deps } = await openWatchedServer()
     const response = await receive(sendChat(port, stream({ chunks: ['a', 'b', 'c'], failAfter: 2 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
@@ -156,7 +142,7 @@ describe('a stream', () => {
   })
 
   test('a full queue is refused before any header', async () => {
-    const { port, watched } = await start({ slots: 1, maxQueued: 0 })
+    const { port, watched } = await openWatchedServer({ slots: 1, maxQueued: 0 })
     const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
     await watched.started()
     const response = await receive(sendChat(port, stream('hi')))
@@ -174,7 +160,7 @@ describe('a constrained output', () => {
 
   test.each([true, false])('says how it is kept, in a header (stream: %j)', async (isStream) => {
     for (const structured of ['full', 'partial', 'validated'] as const) {
-      const { port } = await start({ engine: constrained(structured) })
+      const { port } = await openWatchedServer({ engine: constrained(structured) })
       const response = await receive(sendChat(port, chatBody('hi', { stream: isStream })))
       expect(response.headers['x-dragoman-structured']).toBe(structured)
       await readAll(response)
@@ -182,14 +168,14 @@ describe('a constrained output', () => {
   })
 
   test('says it as well when a heartbeat opened the stream', async () => {
-    const { port } = await start({ engine: constrained('partial'), heartbeatMs: 10 })
+    const { port } = await openWatchedServer({ engine: constrained('partial'), heartbeatMs: 10 })
     const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 100 })))
     expect(response.headers['x-dragoman-structured']).toBe('partial')
     expect(await readAll(response)).toContain('[DONE]')
   })
 
   test('is not spoken of where there is none', async () => {
-    const { port } = await start()
+    const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, chatBody('hi')))
     expect(response.headers).not.toHaveProperty('x-dragoman-structured')
     await readAll(response)
@@ -198,7 +184,7 @@ describe('a constrained output', () => {
 
 describe('a silent stream', () => {
   test('opens with a heartbeat, and goes on with more', async () => {
-    const { port } = await start({ heartbeatMs: 10 })
+    const { port } = await openWatchedServer({ heartbeatMs: 10 })
     const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 200 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
@@ -207,7 +193,7 @@ describe('a silent stream', () => {
   })
 
   test('once it has begun, a failure is an error event, even before the first event', async () => {
-    const { port } = await start({ heartbeatMs: 10 })
+    const { port } = await openWatchedServer({ heartbeatMs: 10 })
     const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0, delayMs: 100 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
@@ -216,7 +202,7 @@ describe('a silent stream', () => {
   })
 
   test('waiting in the queue counts as silence, and leaving it frees the place', async () => {
-    const { port, watched, admission } = await start({ slots: 1, heartbeatMs: 10 })
+    const { port, watched, admission } = await openWatchedServer({ slots: 1, heartbeatMs: 10 })
     const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
     await watched.started()
     const waiting = sendChat(port, stream('hi'))
@@ -229,7 +215,7 @@ describe('a silent stream', () => {
   })
 
   test('a stream that speaks needs no heartbeat', async () => {
-    const { port } = await start({ heartbeatMs: 1000 })
+    const { port } = await openWatchedServer({ heartbeatMs: 1000 })
     const text = await readAll(await receive(sendChat(port, stream({ chunks: Array(20).fill('a'), delayMs: 1 }))))
     expect(text).not.toContain(openaiChat.heartbeat)
   })
@@ -237,7 +223,7 @@ describe('a silent stream', () => {
 
 describe('a client that leaves', () => {
   test('in the middle of a stream stops the engine, and frees the slot', async () => {
-    const { port, watched, admission, logLines } = await start()
+    const { port, watched, admission, logLines } = await openWatchedServer()
     const request = sendChat(port, stream({ chunks: ['a', 'b'] }, { ignore_eos: true, max_tokens: 1_000_000_000 }))
     await readUntil(await receive(request), '"content":"b"')
     request.destroy()
@@ -247,7 +233,7 @@ describe('a client that leaves', () => {
   })
 
   test('while the prompt is read stops the engine at once', async () => {
-    const { port, watched } = await start()
+    const { port, watched } = await openWatchedServer()
     const request = sendChat(port, stream({ raw: 'late', delayMs: hourMs }))
     await watched.started()
     request.destroy()
@@ -255,7 +241,7 @@ describe('a client that leaves', () => {
   })
 
   test('is a 499 in the log and the metrics', async () => {
-    const { port, watched, deps, logLines } = await start()
+    const { port, watched, deps, logLines } = await openWatchedServer()
     const request = sendChat(port, stream({ raw: 'late', delayMs: hourMs }))
     await watched.started()
     request.destroy()
@@ -268,7 +254,7 @@ describe('a client that leaves', () => {
   })
 
   test('just before its request is handled leaves nothing behind', async () => {
-    const { port, deps, admission } = await start()
+    const { port, deps, admission } = await openWatchedServer()
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
     const body = stream({ raw: 'late', delayMs: hourMs })

@@ -10,11 +10,10 @@ import {
   largeText,
   oneText,
   openTestServer,
+  openWatchedServer,
   readAll,
   receive,
   sendChat,
-  type TestServerOptions,
-  watchEngine,
 } from './__fixtures__/test-server.ts'
 
 const stream = chatBody('go', { stream: true })
@@ -33,12 +32,6 @@ const flooding: Engine = {
   prepare: async () => ({ run: (signal, emit) => emitAll(flood(signal), emit) }),
 }
 
-async function start(options: TestServerOptions) {
-  const watched = watchEngine(options.engine)
-  const server = openTestServer({ ...options, engine: watched.engine })
-  return { ...server, watched, port: await server.listen() }
-}
-
 /** The value at which a counter stands still for 200 ms. */
 async function untilStanding(read: () => number): Promise<number> {
   let last = -1
@@ -52,7 +45,7 @@ async function untilStanding(read: () => number): Promise<number> {
 
 describe('a slow reader', () => {
   test('slows its own generation, and memory stays bounded', async () => {
-    const { port, watched } = await start({ engine: flooding })
+    const { port, watched } = await openWatchedServer({ engine: flooding })
     const socket = connect(port, '127.0.0.1')
     socket.pause()
     socket.write(
@@ -69,7 +62,7 @@ describe('a slow reader', () => {
   })
 
   test('that takes nothing at all is dropped in the end', async () => {
-    const { port, watched, admission } = await start({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
+    const { port, watched, admission } = await openWatchedServer({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.pause()
@@ -80,26 +73,13 @@ describe('a slow reader', () => {
     expect(admission.busy).toBe(0)
     socket.destroy()
   })
-
-  test('that takes nothing of the end is dropped as well', async () => {
-    const { app, listen, deps } = openTestServer({ engine: oneText(largeText), stalledReaderMs: 50 })
-    const arrived = once(app.server, 'connection')
-    const request = sendChat(await listen(), stream)
-    const [accepted] = await arrived
-    const closed = new Promise((resolve) => accepted.once('close', resolve))
-    const response = await receive(request)
-    response.pause()
-    await closed
-    expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
-    response.destroy()
-  })
 })
 
-describe('a reply in one piece that nobody reads', () => {
-  test('does not hold its connection for ever, and is no success', async () => {
+describe('a reply that is made and not read', () => {
+  test.each([true, false])('does not hold its connection for ever, and is no success (stream: %s)', async (stream) => {
     const { app, listen, deps } = openTestServer({ engine: oneText(largeText), stalledReaderMs: 50 })
     const arrived = once(app.server, 'connection')
-    const request = sendChat(await listen(), chatBody('x'))
+    const request = sendChat(await listen(), chatBody('x', { stream }))
     const [accepted] = await arrived
     const closed = once(accepted, 'close')
     const response = await receive(request)

@@ -25,3 +25,7 @@ export function regexToGbnf(pattern: string, options: { readonly param?: string 
   const builder = createGrammarBuilder()
   return builder.build(builder.addRegex(pattern, options))
 }
+
+/** A schema of objects. */
+export const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
+export const texts = { type: 'string' }

@@ -2,7 +2,7 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { compileJsonObject, compileJsonSchema } from '../../../test/support/compile-json-schema.ts'
+import { compileJsonObject, compileJsonSchema, object, texts } from '../../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../../test/support/gbnf-matcher.ts'
 import { randomSchema } from '../../../test/support/random-schema.ts'
 import { AppError } from '../errors.ts'
@@ -14,8 +14,6 @@ function validator(schema: unknown): ValidateFunction {
   return ajv.compile(schema as object | boolean)
 }
 
-const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
-const texts = { type: 'string' }
 const _times = <T>(count: number, make: (index: number) => T): Record<string, T> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]))
 

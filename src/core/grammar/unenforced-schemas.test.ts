@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compileJsonSchema } from '../../../test/support/compile-json-schema.ts'
+import { compileJsonSchema, object, texts } from '../../../test/support/compile-json-schema.ts'
 import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
 import { AppError } from '../errors.ts'
 import { checkGbnf } from './check-gbnf.ts'
@@ -14,8 +14,6 @@ function refusal(schema: unknown, options: { strict?: boolean; param?: string } 
   throw new Error('it was accepted')
 }
 
-const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
-const texts = { type: 'string' }
 const times = <T>(count: number, make: (index: number) => T): Record<string, T> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]))
 

@@ -74,6 +74,13 @@ export function openTestServer(options: Partial<TestServerOptions> = {}) {
   return server
 }
 
+/** A listening one whose engine is watched. */
+export async function openWatchedServer({ engine, ...options }: Partial<TestServerOptions> = {}) {
+  const watched = watchEngine(engine ?? createFakeEngine({ script: 'from-request' }))
+  const server = openTestServer({ ...options, engine: watched.engine })
+  return { ...server, watched, port: await server.listen() }
+}
+
 /** The head of a chat request, and less of its body than it says. */
 export const halfRequest =
   'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"model":'
