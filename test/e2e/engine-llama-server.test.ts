@@ -232,7 +232,7 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
   test('a server that is killed ends its streams with one error, and comes back', async () => {
     const before = current()
     const doomed = openChat(app.url, { model: 'm', messages: [{ role: 'user', content: 'go' }], stream: true, ignore_eos: true })
-    await doomed.untilText('"content":"')
+    await doomed.untilContent()
     process.kill(before.workerPid, 'SIGKILL')
     await doomed.ended
     const errors = dataOf(doomed.text()).flatMap((event) => (event.error === undefined ? [] : [event.error]))

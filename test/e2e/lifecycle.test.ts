@@ -42,7 +42,7 @@ const slotFreeMs = 250
 describe('a client that hangs up', () => {
   test('while it waits for a slot: its place is free, and who has the slot is not disturbed', async () => {
     const first = openChat(app.url, endless('one'))
-    await first.untilText('"content":"')
+    await first.untilContent()
     const second = openChat(app.url, endless('one'))
     await until(async () => (await queued('one')) === 1)
     second.hangUp()
@@ -64,7 +64,7 @@ describe('a client that hangs up', () => {
 
   test('while it is answered: the slot is free within 250 ms', async () => {
     const stream = openChat(app.url, endless('one'))
-    await stream.untilText('"content":"')
+    await stream.untilContent()
     stream.hangUp()
     await until(async () => (await busy('one')) === 0, slotFreeMs)
     expect(await finishes('one')).toBe(200)
@@ -105,7 +105,7 @@ describe('a worker that is killed', () => {
     const doomed = openChat(app.url, endless('two'))
     const alsoDoomed = openChat(app.url, endless('two', 'another'))
     const other = openChat(app.url, endless('one'))
-    await Promise.all([doomed, alsoDoomed, other].map((stream) => stream.untilText('"content":"')))
+    await Promise.all([doomed, alsoDoomed, other].map((stream) => stream.untilContent()))
     const pid = pidOf('two')
     process.kill(pid, 'SIGKILL')
 

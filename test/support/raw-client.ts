@@ -8,6 +8,8 @@ export type RawStream = {
   readonly text: () => string
   /** Resolves when the body holds `part`. */
   readonly untilText: (part: string) => Promise<void>
+  /** Resolves when something was said; the chunk that names the role says nothing. */
+  readonly untilContent: () => Promise<void>
   /** Resolves when the reply has ended, however it did. */
   readonly ended: Promise<void>
   readonly hangUp: () => void
@@ -42,20 +44,22 @@ export function openChat(url: string, body: object): RawStream {
       }),
     () => undefined,
   )
+  const untilTrue = (isTrue: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const watcher = () => {
+        if (!isTrue()) return
+        watchers.delete(watcher)
+        resolve()
+      }
+      watchers.add(watcher)
+      watcher()
+    })
   return {
     head,
     ended,
     text: () => received,
-    untilText: (part) =>
-      new Promise((resolve) => {
-        const watcher = () => {
-          if (!received.includes(part)) return
-          watchers.delete(watcher)
-          resolve()
-        }
-        watchers.add(watcher)
-        watcher()
-      }),
+    untilText: (part) => untilTrue(() => received.includes(part)),
+    untilContent: () => untilTrue(() => /"content":"[^"]/.test(received)),
     hangUp: () => outgoing?.destroy(),
   }
 }
