@@ -1,7 +1,7 @@
 import type { CallWriter } from '../tool-format/call-writer.ts'
 import type { MessageSyntax, Place, Stray, Trigger } from '../tool-format/tool-format.ts'
 import type { ChoiceSink } from './choice-sink.ts'
-import { type Marks, matchMark } from './marks.ts'
+import { isCutMark, type Marks, matchMark } from './marks.ts'
 import { findHeader, isQuoted } from './message-header.ts'
 import type { ReasoningMarks } from './reasoning-marks.ts'
 import { acceptAfterSpace, isQuote, isSpace, peek, type Reading, space, type TextFeed, upcoming } from './text-feed.ts'
@@ -19,6 +19,8 @@ export type ChoiceRules = {
   readonly prefix: string
   /** False: reasoning is text, with the marks around it. */
   readonly splitReasoning: boolean
+  /** A call is demanded: what was cut off before it could become one is no text either, and is left out. */
+  readonly mustCall: boolean
 }
 
 /** Reads the text of one choice into its sink, from beginning to end. */
@@ -75,6 +77,7 @@ export class ChoiceParser {
         continue
       }
       if (match === undefined || !(yield* this.#enter(match.mark, match.value))) {
+        if (this.#rules.mustCall && isCutMark(textMarks, feed)) break
         this.#write(feed.text[feed.at] as string)
         feed.at += 1
       }
@@ -228,11 +231,15 @@ export class ChoiceParser {
     if (!keep) feed.at += mark.length
     const made = this.#writer.calls
     const read = yield* readIt(this.#writer)
-    if (read) feed.release()
+    const isMade = read || this.#writer.calls > made
+    // The reader waited for more of it when the text was cut off.
+    const isLeftOut = !isMade && this.#rules.mustCall && feed.truncated
+    if (isLeftOut) feed.at = feed.text.length
+    if (read || isLeftOut) feed.release()
     else feed.rewind()
-    // A call that the end of the text cut off.
-    if (read || this.#writer.calls > made) this.#writer.close()
-    return read
+    // Also a call that the end of the text cut off.
+    if (isMade) this.#writer.close()
+    return read || isLeftOut
   }
 
   /** What follows is the beginning of a text; the space in front of it stays where a text follows, or not. */

@@ -22,6 +22,11 @@ export function createMarks<Value>(entries: readonly { readonly mark: string; re
   }
 }
 
+/** Whether all that is left of a text that was cut off is the beginning of a mark. */
+export function isCutMark<Value>({ list }: Marks<Value>, feed: TextFeed): boolean {
+  return feed.truncated && list.some(({ mark }) => mark.startsWith(feed.text.slice(feed.at)))
+}
+
 /** The mark that is next; `open` while the text may still become one that is longer than what there is. */
 export function matchMark<Value>(
   { list }: Marks<Value>,

@@ -167,6 +167,22 @@ describe('calls', () => {
     expect(parse(`<tool_call>\n${body}`, {}, 'length').calls.map((call) => call.arguments)).toEqual([json])
   })
 
+  test.each(['<', '<tool_', '<tool_call>', '<tool_call>\n{"na', '<tool_call>\n{"name": "f'])(
+    '%j that a limit cut off is left out where a call is demanded, and text where not',
+    (raw) => {
+      expect(parse(raw, { toolChoice: { type: 'required' } }, 'length')).toEqual({ text: '', reasoning: '', calls: [] })
+      expect(parse(raw, {}, 'length')).toMatchObject({ text: raw, calls: [] })
+      expect(parse(raw, { toolChoice: { type: 'required' } }, 'stop')).toMatchObject({ text: raw, calls: [] })
+    },
+  )
+
+  test('what a limit cut off behind a demanded call is left out, and text in front of it is not', () => {
+    const toolChoice = { type: 'required' } as const
+    const first = inTags('{"name": "f", "arguments": {}}')
+    expect(parse(`${first}\n<tool_call>\n{"na`, { toolChoice }, 'length')).toMatchObject({ text: '', calls: [{ name: 'f' }] })
+    expect(parse('I look: <tool_call>\n{"na', { toolChoice }, 'length')).toMatchObject({ text: 'I look: ', calls: [] })
+  })
+
   test.each([
     ['{"name": "f", "arguments": {"list": [1, 2', '{"list": [1, 2]}'],
     ['{"name": "f", "arguments": {"n": 1,', '{"n": 1}'],

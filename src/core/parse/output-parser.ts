@@ -80,6 +80,7 @@ function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRu
     reasoning,
     prefix,
     splitReasoning,
+    mustCall: toolChoice.type === 'required',
     startsInReasoning: startsInReasoning && splitReasoning,
     textMarks: createMarks<Trigger | Stray | 'reasoning'>([
       ...triggers,
@@ -98,6 +99,7 @@ const plainRules: ChoiceRules = {
   reasoning: undefined,
   prefix: '',
   splitReasoning: true,
+  mustCall: false,
   startsInReasoning: false,
   textMarks: createMarks([]),
   reasoningMarks: createMarks([]),
