@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ensureModelFile, huggingFaceAddress, type ModelFileOptions } from './fetch-model.ts'
 import { parseSource } from './sources.ts'
 
-const content = randomBytes(10_000)
+const content = Buffer.concat([Buffer.from('GGUF'), randomBytes(10_000)])
 const sha256 = createHash('sha256').update(content).digest('hex')
 const otherSha256 = 'f'.repeat(64)
 
@@ -18,7 +18,8 @@ async function setUp() {
   const seen: Seen[] = []
   const server = createServer(({ url, headers }, response) => {
     seen.push({ url, headers })
-    if (url?.endsWith('.gguf')) response.end(content)
+    if (url?.endsWith('page.gguf')) response.end('<!DOCTYPE html><title>Sign in</title>')
+    else if (url?.endsWith('.gguf')) response.end(content)
     else response.writeHead(404).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -102,6 +103,15 @@ describe('a remote file', () => {
     await expect(ensure(['hf:o/r/x.gguf'], { sha256: otherSha256 })).rejects.toThrow(message)
   })
 
+  test('that is no GGUF file is named by what it begins with, and not kept', async () => {
+    const { ensure, seen } = await setUp()
+    const message = 'hf:o/r/page.gguf: the file is no GGUF file; it begins with "<!DOCTYPE html><title>Sign in</title>"'
+    for (const requests of [1, 2]) {
+      await expect(ensure(['hf:o/r/page.gguf'])).rejects.toThrow(message)
+      expect(seen).toHaveLength(requests)
+    }
+  })
+
   test('is asked for with the token of the environment', async () => {
     const { ensure, seen, origin } = await setUp()
     await ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: origin, HF_TOKEN: 'secret' } })
@@ -171,6 +181,19 @@ describe('a local file', () => {
     const message = `the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
     await expect(ensure([local], { sha256: otherSha256 })).rejects.toThrow(message)
     await expect(ensure([local], { sha256: otherSha256 })).rejects.toThrow(message)
+  })
+
+  test.each([
+    ['', 'the file is empty'],
+    [
+      'version https://git-lfs.github.com/spec/v1\n',
+      'the file is no GGUF file; it begins with "version https://git-lfs.github.com/spec/"',
+    ],
+    ['\0\u0001\u0002PK', 'the file is no GGUF file'],
+  ])('of %j is refused', async (text, message) => {
+    const { ensure, local } = await setUp()
+    await writeFile(local, text)
+    await expect(ensure([local])).rejects.toThrow(`${local}: ${message}`)
   })
 
   test('may not be a folder', async () => {

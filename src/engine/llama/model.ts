@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
 import { Embedder } from './embedder.ts'
@@ -25,7 +24,6 @@ type Observer = { onProgress(progress: number): void; onLog(level: LlamaLogLevel
 
 /** Loads the model file and makes one context with a sequence for each slot. Throws with llama.cpp's own words. */
 export async function loadModel(options: LoadOptions, { onProgress, onLog }: Observer): Promise<WorkerModel> {
-  await requireGguf(options.modelPath)
   // Starting llama.cpp is mostly waiting for a process that tries its library out; the file is looked into meanwhile.
   const [llama, metadataOverrides] = await Promise.all([startLlama(onLog), poolingOverrides(options.modelPath)])
   let reported = 0
@@ -68,17 +66,6 @@ function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
     // No pool of threads shared between contexts: a worker has one context, and one more when it embeds.
     maxThreads: 0,
   })
-}
-
-/** llama.cpp's own words for a file of another kind help nobody. */
-async function requireGguf(path: string): Promise<void> {
-  const file = await open(path)
-  try {
-    const { buffer } = await file.read(Buffer.alloc(4), 0, 4, 0)
-    if (buffer.toString('latin1') !== 'GGUF') throw new Error(`${path} is not a GGUF file`)
-  } finally {
-    await file.close()
-  }
 }
 
 /**

@@ -1,0 +1,22 @@
+import { open } from 'node:fs/promises'
+import { AppError } from '../core/errors.ts'
+
+const readableText = /^[\t\n\r\x20-\x7e]+$/
+const shownChars = 40
+
+/**
+ * Throws `model-unavailable` unless the file begins as GGUF files do. What it begins with is told where it can be read: it
+ * often says what came instead, such as a page of HTML or a pointer of Git LFS.
+ */
+export async function requireGguf(file: string): Promise<void> {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(shownChars), 0, shownChars, 0)
+    const begin = buffer.toString('latin1', 0, bytesRead)
+    if (begin.startsWith('GGUF')) return
+    const shown = readableText.test(begin) ? `; it begins with ${JSON.stringify(begin)}` : ''
+    throw new AppError('model-unavailable', bytesRead === 0 ? 'the file is empty' : `the file is no GGUF file${shown}`)
+  } finally {
+    await handle.close()
+  }
+}
