@@ -32,7 +32,9 @@ export async function isServing(server: ServerAddress): Promise<boolean> {
 /** The models of a running server. Throws with the server's own words when it refuses. */
 export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
   const response = await request(server, '/v1/models', {})
-  return ((await response.json()) as { data: ModelCard[] }).data
+  const { data } = ((await response.json().catch(() => undefined)) ?? {}) as { data?: ModelCard[] }
+  if (Array.isArray(data)) return data
+  throw new AppError('engine-failed', `what answers at ${server.url} is no server of models: its /v1/models is no list`)
 }
 
 /** Whether a running server knows a model by this name: its id, or an alias. Throws with its own words when it refuses. */
@@ -84,7 +86,11 @@ async function send({ url, apiKey }: ServerAddress, path: string, init: RequestI
     return await fetch(new URL(path, url), { ...init, headers })
   } catch (error) {
     const why = error instanceof Error && error.cause !== undefined ? error.cause : error
-    throw new AppError('engine-failed', `the server at ${url} cannot be reached: ${messageOf(why)}`, { cause: error })
+    throw new AppError(
+      'engine-failed',
+      `the server at ${url} cannot be reached: ${messageOf(why)}; \`dragoman serve\` starts one`,
+      { cause: error },
+    )
   }
 }
 

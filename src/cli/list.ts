@@ -1,11 +1,7 @@
-import { AppError } from '../core/errors.ts'
-import { isServing, listModels, type ModelCard, type ServerAddress } from './client.ts'
+import { listModels, type ModelCard, type ServerAddress } from './client.ts'
 
 /** Prints the running server's models as a table. */
 export async function list(server: ServerAddress): Promise<void> {
-  if (!(await isServing(server))) {
-    throw new AppError('model-unavailable', `no server answers at ${server.url}; start one with \`dragoman serve\``)
-  }
   console.log(formatModels(await listModels(server)))
 }
 

@@ -237,7 +237,10 @@ describe('the other commands', () => {
     server.child.kill('SIGTERM')
     await server.ended
     expect(listed.out).toMatch(/MODEL +STATE +CONTEXT +ALSO CALLED\nscripted +ready +- +default/)
-    expect(await run(['list', '--server', nowhere])).toMatchObject({ code: 1, err: expect.stringContaining('no server answers') })
+    expect(await run(['list', '--server', nowhere])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot be reached: .+; `dragoman serve` starts one/),
+    })
   })
 
   test('doctor looks at everything, and passes on a machine that can serve', async () => {
