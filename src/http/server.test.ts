@@ -78,6 +78,7 @@ describe('errors', () => {
     })
     expect(logged(logLines).filter(({ level }) => Number(level) >= 40)).toEqual([])
     expect(logLines.join('')).not.toContain('secret')
+    expect((await app.inject('/metrics')).body).toMatch(new RegExp(`dragoman_http_requests_total.*status="${status}"} 1`))
   })
 
   test('405 names the methods that are allowed, also to HEAD and OPTIONS', async () => {

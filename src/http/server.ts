@@ -92,6 +92,7 @@ export function createServer(deps: ServerDeps): Server {
     clientErrorHandler: (error, socket) => onClientError(error, socket, running.isAnswering(socket)),
     frameworkErrors: (error, request, reply) => {
       // Such as a URL with a bad escape: no hook has run.
+      watch(request, reply)
       reply.header('x-request-id', request.id)
       sendError(error, request, reply)
     },
