@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from .dialogue import Dialogue, Split
-from .skills import chat, copying, facts, followup, json_answers, results, system, tools
+from .skills import chat, choosing, copying, facts, followup, json_answers, results, system, tools
 
 Make = Callable[[random.Random, Split], Dialogue]
 
@@ -27,9 +27,9 @@ def _group(skills: list[tuple[float, Make]]) -> Make:
 
 #: How often each skill is practised, and how often the held-out set has it. Training dwells on what is hardest.
 MIXTURE: list[tuple[float, float, Make]] = [
-    (215, 190, tools.single_call),
-    (90, 70, tools.parallel_calls),
-    (55, 60, tools.missing_tool),
+    (150, 190, tools.single_call),
+    (105, 70, tools.parallel_calls),
+    (60, 60, tools.missing_tool),
     (40, 50, lambda rng, split: tools.unrelated(rng, split, _talk(rng, split))),
     (75, 70, results.answer_from_result),
     (45, 30, results.answer_from_two_results),
@@ -38,10 +38,11 @@ MIXTURE: list[tuple[float, float, Make]] = [
     (10, 20, results.thanks_after_result),
     (160, 125, json_answers.json_answer),
     (40, 70, _group(chat.SKILLS)),
-    (60, 90, _group(facts.SKILLS)),
+    (50, 90, _group(facts.SKILLS)),
     (60, 70, _group(followup.SKILLS)),
     (130, 130, _group(system.SKILLS)),
-    (60, 70, _group(copying.SKILLS)),
+    (50, 70, _group(copying.SKILLS)),
+    (160, 0, choosing.choosing),
 ]
 
 

@@ -111,11 +111,11 @@ def spoken(name: str) -> str:
     return words.strip()
 
 
-def invent_fields(rng: random.Random, split: Split, count: int, *, nested: bool = True) -> list[Declared]:
-    """Fields with different names; the first is always required."""
+def invent_fields(rng: random.Random, split: Split, count: int, *, nested: bool = True, around: Sequence[Declared] = ()) -> list[Declared]:
+    """Fields with different names; the first is always required. In training some share words with each other and with those `around`."""
     fields: list[Declared] = []
     while len(fields) < count:
-        field = _invent(rng, split, nested=nested, required=not fields or rng.random() < 0.7, others=fields)
+        field = _invent(rng, split, nested=nested, required=not fields or rng.random() < 0.7, others=[*around, *fields])
         if field.name not in [other.name for other in fields]:
             fields.append(field)
     return fields
@@ -134,7 +134,7 @@ def object_schema(fields: Sequence[Declared], *, extra: dict[str, Any] | None = 
 
 def _field_name(rng: random.Random, split: Split, others: Sequence[Declared]) -> str:
     name = values.value(rng, split, "field")
-    if split == "train" and others and rng.random() < 0.2:
+    if split == "train" and others and rng.random() < 0.35:
         # Fields that share words, such as `start` and `start_date`, have to be told apart.
         near = rng.choice(spoken(rng.choice(others).name).split())
         a, b = rng.choice([(name, near), (near, name)])
@@ -157,7 +157,7 @@ def _invent(rng: random.Random, split: Split, *, nested: bool, required: bool, o
     inner: tuple[Declared, ...] = ()
     if kind == "object":
         while len(inner) < 2 or any(field.kind not in ("text", "phrase", "digits", "integer") for field in inner):
-            inner = tuple(invent_fields(rng, split, 2, nested=False))
+            inner = tuple(invent_fields(rng, split, 2, nested=False, around=others))
         schema: dict[str, Any] = object_schema(inner)
     elif kind == "enum":
         invented = list(dict.fromkeys(values.invented_word(rng, (1, 2)) for _ in range(rng.randint(2, 4))))

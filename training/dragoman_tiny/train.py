@@ -60,7 +60,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--from", dest="start", type=Path, help="an ended run to go on from; give another seed, so that its dialogues are new")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dialogues", type=int, default=420_000)
+    parser.add_argument("--dialogues", type=int, default=235_000)
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")

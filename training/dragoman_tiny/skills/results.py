@@ -84,14 +84,14 @@ def _free(texts: list[str]) -> list[str]:
     return [text for text in texts if text not in _CONDITIONS]
 
 
-def _tool_message(index: int, name: str, content: str) -> dict[str, Any]:
+def tool_message(index: int, name: str, content: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": f"call_{index}", "name": name, "content": content}
 
 
 def answer_from_result(rng: random.Random, split: Split) -> Dialogue:
     asked = request(rng, split)
     content, answer, musts = _result(rng, split, asked)
-    messages = [{"role": "user", "content": asked.text}, call_message([asked]), _tool_message(0, asked.name, content), {"role": "assistant", "content": answer}]
+    messages = [{"role": "user", "content": asked.text}, call_message([asked]), tool_message(0, asked.name, content), {"role": "assistant", "content": answer}]
     tools = declare(rng, split, [asked], rng.choice([0, 1, 1, 2]))
     return Dialogue("tool-result", messages, Check("contains", musts), tools, "I tell the user the result.", (*asked.slots, *_free(musts)), asked.patterns)
 
@@ -105,7 +105,7 @@ def session(rng: random.Random, split: Split) -> Dialogue:
     slots: list[str] = []
     for item in asked:
         content, answer, musts = _result(rng, split, item)
-        messages += [{"role": "user", "content": item.text}, call_message([item]), _tool_message(0, item.name, content), {"role": "assistant", "content": answer}]
+        messages += [{"role": "user", "content": item.text}, call_message([item]), tool_message(0, item.name, content), {"role": "assistant", "content": answer}]
         slots += [*item.slots, *_free(musts)]
     tools = declare(rng, split, asked, rng.choice([0, 0, 1]))
     patterns = tuple(pattern for item in asked for pattern in item.patterns)
@@ -121,7 +121,7 @@ def answer_from_two_results(rng: random.Random, split: Split) -> Dialogue:
     messages = [
         {"role": "user", "content": f"{first.text.rstrip('.?')}. {second.text}"},
         call_message([first, second]),
-        *(_tool_message(index, item.name, content) for index, (item, (content, _, _)) in enumerate(zip((first, second), told, strict=True))),
+        *(tool_message(index, item.name, content) for index, (item, (content, _, _)) in enumerate(zip((first, second), told, strict=True))),
         {"role": "assistant", "content": " ".join(answer for _, answer, _ in told)},
     ]
     musts = [text for _, _, texts in told for text in texts]
@@ -142,7 +142,7 @@ def call_again(rng: random.Random, split: Split) -> Dialogue:
     messages = [
         {"role": "user", "content": first.text},
         call_message([first]),
-        _tool_message(0, first.name, content),
+        tool_message(0, first.name, content),
         {"role": "assistant", "content": answer},
         {"role": "user", "content": pattern.format(v=text)},
         call_message([other]),
@@ -159,7 +159,7 @@ def thanks_after_result(rng: random.Random, split: Split) -> Dialogue:
     messages = [
         {"role": "user", "content": asked.text},
         call_message([asked]),
-        _tool_message(0, asked.name, content),
+        tool_message(0, asked.name, content),
         {"role": "assistant", "content": answer},
         {"role": "user", "content": said},
         {"role": "assistant", "content": reply},

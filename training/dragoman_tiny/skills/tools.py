@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,7 +84,7 @@ _JOINS = join(
     compose(["", "two things: ", "do two things: ", "first "], ["{a}"], [" and ", ". Then ", ", and also ", "; ", ". Also ", " and then ", ", then ", ". After that ", "\n", ", then also ", ". When that is done, ", " plus "], ["{b}"]),
 )
 
-_REFUSAL = "I have no function for that."
+REFUSAL = "I have no function for that."
 
 
 def _style(rng: random.Random) -> Callable[[str, str], str]:
@@ -119,13 +119,13 @@ def _describe(rng: random.Random, verb: str, noun: str) -> str:
     )
 
 
-def invented_request(rng: random.Random, split: Split, *, noun: str | None = None, verb: str | None = None) -> Request:
-    """A request for a made-up function with made-up parameters."""
+def invented_request(rng: random.Random, split: Split, *, noun: str | None = None, verb: str | None = None, around: Sequence[Declared] = ()) -> Request:
+    """A request for a made-up function with made-up parameters, some of whose names share words with those `around` in training."""
     noun = noun or values.value(rng, split, "noun")
     verb = verb or rng.choice(list(_VERBS))
     # The evaluator stays within three parameters; training sees a few more.
     count = rng.choices([0, 1, 2, 3, 4], [3, 38, 36, 18, 5 if split == "train" else 0])[0]
-    fields = invent_fields(rng, split, count) if count > 0 else []
+    fields = invent_fields(rng, split, count, around=around) if count > 0 else []
     extra = rng.choices([None, {"additionalProperties": False}], [85, 15])[0]
     tool = _declare(rng, _style(rng)(verb, noun), _describe(rng, verb, noun), object_schema(fields, extra=extra))
     return _ask_invented(rng, split, tool, InventedTool(verb, noun, fields))
@@ -201,19 +201,38 @@ def _distractors(rng: random.Random, split: Split, wanted: list[Request], count:
     names = {item.name for item in wanted}
     found: list[dict[str, Any]] = []
     while len(found) < count:
-        near = rng.choice(wanted)
-        verb, noun = _parts(near.name)
-        roll = rng.random()
-        if verb and noun and roll < 0.2:
-            other = invented_request(rng, split, noun=noun, verb=rng.choice([v for v in _VERBS if not _alike(v, verb)]))
-        elif verb and roll < 0.35:
-            other = invented_request(rng, split, verb=verb)
-        else:
-            other = request(rng, split)
+        other = _near_request(rng, split, rng.choice(wanted))
         if other.name not in names and not any(_same_job(other.name, name) for name in names):
             names.add(other.name)
             found.append(other.tool)
     return found
+
+
+def _near_request(rng: random.Random, split: Split, near: Request) -> Request:
+    """Any request, or one that is easily taken for this one."""
+    verb, noun = _job(near, split)
+    around = near.source.fields if isinstance(near.source, InventedTool) else []
+    same_noun, same_verb = (0.3, 0.55) if split == "train" else (0.2, 0.35)
+    roll = rng.random()
+    if verb and noun and roll < same_noun:
+        return invented_request(rng, split, noun=noun, verb=rng.choice([v for v in _VERBS if not _alike(v, verb)]), around=around)
+    if verb and roll < same_verb:
+        return invented_request(rng, split, verb=verb, around=around)
+    return request(rng, split)
+
+
+def unlike(rng: random.Random, split: Split, taken: list[Request]) -> Request:
+    """A request that none of these functions could do, although it may sound like it."""
+    while True:
+        other = _near_request(rng, split, rng.choice(taken))
+        if not any(other.name == item.name or _is_alike(_job(other, split), _job(item, split)) for item in taken):
+            return other
+
+
+def _job(item: Request, split: Split) -> tuple[str | None, str | None]:
+    if split == "train" and isinstance(item.source, InventedTool):
+        return item.source.verb, item.source.noun
+    return _parts(item.name)
 
 
 def _parts(name: str) -> tuple[str | None, str | None]:
@@ -233,7 +252,11 @@ def _alike(a: str, b: str) -> bool:
 
 
 def _same_job(a: str, b: str) -> bool:
-    (verb_a, noun_a), (verb_b, noun_b) = _parts(a), _parts(b)
+    return _is_alike(_parts(a), _parts(b))
+
+
+def _is_alike(a: tuple[str | None, str | None], b: tuple[str | None, str | None]) -> bool:
+    (verb_a, noun_a), (verb_b, noun_b) = a, b
     return noun_a is not None and noun_a == noun_b and verb_a is not None and verb_b is not None and _alike(verb_a, verb_b)
 
 
@@ -300,7 +323,7 @@ def missing_tool(rng: random.Random, split: Split) -> Dialogue:
     tools = _distractors(rng, split, [wanted], rng.choices([1, 2, 3, 4], [35, 35, 20, 10])[0])
     return Dialogue(
         "no-tool-fits",
-        [{"role": "user", "content": wanted.text}, {"role": "assistant", "content": _REFUSAL}],
+        [{"role": "user", "content": wanted.text}, {"role": "assistant", "content": REFUSAL}],
         Check("no-call"),
         tools=tools,
         thought="None of the functions fits.",
