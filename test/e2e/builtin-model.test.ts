@@ -111,6 +111,12 @@ describe('dragoman-tiny', () => {
     expect(asked).toEqual(['Berlin', 'Berlin'])
   })
 
+  test.each([1, 2, 3])('a demanded call that is cut off after %i tokens, before its name, says nothing', async (max_tokens) => {
+    const reply = await ask('What is the weather in Rome?', { tools: [getWeather], tool_choice: 'required', max_tokens })
+    expect(reply).toMatchObject({ content: '', finish: 'length' })
+    expect(reply.tool_calls).toBeUndefined()
+  })
+
   test('calls nothing when no tool fits', async () => {
     const { tool_calls, content } = await ask('Hello there!', { tools: [sendMessage, getWeather] })
     expect(tool_calls).toBeUndefined()
