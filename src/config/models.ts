@@ -46,10 +46,14 @@ function mergeNamed(flagModels: readonly ModelConfig[], fileModels: readonly Mod
   return [named, ...others, ...fileModels.map((model) => withoutAlias(model, extraAlias))]
 }
 
-/** Loaded only when somebody wants it; greedy, since a model this small has no choice of good words. */
+/**
+ * Loaded only when somebody wants it; greedy, since a model this small has no choice of good words. Its calls are bound to their
+ * schemas, without which every fortieth has a slip of a letter or a brace (models/README.md).
+ */
 function builtinConfig(): ModelConfig {
   const { id, path } = builtinModel
-  return modelSchema.parse({ engine: 'llama', id, source: path, load: 'demand', defaults: { temperature: 0 } })
+  const settings = { load: 'demand', defaults: { temperature: 0 }, toolStrategy: 'two-pass' }
+  return modelSchema.parse({ engine: 'llama', id, source: path, ...settings })
 }
 
 /** Makes every path in a model absolute. */
