@@ -42,6 +42,17 @@ describe('hasModel', () => {
   })
 })
 
+test('a list of models is all that is asked for', async () => {
+  next = { status: 200, body: '{"data": [{"id": "theirs"}]}' }
+  expect(await listModels(server)).toEqual([{ id: 'theirs' }])
+  expect(asked.path).toBe('/v1/models')
+})
+
+test.each(['<html>', '{}', '[]', 'null'])('what answers %j is no server of models', async (body) => {
+  next = { status: 200, body }
+  await expect(listModels(server)).rejects.toThrow('is no server of models: its /v1/models is no list')
+})
+
 test('a refused list is a failure, in the words of the server', async () => {
   next = { status: 401, body: words('no API key was sent') }
   await expect(listModels(server)).rejects.toThrow('no API key was sent')

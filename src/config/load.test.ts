@@ -28,7 +28,7 @@ describe('precedence', () => {
     expect(log.level).toBe('info')
     expect(models).toMatchObject([
       { id: 'smollm2-135m-instruct', engine: 'llama', aliases: ['default'], slots: 4, standIn: 'dragoman-tiny' },
-      { id: 'dragoman-tiny', engine: 'llama', load: 'demand', aliases: [] },
+      { id: 'dragoman-tiny', engine: 'llama', load: 'demand', aliases: [], toolStrategy: 'two-pass' },
     ])
     expect(models[0]).toMatchObject({ source: [{ type: 'hf' }, { type: 'wheel' }] })
     expect(home).toBe('/home/me/.cache/dragoman')

@@ -48,7 +48,7 @@ function mergeNamed(flagModels: readonly ModelConfig[], fileModels: readonly Mod
 
 /**
  * Loaded only when somebody wants it; greedy, since a model this small has no choice of good words. Its calls are bound to their
- * schemas, without which every fortieth has a slip of a letter or a brace (models/README.md).
+ * schemas: without that, two more of a hundred are wrong (models/README.md).
  */
 function builtinConfig(): ModelConfig {
   const { id, path } = builtinModel

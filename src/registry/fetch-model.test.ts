@@ -112,6 +112,17 @@ describe('a remote file', () => {
     }
   })
 
+  test('that was kept although it is no GGUF file is fetched again', async () => {
+    const { ensure, seen, home } = await setUp()
+    const folder = join(home, 'models', 'hf', 'o', 'r', 'main')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'x.gguf'), '<html>')
+    const record = { sha256: createHash('sha256').update('<html>').digest('hex'), sizeBytes: 0, mtimeMs: 0 }
+    await writeFile(join(folder, 'x.gguf.sha256'), JSON.stringify(record))
+    expect(content.equals(await readFile(await ensure(['hf:o/r/x.gguf'])))).toBe(true)
+    expect(seen).toHaveLength(1)
+  })
+
   test('is asked for with the token of the environment', async () => {
     const { ensure, seen, origin } = await setUp()
     await ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: origin, HF_TOKEN: 'secret' } })

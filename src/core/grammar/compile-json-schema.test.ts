@@ -14,9 +14,6 @@ function validator(schema: unknown): ValidateFunction {
   return ajv.compile(schema as object | boolean)
 }
 
-const _times = <T>(count: number, make: (index: number) => T): Record<string, T> =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]))
-
 describe('the grammar of a schema', () => {
   test.each<[string, unknown, unknown[], unknown[]]>([
     [

@@ -230,6 +230,7 @@ def unlike(rng: random.Random, split: Split, taken: list[Request]) -> Request:
 
 
 def _job(item: Request, split: Split) -> tuple[str | None, str | None]:
+    """What it does, to what. For the evaluator read from the name, which not every style lets: its draws stay what they were."""
     if split == "train" and isinstance(item.source, InventedTool):
         return item.source.verb, item.source.noun
     return _parts(item.name)
