@@ -22,6 +22,10 @@ export type Target = {
   readonly model: string
   /** The variable that switches the thinking of the model's template, where it is known. */
   readonly thinkingSwitch?: Parameters<typeof reasoningVariables>[1]
+  /** How many tokens one request may come to there; absent where it does not say. */
+  readonly contextLength?: number
+  /** Whether it reads images and audio; absent where it does not say. */
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
 }
 
 /** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */

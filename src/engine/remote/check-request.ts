@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts'
 import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
-import type { GenerationRequest } from '../../core/request.ts'
 import type { Target, UpstreamBody } from './chat-body.ts'
+import { checkTarget, type Demand, isInability, mostTelling } from './check-target.ts'
 import type { Replicas } from './replicas.ts'
 import { requestBody } from './request-body.ts'
 
@@ -15,8 +15,12 @@ export type CheckedRequest = Pick<UpstreamBody, 'structured'> & {
 
 type Servers = { readonly replicas: Pick<Replicas, 'targets' | 'count'>; readonly grammars: Pick<GrammarMaker, 'make'> }
 
-/** Writes the request for the first server that can do it. Rejects as `requestBody` does, with the first refusal when none can. */
-export async function checkRequest(request: GenerationRequest, { replicas, grammars }: Servers): Promise<CheckedRequest> {
+/**
+ * Writes the request for the first server that can do it. Rejects as `checkTarget` and `requestBody` do, with the most telling
+ * refusal when none can.
+ */
+export async function checkRequest(demand: Demand, { replicas, grammars }: Servers): Promise<CheckedRequest> {
+  const { request } = demand
   const { targets, count } = replicas
   let made: ReturnType<GrammarMaker['make']> | undefined
   // One question for all of them: what took too long for one is not tried for the next.
@@ -32,24 +36,19 @@ export async function checkRequest(request: GenerationRequest, { replicas, gramm
   let isFull = targets.length === count
   for (const target of targets) {
     try {
+      checkTarget(demand, target)
       const body = await requestBody(request, target, once)
       first ??= { target, body }
       isFull &&= body.structured === 'full'
     } catch (error) {
-      if (!isUnsupported(error)) throw error
+      if (!isInability(error)) throw error
       refusals.set(target, error)
     }
     // What has no constraint is kept by all of them alike.
     if (first !== undefined && request.output.type === 'text') break
   }
   if (first === undefined) {
-    const [refusal] = refusals.values()
-    throw refusal ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
+    throw mostTelling(refusals.values()) ?? new AppError('model-unavailable', 'none of the servers behind this model is known')
   }
   return { ...(first.body.structured !== undefined && { structured: isFull ? 'full' : 'partial' }), ...first, refusals }
-}
-
-/** Whether it is one server's inability, which another may not share. */
-export function isUnsupported(error: unknown): error is AppError {
-  return error instanceof AppError && error.code === 'unsupported-field'
 }

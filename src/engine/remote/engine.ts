@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { checkContextFit } from '../../core/context-fit.ts'
 import type { Emit } from '../../core/emit.ts'
 import type { Engine, EngineFacts, EngineState, PreparedGeneration } from '../../core/engine.ts'
 import { AppError } from '../../core/errors.ts'
@@ -7,8 +6,9 @@ import type { EngineEvent } from '../../core/event.ts'
 import { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import { mergeSampling } from '../../core/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../core/request.ts'
-import { refuseMedia } from '../refuse-media.ts'
+import type { Target } from './chat-body.ts'
 import { checkRequest } from './check-request.ts'
+import type { Demand } from './check-target.ts'
 import { type Endpoint, UpstreamClient } from './client.ts'
 import { embedThere, queryOf, rankThere } from './embeddings.ts'
 import { estimateTokens } from './estimate-tokens.ts'
@@ -61,7 +61,8 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 
   const open = (): Session => {
     const client = new UpstreamClient({ connections: options.connections })
-    const probe = { profile: options.profile, upstreamModel: options.upstreamModel, id }
+    const { profile, upstreamModel, contextLength } = options
+    const probe = { profile, upstreamModel, id, contextLength }
     const replicas = new Replicas({
       endpoints,
       probe,
@@ -107,7 +108,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       return session.failure ?? { type: 'starting' }
     },
     get facts() {
-      return factsOf(session?.replicas.discovery, options)
+      return factsOf(session?.replicas, options)
     },
     get tokensAfterCancel() {
       return tokensAfterCancel
@@ -120,14 +121,12 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       const { session: current, discovery } = await ensureOpen(signal)
       const defaults = options.sampling
       const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
+      const inputTokens = fitsSurely(request, current.replicas.targets)
+        ? undefined
+        : await countInput(request, (count) => ask(signal, count), signal)
+      const demand = { request, model: id, inputTokens }
       // What the servers cannot do is refused before anything waits for a slot.
-      const checked = await checkRequest(request, current)
-      refuseUnreadable(request, discovery, id)
-      const { contextLength } = factsOf(discovery, options)
-      const inputTokens =
-        contextLength === undefined || fitsSurely(request, contextLength)
-          ? undefined
-          : await checkFit(request, contextLength, (count) => ask(signal, count), signal)
+      const checked = await checkRequest(demand, current)
       const outputFormat = formatOf(request, discovery)
       return {
         ...(inputTokens !== undefined && { inputTokens }),
@@ -135,7 +134,6 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
         ...(checked.structured !== undefined && { structured: checked.structured }),
         run: (runSignal, emit) =>
           run(current, {
-            request,
             checked,
             signal: runSignal,
             emit,
@@ -143,6 +141,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
             now,
             random,
             onLateTokens,
+            ...demand,
           }),
       } satisfies PreparedGeneration
     },
@@ -178,19 +177,19 @@ type SideErrand = Pick<Errand<unknown>, 'tokens' | 'isQuestion' | 'signal'>
 
 type Opened = { readonly session: Session; readonly discovery: Discovery }
 
-type Run = Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
-  readonly emit: Emit<EngineEvent>
-  readonly request: GenerationRequest
-  readonly checked: NonNullable<RunPlan['checked']>
-  readonly signal: AbortSignal
-  readonly deadlineMs: number | undefined
-}
+type Run = Demand &
+  Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
+    readonly emit: Emit<EngineEvent>
+    readonly checked: NonNullable<RunPlan['checked']>
+    readonly signal: AbortSignal
+    readonly deadlineMs: number | undefined
+  }
 
 function run({ client, replicas, grammars }: Session, options: Run): Promise<void> {
-  const { request, checked, emit, signal: caller, deadlineMs, now, random, onLateTokens } = options
+  const { request, model, inputTokens, checked, emit, signal: caller, deadlineMs, now, random, onLateTokens } = options
   const start = (signal: AbortSignal) => {
     const deps = { client, replicas, grammars, countUsage: countUsage(client, signal), now, random, onLateTokens }
-    return runChoices(deps, { request, checked, signal, emit })
+    return runChoices(deps, { request, model, inputTokens, checked, signal, emit })
   }
   if (deadlineMs === undefined) return start(caller)
   return withTimeLimit(caller, { timeoutMs: deadlineMs, tooLate: () => tooLate(deadlineMs) }, start)
@@ -200,54 +199,42 @@ function tooLate(deadlineMs: number): AppError {
   return new AppError('engine-failed', `the servers behind this model did not finish within ${deadlineMs} ms, its deadlineMs`)
 }
 
-function factsOf(discovery: Discovery | undefined, options: RemoteEngineOptions): EngineFacts {
-  const contextLength = options.contextLength ?? discovery?.contextLength
-  const { chatTemplate, modalities } = discovery ?? {}
+/** What holds for the model as a whole: what any of its servers can take. */
+function factsOf(replicas: Replicas | undefined, options: RemoteEngineOptions): EngineFacts {
+  const targets = replicas?.targets ?? []
+  const lengths = targets.flatMap(({ contextLength }) => contextLength ?? [])
+  const contextLength = options.contextLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
+  const media = targets.flatMap(({ modalities }) => modalities ?? [])
+  const chatTemplate = replicas?.discovery?.chatTemplate
   return {
     ...(contextLength !== undefined && { contextLength }),
     ...(chatTemplate !== undefined && { chatTemplate }),
-    ...(modalities !== undefined && { modalities }),
+    ...(media.length > 0 && { modalities: { image: media.some(({ image }) => image), audio: media.some(({ audio }) => audio) } }),
   }
 }
 
-/** Only what may not fit is counted: a token is at least a byte long, and counting costs a round trip. */
-function fitsSurely(request: GenerationRequest, contextLength: number): boolean {
-  return estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 }) <= contextLength
+/** Only what may not fit everywhere is counted: a token is at least a byte long, and counting costs a round trip. */
+function fitsSurely(request: GenerationRequest, targets: readonly Target[]): boolean {
+  const mostTokens = estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 })
+  return targets.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
 }
 
-async function checkFit(
-  request: GenerationRequest,
-  contextLength: number,
+async function countInput(
+  { prompt, reasoning, toolChoice }: GenerationRequest,
   ask: <T>(question: (asked: Asked) => Promise<T>) => Promise<T>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { prompt, reasoning, toolChoice, maxOutputTokens: outputTokens } = request
   if (prompt.type === 'infill') return undefined
-  const count = async (): Promise<number | undefined> => {
-    if (prompt.type === 'tokens') return prompt.tokens.length
-    const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
-    try {
-      return (await ask((asked) => tokenizeThere(conversation, asked))).length
-    } catch (error) {
-      signal.throwIfAborted()
-      // A server whose tokens cannot be counted refuses by itself.
-      if (error instanceof AppError) return undefined
-      throw error
-    }
+  if (prompt.type === 'tokens') return prompt.tokens.length
+  const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
+  try {
+    return (await ask((asked) => tokenizeThere(conversation, asked))).length
+  } catch (error) {
+    signal.throwIfAborted()
+    // A server whose tokens cannot be counted refuses by itself.
+    if (error instanceof AppError) return undefined
+    throw error
   }
-  const inputTokens = await count()
-  if (inputTokens !== undefined) checkContextFit({ inputTokens, outputTokens, contextLength })
-  return inputTokens
-}
-
-function refuseUnreadable(request: GenerationRequest, { modalities }: Discovery, model: string): void {
-  if (modalities === undefined) return
-  const reads = { text: true, ...modalities }
-  refuseMedia(
-    request,
-    (kind) => reads[kind],
-    (kind) => `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`,
-  )
 }
 
 /** For a server that counts nothing: its tokenizer is asked. Where it has none, a piece of its stream is taken for a token. */

@@ -23,7 +23,7 @@ async function probe(routes: Record<string, unknown>, options: Partial<ProbeOpti
     await new Promise((resolve) => server.close(resolve))
   })
   const endpoint = { id: 'a', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, weight: 1 }
-  const all = { profile: undefined, upstreamModel: undefined, id: 'm', ...options }
+  const all = { profile: undefined, upstreamModel: undefined, contextLength: undefined, id: 'm', ...options }
   return probeServer(client, endpoint, all, new AbortController().signal)
 }
 

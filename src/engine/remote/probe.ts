@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts'
 import { compileChatTemplate } from '../../core/template/chat-template.ts'
 import type { ThinkingSwitch } from '../../core/template/reasoning-variables.ts'
 import type { Abilities } from './abilities.ts'
+import type { Target } from './chat-body.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'
 import { asArray, asObject, asText, type Loose } from './loose-json.ts'
 import { type ProfileName, profileNames } from './profiles.ts'
@@ -20,7 +21,7 @@ export type Discovery = {
   /** What it was seen to do, or not to do, beside what its kind says. */
   readonly abilities: Abilities
   /** Whether it reads images and audio; undefined where it does not say. */
-  readonly modalities: { readonly image: boolean; readonly audio: boolean } | undefined
+  readonly modalities: Target['modalities']
 }
 
 /** Whether two discoveries are of the same version of the same server: what one was seen to do holds for the other. */
@@ -35,6 +36,8 @@ export type ProbeOptions = {
   readonly upstreamModel: string | undefined
   /** What we call it: also the server's name for it, if it has it. */
   readonly id: string
+  /** How many tokens one request may come to, where that was configured. */
+  readonly contextLength: number | undefined
 }
 
 /** Asks a server what it is. Throws when it cannot be reached, is not ready, or does not have the model. */
@@ -62,7 +65,7 @@ export async function probeServer(
     profile,
     version: await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted())),
     model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
-    contextLength: findContextLength(entry, props),
+    contextLength: options.contextLength ?? findContextLength(entry, props),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
     thinkingSwitch: findSwitch(chatTemplate),
     abilities: {},

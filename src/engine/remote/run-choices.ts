@@ -3,22 +3,25 @@ import { AppError } from '../../core/errors.ts'
 import type { EngineEvent, Usage } from '../../core/event.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import { linkedSignal } from '../linked-signal.ts'
+import type { Demand } from './check-target.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 import { type RunContext, type RunDeps, type RunPlan, runRequest } from './run-request.ts'
 
-type Run = RunContext & {
-  readonly request: GenerationRequest
-  /** The request in the words of the server that it was checked against. */
-  readonly checked: NonNullable<RunPlan['checked']>
-}
+type Run = RunContext &
+  Demand & {
+    /** The request in the words of the server that it was checked against. */
+    readonly checked: NonNullable<RunPlan['checked']>
+  }
 
 /** One exchange for all choices of a request, or, where a server makes one at a time, one for each. */
 export async function runChoices(deps: RunDeps, run: Run): Promise<void> {
-  const { request, checked } = run
+  const { request, model, inputTokens, checked } = run
   const { choices } = request
   const plan: RunPlan = {
     request,
+    model,
+    inputTokens,
     choices,
     firstChoice: 0,
     // With one server there is nothing to choose.

@@ -5,6 +5,7 @@ import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
 import type { GenerationRequest } from '../../core/request.ts'
 import type { UpstreamBody } from './chat-body.ts'
 import type { CheckedRequest } from './check-request.ts'
+import { checkTarget, type Demand } from './check-target.ts'
 import type { UpstreamClient } from './client.ts'
 import type { Profile } from './profiles.ts'
 import { readStream } from './read-reply.ts'
@@ -27,8 +28,7 @@ export type RunDeps = {
 }
 
 /** One exchange, or as many as it takes: `request` asks for `choices` choices, the first of which is number `firstChoice`. */
-export type RunPlan = {
-  readonly request: GenerationRequest
+export type RunPlan = Demand & {
   readonly choices: number
   readonly firstChoice: number
   readonly affinityKeys: readonly string[]
@@ -112,6 +112,7 @@ function bodyFor(
   plan: RunPlan,
   { reader, place }: { readonly reader: ReplyReader; readonly place: Place },
 ): UpstreamBody | Promise<UpstreamBody> {
+  checkTarget(plan, place.target)
   const { checked } = plan
   const refusal = checked?.refusals.get(place.target)
   if (refusal !== undefined) throw refusal

@@ -14,8 +14,14 @@ const targets = new WeakMap<Discovery, Target>()
 export function targetOf(discovery: Discovery): Target {
   const known = targets.get(discovery)
   if (known !== undefined) return known
-  const { model, thinkingSwitch } = discovery
-  const target = { profile: profileOf(discovery), model, ...(thinkingSwitch !== undefined && { thinkingSwitch }) }
+  const { model, thinkingSwitch, contextLength, modalities } = discovery
+  const target = {
+    profile: profileOf(discovery),
+    model,
+    ...(thinkingSwitch !== undefined && { thinkingSwitch }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(modalities !== undefined && { modalities }),
+  }
   targets.set(discovery, target)
   return target
 }

@@ -1,4 +1,4 @@
-import { isUnsupported } from './check-request.ts'
+import { isInability } from './check-target.ts'
 import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
 import { longestRetryMs, longestWaitMs, type Place, type Replicas } from './replicas.ts'
@@ -16,8 +16,8 @@ export type Errand<T> = {
   readonly isQuestion: boolean
   readonly signal: AbortSignal
   /**
-   * One exchange with the server whose turn it is, which has served well when this resolves. Rejects with `unsupported-field`,
-   * and without having asked, when this server cannot do it.
+   * One exchange with the server whose turn it is, which has served well when this resolves. Rejects with an inability
+   * (`isInability`), and without having asked, when this server cannot do it.
    */
   run(place: Place): Promise<T>
   /** How far it got when an exchange failed; undefined: it was not the server that failed. */
@@ -61,7 +61,7 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
       const failure = failureOf(thrown)
       const progress = errand.progress(place)
       if (progress === undefined) throw thrown
-      if (isUnsupported(thrown)) {
+      if (isInability(thrown)) {
         unfit.add(place.endpoint.id)
         if (!replicas.knowsOther(unfit)) throw thrown
         attempt -= 1
