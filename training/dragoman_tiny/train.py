@@ -1,4 +1,4 @@
-"""Trains the model: `python -m dragoman_tiny.train --out DIR`, and a further round from there with `--from DIR --seed N`.
+"""Trains the model: `python -m dragoman_tiny.train --out DIR`.
 
 The same seed on one machine gives the same model.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 import time
 from multiprocessing import Pool
 from pathlib import Path
@@ -31,25 +30,18 @@ PADDING = 0
 MATRIX_RATE, OTHER_RATE = 0.012, 0.002
 #: In the first part of the run the prompts are learnt as well, a little: they repeat names, which teaches to copy.
 PROMPT_WEIGHT, PROMPT_PART = 0.3, 0.09
-#: What the rates begin with in a further round, which starts from weights that came to rest.
-FURTHER_ROUND = 0.6
 
 
 def main() -> None:
     options = parse_options()
     options.out.mkdir(parents=True, exist_ok=True)
-    if options.start is not None:
-        shutil.copy(options.start / "vocabulary.json", options.out)
     vocabulary = make_vocabulary(options)
     rows, held_out = make_rows(options, vocabulary)
     shape = Shape(vocabulary=len(vocabulary.tokens))
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
     model = TinyLlama(shape)
-    if options.start is None:
-        plant_induction(model)
-    else:
-        model.load_state_dict(torch.load(options.start / "model.pt"))
+    plant_induction(model)
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(vocabulary.tokens)} tokens, {len(rows)} dialogues, {sum(len(t) for t, _ in rows) / 1e6:.1f} M tokens")
     train(model, rows, held_out, options)
     save(model, options)
@@ -58,12 +50,10 @@ def main() -> None:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--from", dest="start", type=Path, help="an ended run to go on from; give another seed, so that its dialogues are new")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dialogues", type=int, default=235_000)
+    parser.add_argument("--dialogues", type=int, default=400_000)
     parser.add_argument("--vocabulary", type=int, default=2560)
     parser.add_argument("--batch-tokens", type=int, default=4096)
-    parser.add_argument("--minutes", type=float, help="stops (with its learning rate decayed) after about this long; the run is then no longer reproducible")
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args()
 
@@ -137,16 +127,11 @@ def train(model: TinyLlama, rows: list[Row], held_out: dict[str, list[Row]], opt
     total = len(batches)
     for step, batch in enumerate(batches):
         progress = step / total
-        if options.minutes is not None:
-            gone = (time.time() - started) / 60 / options.minutes
-            progress = max(progress, gone)
-            if progress >= 1:
-                break
-        scale = learning_rate(progress, step) * (1 if options.start is None else FURTHER_ROUND)
+        scale = learning_rate(progress, step)
         muon.set_learning_rate(MATRIX_RATE * scale, momentum=0.95)
         for group in adam.param_groups:
             group["lr"] = OTHER_RATE * scale
-        loss, answer_loss = step_loss(model, [rows[index] for index in batch], PROMPT_WEIGHT if options.start is None and progress < PROMPT_PART else 0.0)
+        loss, answer_loss = step_loss(model, [rows[index] for index in batch], PROMPT_WEIGHT if progress < PROMPT_PART else 0.0)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(others, 1.0)
         muon.step()
