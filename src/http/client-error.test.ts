@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { chatBody, halfRequest, openTestServer, readAll, receive, sendChat } from './__fixtures__/test-server.ts'
 
@@ -20,6 +21,11 @@ describe('what is no request', () => {
     await closed
     return text
   }
+  /** Without the question itself. */
+  async function counted(app: FastifyInstance): Promise<readonly string[]> {
+    const { body } = await app.inject('/metrics')
+    return [...body.matchAll(/^dragoman_http_requests_total(.*)$/gm)].map(([, count]) => count ?? '')
+  }
   const health = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
   test('is told so as well when the connection has had a reply', async () => {
@@ -36,13 +42,28 @@ describe('what is no request', () => {
   })
 
   test('headers that are too large are told by their own status', async () => {
-    const text = await exchange(await openTestServer().listen(), `GET /health HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)
+    const { app, listen } = openTestServer()
+    const text = await exchange(await listen(), `GET /health HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)
     expect(text).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n.*headers/s)
+    expect(await counted(app)).toEqual(['{route="unmatched",status="431"} 1'])
+  })
+
+  test('HTTP/1.1 without a host is told what it lacks; older clients know of none', async () => {
+    const { app, listen } = openTestServer()
+    const port = await listen()
+    const text = await exchange(port, 'GET /health HTTP/1.1\r\nconnection: close\r\n\r\n')
+    expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request.*"error":.*'host'/s)
+    expect(await exchange(port, 'GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 OK/)
+    const [first, second] = ['{route="/health",status="400"} 1', '{route="/health",status="200"} 1']
+    expect(await counted(app)).toEqual([first, second])
   })
 
   test('a second request that does not arrive in time is told so', async () => {
-    const text = await exchange(await openTestServer({ requestTimeoutMs: 100 }).listen(), health, halfRequest)
+    const { app, listen } = openTestServer({ requestTimeoutMs: 100 })
+    const text = await exchange(await listen(), health, halfRequest)
     expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 408 Request Timeout/s)
+    const [first, second] = ['{route="/health",status="200"} 1', '{route="/v1/chat/completions",status="408"} 1']
+    expect(await counted(app)).toEqual([first, second])
   })
 })
 

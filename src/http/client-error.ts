@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../core/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import type { ConnectionStage } from './running-requests.ts'
 
 type Problem = { readonly status: number; readonly text: string }
 
@@ -12,11 +13,14 @@ const problems: ReadonlyMap<unknown, Problem> = new Map([
   ['HPE_HEADER_OVERFLOW', { status: 431, text: 'the headers of the request are larger than this server takes' }],
 ])
 
-/** What is not even HTTP, or does not arrive in time. A connection over which a reply is on its way can only be cut. */
-export function onClientError(thrown: Error, socket: Socket, isAnswering: boolean): void {
-  if (!socket.writable || isAnswering) {
+/**
+ * Answers what is not even HTTP, or does not arrive in time, and gives the status that was told; `undefined` where nothing could
+ * be: a connection over which a reply is on its way can only be cut.
+ */
+export function answerClientError(thrown: Error, socket: Socket, stage: ConnectionStage): number | undefined {
+  if (!socket.writable || stage === 'answering') {
     socket.destroy()
-    return
+    return undefined
   }
   const code = 'code' in thrown ? thrown.code : 'unknown'
   const { status, text } = problems.get(code) ?? malformed
@@ -25,4 +29,5 @@ export function onClientError(thrown: Error, socket: Socket, isAnswering: boolea
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
   // A client that keeps its own half open would hold the connection without end.
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy())
+  return status
 }

@@ -15,7 +15,7 @@ export type HostPolicy = {
 /**
  * Stops DNS rebinding: a page from another site can make a browser call us by a name of its own that resolves to our
  * address, but the browser then sends that name. Throws `host-not-allowed`. A request without any `Host` header cannot
- * come from a browser and passes (Node refuses it for HTTP/1.1); an empty one is refused.
+ * come from a browser and passes; an empty one is refused.
  */
 export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: string | undefined) => void {
   const names = new Set(['localhost', hostname, ...allowedHosts].map(readHostName))

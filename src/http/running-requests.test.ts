@@ -43,14 +43,14 @@ test('only a request that has not arrived whole is cut', () => {
 })
 
 test.each([
-  ['a whole request', request(), true],
-  ['a half request', request(false), false],
-  ['a half request whose reply has begun', request(false, true), true],
-] as const)('over the connection of %s, a reply is on its way: %s', (_name, one, isAnswering) => {
+  ['a whole request', request(), 'answering'],
+  ['a half request', request(false), 'receiving'],
+  ['a half request whose reply has begun', request(false, true), 'answering'],
+] as const)('a connection with %s', (_name, one, stage) => {
   const running = new RunningRequests()
   running.enter(one)
   running.enter(request())
-  expect(running.isAnswering(one.req.socket)).toBe(isAnswering)
+  expect(running.stageOf(one.req.socket)).toBe(stage)
   running.leave(one)
-  expect(running.isAnswering(one.req.socket)).toBe(false)
+  expect(running.stageOf(one.req.socket)).toBe('idle')
 })

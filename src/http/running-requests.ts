@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<IncomingMessage, 'complete' | 'destroy' | 'socket'> }
 
+/** `receiving`: the headers of a request have come, and its body has not, or not all of it. */
+export type ConnectionStage = 'idle' | 'receiving' | 'answering'
+
 /** Knows the requests that are being answered, by their replies, and tells when there are none. */
 export class RunningRequests {
   readonly #running = new Set<Reply>()
@@ -18,12 +21,15 @@ export class RunningRequests {
     this.#waiting.clear()
   }
 
-  /** Whether a reply is on its way over the connection, or will be: nothing else may be written to it. */
-  isAnswering(socket: unknown): boolean {
+  /** Where a connection stands. While a reply is on its way over it, or will be, nothing else may be written to it. */
+  stageOf(socket: unknown): ConnectionStage {
+    let stage: ConnectionStage = 'idle'
     for (const { req, headersSent } of this.#running) {
-      if (req.socket === socket && (req.complete || headersSent)) return true
+      if (req.socket !== socket) continue
+      if (req.complete || headersSent) return 'answering'
+      stage = 'receiving'
     }
-    return false
+    return stage
   }
 
   /** Closes the connections of requests that have not arrived whole: nobody knows when they will. */

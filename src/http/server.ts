@@ -1,16 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Server as Listener } from 'node:net'
-import {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from 'fastify'
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import { AppError } from '../core/errors.ts'
 import { authorize, createAuthenticator, type Scope } from './auth.ts'
-import { onClientError } from './client-error.ts'
 import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
@@ -25,6 +17,7 @@ import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
 import { RunningRequests } from './running-requests.ts'
 import { dropStalledReader } from './stalled-reader.ts'
+import { createRequestWatch } from './watch-requests.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -51,8 +44,6 @@ const headersTimeoutMs = 60_000
 /** How often Node looks for requests that take too long to arrive. */
 const requestCheckMs = 30_000
 const defaultBodyLimitBytes = 32 * 1024 * 1024
-/** What is recorded of a reply that its client did not wait for; nginx's number. */
-const clientLeftStatus = 499
 /** How long replies may take to end once their requests were cancelled. */
 const cancelledGraceMs = 5000
 
@@ -70,6 +61,7 @@ export type Server = {
 export function createServer(deps: ServerDeps): Server {
   const { log, metrics, cancellations } = deps
   const running = new RunningRequests()
+  const { watch, refuse } = createRequestWatch(deps, running)
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
   let draining = false
   const app = fastify({
@@ -86,10 +78,12 @@ export function createServer(deps: ServerDeps): Server {
       // Node does not look at the time of the body when that of the headers is longer.
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: Math.min(requestCheckMs, requestTimeoutMs),
+      // Node would refuse it without a word; here it is refused as all else is.
+      requireHostHeader: false,
     },
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
-    clientErrorHandler: (error, socket) => onClientError(error, socket, running.isAnswering(socket)),
+    clientErrorHandler: refuse,
     frameworkErrors: (error, request, reply) => {
       // Such as a URL with a bad escape: no hook has run.
       watch(request, reply)
@@ -111,7 +105,11 @@ export function createServer(deps: ServerDeps): Server {
       reply.header('connection', 'close')
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
-    checkHost(request.headers.host)
+    const { host } = request.headers
+    if (host === undefined && request.raw.httpVersion === '1.1') {
+      throw new AppError('invalid-request', "the request has no 'host' header, which HTTP/1.1 demands")
+    }
+    checkHost(host)
     if (crossOrigin.isPreflight(request.method, request.headers)) {
       reply.code(204).headers(preflightHeaders).send()
       return
@@ -147,47 +145,6 @@ export function createServer(deps: ServerDeps): Server {
   addTokenRoutes(app, deps)
   addOpsRoutes(app, deps)
   refuseOtherMethods()
-
-  function watch(request: FastifyRequest, reply: FastifyReply): void {
-    const startedMs = deps.now()
-    const { url: route = 'unmatched', config } = request.routeOptions
-    metrics.requestStarted()
-    const { raw } = reply
-    running.enter(raw)
-    const { socket } = request.raw
-    /**
-     * A pipelined reply waits behind the one before it and has no socket yet: when the connection closes meanwhile, Node never
-     * tells it, and its request would go on for ever. This tells it.
-     */
-    const onConnectionClose = () => {
-      if (raw.socket !== null || raw.writableFinished) return
-      raw.destroy()
-      raw.emit('close')
-    }
-    socket.once('close', onConnectionClose)
-    let status = clientLeftStatus
-    raw.once('finish', () => {
-      // Node says so as well when the last of it could not be written.
-      if (!socket.destroyed && !socket.errored) status = raw.statusCode
-    })
-    raw.once('close', () => {
-      socket.off('close', onConnectionClose)
-      metrics.requestEnded(route, status)
-      const level = config.scope === 'public' ? 'debug' : 'info'
-      request.log[level](
-        {
-          requestId: request.id,
-          method: request.method,
-          route,
-          status,
-          durationMs: Math.round(deps.now() - startedMs),
-          ...request.generation,
-        },
-        'request ended',
-      )
-      running.leave(raw)
-    })
-  }
 
   async function drain(graceMs: number): Promise<void> {
     draining = true
