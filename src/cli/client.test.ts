@@ -1,6 +1,5 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { listenOnLoopback } from '../../test/support/loopback.ts'
 import { chat, hasModel, listModels, type ServerAddress } from './client.ts'
 
 type Answer = { status: number; body: string }
@@ -8,17 +7,15 @@ type Answer = { status: number; body: string }
 /** What the server says next, and what it was asked. */
 let next: Answer
 let asked: { path: string | undefined; authorization: string | undefined }
-let http: Server
 let server: ServerAddress
 beforeEach(async () => {
-  http = createServer((request, response) => {
+  const { origin, close } = await listenOnLoopback((request, response) => {
     asked = { path: request.url, authorization: request.headers.authorization }
     response.writeHead(next.status).end(next.body)
   })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  server = { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, apiKey: 'k' }
+  server = { url: origin, apiKey: 'k' }
+  return close
 })
-afterEach(() => new Promise((resolve) => http.close(resolve)))
 
 const words = (message: string) => JSON.stringify({ error: { message } })
 

@@ -1,18 +1,17 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenOnLoopback } from '../../test/support/loopback.ts'
 import { run } from './run.ts'
 
 /** A server that has a model for every name, unless it answers something else, and what it was asked. */
 async function createServerOfAll(answer = (response: ServerResponse, _path?: string) => void response.end('data: [DONE]\n')) {
   const asked: string[] = []
-  const http = createServer(({ url }, response) => {
+  const { origin, close } = await listenOnLoopback(({ url }, response) => {
     asked.push(url ?? '')
     answer(response, url)
   })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise((resolve) => void http.close(() => resolve())))
-  return { asked, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` }
+  onTestFinished(close)
+  return { asked, url: origin }
 }
 
 test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, whatever names the running server answers to', async (model) => {

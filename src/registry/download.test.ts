@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenOnLoopback } from '../../test/support/loopback.ts'
 import { type DownloadOptions, download } from './download.ts'
 
 const content = randomBytes(300_000)
@@ -16,18 +17,12 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 async function serve(handler: Handler): Promise<{ origin: string; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = []
-  const server = createServer((request, response) => {
+  const { origin, close } = await listenOnLoopback((request, response) => {
     requests.push(request)
     handler(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return { origin: `http://127.0.0.1:${address.port}`, requests }
+  onTestFinished(close)
+  return { origin, requests }
 }
 
 type FileOptions = { body?: Buffer; etag?: string; ranges?: boolean; headers?: Record<string, string>; cutAfter?: () => number }
@@ -342,13 +337,9 @@ describe('failures', () => {
 
   test('a host that refuses connections is named', async () => {
     const { run } = await setUp(() => undefined)
-    const probe = createServer()
-    await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-    const address = probe.address()
-    const port = typeof address === 'object' ? address?.port : undefined
-    await new Promise((resolve) => probe.close(resolve))
-    const url = `http://127.0.0.1:${port}/x.gguf`
-    await expect(run({ url })).rejects.toThrow(/^127\.0\.0\.1:\d+ cannot be reached \(.*ECONNREFUSED.*\)/)
+    const { origin, close } = await listenOnLoopback(() => undefined)
+    await close()
+    await expect(run({ url: `${origin}/x.gguf` })).rejects.toThrow(/^127\.0\.0\.1:\d+ cannot be reached \(.*ECONNREFUSED.*\)/)
   })
 })
 

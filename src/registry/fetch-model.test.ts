@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenOnLoopback } from '../../test/support/loopback.ts'
 import { ensureModelFile, huggingFaceAddress, type ModelFileOptions } from './fetch-model.ts'
 import { parseSource } from './sources.ts'
 
@@ -16,21 +17,16 @@ type Seen = { readonly url: string | undefined; readonly headers: IncomingHttpHe
 async function setUp() {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-models-'))
   const seen: Seen[] = []
-  const server = createServer(({ url, headers }, response) => {
+  const { origin, close } = await listenOnLoopback(({ url, headers }, response) => {
     seen.push({ url, headers })
     if (url?.endsWith('page.gguf')) response.end('<!DOCTYPE html><title>Sign in</title>')
     else if (url?.endsWith('.gguf')) response.end(content)
     else response.writeHead(404).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
+    await close()
     await rm(home, { recursive: true })
   })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  const origin = `http://127.0.0.1:${address.port}`
   const notes: string[] = []
   const ensure = (sources: string[], options: Partial<ModelFileOptions> = {}) => {
     const given = { home, env: { HF_ENDPOINT: `${origin}/` }, onNote: (note: string) => notes.push(note), ...options }

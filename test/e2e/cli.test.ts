@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../support/app.ts'
+import { listenOnLoopback } from '../support/loopback.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
 
 const program = fileURLToPath(new URL('../../src/cli/program.ts', import.meta.url))
@@ -244,11 +244,9 @@ describe('the other commands', () => {
   })
 
   test('doctor looks at everything, and passes on a machine that can serve', async () => {
-    const hub = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
-    const address = hub.address()
-    const endpoint = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
-    const result = await run(['doctor', '--config', config], { HF_ENDPOINT: endpoint })
-    hub.close()
+    const hub = await listenOnLoopback((_, response) => response.end())
+    const result = await run(['doctor', '--config', config], { HF_ENDPOINT: hub.origin })
+    await hub.close()
     expect(result.code).toBe(0)
     for (const name of ['Node.js', 'llama.cpp', 'configuration', 'models folder', 'pip', 'Hugging Face', 'server']) {
       expect(result.out).toMatch(new RegExp(`^[✓!] ${name}`, 'm'))

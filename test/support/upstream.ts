@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listenOnLoopback } from './loopback.ts'
 
 /** A request as it arrived. */
 export type SeenRequest = { readonly method: string; readonly path: string; readonly body: Record<string, unknown> }
@@ -32,7 +32,7 @@ export async function startUpstream(
   let hangUps = 0
   let accepted = 0
   let open = 0
-  const server: Server = createServer(async (request, response) => {
+  const { origin, server, close } = await listenOnLoopback(async (request, response) => {
     const seenRequest = { method: request.method ?? '', path: request.url ?? '', body: await readBody(request) }
     response.once('close', () => {
       if (!response.writableEnded) hangUps += 1
@@ -48,7 +48,7 @@ export async function startUpstream(
     }
     seen.push(seenRequest)
     await upstream.answer(seenRequest, response)
-  })
+  }, options.port)
   server.on('connection', (socket) => {
     accepted += 1
     open += 1
@@ -56,18 +56,14 @@ export async function startUpstream(
       open -= 1
     })
   })
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
   const upstream: ScriptedUpstream = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${origin}/v1`,
     seen,
     hangUps: () => hangUps,
     connections: () => open,
     accepted: () => accepted,
     answer,
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
   return upstream
 }

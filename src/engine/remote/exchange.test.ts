@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server, ServerResponse } from 'node:http'
 import { Agent } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import { iterate } from '../../../test/support/iterate.ts'
+import { listenOnLoopback } from '../../../test/support/loopback.ts'
 import { exchange, type Reply, ReplyBody } from './exchange.ts'
 
 const open: (() => unknown)[] = []
@@ -19,13 +19,9 @@ async function upstream(): Promise<Upstream> {
   const reply = new Promise<ServerResponse>((resolve) => {
     onReply = resolve
   })
-  const server = createServer((_, response) => onReply(response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  open.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, reply }
+  const { origin, server, close } = await listenOnLoopback((_, response) => onReply(response))
+  open.push(close)
+  return { origin, server, reply }
 }
 
 function agentOf(options: Agent.Options = {}): Agent {

@@ -1,28 +1,21 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenOnLoopback } from '../../../test/support/loopback.ts'
 import { UpstreamClient } from './client.ts'
 import { type ProbeOptions, probeServer } from './probe.ts'
 
-const closers: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
 /** Asks a server that answers these paths with JSON, and everything else with 404. */
 async function probe(routes: Record<string, unknown>, options: Partial<ProbeOptions> = {}) {
-  const server = createServer((request, response) => {
+  const { origin, close } = await listenOnLoopback((request, response) => {
     const found = routes[request.url ?? '']
     response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(found ?? { error: 'not found' }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const client = new UpstreamClient({ connections: 2 })
-  closers.push(async () => {
+  onTestFinished(async () => {
     await client.close()
-    await new Promise((resolve) => server.close(resolve))
+    await close()
   })
-  const endpoint = { id: 'a', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, weight: 1 }
+  const endpoint = { id: 'a', url: `${origin}/v1`, weight: 1 }
   const all = { profile: undefined, upstreamModel: undefined, contextLength: undefined, id: 'm', ...options }
   return probeServer(client, endpoint, all, new AbortController().signal)
 }
