@@ -77,6 +77,18 @@ describe('chat', () => {
     ])
   })
 
+  test.each([['reasoning'], ['reasoning_content'], ['reasoning', 'reasoning_content']])(
+    'tells reasoning by %s once',
+    async (...names) => {
+      const delta = Object.fromEntries(names.map((name) => [name, 'Hm']))
+      expect(await answer({ choices: [{ delta, finish_reason: null }] }, chunk('42', 'stop'))).toEqual([
+        { type: 'reasoning', text: 'Hm' },
+        { type: 'text', text: '42' },
+        { type: 'finish', reason: 'stop' },
+      ])
+    },
+  )
+
   test('throws the error that ends a stream', async () => {
     await expect(answer(chunk('a'), { error: { message: 'the engine broke' } })).rejects.toThrow('the engine broke')
   })

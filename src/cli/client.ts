@@ -15,7 +15,9 @@ export type ModelCard = {
 export type ServerAddress = { readonly url: string; readonly apiKey?: string | undefined }
 
 /** What a streamed answer consists of; `finish` tells why it ended, such as `stop` or `length`. */
-export type ChatEvent = { readonly type: 'text'; readonly text: string } | { readonly type: 'finish'; readonly reason: string }
+export type ChatEvent =
+  | { readonly type: 'text' | 'reasoning'; readonly text: string }
+  | { readonly type: 'finish'; readonly reason: string }
 
 const probeTimeoutMs = 1000
 
@@ -62,8 +64,10 @@ export async function* chat(
     const chunk = JSON.parse(data) as ChatChunk
     if (chunk.error !== undefined) throw new AppError('engine-failed', chunk.error.message)
     const choice = chunk.choices?.[0]
-    const text = choice?.delta.content ?? ''
-    if (text !== '') yield { type: 'text', text }
+    const { content, reasoning, reasoning_content } = choice?.delta ?? {}
+    const thought = reasoning || reasoning_content
+    if (thought) yield { type: 'reasoning', text: thought }
+    if (content) yield { type: 'text', text: content }
     const reason = choice?.finish_reason ?? undefined
     if (reason !== undefined) yield { type: 'finish', reason }
   }
@@ -71,8 +75,11 @@ export async function* chat(
 
 type ChatChunk = {
   readonly error?: { readonly message: string }
-  readonly choices?: readonly { readonly delta: { readonly content?: string | null }; readonly finish_reason: string | null }[]
+  readonly choices?: readonly { readonly delta: ChatDelta; readonly finish_reason: string | null }[]
 }
+
+/** Reasoning has two names; a server may use either, or both for the same text. */
+type ChatDelta = Partial<Record<'content' | 'reasoning' | 'reasoning_content', string | null>>
 
 async function request(server: ServerAddress, path: string, init: RequestInit): Promise<Response> {
   const response = await send(server, path, init)

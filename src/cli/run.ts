@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../core/errors.ts'
 import { createLog } from '../log.ts'
 import { isSource } from '../registry/sources.ts'
+import { createAnswerWriter } from './answer-writer.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { createProgress } from './progress.ts'
 
@@ -95,6 +96,7 @@ type ChatRequest = { readonly server: ServerAddress; readonly model: string; rea
 
 /** Prints an answer as it comes, and resolves with it. Aborting stops it; what was said so far stays. */
 async function stream(request: ChatRequest, signal: AbortSignal): Promise<string> {
+  const writer = createAnswerWriter({ out: process.stdout, err: process.stderr })
   let text = ''
   let finishReason: string | undefined
   try {
@@ -102,7 +104,10 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
       switch (event.type) {
         case 'text':
           text += event.text
-          process.stdout.write(event.text)
+          writer.text(event.text)
+          break
+        case 'reasoning':
+          writer.reasoning(event.text)
           break
         case 'finish':
           finishReason = event.reason
@@ -111,7 +116,7 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
-    if (text !== '') process.stdout.write('\n')
+    writer.end()
   }
   if (finishReason === 'length') console.error('(cut off: the token limit or the context was reached)')
   return text

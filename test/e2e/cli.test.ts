@@ -201,6 +201,17 @@ describe('dragoman run', () => {
     expect(running.out()).not.toContain('ended')
   })
 
+  test.skipIf(!hasPty)('reasoning is shown as it comes, apart from the answer', async () => {
+    const template = join(home, 'thinking.jinja')
+    const thinking = join(home, 'thinking.yaml')
+    const reasoning = '{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}'
+    await writeFile(template, `{% for m in messages %}${reasoning}{{ m.content }}{% endfor %}`)
+    await writeFile(thinking, `models: [{ id: scripted, engine: fake, script: from-request, chatTemplate: ${template} }]\n`)
+    const running = startOnTerminal(['run', 'scripted', '{"raw":"<think>Hm</think>42"}', '--config', thinking])
+    expect(await running.ended).toBe(0)
+    expect(running.out().replaceAll('\r', '')).toBe('\u001B[2mHm\u001B[22m\n42\n')
+  })
+
   test.skipIf(!hasPty)('Ctrl-D ends a conversation', async () => {
     const running = startOnTerminal(['run', 'scripted', '--config', config])
     await until(() => running.out().includes('> '), 30_000)
