@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../test/support/remote-engine.ts'
-import type { ScriptedUpstream } from '../../../test/support/upstream.ts'
+import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../test/support/upstream.ts'
 import type { Engine } from '../../core/engine.ts'
 import type { ContentPart, GenerationRequest } from '../../core/request.ts'
 import type { RemoteEngineOptions } from './engine.ts'
@@ -9,11 +9,11 @@ import type { RemoteEngineOptions } from './engine.ts'
 type Kind = { readonly contextLength: number; readonly readsImages?: boolean }
 
 /** A llama-server, to which each character of a prompt is a token. */
-async function llamaServer({ contextLength, readsImages }: Kind): Promise<ScriptedUpstream> {
+async function llamaServer({ contextLength, readsImages }: Kind, generate: Answer = fine): Promise<ScriptedUpstream> {
   const server = await upstream(async (request, response) => {
     if (request.path === '/apply-template')
       return void response.end(JSON.stringify({ prompt: JSON.stringify(request.body.messages) }))
-    if (request.path !== '/tokenize') return fine(request, response)
+    if (request.path !== '/tokenize') return generate(request, response)
     const tokens = Array.from(String(request.body.content), (_, index) => index)
     response.end(JSON.stringify({ tokens }))
   })
@@ -83,6 +83,23 @@ describe('servers of one model whose contexts differ', () => {
     const engine = await over(servers)
     await answer(engine, { ...ask('hi'), maxOutputTokens: 3000 })
     expect(generations(...servers)).toEqual([0, 1])
+  })
+
+  test('an answer that broke off is continued by one that holds what it has become', async () => {
+    let turns = 0
+    const breakingOnce: Answer = (request, response) => {
+      turns += 1
+      if (turns !== 2) return fine(request, response)
+      openStream(response)
+      response.write(chatChunk({ delta: { content: 'x ' } }).repeat(200), () => response.destroy())
+    }
+    const servers = [await llamaServer(small), await llamaServer(large, breakingOnce)] as const
+    const engine = await over(servers)
+    const prompt = ask('x'.repeat(400))
+    await answer(engine, { ...prompt, maxOutputTokens: 3000 })
+    // The same prompt goes to the same server; by itself it fits into the small one.
+    expect((await answer(engine, prompt)).choices[0]?.text).toBe(`${'x '.repeat(200)}ok`)
+    expect(generations(...servers)).toEqual([0, 3])
   })
 
   test('what is too long for all is refused with the longest, and nobody is asked for it', async () => {

@@ -112,12 +112,15 @@ function bodyFor(
   plan: RunPlan,
   { reader, place }: { readonly reader: ReplyReader; readonly place: Place },
 ): UpstreamBody | Promise<UpstreamBody> {
-  checkTarget(plan, place.target)
-  const { checked } = plan
+  const { checked, inputTokens } = plan
+  const request = remaining({ ...plan.request, choices: plan.choices }, reader, place)
+  // What was said so far is a part of the prompt by now.
+  const said = reader.hasBegun ? reader.outputTokens : 0
+  checkTarget({ ...plan, request, inputTokens: inputTokens === undefined ? undefined : inputTokens + said }, place.target)
   const refusal = checked?.refusals.get(place.target)
   if (refusal !== undefined) throw refusal
   if (checked !== undefined && checked.target === place.target && !reader.hasBegun) return checked.body
-  return requestBody(remaining({ ...plan.request, choices: plan.choices }, reader, place), place.target, grammars)
+  return requestBody(request, place.target, grammars)
 }
 
 /** The request, or what is left of it when a part of the answer is there. */
