@@ -14,11 +14,11 @@ export type AnswerWriter = {
  * `NO_COLOR` is set), where that is a terminal.
  */
 export function createAnswerWriter({ out, err }: { readonly out: Output; readonly err: Output }): AnswerWriter {
-  const dim = process.env.NO_COLOR === undefined ? (piece: string) => `\u001B[2m${piece}\u001B[22m` : (piece: string) => piece
+  const dim = process.env.NO_COLOR ? (piece: string) => piece : (piece: string) => `\u001B[2m${piece}\u001B[22m`
   let line: Output | undefined
   const begin = (output: Output) => {
-    // On a terminal both are the same screen.
-    if (line !== undefined && line !== output) line.write('\n')
+    // On a terminal both are the same screen; in a file the answer has no line that the model did not write.
+    if (line !== output && line?.isTTY === true) line.write('\n')
     line = output
   }
   return {
