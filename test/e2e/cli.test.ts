@@ -34,7 +34,8 @@ const ptyScript = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
 
 /** Runs the command in a terminal: what is written to its standard input are keys, and all that it shows is `out`. */
 function startOnTerminal(args: readonly string[]): Running & { type(keys: string): void } {
-  const running = launch(['python3', '-c', ptyScript, process.execPath, '--import', 'tsx', program, ...args], { TERM: 'xterm' })
+  const terminal = { TERM: 'xterm', NO_COLOR: '' }
+  const running = launch(['python3', '-c', ptyScript, process.execPath, '--import', 'tsx', program, ...args], terminal)
   return { ...running, type: (keys) => void running.child.stdin?.write(keys) }
 }
 
