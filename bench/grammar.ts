@@ -14,10 +14,8 @@ const warmRuns = 30
 const sizes = [50_000, 200_000, 800_000]
 
 const built = (name: string): string => new URL(`../dist/core/grammar/${name}.js`, import.meta.url).href
-const { createGrammarBuilder } = (await import(
-  built('grammar-builder')
-)) as typeof import('../src/core/grammar/grammar-builder.ts')
-const { createGrammarCache } = (await import(built('grammar-cache'))) as typeof import('../src/core/grammar/grammar-cache.ts')
+const { createGrammarBuilder } = (await import(built('grammar-builder'))) as typeof import('../src/grammar/grammar-builder.ts')
+const { createGrammarCache } = (await import(built('grammar-cache'))) as typeof import('../src/grammar/grammar-cache.ts')
 
 /** A property as agents declare them; which one depends on its number only. `distinct`: no two say the same. */
 function property(index: number, distinct: boolean): object {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { RemoteModelConfig } from './config/schema.ts'
-import type { Engine } from './core/engine.ts'
-import { AppError } from './core/errors.ts'
+import type { Engine } from './contract/engine.ts'
+import { AppError } from './contract/errors.ts'
 import { createRemoteEngine } from './engine/remote/engine.ts'
 
 /** The engine of a model on other servers. Throws `invalid-request` for a key that is not in the environment. */

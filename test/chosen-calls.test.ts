@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { plainRequest, type Tool } from '../src/core/request.ts'
+import { plainRequest, type Tool } from '../src/contract/request.ts'
 import { callMarks } from '../src/core/tool-format/call-marks.ts'
 import { toolFormat, toolFormatNames } from '../src/core/tool-format/tool-formats.ts'
 import { compileConstraint } from '../src/engine/llama/constraint.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine } from '../src/core/engine.ts'
-import { AppError } from '../src/core/errors.ts'
-import type { EngineEvent, FinishReason, GeneratedToken, Usage } from '../src/core/event.ts'
-import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/core/request.ts'
+import type { Engine } from '../src/contract/engine.ts'
+import { AppError } from '../src/contract/errors.ts'
+import type { EngineEvent, FinishReason, GeneratedToken, Usage } from '../src/contract/event.ts'
+import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/contract/request.ts'
 import { runOf } from './support/iterate.ts'
 
 export type ContractOptions = {

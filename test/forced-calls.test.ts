@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { plainRequest, type Tool } from '../src/core/request.ts'
+import { plainRequest, type Tool } from '../src/contract/request.ts'
 import { toolFormatNames } from '../src/core/tool-format/tool-formats.ts'
 import { compileConstraint } from '../src/engine/llama/constraint.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'

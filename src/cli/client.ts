@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../core/errors.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 
 export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly content: string }
 

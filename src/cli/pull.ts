@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../config/load.ts'
 import type { ModelConfig } from '../config/schema.ts'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { ensureModelFile } from '../registry/fetch-model.ts'
 import { createRegistry } from '../registry/registry.ts'
 import { isSource, type Source } from '../registry/sources.ts'

@@ -1,6 +1,6 @@
 import { createApp } from '../app.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import { messageOf } from '../core/errors.ts'
+import { messageOf } from '../contract/errors.ts'
 import type { ModelSummary } from '../http/deps.ts'
 import { createLog } from '../log.ts'
 import { createProgress } from './progress.ts'

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
-import { messageOf } from '../core/errors.ts'
+import { messageOf } from '../contract/errors.ts'
 
 /** Where in the configuration something stands: keys and list positions. */
 export type ConfigPath = readonly PropertyKey[]

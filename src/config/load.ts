@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { AppError, messageOf } from '../core/errors.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { resolvePath } from '../registry/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'

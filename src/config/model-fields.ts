@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { toolFormatNames } from '../core/tool-format/tool-formats.ts'
 import { parseSource, type Source } from '../registry/sources.ts'
 

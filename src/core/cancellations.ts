@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** Who or what ended a request early. */
 export type CancelReason = 'client-gone' | 'shutting-down'

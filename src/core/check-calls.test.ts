@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { iterate } from '../../test/support/iterate.ts'
-import { inTurn } from './emit.ts'
-import type { Engine } from './engine.ts'
-import type { EngineEvent, GenerationEvent } from './event.ts'
+import { inTurn } from '../contract/emit.ts'
+import type { Engine } from '../contract/engine.ts'
+import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
+import { plainChat, plainRequest, type Tool, type ToolChoice } from '../contract/request.ts'
+import { OutputValidator } from '../threads/output-validator.ts'
 import { generate } from './generate.ts'
-import { plainChat, plainRequest, type Tool, type ToolChoice } from './request.ts'
 import { Admission } from './schedule/admission.ts'
-import { OutputValidator } from './validation/output-validator.ts'
 
 const validator = new OutputValidator()
 afterAll(() => validator.close())

@@ -1,9 +1,9 @@
-import type { PreparedGeneration } from './engine.ts'
-import { AppError } from './errors.ts'
-import type { GenerationEvent } from './event.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { Tool } from '../contract/request.ts'
+import type { Validator } from '../threads/output-validator.ts'
 import { isJson } from './is-json.ts'
-import type { Tool } from './request.ts'
-import type { Validator } from './validation/output-validator.ts'
 
 /** Checks the calls of each choice of one request to its strict tools, where no grammar makes them certain. */
 export type CallCheck = {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { iterate } from '../../test/support/iterate.ts'
-import { inTurn } from './emit.ts'
-import type { Engine, PreparedGeneration } from './engine.ts'
-import type { EngineEvent, GenerationEvent } from './event.ts'
+import { inTurn } from '../contract/emit.ts'
+import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
+import { type OutputConstraint, plainChat, plainRequest } from '../contract/request.ts'
+import type { Validator } from '../threads/output-validator.ts'
 import { generate } from './generate.ts'
-import { type OutputConstraint, plainChat, plainRequest } from './request.ts'
 import { Admission } from './schedule/admission.ts'
-import type { Validator } from './validation/output-validator.ts'
 
 const schema: OutputConstraint = { type: 'json-schema', schema: { const: 'good' }, strict: false }
 const usage: EngineEvent = {

@@ -1,9 +1,9 @@
-import type { PreparedGeneration } from './engine.ts'
-import { AppError } from './errors.ts'
-import type { GenerationEvent } from './event.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { OutputConstraint } from '../contract/request.ts'
+import type { Validator } from '../threads/output-validator.ts'
 import { isJson } from './is-json.ts'
-import type { OutputConstraint } from './request.ts'
-import type { Validator } from './validation/output-validator.ts'
 
 /** Checks the text of each choice of one request, where its grammar let through more than its schema. */
 export type OutputCheck = {

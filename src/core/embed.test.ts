@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Engine } from '../contract/engine.ts'
 import { embed, shorten } from './embed.ts'
-import type { Engine } from './engine.ts'
 import type { GenerateDeps } from './generate.ts'
 import { Admission } from './schedule/admission.ts'
 

@@ -1,5 +1,5 @@
-import type { EmbedInput, Engine } from './engine.ts'
-import { AppError } from './errors.ts'
+import type { EmbedInput, Engine } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 import type { GenerateDeps } from './generate.ts'
 import { withPlace } from './with-place.ts'
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { iterate } from '../../test/support/iterate.ts'
-import { emitAll } from './emit.ts'
-import type { Engine, PreparedGeneration } from './engine.ts'
-import { AppError } from './errors.ts'
-import type { EngineEvent, GenerationEvent } from './event.ts'
+import { emitAll } from '../contract/emit.ts'
+import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
+import { type GenerationRequest, plainRequest } from '../contract/request.ts'
+import { foldEvents } from '../contract/result.ts'
 import { generateAll } from './generate-all.ts'
-import { type GenerationRequest, plainRequest } from './request.ts'
-import { foldEvents } from './result.ts'
 import { Admission } from './schedule/admission.ts'
 
 const never = new AbortController().signal

@@ -1,7 +1,7 @@
-import type { Emit } from './emit.ts'
-import type { GenerationEvent, Timings, Usage } from './event.ts'
+import type { Emit } from '../contract/emit.ts'
+import type { GenerationEvent, Timings, Usage } from '../contract/event.ts'
+import type { GenerationRequest } from '../contract/request.ts'
 import { type GenerateDeps, type Generation, generate } from './generate.ts'
-import type { GenerationRequest } from './request.ts'
 import { seal } from './seal.ts'
 
 type Totals = { readonly usage: Usage; readonly timings: Timings }

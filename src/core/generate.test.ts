@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { iterate } from '../../test/support/iterate.ts'
-import type { Engine } from './engine.ts'
-import { AppError } from './errors.ts'
-import type { EngineEvent, GenerationEvent } from './event.ts'
+import type { Engine } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
+import type { OutputFormat } from '../contract/output-format.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
+import { foldEvents } from '../contract/result.ts'
 import { generate } from './generate.ts'
-import type { OutputFormat } from './parse/output-format.ts'
-import { type GenerationRequest, plainChat, plainRequest } from './request.ts'
-import { foldEvents } from './result.ts'
 import { Admission } from './schedule/admission.ts'
 
 const never = new AbortController().signal

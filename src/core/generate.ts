@@ -1,15 +1,15 @@
-import { callableTools } from './callable-tools.ts'
+import { callableTools } from '../contract/callable-tools.ts'
+import type { Emit } from '../contract/emit.ts'
+import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import type { Validator } from '../threads/output-validator.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
-import type { Emit } from './emit.ts'
-import type { Engine, PreparedGeneration } from './engine.ts'
-import { AppError } from './errors.ts'
-import type { GenerationEvent } from './event.ts'
-import type { GenerationRequest } from './request.ts'
 import type { Admission } from './schedule/admission.ts'
 import { seal } from './seal.ts'
 import { createTranslator, elapsed } from './translate-events.ts'
-import type { Validator } from './validation/output-validator.ts'
 
 /** A model that can answer: its id, the engine that runs it, and who may use its slots. */
 export type ServedModel = { readonly id: string; readonly engine: Engine; readonly admission: Admission }

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from './event.ts'
+import type { GenerationEvent } from '../contract/event.ts'
 import { isJson } from './is-json.ts'
 
 /** Keeps the arguments of the last call of each choice. */

@@ -1,5 +1,5 @@
-import { AppError } from './errors.ts'
-import type { GenerationRequest, JsonObject } from './request.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationRequest, JsonObject } from '../contract/request.ts'
 import { applyPreset, type SamplingPreset } from './sampling-preset.ts'
 
 /** A preset, and the overrides that it was made of, to be shown. */

@@ -1,5 +1,5 @@
-import type { Ranking, RankRequest } from './engine.ts'
-import { AppError } from './errors.ts'
+import type { Ranking, RankRequest } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 import type { GenerateDeps } from './generate.ts'
 import type { AskOptions } from './text-work.ts'
 import { withPlace } from './with-place.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type GenerationRequest, plainRequest } from './request.ts'
+import { type GenerationRequest, plainRequest } from '../contract/request.ts'
 import { applyPreset, type PresetValues, type SamplingPreset } from './sampling-preset.ts'
 
 const nothing: PresetValues = { sampling: {} }

@@ -1,5 +1,5 @@
-import { mergeSampling } from './merge-sampling.ts'
-import type { GenerationRequest, Sampling } from './request.ts'
+import { mergeSampling } from '../contract/merge-sampling.ts'
+import type { GenerationRequest, Sampling } from '../contract/request.ts'
 
 /** What a preset can say about a request; an absent field says nothing, and 0, false and '' are values. */
 export type PresetValues = {

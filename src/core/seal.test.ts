@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Emit } from './emit.ts'
-import { AppError } from './errors.ts'
-import type { GenerationEvent } from './event.ts'
+import type { Emit } from '../contract/emit.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
 import { seal } from './seal.ts'
 
 const text: GenerationEvent = { type: 'text-delta', choice: 0, delta: 'a' }

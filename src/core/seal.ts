@@ -1,6 +1,6 @@
-import type { Emit } from './emit.ts'
-import { AppError } from './errors.ts'
-import type { GenerationEvent } from './event.ts'
+import type { Emit } from '../contract/emit.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
 
 /**
  * The contract of every generation. Before the first event a failure rejects, and so becomes a real status; after it, a

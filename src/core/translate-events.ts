@@ -1,12 +1,12 @@
+import { type Emit, inTurn } from '../contract/emit.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
+import type { EngineEvent, GenerationEvent, Timings } from '../contract/event.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import { wasCut } from '../contract/was-cut.ts'
 import type { CallCheck } from './check-calls.ts'
 import type { OutputCheck } from './check-output.ts'
-import { type Emit, inTurn } from './emit.ts'
-import type { PreparedGeneration } from './engine.ts'
-import type { EngineEvent, GenerationEvent, Timings } from './event.ts'
 import { LastCalls } from './last-calls.ts'
 import { createOutputParser } from './parse/output-parser.ts'
-import type { GenerationRequest } from './request.ts'
-import { wasCut } from './was-cut.ts'
 
 export type Translation = {
   /** Milliseconds of a monotonic clock. */

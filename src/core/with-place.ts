@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import type { Engine } from '../contract/engine.ts'
 import type { GenerateDeps } from './generate.ts'
 
 /** A model with room for one more request. */

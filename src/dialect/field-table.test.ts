@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { checkFields, type Field, indexFields, renderProtocolTable } from './field-table.ts'
 
 const fields: readonly Field[] = [

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { preview } from './preview.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Sampling } from '../core/request.ts'
+import type { Sampling } from '../contract/request.ts'
 import { encodeModel, type ModelEntry } from './openai-models.ts'
 
 /** What is told of one model beyond its place in a list. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AppError, type ErrorCode } from '../core/errors.ts'
+import { AppError, type ErrorCode } from '../contract/errors.ts'
 import { encodeOpenaiError } from './openai-errors.ts'
 
 describe('encodeOpenaiError', () => {

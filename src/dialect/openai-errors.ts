@@ -1,4 +1,4 @@
-import type { AppError, ContextOverflow, ErrorCode } from '../core/errors.ts'
+import type { AppError, ContextOverflow, ErrorCode } from '../contract/errors.ts'
 
 /** OpenAI's error envelope, the same in every reply and stream of its protocols. */
 export type OpenaiError = {

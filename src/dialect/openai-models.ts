@@ -1,4 +1,4 @@
-import type { EngineState, ServerReport } from '../core/engine.ts'
+import type { EngineState, ServerReport } from '../contract/engine.ts'
 
 /** What the model routes tell of a model. */
 export type ModelEntry = {

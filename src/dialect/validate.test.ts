@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { formatPath, validate } from './validate.ts'
 
 const part = z.discriminatedUnion('type', [

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { preview } from './preview.ts'
 
 type Issue = z.core.$ZodIssue

@@ -1,5 +1,5 @@
-import type { OutputFormat } from '../core/parse/output-format.ts'
-import type { Prompt } from '../core/request.ts'
+import type { OutputFormat } from '../contract/output-format.ts'
+import type { Prompt } from '../contract/request.ts'
 import type { RenderedPrompt } from '../core/template/chat-template.ts'
 import { recogniseReasoning } from '../core/tool-format/recognise-reasoning.ts'
 import { recogniseToolFormat, visibleTokens } from '../core/tool-format/tool-formats.ts'

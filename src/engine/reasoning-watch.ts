@@ -1,4 +1,4 @@
-import type { OutputFormat } from '../core/parse/output-format.ts'
+import type { OutputFormat } from '../contract/output-format.ts'
 
 /**
  * Follows a model's text into its reasoning and out of it, token by token: for counting, and for ending it. Reasoning is

@@ -1,5 +1,5 @@
-import { AppError } from '../core/errors.ts'
-import type { ContentPart, GenerationRequest } from '../core/request.ts'
+import { AppError } from '../contract/errors.ts'
+import type { ContentPart, GenerationRequest } from '../contract/request.ts'
 
 type Kind = ContentPart['type']
 

@@ -1,5 +1,5 @@
-import type { EngineState } from '../core/engine.ts'
-import { AppError, messageOf } from '../core/errors.ts'
+import type { EngineState } from '../contract/engine.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 import { Waiters } from './waiters.ts'
 
 /** The little that a supervisor says to the log. */

@@ -1,5 +1,5 @@
-import type { EngineFacts, TemplateChoice } from '../core/engine.ts'
-import { AppError } from '../core/errors.ts'
+import type { EngineFacts, TemplateChoice } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** The text of the chosen template; `own` is what the model came with. */
 export function chosenTemplate(choice: TemplateChoice, own: string | undefined): string | undefined {

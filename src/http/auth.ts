@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** What a route asks of its caller. `public` asks for nothing. */
 export type Scope = 'public' | 'inference' | 'admin'

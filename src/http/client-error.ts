@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
 import type { ConnectionStage } from './running-requests.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 export type CrossOrigin = {
   /** The headers of every reply to such a request, errors included, without which a browser hides it from its page. */

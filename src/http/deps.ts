@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import type { EngineState, ServerReport } from '../contract/engine.ts'
 import type { Cancellations } from '../core/cancellations.ts'
-import type { EngineState, ServerReport } from '../core/engine.ts'
 import type { GenerateDeps } from '../core/generate.ts'
 import type { PresetSwitch } from '../core/preset-switch.ts'
 import type { ReasoningFields } from '../dialect/openai-chat/encode.ts'

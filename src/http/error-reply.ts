@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
 
 export type EncodeError = (error: AppError) => unknown

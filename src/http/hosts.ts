@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** Clients name us in a few ways only. An attacker can make up addresses, which are all allowed, but not make us keep many. */
 const maxRemembered = 16

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { findJsonError } from './json-position.ts'
 
 /** How deep objects and arrays may nest: far above any real request, far below what recursion can take. */

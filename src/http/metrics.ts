@@ -1,6 +1,6 @@
+import type { ErrorCode } from '../contract/errors.ts'
+import type { Timings, Usage } from '../contract/event.ts'
 import type { CancelReason } from '../core/cancellations.ts'
-import type { ErrorCode } from '../core/errors.ts'
-import type { Timings, Usage } from '../core/event.ts'
 
 /** What is counted about one generation when it has ended. */
 export type GenerationRecord = {

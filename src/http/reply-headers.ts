@@ -1,4 +1,4 @@
-import type { Timings } from '../core/event.ts'
+import type { Timings } from '../contract/event.ts'
 
 /** Proxies give up on headers that are much longer. */
 const maxIgnoredChars = 1024

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import type { EncodeError } from './error-reply.ts'
 
 /**

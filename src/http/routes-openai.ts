@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import type { RankRequest } from '../contract/engine.ts'
 import { embed } from '../core/embed.ts'
-import type { RankRequest } from '../core/engine.ts'
 import { rank } from '../core/rank.ts'
 import { score } from '../core/score.ts'
 import type { AskOptions } from '../core/text-work.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Engine, EngineFacts, TemplateChoice } from '../core/engine.ts'
-import { AppError } from '../core/errors.ts'
+import type { Engine, EngineFacts, TemplateChoice } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai-errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../dialect/templates/requests.ts'
 import { defaultModelName } from './default-model.ts'

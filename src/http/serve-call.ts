@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import type { ServerDeps } from './deps.ts'
 import { encodeIgnored } from './reply-headers.ts'
 

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
-import type { Engine } from '../core/engine.ts'
+import type { Engine } from '../contract/engine.ts'
 import type { Dialect } from '../dialect/dialect.ts'
 import { openaiChat } from '../dialect/openai-chat/dialect.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Server as Listener } from 'node:net'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { authorize, createAuthenticator, type Scope } from './auth.ts'
 import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'

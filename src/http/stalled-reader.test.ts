@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
-import { emitAll } from '../core/emit.ts'
-import type { Engine } from '../core/engine.ts'
-import type { EngineEvent } from '../core/event.ts'
+import { emitAll } from '../contract/emit.ts'
+import type { Engine } from '../contract/engine.ts'
+import type { EngineEvent } from '../contract/event.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import {
   chatBody,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../test/support/wire-schema.ts'
-import type { Engine } from '../core/engine.ts'
+import type { Engine } from '../contract/engine.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import { createTestServer, receive, sendChat } from './__fixtures__/test-server.ts'
 

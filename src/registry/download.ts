@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../core/errors.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 import {
   createWatchdog,
   type FileRequestOptions,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError, messageOf } from '../core/errors.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 import { type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
 import { requireGguf } from './require-gguf.ts'

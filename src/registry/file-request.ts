@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { isTrustedUrl } from './sources.ts'
 
 export type FileRequestOptions = {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** What a file must be before it may take its place, and who says so. */
 export type Expectation = {

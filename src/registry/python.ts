@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 export type PythonOptions = {
   /** An empty folder: modules in the working folder would shadow Python's own. */

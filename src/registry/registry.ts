@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { findNameConflicts, type ModelNames, pickByName } from './aliases.ts'
 import { nearestName } from './near-name.ts'
 

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 const readableText = /^[\t\n\r\x20-\x7e]+$/
 const shownChars = 40

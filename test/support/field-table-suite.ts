@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { AppError } from '../../src/core/errors.ts'
-import type { GenerationEvent } from '../../src/core/event.ts'
+import { AppError } from '../../src/contract/errors.ts'
+import type { GenerationEvent } from '../../src/contract/event.ts'
 import type { Dialect } from '../../src/dialect/dialect.ts'
 import { type Field, spellings } from '../../src/dialect/field-table.ts'
 

@@ -1,6 +1,6 @@
-import { type CharSet, hasChar } from '../../src/core/grammar/char-set.ts'
-import type { Expression } from '../../src/core/grammar/expression.ts'
-import { parseGbnf } from '../../src/core/grammar/gbnf-syntax.ts'
+import { type CharSet, hasChar } from '../../src/grammar/char-set.ts'
+import type { Expression } from '../../src/grammar/expression.ts'
+import { parseGbnf } from '../../src/grammar/gbnf-syntax.ts'
 
 type Element = { readonly set: CharSet } | { readonly rule: number }
 type Way = readonly Element[]

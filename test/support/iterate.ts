@@ -1,6 +1,6 @@
-import type { Emit } from '../../src/core/emit.ts'
-import type { PreparedGeneration } from '../../src/core/engine.ts'
-import type { EngineEvent } from '../../src/core/event.ts'
+import type { Emit } from '../../src/contract/emit.ts'
+import type { PreparedGeneration } from '../../src/contract/engine.ts'
+import type { EngineEvent } from '../../src/contract/event.ts'
 
 type Item<Event> = { readonly event: Event; resolve(): void; reject(error: unknown): void }
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../src/core/errors.ts'
+import { AppError } from '../../src/contract/errors.ts'
 
 /** What a call comes to: its result, or what its caller is told of a failure. */
 export function outcomeOf(call: () => unknown): unknown {

@@ -1,4 +1,4 @@
-import type { Tool } from '../request.ts'
+import type { Tool } from '../../contract/request.ts'
 import { declaredArguments } from '../tool-format/call-writer.ts'
 import { jsonReader, readObject } from './json-value.ts'
 import { soleStringProperty } from './schema-types.ts'

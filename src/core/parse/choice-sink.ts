@@ -1,4 +1,4 @@
-import type { GeneratedToken, GenerationEvent } from '../event.ts'
+import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import type { JsonFence } from './json-fence.ts'
 
 type Block = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly id: string }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parse, parseOutput } from '../../../test/support/parse-output.ts'
-import type { OutputFormat } from './output-format.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
 
 describe('messages', { timeout: 60_000 }, () => {
   const harmony: OutputFormat = { toolFormat: 'harmony', startsInReasoning: false }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hermes, joinEvents, parse, tools } from '../../../test/support/parse-output.ts'
-import type { GeneratedToken, GenerationEvent } from '../event.ts'
-import type { OutputFormat } from './output-format.ts'
+import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
 import { createOutputParser, type OutputParserOptions } from './output-parser.ts'
 
 const argumentsOf = (raw: string, options?: OutputParserOptions) => parse(raw, options).calls.map((call) => call.arguments)

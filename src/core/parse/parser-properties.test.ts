@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cutAt, hermes, parseOutput, think, tools } from '../../../test/support/parse-output.ts'
-import type { EngineEvent } from '../event.ts'
+import type { EngineEvent } from '../../contract/event.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
 import { toolFormatNames } from '../tool-format/tool-formats.ts'
-import type { OutputFormat } from './output-format.ts'
 import { createOutputParser } from './output-parser.ts'
 
 const marks = [

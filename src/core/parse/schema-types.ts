@@ -1,4 +1,4 @@
-import type { JsonObject } from '../request.ts'
+import type { JsonObject } from '../../contract/request.ts'
 
 /** The types of JSON Schema. `integer` is apart from `number`, as a declaration tells them apart. */
 export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
-import type { OutputConstraint, Tool } from '../request.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
+import type { OutputConstraint, Tool } from '../../contract/request.ts'
 import { recogniseReasoning } from '../tool-format/recognise-reasoning.ts'
 import { recogniseToolFormat } from '../tool-format/tool-formats.ts'
-import type { OutputFormat } from './output-format.ts'
 
 const vectors = new URL('../../../../shared/vectors/tool-calls/', import.meta.url)
 const templates = readLlamaTemplates() ?? new Map<string, string>()

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../contract/errors.ts'
 
 /** A request's place at a model, from its arrival to its end. */
 export type Place = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Message, plainChat, type ReasoningOptions } from '../request.ts'
+import { type Message, plainChat, type ReasoningOptions } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
 const chatml =

@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts'
-import type { OutputFormat } from '../parse/output-format.ts'
-import type { Message } from '../request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
+import type { Message } from '../../contract/request.ts'
 import { joinText } from './template-messages.ts'
 
 type Tags = NonNullable<OutputFormat['reasoning']>

@@ -1,4 +1,4 @@
-import type { ContentPart, Message } from '../request.ts'
+import type { ContentPart, Message } from '../../contract/request.ts'
 
 /** Two contents as one, a blank line between their texts. */
 export function joinContent(first: readonly ContentPart[], second: readonly ContentPart[]): readonly ContentPart[] {

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../contract/errors.ts'
 
 /** A stretch of a prompt. In `literal` text, what looks like a special token is only text. */
 export type PromptSegment = { readonly text: string; readonly literal: boolean }

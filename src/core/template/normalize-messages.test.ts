@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Message, plainChat } from '../request.ts'
+import { type Message, plainChat } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
 /** Turns must alternate, calls and results beside; a turn with calls shows no text, as in templates of Mistral. */

@@ -1,4 +1,4 @@
-import type { ContentPart, Message } from '../request.ts'
+import type { ContentPart, Message } from '../../contract/request.ts'
 import { appendTo, joinContent } from './join-content.ts'
 import { orderToolResults } from './order-results.ts'
 import { separateCalls } from './separate-calls.ts'

@@ -1,4 +1,4 @@
-import type { Message, ToolCall } from '../request.ts'
+import type { Message, ToolCall } from '../../contract/request.ts'
 
 type Result = Extract<Message, { role: 'tool' }>
 

@@ -1,4 +1,4 @@
-import type { JsonObject, ReasoningOptions } from '../request.ts'
+import type { JsonObject, ReasoningOptions } from '../../contract/request.ts'
 
 /** The variable with which a template's thinking is switched, or, where it has only that, tuned. */
 export type ThinkingSwitch = 'enable_thinking' | 'thinking' | 'thinking_mode' | 'thinking_budget' | 'reasoning_effort'

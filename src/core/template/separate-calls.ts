@@ -1,4 +1,4 @@
-import type { Message } from '../request.ts'
+import type { Message } from '../../contract/request.ts'
 import { appendTo } from './join-content.ts'
 import { placeFinder } from './order-results.ts'
 import type { TemplateTraits } from './template-traits.ts'

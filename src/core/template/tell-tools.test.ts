@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Message, plainChat, type Tool } from '../request.ts'
+import { type Message, plainChat, type Tool } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
 const chatMl = `{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}`

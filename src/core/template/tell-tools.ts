@@ -1,4 +1,4 @@
-import type { ContentPart, Message, Tool, ToolCall } from '../request.ts'
+import type { ContentPart, Message, Tool, ToolCall } from '../../contract/request.ts'
 import type { ForcedPiece } from '../tool-format/forced-calls.ts'
 import type { ToolFormat } from '../tool-format/tool-format.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Message } from '../request.ts'
+import type { Message } from '../../contract/request.ts'
 import { tellLooseTurns } from './tell-turns.ts'
 
 const user: Message = { role: 'user', content: [{ type: 'text', text: 'q' }] }

@@ -1,4 +1,4 @@
-import type { Message } from '../request.ts'
+import type { Message } from '../../contract/request.ts'
 import { appendTo } from './join-content.ts'
 import type { ToolTeller } from './tell-tools.ts'
 import { joinText } from './template-messages.ts'

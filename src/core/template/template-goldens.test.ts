@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
-import { AppError } from '../errors.ts'
-import { type Message, plainChat } from '../request.ts'
+import { AppError } from '../../contract/errors.ts'
+import { type Message, plainChat } from '../../contract/request.ts'
+import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { type ChatTemplate, compileChatTemplate } from './chat-template.ts'
-import { compileJinja, type JinjaTemplate } from './jinja/jinja-template.ts'
 
 const vectors = new URL('../../../../shared/vectors/', import.meta.url)
 const templates = existsSync(vectors) ? readLlamaTemplates() : undefined

@@ -1,4 +1,4 @@
-import type { ContentPart, JsonObject, Message, Tool } from '../request.ts'
+import type { ContentPart, JsonObject, Message, Tool } from '../../contract/request.ts'
 import { nineCharacterId } from './call-ids.ts'
 import type { CallTraits } from './probe-calls.ts'
 

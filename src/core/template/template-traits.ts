@@ -1,4 +1,4 @@
-import type { JsonObject } from '../request.ts'
+import type { JsonObject } from '../../contract/request.ts'
 import { type CallTraits, probeCalls } from './probe-calls.ts'
 import { type ThinkingSwitch, thinkingSwitches } from './reasoning-variables.ts'
 import { encodeTools, type ReasoningField, reasoningFields, type Spelling, type TemplateMessage } from './template-messages.ts'

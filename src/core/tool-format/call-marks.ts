@@ -1,4 +1,4 @@
-import type { Tool } from '../request.ts'
+import type { Tool } from '../../contract/request.ts'
 import type { ForcedCall, ForcedCalls } from './forced-calls.ts'
 import type { MessageSyntax, Place, ToolFormat, Trigger } from './tool-format.ts'
 

@@ -1,3 +1,4 @@
+import type { Tool } from '../../contract/request.ts'
 import { readString } from '../parse/json-string.ts'
 import { jsonReader, readObject, readValue } from '../parse/json-value.ts'
 import { soleStringProperty } from '../parse/schema-types.ts'
@@ -12,7 +13,6 @@ import {
   space,
   type TextFeed,
 } from '../parse/text-feed.ts'
-import type { Tool } from '../request.ts'
 import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
 
 export type CallObjectOptions = {

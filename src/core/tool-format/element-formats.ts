@@ -1,7 +1,7 @@
+import type { JsonObject, Tool } from '../../contract/request.ts'
 import { isTextOnly } from '../parse/coerce-bare.ts'
 import { allowedTypes, propertyOf } from '../parse/schema-types.ts'
 import { accept, acceptAfterSpace, type Reading, space, type TextFeed, until } from '../parse/text-feed.ts'
-import type { JsonObject, Tool } from '../request.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'

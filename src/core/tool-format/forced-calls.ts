@@ -1,4 +1,4 @@
-import type { JsonObject } from '../request.ts'
+import type { JsonObject } from '../../contract/request.ts'
 
 /** A schema, and the document that its references point into, where it is only a part of one. */
 type PlacedSchema = { readonly schema: JsonObject | boolean; readonly document?: JsonObject }

@@ -1,7 +1,7 @@
+import type { Tool } from '../../contract/request.ts'
 import { coerceBare } from '../parse/coerce-bare.ts'
 import { allowedTypes, type Declared, itemOf, propertyOf } from '../parse/schema-types.ts'
 import { accept, acceptAfterSpace, type Reading, type TextFeed, until, upcoming } from '../parse/text-feed.ts'
-import type { Tool } from '../request.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import type { ToolFormat } from './tool-format.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject, Tool } from '../request.ts'
+import type { JsonObject, Tool } from '../../contract/request.ts'
 import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
 
 type Around = Pick<ForcedCalls, 'prefix' | 'suffix'> & {

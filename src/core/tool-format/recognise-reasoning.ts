@@ -1,4 +1,4 @@
-import type { OutputFormat } from '../parse/output-format.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
 
 type Reasoning = NonNullable<OutputFormat['reasoning']>
 

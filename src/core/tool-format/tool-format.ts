@@ -1,4 +1,4 @@
-import type { Tool } from '../request.ts'
+import type { Tool } from '../../contract/request.ts'
 import type { CallReader } from './call-writer.ts'
 import type { ForcedCalls } from './forced-calls.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { WireRequest } from './schema.ts'
 
 /** OpenAI's pair of fields; tabbyAPI's number above 1 says how many likeliest tokens as well. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
-import type { Message } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Message } from '../../contract/request.ts'
 import { decodeChat } from './decode.ts'
 
 function messagesOf(...messages: readonly unknown[]): readonly Message[] {

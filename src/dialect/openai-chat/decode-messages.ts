@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { ContentPart, Message, ToolCall } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { ContentPart, Message, ToolCall } from '../../contract/request.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { preview } from '../preview.ts'
 import type { WireMessage, WirePart } from './message-schema.ts'

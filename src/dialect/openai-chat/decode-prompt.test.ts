@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Prompt } from '../../core/request.ts'
+import type { Prompt } from '../../contract/request.ts'
 import { decodeChat } from './decode.ts'
 
 const user = { role: 'user', content: 'hi' }

@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { JsonObject, Message, Prompt } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { JsonObject, Message, Prompt } from '../../contract/request.ts'
 import { refuseDeepJson } from '../openai/json-depth.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import { decodeMessages } from './decode-messages.ts'

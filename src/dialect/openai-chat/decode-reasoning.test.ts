@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
-import type { ReasoningOptions } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { ReasoningOptions } from '../../contract/request.ts'
 import { type DecodedChat, decodeChat } from './decode.ts'
 
 function decode(fields: object): DecodedChat {

@@ -1,4 +1,4 @@
-import type { ReasoningOptions } from '../../core/request.ts'
+import type { ReasoningOptions } from '../../contract/request.ts'
 import { mentions, type NamesIn } from '../openai/mentions.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import type { WireRequest } from './schema.ts'

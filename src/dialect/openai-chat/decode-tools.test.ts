@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest, Tool } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest, Tool } from '../../contract/request.ts'
 import { decodeChat } from './decode.ts'
 
 const base = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }

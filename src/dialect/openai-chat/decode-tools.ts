@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { Tool, ToolChoice } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseDeepJson } from '../openai/json-depth.ts'
 import { preview } from '../preview.ts'
 import type { WireRequest } from './schema.ts'

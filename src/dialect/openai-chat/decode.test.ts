@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
-import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import { decodeChat } from './decode.ts'
 import { chatFields } from './fields.ts'
 

@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import { checkFields, indexFields } from '../field-table.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'

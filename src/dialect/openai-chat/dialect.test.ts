@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import { type Emit, inTurn } from '../../core/emit.ts'
-import { AppError } from '../../core/errors.ts'
-import type { GenerationEvent } from '../../core/event.ts'
-import { foldEvents } from '../../core/result.ts'
+import { type Emit, inTurn } from '../../contract/emit.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
+import { foldEvents } from '../../contract/result.ts'
 import { createOpenaiChat, openaiChat } from './dialect.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')

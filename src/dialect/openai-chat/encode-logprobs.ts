@@ -1,4 +1,4 @@
-import type { GeneratedToken } from '../../core/event.ts'
+import type { GeneratedToken } from '../../contract/event.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
 
 type Scored = Pick<GeneratedToken, 'text' | 'bytes' | 'logprob'>

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import { AppError } from '../../core/errors.ts'
-import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import type { ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 

@@ -1,4 +1,4 @@
-import type { GeneratedToken, GenerationEvent } from '../../core/event.ts'
+import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
 import type { StreamEncoder } from '../dialect.ts'
 import { toFrameJson } from '../frame-json.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'

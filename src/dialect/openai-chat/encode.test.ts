@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import type { FinishReason, GeneratedToken } from '../../core/event.ts'
-import type { Choice, GenerationResult } from '../../core/result.ts'
+import type { FinishReason, GeneratedToken } from '../../contract/event.ts'
+import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')

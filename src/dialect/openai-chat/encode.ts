@@ -1,5 +1,5 @@
-import type { FinishReason } from '../../core/event.ts'
-import type { Choice, GenerationResult } from '../../core/result.ts'
+import type { FinishReason } from '../../contract/event.ts'
+import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'

@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import { type GenerationRequest, type Prompt, plainRequest } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
 import { checkFields, indexFields } from '../field-table.ts'
 import { createFieldwise } from '../fieldwise.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'

@@ -1,4 +1,4 @@
-import type { GeneratedToken, PromptToken } from '../../core/event.ts'
+import type { GeneratedToken, PromptToken } from '../../contract/event.ts'
 import { toWireLogprob } from '../openai/wire-logprob.ts'
 
 /** Tokens as OpenAI's completion protocol tells them: one list for each of their properties. */

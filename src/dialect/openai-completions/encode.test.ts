@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import { AppError } from '../../core/errors.ts'
-import type { GeneratedToken, GenerationEvent, PromptToken } from '../../core/event.ts'
-import { type Choice, foldEvents, type GenerationResult } from '../../core/result.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
+import { type Choice, foldEvents, type GenerationResult } from '../../contract/result.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 

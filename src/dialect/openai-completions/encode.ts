@@ -1,5 +1,5 @@
-import type { FinishReason, PromptToken } from '../../core/event.ts'
-import type { GenerationResult } from '../../core/result.ts'
+import type { FinishReason, PromptToken } from '../../contract/event.ts'
+import type { GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { countCharacters, LogprobsEncoder } from './encode-logprobs.ts'

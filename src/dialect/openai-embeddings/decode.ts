@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { EmbedInput } from '../../contract/engine.ts'
 import type { EmbedRequest } from '../../core/embed.ts'
-import type { EmbedInput } from '../../core/engine.ts'
 import { checkFields, indexFields } from '../field-table.ts'
 import { list } from '../first-fault.ts'
 import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'

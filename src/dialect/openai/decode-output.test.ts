@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OutputConstraint } from '../../core/request.ts'
+import type { OutputConstraint } from '../../contract/request.ts'
 import { decodeChat } from '../openai-chat/decode.ts'
 
 const tools = [{ type: 'function', function: { name: 'f' } }]

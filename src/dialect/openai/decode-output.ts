@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { JsonObject, OutputConstraint } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { JsonObject, OutputConstraint } from '../../contract/request.ts'
 import { preview } from '../preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { refuseDeepJson } from './json-depth.ts'

@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { Sampling } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Sampling } from '../../contract/request.ts'
 import { preview } from '../preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'

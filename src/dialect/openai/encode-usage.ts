@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/event.ts'
+import type { Usage } from '../../contract/event.ts'
 
 /** OpenAI's usage object. */
 export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage): unknown {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { readPreset, type WireOverride } from './read-preset.ts'
 
 type Wire = Record<string, WireOverride>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { PresetSwitch, ReadPreset } from '../../core/preset-switch.ts'
 import { checkFields, indexFields } from '../field-table.ts'
 import { dictionary } from '../first-fault.ts'

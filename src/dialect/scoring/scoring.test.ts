@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { decodeRerank, decodeScoreEvaluation, renameTexts } from './scoring.ts'
 
 const body = { model: 'm', query: 'q', documents: ['a', { text: 'b' }, 'c'] }

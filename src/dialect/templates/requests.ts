@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { checkFields, indexFields } from '../field-table.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nonEmptyText } from '../openai/wire-types.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { TokenizeRequest } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
+import type { TokenizeRequest } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
 import { checkFields, type Field, indexFields } from '../field-table.ts'
 import { list } from '../first-fault.ts'
 import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runOf } from '../../../test/support/iterate.ts'
+import type { Engine } from '../../contract/engine.ts'
+import type { EngineEvent } from '../../contract/event.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import { Cancellations } from '../../core/cancellations.ts'
-import type { Engine } from '../../core/engine.ts'
-import type { EngineEvent } from '../../core/event.ts'
-import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
 import { createFakeEngine } from './engine.ts'
 
 const never = new AbortController().signal

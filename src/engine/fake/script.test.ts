@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { AppError } from '../../core/errors.ts'
-import { type Prompt, plainChat } from '../../core/request.ts'
+import type { AppError } from '../../contract/errors.ts'
+import { type Prompt, plainChat } from '../../contract/request.ts'
 import { parseScriptFile, type Script, scriptFromRequest } from './script.ts'
 
 function chat(...texts: string[]): Prompt {

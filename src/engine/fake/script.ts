@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
-import { AppError } from '../../core/errors.ts'
-import type { Message, Prompt } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Message, Prompt } from '../../contract/request.ts'
 
 /** What the fake model says to one request, and how. One chunk is one token. */
 export type ScriptedReply = {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Embeddings, EmbedInput } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
-import type { PromptToken } from '../../core/event.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import type { Embeddings, EmbedInput } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { PromptToken } from '../../contract/event.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 
 /** Numbers in a vector of the fake model. */
 export const fakeEmbeddingLength = 64

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Emit, WatchedEmit } from '../../core/emit.ts'
+import { type Emit, WatchedEmit } from '../../contract/emit.ts'
 import type {
   Embeddings,
   EmbedInput,
@@ -11,10 +11,10 @@ import type {
   RankRequest,
   RenderRequest,
   TokenizeRequest,
-} from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
-import type { EngineEvent } from '../../core/event.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+} from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { EngineEvent } from '../../contract/event.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
 import { refuseUnreadable } from './refuse-media.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { messageOf } from '../../core/errors.ts'
+import { messageOf } from '../../contract/errors.ts'
 import type { ProcessExit, ProcessHandlers, SupervisedProcess, SupervisorLog } from '../supervise.ts'
 import { explainExit } from './explain-exit.ts'
 import { freePort } from './free-port.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ContentPart, plainChat } from '../../core/request.ts'
+import { type ContentPart, plainChat } from '../../contract/request.ts'
 import { refuseUnreadable, type Senses } from './refuse-media.ts'
 
 const image: ContentPart = { type: 'image', url: 'data:image/png;base64,AAAA' }

@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '../../core/request.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import { refuseMedia } from '../refuse-media.ts'
 
 /** What the model reads besides text. */

@@ -1,6 +1,6 @@
 import type { Token } from 'node-llama-cpp'
-import type { EmbedInput } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
+import type { EmbedInput } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { WorkerModel } from './model.ts'
 import { bareTokens, renderSegments, tokenizeSegmentsNow } from './prompt.ts'
 import type { Answer, Question } from './questions.ts'

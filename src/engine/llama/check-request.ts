@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import { refuseMedia } from '../refuse-media.ts'
 
 /** Throws `unsupported-field` for what only a multimodal engine reads. */

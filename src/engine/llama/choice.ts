@@ -1,6 +1,6 @@
 import type { Token } from 'node-llama-cpp'
-import { AppError } from '../../core/errors.ts'
-import type { GeneratedToken } from '../../core/event.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GeneratedToken } from '../../contract/event.ts'
 import { StopStrings } from '../../core/parse/stop-strings.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'

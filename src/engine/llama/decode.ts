@@ -1,5 +1,5 @@
 import type { Token } from 'node-llama-cpp'
-import type { PromptToken } from '../../core/event.ts'
+import type { PromptToken } from '../../contract/event.ts'
 import { openChoice } from './choice.ts'
 import { fillSlot } from './fill-slot.ts'
 import type { Report } from './ipc.ts'

@@ -1,5 +1,5 @@
 import type { Token } from 'node-llama-cpp'
-import type { GeneratedToken } from '../../core/event.ts'
+import type { GeneratedToken } from '../../contract/event.ts'
 import type { TokenScore } from './scores.ts'
 import type { Vocabulary } from './vocabulary.ts'
 

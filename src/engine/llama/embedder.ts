@@ -1,5 +1,5 @@
 import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { embeddingSequence, readEmbedding } from './native.ts'
 import { PooledVector } from './pooled-vector.ts'
 import { isCausal, type Pooling, poolingOf } from './pooling.ts'

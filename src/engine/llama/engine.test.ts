@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import { runOf } from '../../../test/support/iterate.ts'
-import type { PreparedGeneration } from '../../core/engine.ts'
-import { type GenerationRequest, plainChat, plainRequest } from '../../core/request.ts'
+import type { PreparedGeneration } from '../../contract/engine.ts'
+import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import { LlamaEngine } from './engine.ts'
 import type { Command, Report } from './ipc.ts'
 

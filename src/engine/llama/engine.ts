@@ -1,4 +1,4 @@
-import { emitAll } from '../../core/emit.ts'
+import { emitAll } from '../../contract/emit.ts'
 import type {
   Embeddings,
   EmbedInput,
@@ -11,10 +11,10 @@ import type {
   RenderRequest,
   TemplateChoice,
   TokenizeRequest,
-} from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
-import type { EngineEvent } from '../../core/event.ts'
-import type { GenerationRequest, Sampling } from '../../core/request.ts'
+} from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { EngineEvent } from '../../contract/event.ts'
+import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import type { SupervisorLog } from '../supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { refuseNonText, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'

@@ -1,4 +1,4 @@
-import { AppError, isErrorCode } from '../../core/errors.ts'
+import { AppError, isErrorCode } from '../../contract/errors.ts'
 import type { Failure } from './ipc.ts'
 
 /** What a worker reported as failed, as the error that it was there. */

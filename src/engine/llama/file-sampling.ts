@@ -1,5 +1,5 @@
-import { mergeSampling } from '../../core/merge-sampling.ts'
-import type { Sampling } from '../../core/request.ts'
+import { mergeSampling } from '../../contract/merge-sampling.ts'
+import type { Sampling } from '../../contract/request.ts'
 
 /** What a model's file says of its sampling, and what of it cannot be had, in words. */
 export type FileSampling = { readonly sampling: Sampling; readonly notes: readonly string[] }

@@ -1,5 +1,5 @@
 import { LlamaGrammar, LlamaGrammarEvaluationState } from 'node-llama-cpp'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { Shape } from './ipc.ts'
 import type { WorkerModel } from './model.ts'
 import { allowsToken } from './native.ts'

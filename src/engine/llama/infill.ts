@@ -1,6 +1,6 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
-import { AppError } from '../../core/errors.ts'
-import type { Prompt } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Prompt } from '../../contract/request.ts'
 
 type Marks = { readonly prefix: Token; readonly suffix: Token; readonly middle: Token }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { TemplateChoice } from '../../core/engine.ts'
-import type { GeneratedToken, PromptToken } from '../../core/event.ts'
-import type { OutputFormat } from '../../core/parse/output-format.ts'
-import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../core/request.ts'
+import type { TemplateChoice } from '../../contract/engine.ts'
+import type { GeneratedToken, PromptToken } from '../../contract/event.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
+import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import type { FileSampling } from './file-sampling.ts'
 import { answerSchema, questionSchema } from './questions.ts'
 

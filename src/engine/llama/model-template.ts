@@ -1,5 +1,5 @@
 import type { LlamaModel } from 'node-llama-cpp'
-import type { TemplateChoice } from '../../core/engine.ts'
+import type { TemplateChoice } from '../../contract/engine.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../model-format.ts'
 import { chosenTemplate, noTemplate } from '../template-choice.ts'

@@ -1,5 +1,5 @@
 import { type LlamaModel, readGgufFileInfo } from 'node-llama-cpp'
-import { messageOf } from '../../core/errors.ts'
+import { messageOf } from '../../contract/errors.ts'
 
 /** How the vectors of a text's tokens become one: llama.cpp's `enum llama_pooling_type`, without its `none`. */
 export type Pooling = 'mean' | 'cls' | 'last' | 'rank'

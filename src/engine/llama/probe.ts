@@ -1,5 +1,5 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
-import { messageOf } from '../../core/errors.ts'
+import { messageOf } from '../../contract/errors.ts'
 
 /** A child process of its own: tells its parent whether llama.cpp loads here and what it runs on, then ends. */
 try {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { EmbedInput } from '../../core/engine.ts'
-import type { Prompt, ReasoningOptions } from '../../core/request.ts'
+import type { EmbedInput } from '../../contract/engine.ts'
+import type { Prompt, ReasoningOptions } from '../../contract/request.ts'
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)

@@ -1,5 +1,5 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
-import type { RankRequest } from '../../core/engine.ts'
+import type { RankRequest } from '../../contract/engine.ts'
 
 /**
  * The tokens of one text to judge, alone or for a query: (1) as the model's own reranking template says, (2) as BERT was

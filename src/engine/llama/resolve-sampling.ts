@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { mergeSampling } from '../../core/merge-sampling.ts'
-import type { Sampling } from '../../core/request.ts'
+import { mergeSampling } from '../../contract/merge-sampling.ts'
+import type { Sampling } from '../../contract/request.ts'
 import type { ResolvedSampling } from './ipc.ts'
 
 /** llama.cpp's own defaults; what a request, the configuration and the model's file leave open. */

@@ -1,5 +1,5 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
-import type { PromptToken } from '../../core/event.ts'
+import type { PromptToken } from '../../contract/event.ts'
 import { showBytes, showTop } from './describe-token.ts'
 import type { WorkerModel } from './model.ts'
 import { evaluateTokens } from './native.ts'

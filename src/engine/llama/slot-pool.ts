@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 
 /** What the pool writes down about a slot. */

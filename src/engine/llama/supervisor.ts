@@ -1,5 +1,5 @@
-import type { EngineState } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
+import type { EngineState } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
 import { ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise.ts'
 import type { Command, LoadOptions, Report } from './ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerProcess } from './process.ts'

@@ -5,7 +5,7 @@ import type {
   SequenceEvaluateOptions,
   Token,
 } from 'node-llama-cpp'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { acceptToken, createSampler, evaluateToken, sampleToken } from './native.ts'
 import { createScorer, type TokenScore } from './scores.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { plainChat } from '../../core/request.ts'
+import { plainChat } from '../../contract/request.ts'
 import type { QuestionCommand } from './ipc.ts'
 import { tookTooLong } from './took-too-long.ts'
 

@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { Prompt } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Prompt } from '../../contract/request.ts'
 import type { QuestionCommand } from './ipc.ts'
 import type { Question } from './questions.ts'
 

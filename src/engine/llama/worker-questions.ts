@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { Inboxes } from './inboxes.ts'
 import type { QuestionCommand, Report } from './ipc.ts'
 import type { Answer, Question } from './questions.ts'

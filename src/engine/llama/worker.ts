@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
 import { answerQuestion } from './answer.ts'
 import { decode } from './decode.ts'
 import { readFileSampling } from './file-sampling.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { type AbortQuestion, probeAbort } from './abort-probe.ts'
 import { type Profile, type ProfileName, profiles } from './profiles.ts'
 import { readStream } from './read-reply.ts'

@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { GrammarMaker } from '../../core/grammar/grammar-maker.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GrammarMaker } from '../../threads/grammar-maker.ts'
 import type { Target, UpstreamBody } from './chat-body.ts'
 import { checkTarget, type Demand, isInability, mostTelling } from './check-target.ts'
 import type { Replicas } from './replicas.ts'

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../test/support/upstream.ts'
-import type { Engine } from '../../core/engine.ts'
-import type { ContentPart, GenerationRequest } from '../../core/request.ts'
+import type { Engine } from '../../contract/engine.ts'
+import type { ContentPart, GenerationRequest } from '../../contract/request.ts'
 import type { RemoteEngineOptions } from './engine.ts'
 
 type Kind = { readonly contextLength: number; readonly readsImages?: boolean }

@@ -1,5 +1,5 @@
 import { Agent } from 'undici'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { type ExchangeOptions, exchange, type Reply, type ReplyBody } from './exchange.ts'
 import { readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'

@@ -1,5 +1,5 @@
-import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
-import type { GenerationRequest, Prompt } from '../../core/request.ts'
+import type { GenerationRequest, Prompt } from '../../contract/request.ts'
+import type { CompiledGrammar } from '../../grammar/grammar-builder.ts'
 import type { Target, UpstreamBody } from './chat-body.ts'
 import { outputFields } from './output-fields.ts'
 import type { Profile } from './profiles.ts'

@@ -1,5 +1,5 @@
-import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../core/engine.ts'
-import { AppError } from '../../core/errors.ts'
+import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
 import { asArray, asCount, asObject } from './loose-json.ts'
 import type { Asked } from './tokenizer.ts'
 

@@ -3,7 +3,7 @@ import { until } from '../../../test/support/app.ts'
 import { runOf } from '../../../test/support/iterate.ts'
 import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
-import type { Tool } from '../../core/request.ts'
+import type { Tool } from '../../contract/request.ts'
 
 const weather: Tool = {
   name: 'get_weather',

@@ -1,4 +1,4 @@
-import type { GenerationRequest, Message } from '../../core/request.ts'
+import type { GenerationRequest, Message } from '../../contract/request.ts'
 
 /** What a template may add around a message, and around the whole. */
 const perMessage = 64

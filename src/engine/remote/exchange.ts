@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { AppError, messageOf } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
 import { withFailure } from './upstream-failure.ts'
 
 /** A reply that has begun. Header names are in lower case. */

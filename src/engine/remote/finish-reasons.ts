@@ -1,5 +1,5 @@
-import { AppError } from '../../core/errors.ts'
-import type { FinishReason } from '../../core/event.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { FinishReason } from '../../contract/event.ts'
 
 /** What servers call the end of an answer. One table for every path. */
 const reasons: Readonly<Record<string, FinishReason>> = {

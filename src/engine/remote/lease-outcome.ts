@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { LeaseOutcome } from './pool.ts'
 import { isTransient, type UpstreamFailure } from './retry.ts'
 

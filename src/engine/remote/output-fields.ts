@@ -1,8 +1,8 @@
-import { AppError } from '../../core/errors.ts'
-import { checkGbnf } from '../../core/grammar/check-gbnf.ts'
-import type { GrammarQuestion } from '../../core/grammar/compile-output.ts'
-import type { CompiledGrammar } from '../../core/grammar/grammar-builder.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import { checkGbnf } from '../../grammar/check-gbnf.ts'
+import type { GrammarQuestion } from '../../grammar/compile-output.ts'
+import type { CompiledGrammar } from '../../grammar/grammar-builder.ts'
 import type { Profile } from './profiles.ts'
 
 /** Fields of an upstream's request that bind the output, and how far they do. */

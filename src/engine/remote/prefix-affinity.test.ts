@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ContentPart, type Message, type Prompt, plainChat } from '../../core/request.ts'
+import { type ContentPart, type Message, type Prompt, plainChat } from '../../contract/request.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 
 const system = text('system', 'be brief')

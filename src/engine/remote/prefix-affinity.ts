@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { ContentPart, Message, Prompt } from '../../core/request.ts'
+import type { ContentPart, Message, Prompt } from '../../contract/request.ts'
 
 const maxKeys = 8
 const textBlock = 2048

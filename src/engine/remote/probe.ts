@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { compileChatTemplate } from '../../core/template/chat-template.ts'
 import type { ThinkingSwitch } from '../../core/template/reasoning-variables.ts'
 import type { Abilities } from './abilities.ts'

@@ -1,4 +1,4 @@
-import type { GeneratedToken } from '../../core/event.ts'
+import type { GeneratedToken } from '../../contract/event.ts'
 import { asArray, asCount, asObject, asText } from './loose-json.ts'
 
 type Told = Omit<GeneratedToken, 'top'>

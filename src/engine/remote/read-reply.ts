@@ -1,5 +1,5 @@
-import { type Emit, inTurn } from '../../core/emit.ts'
-import { AppError } from '../../core/errors.ts'
+import { type Emit, inTurn } from '../../contract/emit.ts'
+import { AppError } from '../../contract/errors.ts'
 import { Collector, type ReplyBody } from './exchange.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 import { withFailure } from './upstream-failure.ts'

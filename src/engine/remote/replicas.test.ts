@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { engineOver, never, upstream as startUpstream } from '../../../test/support/remote-engine.ts'
 import type { Answer, ScriptedUpstream } from '../../../test/support/upstream.ts'
-import type { Engine } from '../../core/engine.ts'
+import type { Engine } from '../../contract/engine.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

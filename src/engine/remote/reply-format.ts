@@ -1,5 +1,5 @@
-import type { OutputFormat } from '../../core/parse/output-format.ts'
-import type { GenerationRequest } from '../../core/request.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import { recogniseFormat } from '../model-format.ts'
 import type { Discovery } from './probe.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { compileOutput } from '../../core/grammar/compile-output.ts'
-import { type GenerationRequest, type Message, type Prompt, plainChat, plainRequest, type Tool } from '../../core/request.ts'
+import { type GenerationRequest, type Message, type Prompt, plainChat, plainRequest, type Tool } from '../../contract/request.ts'
+import { compileOutput } from '../../grammar/compile-output.ts'
 import { chatBody } from './chat-body.ts'
 import { grammarQuestion } from './output-fields.ts'
 import { type ProfileName, profileNames, profiles } from './profiles.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ask, engineOver, never, upstream } from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
-import type { EngineEvent } from '../../core/event.ts'
+import type { EngineEvent } from '../../contract/event.ts'
 
 const threePieces = streamOf(
   ...['a', 'b', 'c'].map((content) => chatChunk({ delta: { content } })),

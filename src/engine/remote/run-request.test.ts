@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
-import type { Engine } from '../../core/engine.ts'
+import type { Engine } from '../../contract/engine.ts'
 
 /** An engine whose servers have all said what they are. */
 async function knownEngine(servers: Parameters<typeof engineOver>[0]): Promise<Engine> {

@@ -1,4 +1,4 @@
-import type { ServerReport } from '../../core/engine.ts'
+import type { ServerReport } from '../../contract/engine.ts'
 import type { BreakerState } from './breaker.ts'
 import type { Discovery } from './probe.ts'
 import type { ReplicaReport } from './replicas.ts'

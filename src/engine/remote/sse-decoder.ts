@@ -1,5 +1,5 @@
 import { TextDecoder } from 'node:util'
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 
 /** One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. */
 export type SseEvent = { readonly event?: string; readonly data: string; readonly lastEventId: string }

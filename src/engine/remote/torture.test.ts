@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ask, engineOver, eventsOf, upstream } from '../../../test/support/remote-engine.ts'
-import type { AppError } from '../../core/errors.ts'
-import type { Tool } from '../../core/request.ts'
+import type { AppError } from '../../contract/errors.ts'
+import type { Tool } from '../../contract/request.ts'
 
 const file = new URL('../../../../shared/vectors/sse/torture.json', import.meta.url)
 const recordings = new URL('../../../../shared/vectors/recordings/', import.meta.url)

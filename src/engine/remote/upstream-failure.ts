@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../../core/errors.ts'
+import { AppError, messageOf } from '../../contract/errors.ts'
 import { errorMessage } from './error-message.ts'
 import { parseRetryAfter, type UpstreamFailure } from './retry.ts'
 

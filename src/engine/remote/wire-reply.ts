@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import { errorMessage } from './error-message.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
 import { failedStatus, withFailure } from './upstream-failure.ts'

@@ -1,0 +1,154 @@
+import { AppError } from '../contract/errors.ts'
+import { type Expression, partsOf } from './expression.ts'
+import { findRules } from './find-rules.ts'
+import { parseGbnf } from './gbnf-syntax.ts'
+import { namesIn, prune } from './prune.ts'
+
+const mostChars = 500_000
+/** llama.cpp writes repetitions out; together they may become this many elements. */
+const mostElements = 500_000
+/** It refuses, or silently lifts, larger counts; and it multiplies them with the rules inside. */
+const mostRepetitions = 2000
+/** It follows the first elements of rules into each other on its own stack. */
+const mostLeading = 2000
+/** Each nested place without a required character is a way of its own to keep for every token. */
+const mostEmptyRepetitions = 64
+
+/**
+ * Whether a grammar that a caller wrote is one that the engine can run: readable, complete, without left recursion, with an end
+ * that can be reached, and of bearable size. Throws `invalid-request` that says what is wrong.
+ */
+export function checkGbnf(text: string, options: { readonly param?: string } = {}): void {
+  try {
+    if (text.length > mostChars) fail(`it has ${text.length} characters; the most is ${mostChars}`)
+    if (text.includes('\0')) fail('it holds a NUL character')
+    const rules = parseGbnf(text)
+    checkRules(rules)
+  } catch (error) {
+    if (!(error instanceof AppError) || options.param === undefined) throw error
+    throw new AppError(error.code, error.message, { param: options.param, cause: error })
+  }
+}
+
+function checkRules(rules: ReadonlyMap<string, Expression>): void {
+  if (!rules.has('root')) fail("it has no rule 'root'")
+  for (const [name, body] of rules) {
+    const missing = namesIn(body).find((used) => !rules.has(used))
+    if (missing !== undefined) fail(`the rule '${name}' uses '${missing}', which is not defined`)
+  }
+  const nullable = findRules(rules, (leaf) => leaf.type === 'literal' && leaf.text === '')
+  let elements = 0
+  for (const [name, body] of rules) {
+    if (needsNul(body)) fail(`the rule '${name}' holds a NUL character, which no token has`)
+    checkRepetitions(name, body, nullable)
+    elements += countElements(body)
+    if (elements > mostElements) fail(`written out it has more than ${mostElements} elements`)
+  }
+  checkLeftRecursion(rules, nullable)
+  if (!prune(rules, 'root', new Map())) fail('no text that it describes has an end')
+}
+
+/** A NUL ends a text in llama.cpp; a set may hold it beside others. */
+function needsNul(expression: Expression): boolean {
+  if (expression.type === 'literal') return expression.text.includes('\0')
+  if (expression.type === 'chars') return expression.set.every(([, last]) => last === 0)
+  return partsOf(expression).some(needsNul)
+}
+
+function isNullable(expression: Expression, nullable: ReadonlySet<string>): boolean {
+  switch (expression.type) {
+    case 'literal':
+      return expression.text === ''
+    case 'chars':
+      return false
+    case 'rule':
+      return nullable.has(expression.name)
+    case 'sequence':
+      return expression.parts.every((part) => isNullable(part, nullable))
+    case 'choice':
+      return expression.options.some((option) => isNullable(option, nullable))
+    case 'repeat':
+      return expression.min === 0 || isNullable(expression.part, nullable)
+  }
+}
+
+function checkRepetitions(name: string, expression: Expression, nullable: ReadonlySet<string>): void {
+  for (const part of partsOf(expression)) checkRepetitions(name, part, nullable)
+  if (expression.type !== 'repeat') return
+  const { part, min, max } = expression
+  const times = max ?? min
+  const inner = part.type === 'sequence' || part.type === 'choice' || part.type === 'repeat' ? countGroups(part) + 1 : 1
+  if (times * inner > mostRepetitions) {
+    fail(
+      `the rule '${name}' repeats ${inner === 1 ? 'something' : `a group of ${inner} parts`} ${times} times; the most is ${mostRepetitions} together`,
+    )
+  }
+  if (max !== undefined && max < min) fail(`the rule '${name}' repeats something at least ${min} and at most ${max} times`)
+  if (!isNullable(part, nullable)) return
+  if (max === undefined) fail(`the rule '${name}' repeats, without end, something that may be empty`)
+  if (max > mostEmptyRepetitions)
+    fail(`the rule '${name}' repeats something that may be empty ${max} times; the most is ${mostEmptyRepetitions}`)
+}
+
+/** How many rules llama.cpp makes of a group: one for each group, repetition and name in it. */
+function countGroups(expression: Expression): number {
+  const own = expression.type === 'rule' || expression.type === 'choice' || expression.type === 'sequence' ? 1 : 0
+  const repeated = expression.type === 'repeat' ? (expression.max === undefined ? 1 : expression.max - expression.min) : 0
+  return own + repeated + partsOf(expression).reduce((sum, part) => sum + countGroups(part), 0)
+}
+
+function countElements(expression: Expression): number {
+  const inside = partsOf(expression).reduce((sum, part) => sum + countElements(part), 0)
+  if (expression.type === 'repeat') return Math.max(1, expression.max ?? expression.min + 1) * inside + 1
+  return expression.type === 'literal' ? expression.text.length : expression.type === 'chars' ? expression.set.length : inside + 1
+}
+
+function checkLeftRecursion(rules: ReadonlyMap<string, Expression>, nullable: ReadonlySet<string>): void {
+  const leading = new Map([...rules].map(([name, body]) => [name, [...new Set(leadingNames(body, nullable))]]))
+  const done = new Map<string, number>()
+  for (const start of rules.keys()) {
+    const path: { name: string; next: number; depth: number }[] = [{ name: start, next: 0, depth: 0 }]
+    const open = new Set([start])
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const name = done.has(top.name) ? undefined : leading.get(top.name)?.[top.next++]
+      if (name === undefined) {
+        const depth = Math.max(top.depth, done.get(top.name) ?? 0)
+        done.set(top.name, depth)
+        open.delete(top.name)
+        path.pop()
+        const parent = path.at(-1)
+        if (parent !== undefined) parent.depth = Math.max(parent.depth, depth + 1)
+        if (depth > mostLeading) fail(`more than ${mostLeading} rules begin with one another`)
+      } else if (open.has(name)) {
+        fail(`the rule '${name}' begins with itself (left recursion); write it with the recursion at its end`)
+      } else {
+        open.add(name)
+        path.push({ name, next: 0, depth: 0 })
+      }
+    }
+  }
+}
+
+/** The rules that may stand at the beginning of a text of this expression. */
+function leadingNames(expression: Expression, nullable: ReadonlySet<string>): string[] {
+  switch (expression.type) {
+    case 'literal':
+    case 'chars':
+      return []
+    case 'rule':
+      return [expression.name]
+    case 'choice':
+      return expression.options.flatMap((option) => leadingNames(option, nullable))
+    case 'repeat':
+      return expression.max === 0 ? [] : leadingNames(expression.part, nullable)
+    case 'sequence': {
+      const solid = expression.parts.findIndex((part) => !isNullable(part, nullable))
+      const first = solid === -1 ? expression.parts : expression.parts.slice(0, solid + 1)
+      return first.flatMap((part) => leadingNames(part, nullable))
+    }
+  }
+}
+
+function fail(why: string): never {
+  throw new AppError('invalid-request', `the grammar cannot be used: ${why}`)
+}

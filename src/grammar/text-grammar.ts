@@ -1,0 +1,109 @@
+import { AppError } from '../contract/errors.ts'
+import { type Automaton, anyText, both, hasNoText, lengthsOf, textsOfLength, trim } from './automaton.ts'
+import { automatonGrammar } from './automaton-grammar.ts'
+import { type Expression, literal, never, sequence } from './expression.ts'
+import type { Facets, Gap } from './facets.ts'
+import { formatRule } from './formats.ts'
+import { anyString, stringChar, stringCharOf } from './json-text.ts'
+import type { AutomatonLimit } from './limits.ts'
+import { effortPerState, type Patterns, type WrittenText } from './patterns.ts'
+import { directExpression, regexLengths } from './regex-grammar.ts'
+import type { RuleBook } from './rule-book.ts'
+
+type Condition = { readonly source: string; readonly gap: Gap }
+
+/** The JSON strings that satisfy the facets, and what of the facets they may break. */
+export function textGrammar(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
+  if (text.patterns.length === 0 && text.formats.length === 0) return { expression: plainText(book, text), gaps: [] }
+  return patterns.writeOnce('json', text, (numbered) => {
+    const { expression, gaps } = conditionalText(book, numbered, patterns)
+    return { expression: book.shared(text.formats[0]?.name ?? 'text', expression), gaps }
+  })
+}
+
+function conditionalText(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
+  const direct = directText(book, text, patterns)
+  if (direct !== undefined) return { expression: direct, gaps: [] }
+  const { automaton, gaps } = textAutomaton(text, patterns, book.automatonLimit)
+  book.spend(automaton.length * effortPerState)
+  return { expression: automaton === anyText ? plainText(book, text) : writeText(book, automaton, 'text'), gaps }
+}
+
+function plainText(book: RuleBook, text: Facets['text']): Expression {
+  if (text.min === 0 && text.max === undefined) return anyString(book)
+  return sequence(literal('"'), book.repeat(stringChar(book), text.min, text.max), literal('"'))
+}
+
+/** The JSON strings whose content the automaton accepts. */
+export function writeText(book: RuleBook, automaton: Automaton, hint: string): Expression {
+  if (hasNoText(automaton)) return never
+  const body = automatonGrammar(book, automaton, { hint, spell: stringCharOf, end: literal('"') })
+  return sequence(literal('"'), body)
+}
+
+/** The contents that satisfy patterns, formats and, beside them, lengths. Lengths alone are not made into states. */
+export function textAutomaton(
+  text: Facets['text'],
+  patterns: Patterns,
+  limit: AutomatonLimit,
+): { readonly automaton: Automaton; readonly gaps: readonly Gap[] } {
+  const { conditions, unknown } = conditionsOf(text)
+  const gaps = [...unknown]
+  let automaton: Automaton = anyText
+  for (const { source, gap } of conditions) {
+    const found = patterns.find(source)
+    const joined = found === undefined ? undefined : bearable(() => trim(both(automaton, found, limit)))
+    if (joined === undefined) gaps.push(gap)
+    else automaton = joined
+  }
+  if (automaton === anyText) return { automaton, gaps }
+  const lengths = lengthsOf(automaton)
+  const isShort = lengths.min < text.min
+  const isLong = text.max !== undefined && (lengths.max === undefined || lengths.max > text.max)
+  if (!isShort && !isLong) return { automaton, gaps }
+  const bounded = bearable(() => trim(both(automaton, textsOfLength(text.min, text.max, limit), limit)))
+  if (bounded !== undefined) return { automaton: bounded, gaps }
+  const path = conditions[0]?.gap.path ?? []
+  const keywords = [...(isShort ? ['minLength'] : []), ...(isLong ? ['maxLength'] : [])]
+  return { automaton, gaps: [...gaps, ...keywords.map((keyword): Gap => ({ keyword, path, kind: 'string' }))] }
+}
+
+/** One pattern whose texts are all of an allowed length is written as it stands. */
+function directText(book: RuleBook, text: Facets['text'], patterns: Patterns): Expression | undefined {
+  const { conditions, unknown } = conditionsOf(text)
+  const [condition] = conditions
+  if (condition === undefined || conditions.length > 1 || unknown.length > 0) return undefined
+  const regex = patterns.parse(condition.source)
+  if (regex === undefined) return undefined
+  const { min, max } = regexLengths(regex)
+  if (min < text.min || max > (text.max ?? Number.POSITIVE_INFINITY)) return undefined
+  const body = directExpression(book, regex, stringCharOf)
+  return body === undefined ? undefined : sequence(literal('"'), body, literal('"'))
+}
+
+/** What is asked of a text, as patterns; `unknown` are the formats that nobody here knows. */
+function conditionsOf({ patterns, formats }: Facets['text']): { conditions: readonly Condition[]; unknown: readonly Gap[] } {
+  const conditions: Condition[] = patterns.map(({ source, path }) => ({
+    source,
+    gap: { keyword: 'pattern', path, kind: 'string' },
+  }))
+  const unknown: Gap[] = []
+  for (const { name, path } of formats) {
+    const gap: Gap = { keyword: 'format', path, kind: 'string' }
+    const format = formatRule(name)
+    if (format === undefined) unknown.push(gap)
+    else if (format.type === 'pattern') conditions.push({ source: format.source, gap })
+  }
+  const distinct = new Map(conditions.map((condition) => [condition.source, condition]))
+  return { conditions: [...distinct.values()], unknown }
+}
+
+/** What is too large for an automaton is left to a validator. */
+function bearable(make: () => Automaton): Automaton | undefined {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unsupported-field') return undefined
+    throw error
+  }
+}

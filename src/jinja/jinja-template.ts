@@ -1,0 +1,69 @@
+import { AppError, messageOf } from '../contract/errors.ts'
+import type { Rules } from './attributes.ts'
+import { Budget, type Environment } from './environment.ts'
+import { runTemplate } from './execute.ts'
+import { filters } from './filters.ts'
+import { createGlobals } from './globals.ts'
+import { parseTemplate } from './parse.ts'
+import { Scope } from './scope.ts'
+import { tests } from './tests.ts'
+import { failure, fromJson } from './value.ts'
+
+export type JinjaOptions = {
+  /** `transformers` unless said otherwise. */
+  readonly rules?: Rules
+  /** What `strftime_now` prints. */
+  readonly now?: () => Date
+}
+
+export type JinjaTemplate = {
+  /** Every name that the template reads: variables it may be given, and its own. */
+  readonly names: ReadonlySet<string>
+  /**
+   * Renders with these variables, which are JSON. Throws `template-failed` wherever Python would raise, and after `maxSteps`,
+   * when the template is taken for endless.
+   */
+  render(variables: Readonly<Record<string, unknown>>, maxSteps?: number): string
+}
+
+const known = { filters: new Set(filters.keys()), tests: new Set(tests.keys()) }
+/** A prompt of a thousand messages takes up to three million. */
+const defaultMaxSteps = 20_000_000
+
+/**
+ * Compiles a chat template as `transformers` does: jinja2 3.1 in its immutable sandbox, with `trim_blocks`, `lstrip_blocks`,
+ * loop controls, `generation`, `tojson`, `raise_exception` and `strftime_now`. Throws `template-failed` if it does not parse.
+ */
+export function compileJinja(source: string, options: JinjaOptions = {}): JinjaTemplate {
+  const { rules = 'transformers', now = () => new Date() } = options
+  const { statements, names } = guarded(() => parseTemplate(source, known))
+  const environment: Environment = {
+    rules,
+    filter: (name) => filters.get(name) ?? unknownName('filter', name),
+    test: (name) => tests.get(name) ?? unknownName('test', name),
+  }
+  const globals = createGlobals(now)
+  return {
+    names,
+    render: (variables, maxSteps = defaultMaxSteps) =>
+      guarded(() => {
+        const outer = new Scope()
+        for (const [name, value] of globals) outer.set(name, value)
+        for (const [name, value] of Object.entries(variables)) if (value !== undefined) outer.set(name, fromJson(value))
+        return runTemplate(statements, new Scope(outer), { environment, budget: new Budget(maxSteps) })
+      }),
+  }
+}
+
+function unknownName(kind: 'filter' | 'test', name: string): never {
+  throw failure(`No ${kind} named '${name}' found.`)
+}
+
+/** A template that exhausts the stack or makes too long a text fails like any other. */
+function guarded<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    throw error instanceof AppError ? error : new AppError('template-failed', messageOf(error), { cause: error })
+  }
+}

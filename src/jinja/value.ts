@@ -1,0 +1,192 @@
+import { AppError } from '../contract/errors.ts'
+
+/**
+ * What a template computes with: Python's values. A number is an `int` when it is whole and a `float` when it is not; a whole
+ * `float` is a `Float`. No object of the caller is ever among them, so no property of JavaScript can be reached.
+ */
+export type Value =
+  | null
+  | boolean
+  | number
+  | string
+  | Value[]
+  | Markup
+  | Float
+  | Undefined
+  | Tuple
+  | Dict
+  | Range
+  | Stream
+  | Callable
+  | Native
+
+/** A text that `safe` or `escape` has marked as HTML: what is added to it with `+` is escaped. Otherwise it is its text. */
+export type Markup = { readonly type: 'markup'; readonly text: string }
+export type Float = { readonly type: 'float'; readonly value: number }
+/** What a missing name or key gives: prints as nothing, and fails with `message` where more is asked of it. */
+export type Undefined = { readonly type: 'undefined'; readonly message: string }
+export type Tuple = { readonly type: 'tuple'; readonly items: readonly Value[]; readonly names?: readonly string[] }
+/** Entries in order of insertion, by `hashKey` of the key. */
+export type Dict = { readonly type: 'dict'; readonly entries: Map<HashKey, DictEntry> }
+export type DictEntry = { readonly key: Value; readonly value: Value }
+export type Range = { readonly type: 'range'; readonly start: number; readonly step: number; readonly length: number }
+/** A Python iterator or view. A generator can be read once; a view knows its length and can be read again. */
+export type Stream = {
+  readonly type: 'stream'
+  readonly typeName: string
+  readonly length?: number
+  readonly read: () => Iterator<Value>
+}
+export type Callable = {
+  readonly type: 'callable'
+  readonly name: string
+  readonly call: (positional: readonly Value[], named: NamedArguments) => Value
+}
+/** An object of the engine's own: a namespace, a loop, a macro's caller. */
+export type Native = {
+  readonly type: 'native'
+  readonly typeName: string
+  readonly attribute: (name: string) => Value | undefined
+  /** Where `{% set object.name = value %}` goes; absent when attributes cannot be set. */
+  readonly assign?: (name: string, value: Value) => void
+  readonly call?: Callable['call']
+  readonly text: () => string
+}
+
+export type NamedArguments = ReadonlyMap<string, Value>
+export type HashKey = string | number | null | object
+
+export const noNames: NamedArguments = new Map()
+
+/** A template's failure, in Python's words. */
+export function failure(message: string): AppError {
+  return new AppError('template-failed', message)
+}
+
+export function undefinedValue(message: string): Undefined {
+  return { type: 'undefined', message }
+}
+
+/** What was found, or else something made for the case. `??` would take Python's `None` for nothing found. */
+export function orElse(found: Value | undefined, otherwise: () => Value): Value {
+  return found === undefined ? otherwise() : found
+}
+
+type Tagged = Extract<Value, { type: string }>
+
+/** Whether a value is one of the tagged kinds. */
+export function isA<T extends Tagged['type']>(value: Value, type: T): value is Extract<Tagged, { type: T }> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && value.type === type
+}
+
+export function tuple(...items: Value[]): Tuple {
+  return { type: 'tuple', items }
+}
+
+/** A value without the mark that `safe` leaves. */
+export function plain(value: Value): Value {
+  return isA(value, 'markup') ? value.text : value
+}
+
+/** A number that stays a `float` even when it is whole. */
+export function float(value: number): Value {
+  return Number.isInteger(value) ? { type: 'float', value } : value
+}
+
+export function callable(name: string, call: Callable['call']): Callable {
+  return { type: 'callable', name, call }
+}
+
+/** A generator: what is left of it is shared by all who read it. */
+export function generator(values: Iterable<Value>, typeName = 'generator'): Stream {
+  const iterator = values[Symbol.iterator]()
+  return { type: 'stream', typeName, read: () => iterator }
+}
+
+/** Keys that are equal in Python have the same hash: 1, 1.0 and true. Throws for what cannot be a key. */
+export function hashKey(key: Value): HashKey {
+  if (key === null || typeof key === 'string' || typeof key === 'number') return key
+  if (typeof key === 'boolean') return Number(key)
+  if (Array.isArray(key)) throw failure("unhashable type: 'list'")
+  switch (key.type) {
+    case 'float':
+      return key.value
+    case 'tuple':
+      return `\0tuple:${JSON.stringify(key.items.map((item) => [typeof hashKey(item), hashKey(item)]))}`
+    case 'dict':
+      throw failure("unhashable type: 'dict'")
+    case 'undefined':
+      return '\0undefined'
+    case 'markup':
+      return key.text
+    case 'range':
+    case 'stream':
+    case 'callable':
+    case 'native':
+      return key
+  }
+}
+
+export function dict(pairs: Iterable<readonly [Value, Value]> = []): Dict {
+  const made: Dict = { type: 'dict', entries: new Map() }
+  for (const [key, value] of pairs) setKey(made, key, value)
+  return made
+}
+
+export function setKey({ entries }: Dict, key: Value, value: Value): void {
+  const hash = hashKey(key)
+  entries.set(hash, { key: entries.get(hash)?.key ?? key, value })
+}
+
+/** JSON, as it came from a caller, as template values. What JSON cannot say is left out. */
+export function fromJson(data: unknown): Value {
+  switch (typeof data) {
+    case 'string':
+    case 'boolean':
+    case 'number':
+      return data
+    case 'bigint':
+      return Number(data)
+    case 'object':
+      if (data === null) return null
+      if (Array.isArray(data)) return data.map(fromJson)
+      return fromObject(data)
+    case 'undefined':
+    case 'function':
+    case 'symbol':
+      return undefinedValue('a value that JSON cannot say')
+  }
+}
+
+function fromObject(data: object): Dict {
+  const entries = new Map<HashKey, DictEntry>()
+  for (const [key, value] of Object.entries(data)) {
+    if (value !== undefined) entries.set(key, { key, value: fromJson(value) })
+  }
+  return { type: 'dict', entries }
+}
+
+/** The name of a value's class in Python, for messages. */
+export function typeName(value: Value): string {
+  if (value === null) return 'NoneType'
+  if (Array.isArray(value)) return 'list'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'string') return 'str'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float'
+  switch (value.type) {
+    case 'undefined':
+      return 'Undefined'
+    case 'markup':
+      return 'Markup'
+    case 'callable':
+      return 'function'
+    case 'stream':
+    case 'native':
+      return value.typeName
+    case 'float':
+    case 'tuple':
+    case 'dict':
+    case 'range':
+      return value.type
+  }
+}
