@@ -1,4 +1,4 @@
-import { createOutputParser, type OutputParserOptions } from '../src/core/parse/output-parser.ts'
+import { createOutputParser, type OutputParserOptions } from '../src/model-text/parse/output-parser.ts'
 import { median, printTable } from './report.ts'
 
 // What reading a model's text costs for each token. The baseline passes the same tokens on as text without looking at them.

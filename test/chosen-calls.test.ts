@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { plainRequest, type Tool } from '../src/contract/request.ts'
-import { callMarks } from '../src/core/tool-format/call-marks.ts'
-import { toolFormat, toolFormatNames } from '../src/core/tool-format/tool-formats.ts'
 import { compileConstraint } from '../src/engine/llama/constraint.ts'
+import { callMarks } from '../src/model-text/formats/call-marks.ts'
+import { toolFormat, toolFormatNames } from '../src/model-text/formats/tool-formats.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
 

@@ -3,10 +3,10 @@ import type { PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, GenerationEvent, Timings } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { wasCut } from '../contract/was-cut.ts'
+import { createOutputParser } from '../model-text/parse/output-parser.ts'
 import type { CallCheck } from './check-calls.ts'
 import type { OutputCheck } from './check-output.ts'
 import { LastCalls } from './last-calls.ts'
-import { createOutputParser } from './parse/output-parser.ts'
 
 export type Translation = {
   /** Milliseconds of a monotonic clock. */

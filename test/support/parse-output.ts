@@ -3,7 +3,7 @@ import type { FinishReason, GenerationEvent } from '../../src/contract/event.ts'
 import type { OutputFormat } from '../../src/contract/output-format.ts'
 import type { Tool } from '../../src/contract/request.ts'
 import { wasCut } from '../../src/contract/was-cut.ts'
-import { createOutputParser, type OutputParserOptions } from '../../src/core/parse/output-parser.ts'
+import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
 export const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }

@@ -1,7 +1,7 @@
 import type { LlamaModel } from 'node-llama-cpp'
 import type { TemplateChoice } from '../../contract/engine.ts'
-import { type ChatTemplate, compileChatTemplate } from '../../core/template/chat-template.ts'
-import { type ModelFormat, recogniseFormat, visibleTexts } from '../model-format.ts'
+import { type ModelFormat, recogniseFormat, visibleTexts } from '../../model-text/model-format.ts'
+import { type ChatTemplate, compileChatTemplate } from '../../model-text/template/chat-template.ts'
 import { chosenTemplate, noTemplate } from '../template-choice.ts'
 import { readVocabulary, type Vocabulary } from './vocabulary.ts'
 

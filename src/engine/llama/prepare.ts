@@ -1,4 +1,4 @@
-import { type ReasoningAtEnd, requestFormat } from '../model-format.ts'
+import { type ReasoningAtEnd, requestFormat } from '../../model-text/model-format.ts'
 import { compileConstraint } from './constraint.ts'
 import { type Grammar, parseGrammar } from './grammars.ts'
 import type { Command, Report } from './ipc.ts'

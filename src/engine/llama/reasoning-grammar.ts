@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
-import { toolFormat } from '../../core/tool-format/tool-formats.ts'
 import { renderLiteral } from '../../grammar/expression.ts'
+import { toolFormat } from '../../model-text/formats/tool-formats.ts'
 import type { Constraint } from './constraint.ts'
 import type { Grammar } from './grammars.ts'
 import { textUntil } from './text-until.ts'

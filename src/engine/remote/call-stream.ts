@@ -1,6 +1,6 @@
 import type { EngineEvent, GeneratedToken } from '../../contract/event.ts'
 import type { Tool } from '../../contract/request.ts'
-import { CallArguments } from '../../core/parse/call-arguments.ts'
+import { CallArguments } from '../../model-text/parse/call-arguments.ts'
 import type { WireCall } from './wire-reply.ts'
 
 type CallOptions = {

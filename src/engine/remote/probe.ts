@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
-import { compileChatTemplate } from '../../core/template/chat-template.ts'
-import type { ThinkingSwitch } from '../../core/template/reasoning-variables.ts'
+import { compileChatTemplate } from '../../model-text/template/chat-template.ts'
+import type { ThinkingSwitch } from '../../model-text/template/reasoning-variables.ts'
 import type { Abilities } from './abilities.ts'
 import type { Target } from './chat-body.ts'
 import type { Endpoint, UpstreamClient } from './client.ts'

@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { recogniseFormat } from '../model-format.ts'
+import { recogniseFormat } from '../../model-text/model-format.ts'
 import type { Discovery } from './probe.ts'
 
 type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat }

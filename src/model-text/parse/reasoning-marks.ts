@@ -1,5 +1,5 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { Stray } from '../tool-format/tool-format.ts'
+import type { Stray } from '../formats/tool-format.ts'
 
 /** The marks around reasoning, taken apart. */
 export type ReasoningMarks = {

@@ -1,6 +1,6 @@
 import type { ContentPart, Message, Tool, ToolCall } from '../../contract/request.ts'
-import type { ForcedPiece } from '../tool-format/forced-calls.ts'
-import type { ToolFormat } from '../tool-format/tool-format.ts'
+import type { ForcedPiece } from '../formats/forced-calls.ts'
+import type { ToolFormat } from '../formats/tool-format.ts'
 
 /** How tools, calls and results are told in ordinary turns, to models whose template does not show them. */
 export type ToolTeller = {

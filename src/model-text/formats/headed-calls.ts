@@ -1,4 +1,4 @@
-import { accept, acceptAfterSpace, followedBy, peek, type Reading, space, until } from '../parse/text-feed.ts'
+import { accept, acceptAfterSpace, followedBy, peek, type Reading, space, until } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
 
 /** Calls that begin with a name between marks, and go on with JSON. */

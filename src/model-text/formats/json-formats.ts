@@ -1,4 +1,4 @@
-import { accept, acceptAfterSpace, peek, type Reading, space } from '../parse/text-feed.ts'
+import { accept, acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallList, readCallObject, readNamedObject } from './call-object.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { jsonCalls, objectCalls } from './named-json.ts'

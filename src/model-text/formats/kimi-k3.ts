@@ -1,4 +1,4 @@
-import { accept, type Reading, type TextFeed, until } from '../parse/text-feed.ts'
+import { accept, type Reading, type TextFeed, until } from '../scan/text-feed.ts'
 import type { CallReader } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'

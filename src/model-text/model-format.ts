@@ -1,8 +1,8 @@
 import type { OutputFormat } from '../contract/output-format.ts'
 import type { Prompt } from '../contract/request.ts'
-import type { RenderedPrompt } from '../core/template/chat-template.ts'
-import { recogniseReasoning } from '../core/tool-format/recognise-reasoning.ts'
-import { recogniseToolFormat, visibleTokens } from '../core/tool-format/tool-formats.ts'
+import { recogniseReasoning } from './formats/recognise-reasoning.ts'
+import { recogniseToolFormat, visibleTokens } from './formats/tool-formats.ts'
+import type { RenderedPrompt } from './template/chat-template.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 

@@ -1,4 +1,4 @@
-import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, until, upcoming } from '../parse/text-feed.ts'
+import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, until, upcoming } from '../scan/text-feed.ts'
 import { readCallList } from './call-object.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'

@@ -1,4 +1,4 @@
-import type { TextFeed } from './text-feed.ts'
+import type { TextFeed } from '../scan/text-feed.ts'
 
 /** Texts to look for, longest first, and a search for the next place where one may begin. */
 export type Marks<Value> = {

@@ -1,8 +1,8 @@
 import type { Tool } from '../../contract/request.ts'
-import type { ChoiceSink } from '../parse/choice-sink.ts'
-import { jsonReader, readObject } from '../parse/json-value.ts'
-import type { Declared } from '../parse/schema-types.ts'
-import type { Reading, TextFeed } from '../parse/text-feed.ts'
+import type { ChoiceSink } from '../scan/choice-sink.ts'
+import { jsonReader, readObject } from '../scan/json-value.ts'
+import type { Declared } from '../scan/schema-types.ts'
+import type { Reading, TextFeed } from '../scan/text-feed.ts'
 
 type WriterOptions = {
   /** The tools that may be called. */

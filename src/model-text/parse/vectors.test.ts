@@ -4,8 +4,8 @@ import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { OutputConstraint, Tool } from '../../contract/request.ts'
-import { recogniseReasoning } from '../tool-format/recognise-reasoning.ts'
-import { recogniseToolFormat } from '../tool-format/tool-formats.ts'
+import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
+import { recogniseToolFormat } from '../formats/tool-formats.ts'
 
 const vectors = new URL('../../../../shared/vectors/tool-calls/', import.meta.url)
 const templates = readLlamaTemplates() ?? new Map<string, string>()

@@ -1,7 +1,7 @@
 import type { Tool } from '../../contract/request.ts'
-import { readString } from '../parse/json-string.ts'
-import { jsonReader, readObject, readValue } from '../parse/json-value.ts'
-import { soleStringProperty } from '../parse/schema-types.ts'
+import { readString } from '../scan/json-string.ts'
+import { jsonReader, readObject, readValue } from '../scan/json-value.ts'
+import { soleStringProperty } from '../scan/schema-types.ts'
 import {
   accept,
   acceptAfterSpace,
@@ -12,7 +12,7 @@ import {
   readNow,
   space,
   type TextFeed,
-} from '../parse/text-feed.ts'
+} from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
 
 export type CallObjectOptions = {

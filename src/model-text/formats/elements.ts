@@ -1,8 +1,8 @@
 import type { Tool } from '../../contract/request.ts'
-import { coerceBare, isTextOnly } from '../parse/coerce-bare.ts'
-import { escapeText } from '../parse/json-string.ts'
-import { allowedTypes, type Declared, propertyNames, propertyOf } from '../parse/schema-types.ts'
-import { acceptAfterSpace, followedBy, type Reading, type TextFeed, upcoming } from '../parse/text-feed.ts'
+import { coerceBare, isTextOnly } from '../scan/coerce-bare.ts'
+import { escapeText } from '../scan/json-string.ts'
+import { allowedTypes, type Declared, propertyNames, propertyOf } from '../scan/schema-types.ts'
+import { acceptAfterSpace, followedBy, type Reading, type TextFeed, upcoming } from '../scan/text-feed.ts'
 import { type CallWriter, declaredArguments } from './call-writer.ts'
 
 /** The head of one argument: its name, and whether its value is text or JSON, where the model says so itself. */

@@ -1,5 +1,5 @@
 import type { Tool } from '../../contract/request.ts'
-import { acceptAfterSpace, peek, type Reading, space } from '../parse/text-feed.ts'
+import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import type { CallWriter } from './call-writer.ts'
 import type { ForcedCalls } from './forced-calls.ts'
 import { bareJson } from './json-formats.ts'

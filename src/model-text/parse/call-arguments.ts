@@ -1,8 +1,8 @@
 import type { Tool } from '../../contract/request.ts'
-import { declaredArguments } from '../tool-format/call-writer.ts'
-import { jsonReader, readObject } from './json-value.ts'
-import { soleStringProperty } from './schema-types.ts'
-import { collectText, completeFeed, type Reading, readNow, TextFeed } from './text-feed.ts'
+import { declaredArguments } from '../formats/call-writer.ts'
+import { jsonReader, readObject } from '../scan/json-value.ts'
+import { soleStringProperty } from '../scan/schema-types.ts'
+import { collectText, completeFeed, type Reading, readNow, TextFeed } from '../scan/text-feed.ts'
 
 /**
  * Reads the arguments of one call that somebody else has already told from text, in whatever pieces they come: what leaves is

@@ -1,4 +1,4 @@
-import { accept, peek, space } from '../parse/text-feed.ts'
+import { accept, peek, space } from '../scan/text-feed.ts'
 import { type CallReader, readArguments } from './call-writer.ts'
 import { atemCalls } from './element-formats.ts'
 import { jsonCalls } from './named-json.ts'

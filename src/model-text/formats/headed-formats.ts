@@ -1,5 +1,5 @@
 import type { Tool } from '../../contract/request.ts'
-import { accept, acceptAfterSpace, peek, type Reading, space, until } from '../parse/text-feed.ts'
+import { accept, acceptAfterSpace, peek, type Reading, space, until } from '../scan/text-feed.ts'
 import { readCallList, readCallObject } from './call-object.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'

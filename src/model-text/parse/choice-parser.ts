@@ -1,10 +1,10 @@
-import type { CallWriter } from '../tool-format/call-writer.ts'
-import type { MessageSyntax, Place, Stray, Trigger } from '../tool-format/tool-format.ts'
-import type { ChoiceSink } from './choice-sink.ts'
+import type { CallWriter } from '../formats/call-writer.ts'
+import type { MessageSyntax, Place, Stray, Trigger } from '../formats/tool-format.ts'
+import type { ChoiceSink } from '../scan/choice-sink.ts'
+import { acceptAfterSpace, isQuote, isSpace, peek, type Reading, space, type TextFeed, upcoming } from '../scan/text-feed.ts'
 import { isCutMark, type Marks, matchMark } from './marks.ts'
 import { findHeader, isQuoted } from './message-header.ts'
 import type { ReasoningMarks } from './reasoning-marks.ts'
-import { acceptAfterSpace, isQuote, isSpace, peek, type Reading, space, type TextFeed, upcoming } from './text-feed.ts'
 
 export type ChoiceRules = {
   /** The answer is a row of messages, and nothing below applies but `startsInReasoning`. */

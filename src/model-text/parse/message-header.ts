@@ -1,5 +1,5 @@
-import type { MessageSyntax } from '../tool-format/tool-format.ts'
-import { accept, ensure, isQuote, type Reading, type TextFeed, until } from './text-feed.ts'
+import type { MessageSyntax } from '../formats/tool-format.ts'
+import { accept, ensure, isQuote, type Reading, type TextFeed, until } from '../scan/text-feed.ts'
 
 /** No header of a message is longer. */
 const longestHeader = 1024

@@ -1,6 +1,6 @@
-import { readString } from '../parse/json-string.ts'
-import { jsonReader, readValue } from '../parse/json-value.ts'
-import { propertyNames, propertyOf } from '../parse/schema-types.ts'
+import { readString } from '../scan/json-string.ts'
+import { jsonReader, readValue } from '../scan/json-value.ts'
+import { propertyNames, propertyOf } from '../scan/schema-types.ts'
 import {
   accept,
   acceptAfterSpace,
@@ -11,7 +11,7 @@ import {
   type Reading,
   space,
   type TextFeed,
-} from '../parse/text-feed.ts'
+} from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
 
 /** Reads `[f(a=1), g()]`, or calls without the brackets, up to one of `close` where the format has such marks. */

@@ -1,4 +1,4 @@
-import { acceptAfterSpace, peek, space, until } from '../parse/text-feed.ts'
+import { acceptAfterSpace, peek, space, until } from '../scan/text-feed.ts'
 import { type CallReader, readArguments } from './call-writer.ts'
 import { jsonCalls } from './named-json.ts'
 import type { ToolFormat } from './tool-format.ts'
