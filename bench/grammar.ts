@@ -13,7 +13,7 @@ const coldRuns = 9
 const warmRuns = 30
 const sizes = [50_000, 200_000, 800_000]
 
-const built = (name: string): string => new URL(`../dist/core/grammar/${name}.js`, import.meta.url).href
+const built = (name: string): string => new URL(`../dist/grammar/${name}.js`, import.meta.url).href
 const { createGrammarBuilder } = (await import(built('grammar-builder'))) as typeof import('../src/grammar/grammar-builder.ts')
 const { createGrammarCache } = (await import(built('grammar-cache'))) as typeof import('../src/grammar/grammar-cache.ts')
 

@@ -1,8 +1,8 @@
-import { createApp } from '../app.ts'
+import { createApp } from '../app/create-app.ts'
+import { createLog } from '../app/log.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import type { ModelSummary } from '../http/deps.ts'
-import { createLog } from '../log.ts'
 import { createProgress } from './progress.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createApiKey, hashApiKey } from './api-key.ts'
+import { createApiKey, hashApiKey } from '../app/api-key.ts'
 import { authorize, createAuthenticator, readKeys } from './auth.ts'
 
 const key = createApiKey()

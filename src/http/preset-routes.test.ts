@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createTestServer } from '../../test/support/test-server.ts'
+import { hashApiKey } from '../app/api-key.ts'
 import type { Engine } from '../contract/engine.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { PresetSwitch } from '../core/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
-import { createTestServer } from './__fixtures__/test-server.ts'
-import { hashApiKey } from './api-key.ts'
 
 const configured = new Map([
   ['calm', readPreset({ temperature: { override: 0 }, max_tokens: { override: 2, force: true } }, 'calm')],

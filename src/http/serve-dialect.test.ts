@@ -1,10 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
-import type { Engine } from '../contract/engine.ts'
-import type { Dialect } from '../dialect/dialect.ts'
-import { openaiChat } from '../dialect/openai-chat/dialect.ts'
-import { createFakeEngine } from '../engine/fake/engine.ts'
 import {
   chatBody,
   openTestServer,
@@ -14,7 +10,11 @@ import {
   receive,
   sendChat,
   watchEngine,
-} from './__fixtures__/test-server.ts'
+} from '../../test/support/test-server.ts'
+import type { Engine } from '../contract/engine.ts'
+import type { Dialect } from '../dialect/dialect.ts'
+import { openaiChat } from '../dialect/openai-chat/dialect.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 
 const hourMs = 3_600_000

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { Cancellations } from '../core/cancellations.ts'
-import { createFakeEngine } from '../engine/fake/engine.ts'
 import {
   chatBody,
   halfRequest,
@@ -13,7 +11,9 @@ import {
   receive,
   sendChat,
   watchEngine,
-} from './__fixtures__/test-server.ts'
+} from '../../test/support/test-server.ts'
+import { Cancellations } from '../core/cancellations.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
 
 describe('shutting down', () => {
   const longReply = { chunks: ['a', 'b'], delayMs: 3_000_000 }

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
+import { chatBody, openTestServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
+import { hashApiKey } from '../app/api-key.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
-import { chatBody, openTestServer, readAll, receive, sendChat } from './__fixtures__/test-server.ts'
-import { hashApiKey } from './api-key.ts'
 
 const key = 'sk-dragoman-test'
 const fake = () => createFakeEngine({ script: 'from-request' })

@@ -1,10 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
-import { emitAll } from '../contract/emit.ts'
-import type { Engine } from '../contract/engine.ts'
-import type { EngineEvent } from '../contract/event.ts'
-import { createFakeEngine } from '../engine/fake/engine.ts'
 import {
   chatBody,
   largeText,
@@ -14,7 +10,11 @@ import {
   readAll,
   receive,
   sendChat,
-} from './__fixtures__/test-server.ts'
+} from '../../test/support/test-server.ts'
+import { emitAll } from '../contract/emit.ts'
+import type { Engine } from '../contract/engine.ts'
+import type { EngineEvent } from '../contract/event.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const stream = chatBody('go', { stream: true })
 

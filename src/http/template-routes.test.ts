@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createTestServer } from '../../test/support/test-server.ts'
+import { hashApiKey } from '../app/api-key.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
-import { createTestServer } from './__fixtures__/test-server.ts'
-import { hashApiKey } from './api-key.ts'
 
 let folder: string
 let app: FastifyInstance

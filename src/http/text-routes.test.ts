@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createTestServer, receive, sendChat } from '../../test/support/test-server.ts'
 import { createWireCheck } from '../../test/support/wire-schema.ts'
 import type { Engine } from '../contract/engine.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
-import { createTestServer, receive, sendChat } from './__fixtures__/test-server.ts'
 
 const template =
   '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}'

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { type App, createApp } from '../../src/app.ts'
+import { type App, createApp } from '../../src/app/create-app.ts'
+import { createLog } from '../../src/app/log.ts'
 import { configSchema } from '../../src/config/schema.ts'
-import { createLog } from '../../src/log.ts'
 
 export type RunningApp = App & {
   readonly url: string

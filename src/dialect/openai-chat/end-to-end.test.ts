@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createTestServer, readAll, receive, sendChat } from '../../../test/support/test-server.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
-import { createTestServer, readAll, receive, sendChat } from '../../http/__fixtures__/test-server.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')
 const checkChunk = createWireCheck('OpenAIChatCompletionChunk')

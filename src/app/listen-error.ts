@@ -1,4 +1,4 @@
-import { AppError } from './contract/errors.ts'
+import { AppError } from '../contract/errors.ts'
 
 /** What the operating system says when an address cannot be listened on, as one line with advice; other errors as they are. */
 export function explainListenError(error: unknown, { host, port }: { host: string; port: number }): unknown {

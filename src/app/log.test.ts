@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AppError } from './contract/errors.ts'
+import { AppError } from '../contract/errors.ts'
 import { createLog } from './log.ts'
 
 function capture(level: 'info' | 'silent' = 'info') {

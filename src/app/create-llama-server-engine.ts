@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import type { LlamaServerModelConfig } from './config/schema.ts'
-import type { Engine } from './contract/engine.ts'
-import { LlamaServerEngine } from './engine/llama-server/engine.ts'
-import type { ServerPlan } from './engine/llama-server/server-plan.ts'
-import { createRemoteEngine } from './engine/remote/engine.ts'
-import type { Source } from './registry/sources.ts'
+import type { LlamaServerModelConfig } from '../config/schema.ts'
+import type { Engine } from '../contract/engine.ts'
+import { LlamaServerEngine } from '../engine/llama-server/engine.ts'
+import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
+import { createRemoteEngine } from '../engine/remote/engine.ts'
+import type { Source } from '../registry/sources.ts'
 
 export type LlamaServerParts = {
   readonly log: Logger

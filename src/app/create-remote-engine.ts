@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { RemoteModelConfig } from './config/schema.ts'
-import type { Engine } from './contract/engine.ts'
-import { AppError } from './contract/errors.ts'
-import { createRemoteEngine } from './engine/remote/engine.ts'
+import type { RemoteModelConfig } from '../config/schema.ts'
+import type { Engine } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import { createRemoteEngine } from '../engine/remote/engine.ts'
 
 /** The engine of a model on other servers. Throws `invalid-request` for a key that is not in the environment. */
 export function createRemote(

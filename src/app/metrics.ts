@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Metrics } from './http/metrics.ts'
+import type { Metrics } from '../http/metrics.ts'
 
 /** How busy a model is at this moment, and what it did in vain since it began. */
 export type ModelLoad = {
