@@ -1,4 +1,3 @@
-import { type Field, renderProtocolTable } from './field-table.ts'
 import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
@@ -7,6 +6,7 @@ import { presetSwitchFields } from './presets/fields.ts'
 import { rerankFields, scoreFields } from './scoring/fields.ts'
 import { templateSwitchFields, templateUnloadFields } from './templates/fields.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './tokens/fields.ts'
+import { type Field, renderProtocolTable } from './wire/field-table.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../contract/errors.ts'
-import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import type { ConnectionStage } from './running-requests.ts'
 
 type Problem = { readonly status: number; readonly text: string }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
-import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 
 export type EncodeError = (error: AppError) => unknown
 

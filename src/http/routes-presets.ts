@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../dialect/presets/switch-request.ts'
 import type { ServerDeps } from './deps.ts'
 import { createBodilessCallHandler, createCallHandler } from './serve-call.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Engine, EngineFacts, TemplateChoice } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import { encodeOpenaiError } from '../dialect/openai-errors.ts'
+import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../dialect/templates/requests.ts'
 import { defaultModelName } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'

@@ -3,8 +3,8 @@ import type { TokenizeRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { detokenize, render, tokenize } from '../core/text-work.ts'
+import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeChat } from '../dialect/openai-chat/decode.ts'
-import { encodeOpenaiError } from '../dialect/openai-errors.ts'
 import {
   type DetokenizeRequest,
   decodeDetokenize,

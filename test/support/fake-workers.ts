@@ -1,4 +1,4 @@
-import type { Command, Report } from '../../src/engine/llama/ipc.ts'
+import type { Command, Report } from '../../src/engine/llama/channel/ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerHandlers } from '../../src/engine/llama/process.ts'
 
 /** What a worker says of its model when it is loaded. */

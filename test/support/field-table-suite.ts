@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { AppError } from '../../src/contract/errors.ts'
 import type { GenerationEvent } from '../../src/contract/event.ts'
 import type { Dialect } from '../../src/dialect/dialect.ts'
-import { type Field, spellings } from '../../src/dialect/field-table.ts'
+import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
 
 export type FieldTableCase = {
   readonly dialect: Dialect

@@ -1,5 +1,5 @@
+import type { LoadOptions } from '../../src/engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
-import type { LoadOptions } from '../../src/engine/llama/ipc.ts'
 import { randomModel } from './models.ts'
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }

@@ -1,6 +1,6 @@
-import { indexFields } from '../field-table.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { checkCommonNested, createNestedCheck, type Keys, keysOf, type NestedCheck } from '../openai/nested-check.ts'
+import { indexFields } from '../wire/field-table.ts'
 import {
   assistantMessage,
   audioPart,

@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ContentPart, Message, ToolCall } from '../../contract/request.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { preview } from '../preview.ts'
+import { preview } from '../wire/preview.ts'
 import type { WireMessage, WirePart } from './message-schema.ts'
 
 type WireAssistant = Extract<WireMessage, { role: 'assistant' }>

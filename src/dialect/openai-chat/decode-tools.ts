@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseDeepJson } from '../openai/json-depth.ts'
-import { preview } from '../preview.ts'
+import { preview } from '../wire/preview.ts'
 import type { WireRequest } from './schema.ts'
 import type { WireAllowedTools, WireFunction, WireTool } from './tool-schema.ts'
 

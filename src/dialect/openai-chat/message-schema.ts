@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { list } from '../first-fault.ts'
 import { flag, text } from '../openai/wire-types.ts'
+import { list } from '../wire/first-fault.ts'
 
 /** Each kind of object inside a message: its keys are what `check-nested.ts` knows there. */
 export const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })

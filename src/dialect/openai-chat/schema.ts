@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { dictionary, list } from '../first-fault.ts'
 import { commonShape } from '../openai/common-schema.ts'
 import { flag, integerBetween, integerFrom, jsonObject, nonEmptyText, text } from '../openai/wire-types.ts'
+import { dictionary, list } from '../wire/first-fault.ts'
 import { wireMessage } from './message-schema.ts'
 import { tool, toolChoice, toolFunction, toolFunctionChoice } from './tool-schema.ts'
 

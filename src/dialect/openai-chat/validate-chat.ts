@@ -1,5 +1,5 @@
-import { createFieldwise } from '../fieldwise.ts'
 import { plainCommonFields } from '../openai/plain-fields.ts'
+import { createFieldwise } from '../wire/fieldwise.ts'
 import { arePlainMessages } from './plain-messages.ts'
 import { chatRequestSchema } from './schema.ts'
 

@@ -1,9 +1,9 @@
 import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
 import type { StreamEncoder } from '../dialect.ts'
-import { toFrameJson } from '../frame-json.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
+import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
-import { encodeOpenaiError } from '../openai-errors.ts'
+import { toFrameJson } from '../wire/frame-json.ts'
 import { echoOf, encodeFinishReason, PromptText, type ReplyStyle } from './encode.ts'
 import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-logprobs.ts'
 

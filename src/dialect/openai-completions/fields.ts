@@ -1,4 +1,3 @@
-import type { Field } from '../field-table.ts'
 import {
   constraintFields,
   minimumField,
@@ -6,6 +5,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import type { Field } from '../wire/field-table.ts'
 
 /** OpenAI's default, which is part of the protocol. */
 export const defaultMaxTokens = 16

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { list } from '../first-fault.ts'
 import { commonShape } from '../openai/common-schema.ts'
 import { flag, integerBetween, integerFrom, text } from '../openai/wire-types.ts'
+import { list } from '../wire/first-fault.ts'
 
 const maxPrompts = 2048
 const maxLogprobs = 5

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { EmbedInput } from '../../contract/engine.ts'
 import type { EmbedRequest } from '../../core/embed.ts'
-import { checkFields, indexFields } from '../field-table.ts'
-import { list } from '../first-fault.ts'
 import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
-import { validate } from '../validate.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { list } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
 import { embeddingFields } from './fields.ts'
 
 export type EncodingFormat = 'float' | 'base64'

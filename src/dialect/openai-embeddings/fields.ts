@@ -1,4 +1,4 @@
-import type { Field } from '../field-table.ts'
+import type { Field } from '../wire/field-table.ts'
 
 /** Every request field of `POST /v1/embeddings` that Dragoman knows, and what it does with it. */
 export const embeddingFields: readonly Field[] = [

@@ -1,4 +1,4 @@
-import type { Field } from '../field-table.ts'
+import type { Field } from '../wire/field-table.ts'
 
 /** Rows of OpenAI's reference that its generating protocols share. */
 export const sharedOpenaiFields = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dictionary, list } from '../first-fault.ts'
+import { dictionary, list } from '../wire/first-fault.ts'
 import {
   above,
   anyNumber,

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, OutputConstraint } from '../../contract/request.ts'
-import { preview } from '../preview.ts'
+import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
 import { refuseDeepJson } from './json-depth.ts'
 import { mentions, type NamesIn } from './mentions.ts'

@@ -1,4 +1,4 @@
-import { type FieldIndex, refuseValue } from '../field-table.ts'
+import { type FieldIndex, refuseValue } from '../wire/field-table.ts'
 import { type CommonWire, jsonSchemaFormat, responseFormats, streamOptions, structuredOutputs } from './common-schema.ts'
 
 export type Keys = ReadonlySet<string>

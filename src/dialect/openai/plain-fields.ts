@@ -1,4 +1,4 @@
-import type { PlainCheck } from '../fieldwise.ts'
+import type { PlainCheck } from '../wire/fieldwise.ts'
 
 const isFlag: PlainCheck = (value) => typeof value === 'boolean'
 const isText: PlainCheck = (value) => typeof value === 'string'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../contract/errors.ts'
-import { preview } from '../preview.ts'
+import { preview } from '../wire/preview.ts'
 
 type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
 

@@ -1,5 +1,5 @@
-import type { Field } from '../field-table.ts'
 import { refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
+import type { Field } from '../wire/field-table.ts'
 
 /** The fields of a request that a preset may say something about: those that sample, and those that end the output. */
 export const presetFields: readonly Field[] = [

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { PresetSwitch, ReadPreset } from '../../core/preset-switch.ts'
-import { checkFields, indexFields } from '../field-table.ts'
-import { dictionary } from '../first-fault.ts'
 import { flag, text } from '../openai/wire-types.ts'
-import { validate } from '../validate.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { dictionary } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
 import { presetSwitchFields } from './fields.ts'
 import { readPreset } from './read-preset.ts'
 

@@ -1,4 +1,4 @@
-import type { Field } from '../field-table.ts'
+import type { Field } from '../wire/field-table.ts'
 
 /** The request fields of `POST /v1/rerank`, as Jina, Cohere and llama-server have them. */
 export const rerankFields: readonly Field[] = [

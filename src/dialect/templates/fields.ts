@@ -1,4 +1,4 @@
-import type { Field } from '../field-table.ts'
+import type { Field } from '../wire/field-table.ts'
 
 const model: Field = { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import { checkFields, indexFields } from '../field-table.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nonEmptyText } from '../openai/wire-types.ts'
-import { validate } from '../validate.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { validate } from '../wire/validate.ts'
 import { templateSwitchFields, templateUnloadFields } from './fields.ts'
 
 const model = nonEmptyText.nullish()

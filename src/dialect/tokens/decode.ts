@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { TokenizeRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import { checkFields, type Field, indexFields } from '../field-table.ts'
-import { list } from '../first-fault.ts'
 import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'
 import { decodeChat } from '../openai-chat/decode.ts'
-import { validate } from '../validate.ts'
+import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { list } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
 /** A request about tokens, and to which model; absent means the default one. */

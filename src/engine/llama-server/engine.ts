@@ -15,7 +15,7 @@ import type {
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise.ts'
+import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
 import { refuseUnreadable } from './refuse-media.ts'
 import type { ServerEndpoint } from './server-client.ts'

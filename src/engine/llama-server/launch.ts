@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '../../contract/errors.ts'
-import type { ProcessExit, ProcessHandlers, SupervisedProcess, SupervisorLog } from '../supervise.ts'
+import type { ProcessExit, ProcessHandlers, SupervisedProcess, SupervisorLog } from '../supervise/supervise.ts'
 import { explainExit } from './explain-exit.ts'
 import { freePort } from './free-port.ts'
 import { readProgress, sizeOfFiles } from './load-progress.ts'

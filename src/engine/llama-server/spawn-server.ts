@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ProcessExit } from '../supervise.ts'
+import type { ProcessExit } from '../supervise/supervise.ts'
 import { guardianReportSchema } from './guardian-report.ts'
 import { OutputTail } from './output-tail.ts'
 

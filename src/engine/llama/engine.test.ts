@@ -3,8 +3,8 @@ import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import { runOf } from '../../../test/support/iterate.ts'
 import type { PreparedGeneration } from '../../contract/engine.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
+import type { Command, Report } from './channel/ipc.ts'
 import { LlamaEngine } from './engine.ts'
-import type { Command, Report } from './ipc.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }

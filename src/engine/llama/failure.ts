@@ -1,5 +1,5 @@
 import { AppError, isErrorCode } from '../../contract/errors.ts'
-import type { Failure } from './ipc.ts'
+import type { Failure } from './channel/ipc.ts'
 
 /** What a worker reported as failed, as the error that it was there. */
 export function decodeFailure({ code, message, param, overflow }: Failure): AppError {

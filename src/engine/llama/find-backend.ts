@@ -14,7 +14,7 @@ export type Backend = z.infer<typeof answerSchema>
 /** Loads llama.cpp in a child process, so that a driver that aborts takes nothing with it. Never rejects. */
 export function findBackend(): Promise<Backend> {
   const extension = extname(fileURLToPath(import.meta.url))
-  const child = fork(fileURLToPath(new URL(`./probe${extension}`, import.meta.url)), [], {
+  const child = fork(fileURLToPath(new URL(`./worker/probe${extension}`, import.meta.url)), [], {
     stdio: 'ignore',
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
   })

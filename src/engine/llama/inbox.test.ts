@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Report } from './channel/ipc.ts'
 import { Inbox } from './inbox.ts'
-import type { Report } from './ipc.ts'
 
 const text = (index: number): Report => ({ type: 'text', id: 'r', choice: 0, text: String(index) })
 

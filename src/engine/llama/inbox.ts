@@ -1,4 +1,4 @@
-import type { Report } from './ipc.ts'
+import type { Report } from './channel/ipc.ts'
 
 /** A report about one request, or the end of its worker. */
 type Item = { readonly report: Report } | { readonly error: unknown }

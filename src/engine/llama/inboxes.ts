@@ -1,6 +1,6 @@
+import type { Command, Report } from './channel/ipc.ts'
 import { decodeFailure } from './failure.ts'
 import { Inbox } from './inbox.ts'
-import type { Command, Report } from './ipc.ts'
 
 /** Sorts what the worker reports by what it is about: one inbox per message exchange, a `prepare`, an `ask` or a `run`. */
 export class Inboxes {

@@ -3,8 +3,8 @@ import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { ProcessExit } from '../supervise.ts'
-import { type Command, type Report, reportSchema } from './ipc.ts'
+import type { ProcessExit } from '../supervise/supervise.ts'
+import { type Command, type Report, reportSchema } from './channel/ipc.ts'
 
 /** How a worker ended. */
 export type WorkerExit = ProcessExit
@@ -37,7 +37,7 @@ const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
   // From sources (tests, development) the worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
-  const child = fork(fileURLToPath(new URL(`./worker${extension}`, import.meta.url)), [], {
+  const child = fork(fileURLToPath(new URL(`./worker/worker${extension}`, import.meta.url)), [], {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import type { AppError } from '../../contract/errors.ts'
-import { backoffMs } from '../supervise.ts'
+import { backoffMs } from '../supervise/supervise.ts'
 import type { WorkerExit } from './process.ts'
 import { Supervisor } from './supervisor.ts'
 

@@ -1,7 +1,7 @@
 import type { EngineState } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import { ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise.ts'
-import type { Command, LoadOptions, Report } from './ipc.ts'
+import { ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
+import type { Command, LoadOptions, Report } from './channel/ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerProcess } from './process.ts'
 
 export type SupervisorOptions = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plainChat } from '../../contract/request.ts'
-import type { QuestionCommand } from './ipc.ts'
+import type { QuestionCommand } from './channel/ipc.ts'
 import { tookTooLong } from './took-too-long.ts'
 
 const id = 'r'

@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Prompt } from '../../contract/request.ts'
-import type { QuestionCommand } from './ipc.ts'
-import type { Question } from './questions.ts'
+import type { QuestionCommand } from './channel/ipc.ts'
+import type { Question } from './channel/questions.ts'
 
 /** The failure of a question that the worker did not answer in time: what it was busy with, and what may be the reason. */
 export function tookTooLong(command: QuestionCommand, timeoutMs: number): AppError {

@@ -1,4 +1,4 @@
-import { Waiters } from '../waiters.ts'
+import { Waiters } from '../supervise/waiters.ts'
 import { orAborted } from './or-aborted.ts'
 
 /** Work that is done one after the other, in the order that it came in. */

@@ -1,0 +1,65 @@
+import type { Sampling } from '../../contract/request.ts'
+import { encodeModel, type ModelEntry } from './models.ts'
+
+/** What is told of one model beyond its place in a list. */
+export type ModelFacts = {
+  readonly slots: number
+  readonly contextLength?: number
+  readonly chatTemplate?: string
+  readonly templateName?: string
+  readonly sampling?: Sampling
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
+}
+
+/** tabbyAPI's card of the current model; what is not known before it is loaded is left out. */
+export function encodeModelCard(entry: ModelEntry, facts: ModelFacts) {
+  const { slots, contextLength, chatTemplate, templateName, modalities } = facts
+  return {
+    ...encodeModel(entry),
+    parameters: {
+      ...(contextLength !== undefined && { max_seq_len: contextLength }),
+      max_batch_size: slots,
+      ...(templateName !== undefined && { prompt_template: templateName }),
+      ...(chatTemplate !== undefined && { prompt_template_content: chatTemplate }),
+      ...(modalities !== undefined && { use_vision: modalities.image }),
+    },
+  }
+}
+
+/** llama-server's properties. Where the model's file lies is nobody's business who may only ask it things. */
+export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string) {
+  const { slots, contextLength, chatTemplate, sampling, modalities } = facts
+  return {
+    default_generation_settings: {
+      n_ctx: contextLength ?? null,
+      ...(sampling !== undefined && { params: encodeSampling(sampling) }),
+    },
+    total_slots: slots,
+    model_alias: id,
+    chat_template: chatTemplate ?? '',
+    ...(modalities !== undefined && { modalities: { vision: modalities.image, audio: modalities.audio } }),
+    build_info: build,
+  }
+}
+
+/** In llama-server's words; what is not known is left out. */
+function encodeSampling({ xtc, dry, ...sampling }: Sampling): Record<string, unknown> {
+  const params = {
+    temperature: sampling.temperature,
+    top_k: sampling.topK,
+    top_p: sampling.topP,
+    min_p: sampling.minP,
+    repeat_penalty: sampling.repetitionPenalty,
+    repeat_last_n: sampling.repetitionRange,
+    presence_penalty: sampling.presencePenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    xtc_probability: xtc?.probability,
+    xtc_threshold: xtc?.threshold,
+    dry_multiplier: dry?.multiplier,
+    dry_base: dry?.base,
+    dry_allowed_length: dry?.allowedLength,
+    dry_penalty_last_n: dry?.range,
+    dry_sequence_breakers: dry?.sequenceBreakers,
+  }
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined))
+}

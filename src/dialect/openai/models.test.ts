@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { createWireCheck } from '../../../test/support/wire-schema.ts'
+import { encodeModel, encodeModelList, type ModelEntry } from './models.ts'
+
+const checkModel = createWireCheck('OpenAIModel')
+const entry: ModelEntry = { id: 'org/m', aliases: ['default'], createdAtMs: 1_700_000_000_999, state: { type: 'ready' } }
+
+test('a model is OpenAI’s object, with whole seconds, and what we add', () => {
+  const encoded: unknown = JSON.parse(JSON.stringify(encodeModel({ ...entry, contextLength: 8192 })))
+  checkModel(encoded)
+  expect(encoded).toEqual({
+    id: 'org/m',
+    object: 'model',
+    created: 1_700_000_000,
+    owned_by: 'dragoman',
+    context_length: 8192,
+    state: 'ready',
+    aliases: ['default'],
+  })
+})
+
+test('a context length that is not known yet is left out', () => {
+  const encoded = encodeModel(entry)
+  checkModel(encoded)
+  expect(Object.keys(encoded)).not.toContain('context_length')
+})
+
+test('a list holds every model, in order', () => {
+  const other = { ...entry, id: 'other' }
+  expect(encodeModelList([entry, other])).toEqual({ object: 'list', data: [encodeModel(entry), encodeModel(other)] })
+})

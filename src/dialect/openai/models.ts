@@ -1,0 +1,52 @@
+import type { EngineState, ServerReport } from '../../contract/engine.ts'
+
+/** What the model routes tell of a model. */
+export type ModelEntry = {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly createdAtMs: number
+  readonly contextLength?: number
+  readonly state: Pick<EngineState, 'type'>
+  /** Where others run the model. */
+  readonly servers?: readonly ServerReport[]
+}
+
+/** OpenAI's model object; `context_length`, `state` and `aliases` are ours. */
+export function encodeModel({ id, aliases, createdAtMs, contextLength, state }: ModelEntry) {
+  return {
+    id,
+    object: 'model' as const,
+    created: Math.floor(createdAtMs / 1000),
+    owned_by: 'dragoman',
+    ...(contextLength !== undefined && { context_length: contextLength }),
+    state: state.type,
+    aliases,
+  }
+}
+
+/** OpenAI's list of models, which it never splits into pages. */
+export function encodeModelList(models: readonly ModelEntry[]) {
+  return { object: 'list' as const, data: models.map(encodeModel) }
+}
+
+/** One model alone: also where it runs, when that is elsewhere. */
+export function encodeModelDetail(entry: ModelEntry) {
+  return { ...encodeModel(entry), ...(entry.servers !== undefined && { servers: entry.servers.map(encodeServer) }) }
+}
+
+function encodeServer({ host, state, lastFailure, activeRequests, outstandingTokens, found }: ServerReport) {
+  return {
+    host,
+    state,
+    ...(lastFailure !== undefined && { last_failure: lastFailure }),
+    active_requests: activeRequests,
+    outstanding_tokens: outstandingTokens,
+    ...(found !== undefined && {
+      kind: found.kind,
+      ...(found.version !== undefined && { version: found.version }),
+      model: found.model,
+      ...(found.contextLength !== undefined && { context_length: found.contextLength }),
+      abilities: found.abilities,
+    }),
+  }
+}

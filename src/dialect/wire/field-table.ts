@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AppError } from '../../contract/errors.ts'
+import { preview } from './preview.ts'
+
+/**
+ * How a dialect treats one field of its requests; one that is not at the top has its path as its name.
+ * `used`: it changes the reply. `informational`: accepted, and no generated token depends on it. `refused`: a 400 that
+ * names it, unless the value is one of `accepts`, which mean the same as leaving it out.
+ */
+export type Field = {
+  readonly name: string
+  /** Other spellings of the same field. */
+  readonly aliases?: readonly string[]
+  readonly note: string
+} & ({ readonly treatment: 'used' | 'informational' } | { readonly treatment: 'refused'; readonly accepts?: readonly unknown[] })
+
+/** Every spelling of a field, its own name first. */
+export function spellings(field: Field): readonly string[] {
+  return [field.name, ...(field.aliases ?? [])]
+}
+
+/** A table's fields by each of their spellings. Made once per table: requests are looked up in it. */
+export type FieldIndex = ReadonlyMap<string, Field>
+
+export function indexFields(fields: readonly Field[]): FieldIndex {
+  return new Map(fields.flatMap((field) => spellings(field).map((name) => [name, field] as const)))
+}
+
+/**
+ * Throws `unsupported-field` for the first field of the body that the table refuses. Returns the keys that it does not know; a null is
+ * the same as none.
+ */
+export function checkFields(index: FieldIndex, body: object): string[] {
+  const ignored: string[] = []
+  for (const name of Object.keys(body)) {
+    const field = index.get(name)
+    if (field !== undefined) refuseValue(field, name, Reflect.get(body, name))
+    else if (Reflect.get(body, name) !== null) ignored.push(name)
+  }
+  return ignored
+}
+
+/** Throws `unsupported-field` when the field is refused with this value; `param` is where the value stands. */
+export function refuseValue(field: Field, param: string, value: unknown): void {
+  if (field.treatment !== 'refused' || value === null) return
+  const accepts = field.accepts ?? []
+  if (accepts.some((accepted) => isDeepStrictEqual(accepted, dropNulls(value)))) return
+  const remedy = accepts.length === 0 ? 'leave it out' : `leave it out or send ${accepts.map(preview).join(' or ')}`
+  throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
+}
+
+/** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */
+export function renderProtocolTable(fields: readonly Field[]): string {
+  const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
+  const header = ['field', 'treatment', 'note']
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`
+  return [header, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('')
+}
+
+function describeTreatment(field: Field): string {
+  if (field.treatment !== 'refused' || field.accepts === undefined) return field.treatment
+  return `refused unless ${field.accepts.map(preview).map(code).join(' or ')}`
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+/** Clients that send all fields of their types send null for the absent ones, inside objects too. */
+function dropNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null))
+}

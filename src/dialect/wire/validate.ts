@@ -1,0 +1,107 @@
+import type { z } from 'zod'
+import { AppError } from '../../contract/errors.ts'
+import { preview } from './preview.ts'
+
+type Issue = z.core.$ZodIssue
+type Path = readonly PropertyKey[]
+type Fault = { readonly path: Path; readonly expected: string; readonly isKey: boolean }
+
+/**
+ * Checks a wire body. Throws `invalid-request` for the first fault, with its path as `param`, what was expected there and
+ * what was found. In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
+ */
+export function validate<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const parsed = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
+  if (parsed.success) return parsed.data
+  const fault = findFault(parsed.error.issues)
+  throw new AppError(
+    'invalid-request',
+    describeFault(fault, body),
+    fault.path.length > 0 ? { param: formatPath(fault.path) } : {},
+  )
+}
+
+/** A path as clients know it: `messages[0].content[1].text`. A key that is no short word is shown quoted and cut. */
+export function formatPath(path: Path): string {
+  return path
+    .map((step, index) => {
+      if (typeof step === 'number') return `[${step}]`
+      const name = String(step)
+      if (!/^\w{1,80}$/.test(name)) return `[${preview(name)}]`
+      return index === 0 ? name : `.${name}`
+    })
+    .join('')
+}
+
+function describeFault({ path, expected, isKey }: Fault, body: unknown): string {
+  const subject = path.length === 0 ? 'the request body' : formatPath(path)
+  if (isKey) return `${subject}: expected ${expected}, got the key ${preview(path.at(-1))}`
+  const value = path.reduce<unknown>((parent, step) => (parent as Record<PropertyKey, unknown>)[step], body)
+  return value === undefined
+    ? `${subject} is missing: expected ${expected}`
+    : `${subject}: expected ${expected}, got ${preview(value)}`
+}
+
+function findFault(issues: readonly Issue[]): Fault {
+  const issue = issues[0]
+  if (issue === undefined) return { path: [], expected: 'a valid body', isKey: false }
+  if (issue.code === 'invalid_key') return { path: issue.path, expected: issue.issues[0]?.message ?? issue.message, isKey: true }
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) {
+    return { path: issue.path, expected: issue.message, isKey: false }
+  }
+  // The caller meant the branch that is right the furthest, or else one whose outer type matches; when none does, all of
+  // them were possible.
+  const furthest = issue.errors.reduce((best, branch) => (isFurther(branch, best) ? branch : best))
+  const meant = (furthest[0]?.path.length ?? 0) > 0 ? furthest : issue.errors.find((branch) => branch[0]?.code !== 'invalid_type')
+  if (meant !== undefined) {
+    const fault = findFault(meant)
+    return { ...fault, path: [...issue.path, ...fault.path] }
+  }
+  return { path: issue.path, expected: issue.errors.map((branch) => findFault(branch).expected).join(' or '), isKey: false }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'an array',
+}
+
+function describeExpected(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeNames[issue.expected] ?? issue.expected
+    case 'invalid_value':
+      return listOptions(issue.values)
+    case 'invalid_union':
+      return Array.isArray(issue.options) ? listOptions(issue.options) : undefined
+    case 'too_small':
+      if (issue.origin === 'string') return 'a non-empty string'
+      return `${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}${itemsOf(issue.origin)}`
+    case 'too_big':
+      return `${issue.inclusive === false ? 'below' : 'at most'} ${issue.maximum}${itemsOf(issue.origin)}`
+    default:
+      return undefined
+  }
+}
+
+function itemsOf(origin: string): string {
+  return origin === 'array' ? ' items' : ''
+}
+
+function listOptions(options: readonly unknown[]): string {
+  return options.length === 1 ? preview(options[0]) : `one of ${options.map(preview).join(', ')}`
+}
+
+/** Whether the first fault of one branch comes behind that of another, in the order of the text. */
+function isFurther([first]: readonly Issue[], [second]: readonly Issue[]): boolean {
+  const path = first?.path ?? []
+  const other = second?.path ?? []
+  const step = path.findIndex((name, index) => name !== other[index])
+  if (step === -1) return false
+  const [name, otherName] = [path[step], other[step]]
+  return typeof name === 'number' && typeof otherName === 'number' ? name > otherName : path.length > other.length
+}

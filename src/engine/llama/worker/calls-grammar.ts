@@ -1,0 +1,111 @@
+import { AppError } from '../../../contract/errors.ts'
+import type { Tool } from '../../../contract/request.ts'
+import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
+import type { ForcedCall, ForcedCalls, ForcedPiece } from '../../../model-text/formats/forced-calls.ts'
+
+/** Calls to write down as a grammar, and the tools that they may be to, by position in the request. */
+export type CallsToWrite = {
+  readonly description: ForcedCalls
+  readonly tools: readonly Tool[]
+  /** Texts of tokens that end the turn: a grammar cannot ask for one as text. */
+  readonly endTexts: readonly string[]
+  /** What a grammar cannot keep is left open, also where a tool is strict: somebody checks the calls when they are made. */
+  readonly isLenient?: boolean
+}
+
+/** Calls in one answer. A model without sense would go on making calls until its context is full. */
+const mostCalls = 16
+
+/** Adds the calls to a grammar; gives what stands for "one call or more, and nothing else". */
+export function addCalls(builder: GrammarBuilder, { description, tools, endTexts, isLenient = false }: CallsToWrite): string {
+  const { calls, separator } = description
+  if (!isLenient) for (const call of calls) refuseUnkept(call, tools)
+  const writeCalls = createWriter(builder, { calls, tools, isLenient })
+  const between = separator === undefined || endTexts.some((end) => end !== '' && separator.includes(end)) ? undefined : separator
+  const prefix = builder.literal(afterEnd(description.prefix, endTexts))
+  const suffix = builder.literal(beforeEnd(description.suffix, endTexts))
+  return `${prefix} ${between === undefined ? writeCalls(0) : row(builder, { calls, between, writeCalls })} ${suffix}`
+}
+
+function refuseUnkept({ name, unkept = [] }: ForcedCall, tools: readonly Tool[]): void {
+  const index = tools.findIndex((tool) => tool.name === name)
+  const [keyword] = unkept
+  if (keyword === undefined || tools[index]?.strict !== true) return
+  const message =
+    `'${keyword}' at # of the parameters of '${name}' cannot be enforced in the way this model writes calls, and the tool is ` +
+    'strict; leave it out, or ask without strict'
+  throw new AppError('unsupported-field', message, { param: `tools[${index}].function.parameters.${keyword}` })
+}
+
+/** The rule of a call at a position in the answer. */
+type WriteCalls = (position: number) => string
+
+type Row = { readonly calls: ForcedCalls['calls']; readonly between: string; readonly writeCalls: WriteCalls }
+
+/** Several calls. Where they say how many there were before them, each position has rules of its own. */
+function row(builder: GrammarBuilder, { calls, between, writeCalls }: Row): string {
+  const separator = builder.literal(between)
+  const counts = (piece: ForcedPiece): boolean =>
+    piece.type === 'position' || (piece.type === 'optional' && piece.pieces.some(counts))
+  if (!calls.some(({ pieces }) => pieces.some(counts))) {
+    const call = writeCalls(0)
+    return `${call} (${separator} ${call}){0,${mostCalls - 1}}`
+  }
+  let more = ''
+  for (let position = mostCalls - 1; position > 0; position--) {
+    more = `(${separator} ${builder.addRule(`call-${position}`, `${writeCalls(position)} ${more}`)})?`
+  }
+  return `${writeCalls(0)} ${more}`
+}
+
+function createWriter(
+  builder: GrammarBuilder,
+  { calls, tools, isLenient }: Required<Pick<CallsToWrite, 'tools' | 'isLenient'>> & Pick<ForcedCalls, 'calls'>,
+): WriteCalls {
+  const values = new Map<ForcedPiece, string>()
+  const writeValue = (piece: Exclude<ForcedPiece, { type: 'text' | 'optional' | 'position' }>, name: string): string => {
+    const index = tools.findIndex((tool) => tool.name === name)
+    const rule =
+      values.get(piece) ??
+      builder.addSchema(piece.schema, {
+        name: `${name}-arguments`,
+        strict: !isLenient && tools[index]?.strict === true,
+        param: `tools[${index}].function.parameters`,
+        ...(piece.document !== undefined && { document: piece.document }),
+        ...(piece.type === 'raw-text' && { rawUntil: piece.before }),
+      })
+    values.set(piece, rule)
+    return rule
+  }
+  const writePiece = (piece: ForcedPiece, name: string, position: number): string => {
+    switch (piece.type) {
+      case 'text':
+        return builder.literal(piece.text)
+      case 'position':
+        return builder.literal(String(piece.first + position))
+      case 'json':
+      case 'raw-text':
+        return writeValue(piece, name)
+      case 'optional':
+        return `(${write(piece.pieces, name, position)})?`
+    }
+  }
+  const write = (pieces: readonly ForcedPiece[], name: string, position: number): string => {
+    return pieces.map((piece) => writePiece(piece, name, position)).join(' ')
+  }
+  return (position) => {
+    const alternatives = calls.map(({ name, pieces }) => builder.addRule('call', write(pieces, name, position)))
+    return builder.addRule('one-call', alternatives.join(' | '))
+  }
+}
+
+/** What is left of a text behind a token that would end the turn. */
+export function afterEnd(text: string, endTexts: readonly string[]): string {
+  const cuts = endTexts.filter((end) => end !== '' && text.includes(end)).map((end) => text.lastIndexOf(end) + end.length)
+  return cuts.length === 0 ? text : text.slice(Math.max(...cuts)).trimStart()
+}
+
+function beforeEnd(text: string, endTexts: readonly string[]): string {
+  const end = endTexts.find((each) => each !== '' && text.trimEnd().endsWith(each))
+  return end === undefined ? text : text.trimEnd().slice(0, -end.length)
+}

@@ -1,0 +1,139 @@
+import type { Token } from 'node-llama-cpp'
+import { AppError } from '../../../contract/errors.ts'
+import type { GeneratedToken } from '../../../contract/event.ts'
+import { StopStrings } from '../../../model-text/parse/stop-strings.ts'
+import { watchReasoning } from '../../reasoning-watch.ts'
+import { TokenTally } from '../../token-tally.ts'
+import type { Report } from '../channel/ipc.ts'
+import { choiceSeed } from '../channel/resolve-sampling.ts'
+import { showToken, showTop } from './describe-token.ts'
+import { createGrammarState, isComplete } from './grammars.ts'
+import type { WorkerModel } from './model.ts'
+import { allowsToken } from './native.ts'
+import { closeAtBudget } from './reasoning-budget.ts'
+import type { RunCommand, RunControl } from './run-control.ts'
+import { evaluateOptions } from './sampling.ts'
+import type { Lease } from './slot-pool.ts'
+import type { Slot } from './slots.ts'
+import { openTokenSource, type SourcedToken, type TokenSource } from './token-source.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** How one choice ended. */
+export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'cancelled'; readonly stopSequence?: string }
+
+/** One choice that is being generated. It can be taken from its slot, and go on on another. */
+export type Choice = {
+  readonly index: number
+  /** What a slot must hold before `decode`. */
+  readonly tokensBefore: () => readonly Token[]
+  /** Generates, and reports text as it becomes certain, until the choice has ended or its slot is recalled. */
+  decode(lease: Lease<Slot>): Promise<ChoiceEnd | 'recalled'>
+  readonly outputTokens: number
+  readonly reasoningTokens: number
+  close(): void
+}
+
+/** What a choice needs to know of its run. `begin` is called when the last token of the prompt is computed. */
+export type ChoiceRun = {
+  readonly index: number
+  readonly command: RunCommand
+  readonly control: RunControl
+  readonly begin: () => void
+}
+
+/** Begins a choice, as `index` of its run says. Close it in any case. */
+export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Choice {
+  const { command, control, index } = run
+  const { id, maxOutputTokens, shape, topLogprobs } = command
+  const output: Token[] = []
+  // Bytes of a character that the output ends inside of are not text, and are left out.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const stops = new StopStrings(command.stop)
+  const tally = topLogprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
+  const watch = watchReasoning(shape.format)
+  const grammar = shape.grammar === undefined ? undefined : createGrammarState(loaded, shape.grammar)
+  const allows = (token: Token) => grammar === undefined || allowsToken(loaded.model, grammar, token)
+  const forced = closeAtBudget(loaded.model, { watch, command, allows })
+  const source = openSource(loaded, run, { output, grammar, forced })
+
+  const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
+    if (text === '' && (tokens === undefined || tokens.length === 0)) return
+    report({ type: 'text', id, choice: index, text, ...(tokens !== undefined && { tokens }) })
+  }
+  /** Tells what the next token adds; an end when it is the last. */
+  const take = (next: SourcedToken): ChoiceEnd | undefined => {
+    output.push(next.token)
+    const text = decoder.decode(loaded.vocabulary.bytesOf(next.token), { stream: true })
+    watch?.push(text)
+    tally?.add(describe(loaded.vocabulary, next), text.length)
+    const step = stops.push(text)
+    const tokens = tally?.send(step.text.length)
+    if (step.stop !== undefined) tokens?.push(...(tally?.cut() ?? []))
+    send(step.text, tokens)
+    if (step.stop !== undefined) return { reason: 'stop', stopSequence: step.stop }
+    if (output.length < maxOutputTokens) return undefined
+    send(stops.end(), tally?.end())
+    return { reason: 'length' }
+  }
+  const endTurn = (): ChoiceEnd => {
+    if (grammar !== undefined && !isComplete(loaded, grammar)) {
+      const message = "no token of the model's vocabulary could continue the output as its constraint demands"
+      throw new AppError('engine-failed', message)
+    }
+    send(stops.end(), tally?.end())
+    return { reason: 'stop' }
+  }
+
+  return {
+    index,
+    tokensBefore: () => ([...command.tokens, ...output] as Token[]).slice(0, -1),
+    async decode(lease) {
+      for (;;) {
+        const next = await source.next(lease.slot.sequence, output.at(-1) ?? (command.tokens.at(-1) as Token))
+        run.begin()
+        if (control.cancelled()) return { reason: 'cancelled' }
+        const end = next === undefined ? endTurn() : take(next)
+        if (end !== undefined) return end
+        const paused = control.whenWanted()
+        if (paused !== undefined) await Promise.race([paused, lease.whenRecalled])
+        if (control.cancelled()) return { reason: 'cancelled' }
+        if (lease.isRecalled) return 'recalled'
+      }
+    },
+    get outputTokens() {
+      return output.length
+    },
+    get reasoningTokens() {
+      return watch?.tokens ?? 0
+    },
+    close: () => source.close(),
+  }
+}
+
+type SourceParts = {
+  readonly output: readonly Token[]
+  readonly grammar: ReturnType<typeof createGrammarState> | undefined
+  readonly forced: (() => Token | undefined) | undefined
+}
+
+function openSource(
+  { model, vocabulary, context }: WorkerModel,
+  { command, index }: ChoiceRun,
+  { output, grammar, forced }: SourceParts,
+): TokenSource {
+  const { sampling, tokens, topLogprobs, minOutputTokens } = command
+  const banned = grammar === undefined ? [] : vocabulary.hiddenTokens
+  const until = command.ignoreEos ? Number.POSITIVE_INFINITY : (minOutputTokens ?? 0)
+  // What a grammar binds as a whole ends where the grammar lets nothing follow.
+  const asLastResort = grammar !== undefined && command.shape.grammar?.isOpen !== true
+  const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
+  const options = evaluateOptions(
+    { ...sampling, seed: choiceSeed(sampling.seed, index) },
+    { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
+  )
+  return openTokenSource(model, { options, steering: { topLogprobs, grammar, forced } })
+}
+
+function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {
+  return { ...showToken(vocabulary, token), logprob: score?.logprob ?? 0, top: showTop(vocabulary, score) }
+}

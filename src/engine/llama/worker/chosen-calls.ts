@@ -1,0 +1,66 @@
+import type { Tool } from '../../../contract/request.ts'
+import { createGrammarBuilder } from '../../../grammar/grammar-builder.ts'
+import { type CallMark, callMarks } from '../../../model-text/formats/call-marks.ts'
+import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
+import { readReasoningMarks } from '../../../model-text/parse/reasoning-marks.ts'
+import { addCalls, afterEnd } from './calls-grammar.ts'
+import type { ConstraintContext } from './constraint.ts'
+import { beginOf, markedText, middleOf, type TextMark } from './marked-text.ts'
+
+/** Not the beginning of a rule's name in any grammar of our own making. */
+const answer = 'dragoman-answer'
+const thought = 'dragoman-thought'
+
+export type ChosenCalls = {
+  /** The tools that may be called. */
+  readonly tools: readonly Tool[]
+  /** All tools of the request: failures name their places in it. */
+  readonly declared: readonly Tool[]
+  readonly parallel: boolean
+}
+
+/**
+ * A grammar for an answer in which the model may begin calls wherever it likes: text and reasoning are free, and what follows
+ * the mark of a call is one. Undefined where the format has no mark that could not be text.
+ */
+export function writeChosenCalls(
+  { tools, declared, parallel }: ChosenCalls,
+  { format, endTexts }: ConstraintContext,
+): string | undefined {
+  const known = toolFormat(format?.toolFormat ?? '')
+  if (known === undefined) return undefined
+  const marks = callMarks(known, tools, { parallel, writable: (text) => afterEnd(text, endTexts) })
+  if (marks.length === 0) return undefined
+
+  const builder = createGrammarBuilder()
+  const calls = marks.map((mark) => ({ mark, rule: builder.addRule('calls', callsOf(mark)) }))
+  const reasoning = known.messages === undefined && format?.reasoning ? readReasoningMarks(format.reasoning) : undefined
+  const inAnswer = calls.map(({ mark, rule }) => textMark(mark, `${rule} ${beginOf(answer)}`))
+  // A call inside reasoning interrupts it, and does not end it.
+  const inThought = calls
+    .filter(({ mark }) => mark.endsReasoning)
+    .map(({ mark, rule }) => textMark(mark, `${rule} ${middleOf(thought)}`))
+  const opens: TextMark[] = []
+  const closes: TextMark[] = []
+  if (reasoning !== undefined) {
+    const { open, close, anywhere } = reasoning
+    opens.push({ text: open, place: anywhere ? 'anywhere' : 'start', next: middleOf(thought) })
+    closes.push({ text: close, place: 'anywhere', next: beginOf(answer) })
+  }
+  const rules = [
+    ...markedText([...inAnswer, ...opens], answer),
+    ...(reasoning === undefined ? [] : markedText([...inThought, ...closes], thought)),
+  ]
+  const startsInThought = reasoning !== undefined && format?.startsInReasoning === true
+  const { grammar } = builder.build(startsInThought ? middleOf(thought) : beginOf(answer))
+  return `${grammar.trimEnd()}\n${rules.map(({ name, body }) => `${name} ::= ${body}`).join('\n')}\n`
+
+  function callsOf({ rest }: CallMark): string {
+    return addCalls(builder, { description: rest, tools: declared, endTexts, isLenient: true })
+  }
+}
+
+/** Quotes in front of a mark are not looked at: what is quoted is then at least a right call. */
+function textMark({ mark, place }: CallMark, next: string): TextMark {
+  return { text: mark, place: place === 'unquoted' ? 'anywhere' : place, next }
+}

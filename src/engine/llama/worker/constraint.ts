@@ -1,0 +1,136 @@
+import { callableTools } from '../../../contract/callable-tools.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { OutputFormat } from '../../../contract/output-format.ts'
+import type { OutputConstraint, Tool, ToolChoice } from '../../../contract/request.ts'
+import { checkGbnf } from '../../../grammar/check-gbnf.ts'
+import { createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
+import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
+import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
+import { addCalls } from './calls-grammar.ts'
+import { writeChosenCalls } from './chosen-calls.ts'
+
+/** What a request says about the text that it wants. */
+export type Wanted = {
+  readonly output: OutputConstraint
+  /** The request field that a failure about `output` names. */
+  readonly outputParam?: string
+  readonly tools: readonly Tool[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+  /** Calls that the model makes of its own accord are bound to the schemas of all tools, not only of the strict ones. */
+  readonly bindsAllTools?: boolean
+}
+
+/** The model's part of it. */
+export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
+
+/**
+ * A grammar for what comes after reasoning; `header` is a text in front of it. `structured` says how much of `output` it
+ * makes certain. `isWhole`: it says itself where reasoning may be, and binds calls alone, between which all text is free.
+ */
+export type Constraint = {
+  readonly gbnf: string
+  readonly header?: string
+  readonly structured?: 'full' | 'partial'
+  readonly isWhole?: true
+}
+
+/** What begins the message to the user, in formats whose answers are rows of messages. */
+const textHeaders: ReadonlyMap<string, string> = new Map([
+  ['harmony', '<|channel|>final<|message|>'],
+  ['glimmer', ' to=user<|message|>'],
+])
+
+const cache = createGrammarCache()
+
+/**
+ * What the request lets the model write, as a grammar; `undefined` when that is anything. Throws `invalid-request` for a
+ * constraint that is wrong, and `unsupported-field` for one that cannot be kept.
+ */
+export function compileConstraint(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
+  const { output, toolChoice } = wanted
+  // There is no text beside a call that must be made, so nothing that `output` could bind.
+  if (toolChoice.type === 'required') return { gbnf: forcedCalls(wanted, context) }
+  switch (output.type) {
+    case 'text':
+      return chosenCalls(wanted, context)
+    case 'gbnf':
+      checkGbnf(output.grammar, { param: wanted.outputParam ?? 'grammar' })
+      return { gbnf: output.grammar, structured: 'full', header: textHeader(context) }
+    case 'json-object':
+    case 'json-schema':
+    case 'regex': {
+      const { grammar, enforcement } = cache.find(cacheKey(wanted, context), () => compileOutput(output, wanted, context))
+      return { gbnf: grammar, structured: enforcement }
+    }
+  }
+}
+
+function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
+  const { grammar } = cache.find(cacheKey(wanted, context), () => {
+    const builder = createGrammarBuilder()
+    const calls = addAllowedCalls(builder, wanted, context)
+    if (calls !== undefined) return builder.build(calls)
+    const message =
+      "tool_choice demands a call, but it is not known how this model writes calls: set `toolFormat` in the model's configuration"
+    throw new AppError('unsupported-field', message, { param: 'tool_choice' })
+  })
+  return grammar
+}
+
+/** Calls that nobody demands: where none is strict, they are the model's own, unless the configuration binds them all. */
+function chosenCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
+  const tools = callableTools(wanted.tools, wanted.toolChoice)
+  if (!tools.some(({ strict }) => strict === true || wanted.bindsAllTools === true)) return undefined
+  const { grammar } = cache.find([cacheKey(wanted, context), context.format], () => {
+    const { tools: declared, parallelToolCalls: parallel } = wanted
+    return { grammar: writeChosenCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
+  })
+  return grammar === '' ? undefined : { gbnf: grammar, isWhole: true }
+}
+
+/** All that a grammar is made of, and nothing that differs from request to request. */
+function cacheKey(
+  { output, outputParam, tools, toolChoice, parallelToolCalls }: Wanted,
+  { format, endTexts }: ConstraintContext,
+): unknown {
+  return [output, outputParam, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
+}
+
+type Structure = Exclude<OutputConstraint, { type: 'text' | 'gbnf' }>
+
+/** The output, or calls instead of it where the model may choose to make some. */
+function compileOutput(output: Structure, wanted: Wanted, context: ConstraintContext): ReturnType<GrammarBuilder['build']> {
+  const builder = createGrammarBuilder()
+  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, wanted.outputParam)}`
+  // What the tools' own schemas leave open says nothing about the output.
+  const { enforcement, unenforced } = builder.build(root)
+  const calls = addAllowedCalls(builder, wanted, context)
+  return { grammar: builder.build(calls === undefined ? root : `${root} | ${calls}`).grammar, enforcement, unenforced }
+}
+
+function textHeader({ format }: ConstraintContext): string {
+  return textHeaders.get(format?.toolFormat ?? '') ?? ''
+}
+
+function addOutput(builder: GrammarBuilder, output: Structure, param: string | undefined): string {
+  switch (output.type) {
+    case 'json-object':
+      return builder.addAnyObject()
+    case 'json-schema': {
+      const { schema, strict, name } = output
+      return builder.addSchema(schema, { strict, param: param ?? 'response_format', ...(name !== undefined && { name }) })
+    }
+    case 'regex':
+      return builder.addRegex(output.pattern, { param: param ?? 'regex' })
+  }
+}
+
+function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {
+  const { tools: declared, parallelToolCalls } = wanted
+  const tools = callableTools(wanted.tools, wanted.toolChoice)
+  const known = format?.toolFormat === undefined ? undefined : toolFormat(format.toolFormat)
+  if (known === undefined || tools.length === 0) return undefined
+  const description = known.describeCalls(tools, { parallel: parallelToolCalls })
+  return addCalls(builder, { description, tools: declared, endTexts })
+}

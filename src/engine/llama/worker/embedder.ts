@@ -1,0 +1,80 @@
+import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
+import { AppError } from '../../../contract/errors.ts'
+import { embeddingSequence, readEmbedding } from './native.ts'
+import { PooledVector } from './pooled-vector.ts'
+import { isCausal, type Pooling, poolingOf } from './pooling.ts'
+import { PrefillPacer, promptChunks } from './prefill.ts'
+
+const smallestContext = 512
+/** node-llama-cpp makes room, by forgetting tokens, as soon as a context is full but for one. */
+const unusedTokens = 2
+/** llama.cpp computes the logits of every token of a step beside its vector, and keeps them: 100 KB each and more. */
+const largestStep = 128
+
+type Size = { readonly contextLength: number; readonly threads: number }
+
+/**
+ * Turns texts into vectors. It owns a context of its own, made when it is first needed and as large as the longest text so
+ * far needs; one text is computed at a time.
+ */
+export class Embedder {
+  readonly #model: LlamaModel
+  readonly #threads: number
+  readonly #pacer = new PrefillPacer({ largestChunk: largestStep })
+  readonly #isCausal: boolean
+  readonly pooling: Pooling
+  /** Tokens that one text may have. */
+  readonly maxTokens: number
+  #context: { readonly context: LlamaEmbeddingContext; readonly size: number } | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(model: LlamaModel, { contextLength, threads }: Size) {
+    this.#model = model
+    this.#threads = threads
+    this.#isCausal = isCausal(model)
+    this.pooling = poolingOf(model)
+    this.maxTokens = this.#isCausal ? contextLength : Math.min(contextLength, model.trainContextSize)
+  }
+
+  /** The text's vector, in the order of asking; `cancelled` when it was told so between two steps. */
+  embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
+    const result = this.#turn.then(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #compute(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
+    const context = await this.#contextFor(tokens.length)
+    const sequence = embeddingSequence(context)
+    const pooled = new PooledVector(this.pooling)
+    await sequence.clearHistory()
+    const steps = this.#isCausal ? promptChunks(tokens, this.#pacer) : [[...tokens]]
+    for await (const step of steps) {
+      if (cancelled()) return 'cancelled'
+      await sequence.evaluateWithoutGeneratingNewTokens(step)
+      pooled.add(readEmbedding(context, step.length), step.length)
+    }
+    return pooled.value
+  }
+
+  async #contextFor(tokens: number): Promise<LlamaEmbeddingContext> {
+    const needed = tokens + unusedTokens
+    if (this.#context !== undefined && this.#context.size >= needed) return this.#context.context
+    await this.#context?.context.dispose()
+    this.#context = undefined
+    const size = Math.min(this.maxTokens + unusedTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(needed))))
+    const { fileInsights } = this.#model
+    if (fileInsights.hasEncoder && fileInsights.hasDecoder) {
+      throw new AppError('invalid-request', 'this model translates texts and cannot embed them; choose another model', {
+        param: 'model',
+      })
+    }
+    const context = await this.#model.createEmbeddingContext({
+      contextSize: size,
+      batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
+      threads: this.#threads,
+    })
+    this.#context = { context, size }
+    return context
+  }
+}

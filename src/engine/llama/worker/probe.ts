@@ -1,0 +1,18 @@
+import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
+import { messageOf } from '../../../contract/errors.ts'
+
+/** A child process of its own: tells its parent whether llama.cpp loads here and what it runs on, then ends. */
+try {
+  const llama = await getLlama({
+    gpu: 'auto',
+    build: 'never',
+    skipDownload: true,
+    progressLogs: false,
+    logLevel: LlamaLogLevel.disabled,
+  })
+  const devices = llama.gpu === false ? [] : await llama.getGpuDeviceNames()
+  process.send?.({ gpu: llama.gpu === false ? 'none' : llama.gpu, devices, mathCores: llama.cpuMathCores })
+} catch (error) {
+  process.send?.({ failure: messageOf(error) })
+}
+process.disconnect?.()

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { createMatcher } from '../../../../test/support/gbnf-matcher.ts'
+import { afterReasoning, type ReasoningFront } from './reasoning-grammar.ts'
+
+const tags = { open: '<think>\n', close: '\n</think>\n\n' }
+
+type Constraint = Parameters<typeof afterReasoning>[0]
+type Front = Parameters<typeof afterReasoning>[1]
+
+function matches(text: string, constraint: Constraint, front: Front): boolean {
+  const { text: gbnf, root } = afterReasoning(constraint, front)
+  const renamed =
+    root === 'root' ? gbnf : gbnf.replace(/(?<![\w-])root(?![\w-])/g, 'inner').replace(`\n${root} ::=`, '\nroot ::=')
+  return createMatcher(renamed).matches(text)
+}
+
+describe('afterReasoning', () => {
+  test.each<{ front: ReasoningFront; text: string; expected: boolean }>([
+    { front: 'never', text: '{}', expected: true },
+    { front: 'never', text: '<think>a</think>{}', expected: false },
+    { front: 'opened', text: 'so {"a"</think>{}', expected: true },
+    { front: 'opened', text: '</think>\n\n{}', expected: true },
+    { front: 'opened', text: '</think>\n\n\n{}', expected: false },
+    { front: 'opened', text: '{}', expected: false },
+    { front: 'opened', text: 'a</think>', expected: false },
+    { front: 'optional', text: '{}', expected: true },
+    { front: 'optional', text: '<think>\na\n</think>\n\n{}', expected: true },
+    { front: 'optional', text: '<think>a', expected: false },
+    { front: 'optional', text: '\n{}', expected: false },
+  ])('reasoning $front: "$text" is $expected', ({ front, text, expected }) => {
+    expect(matches(text, { gbnf: 'root ::= "{" "}"' }, { format: { reasoning: tags, startsInReasoning: false }, front })).toBe(
+      expected,
+    )
+  })
+
+  test('a model without reasoning is bound from the first token', () => {
+    const format = { startsInReasoning: false }
+    expect(afterReasoning({ gbnf: 'root ::= "a"' }, { format, front: 'optional' })).toEqual({
+      text: 'root ::= "a"',
+      root: 'root',
+    })
+  })
+
+  test('in rows of messages, what is bound is a message of its own', () => {
+    const reasoning = { open: '<|channel|>analysis<|message|>', close: '<|end|>' }
+    const format = { toolFormat: 'harmony', reasoning, startsInReasoning: false }
+    const constraint = { gbnf: 'root ::= "{" "}"', header: '<|channel|>final<|message|>' }
+    const allows = (text: string, front: ReasoningFront) => matches(text, constraint, { format, front })
+    const answer = '<|channel|>final<|message|>{}'
+    expect(allows(answer, 'never')).toBe(true)
+    expect(allows(answer, 'optional')).toBe(true)
+    expect(allows(`<|channel|>analysis<|message|>so<|end|><|start|>assistant${answer}`, 'optional')).toBe(true)
+    expect(allows(`<|channel|>analysis<|message|>so<|end|>${answer}`, 'optional')).toBe(false)
+    expect(allows('{}', 'optional')).toBe(false)
+  })
+})

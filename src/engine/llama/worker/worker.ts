@@ -1,0 +1,183 @@
+import { AppError, messageOf } from '../../../contract/errors.ts'
+import { readFileSampling } from '../channel/file-sampling.ts'
+import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
+import { answerQuestion } from './answer.ts'
+import { decode } from './decode.ts'
+import { loadModel, type WorkerModel } from './model.ts'
+import { readTemplatePart } from './model-template.ts'
+import { isCausal } from './pooling.ts'
+import { PrefillPacer, warmUp } from './prefill.ts'
+import { prepareGeneration } from './prepare.ts'
+import { SlotPool } from './slot-pool.ts'
+import type { Slot } from './slots.ts'
+
+/** The child process of one model: it loads, prepares prompts and decodes, and ends with its parent. */
+
+type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: Promise<void> | undefined }
+
+type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; readonly pool: SlotPool<Slot> }
+
+let loaded: Loaded | undefined
+const running = new Map<string, Running>()
+
+function report(message: Report): void {
+  process.send?.(message)
+}
+
+async function load({ options }: Extract<Command, { type: 'load' }>): Promise<void> {
+  try {
+    const model = await loadModel(options, {
+      onProgress: (progress) => report({ type: 'loading', progress }),
+      onLog: (level, message) =>
+        report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message }),
+    })
+    const pacer = new PrefillPacer({ largestChunk: model.context.batchSize })
+    await warmUp((tokens) => computeAndForget(model, tokens), pacer)
+    loaded = { model, pacer, pool: new SlotPool(model.slots) }
+    report({
+      type: 'ready',
+      contextLength: model.context.contextSize,
+      vocabularySize: model.vocabulary.size,
+      description: model.model.typeDescription,
+      embeddingLength: model.model.embeddingVectorSize,
+      fileSampling: readFileSampling((model.model.fileInfo.metadata.general as { readonly sampling?: unknown }).sampling),
+      ...(model.templateSource.own !== undefined && { chatTemplate: model.templateSource.own }),
+      ...(model.embedder.pooling === 'rank' && { ranks: true as const }),
+    })
+  } catch (error) {
+    report({ type: 'load-failed', message: messageOf(error) })
+  }
+}
+
+async function computeAndForget({ model, slots }: WorkerModel, tokens: number): Promise<void> {
+  const [slot] = slots
+  const token = model.tokens.bos ?? model.tokens.eos ?? model.tokens.nl
+  if (slot === undefined || token === null) return
+  await slot.sequence.evaluateWithoutGeneratingNewTokens(Array.from({ length: tokens }, () => token))
+  await slot.sequence.clearHistory()
+}
+
+async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<void> {
+  try {
+    const { model } = requireLoaded()
+    if (!isCausal(model.model)) {
+      const message = 'this model reads whole texts and cannot write any; use it for embeddings or ranking'
+      throw new AppError('invalid-request', message, { param: 'model' })
+    }
+    report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
+  } catch (error) {
+    reportFailure(command.id, error)
+  }
+}
+
+async function ask({ id, question }: Extract<Command, { type: 'ask' }>): Promise<void> {
+  const state: Running = { cancelled: false, resume: undefined, paused: undefined }
+  running.set(id, state)
+  try {
+    report({ type: 'answered', id, answer: await answerQuestion(requireLoaded().model, question, () => state.cancelled) })
+  } catch (error) {
+    reportFailure(id, error)
+  } finally {
+    running.delete(id)
+  }
+}
+
+/** In one go, so that every other command sees the model before or after it. What already runs keeps what it began with. */
+function useTemplate({ id, choice }: Extract<Command, { type: 'use-template' }>): void {
+  try {
+    const now = requireLoaded()
+    const { model } = now
+    const part = readTemplatePart(model.model, model.templateSource, choice)
+    if (choice.type !== 'none') part.template()
+    loaded = { ...now, model: { ...model, ...part } }
+    report({ type: 'template-used', id })
+  } catch (error) {
+    reportFailure(id, error)
+  }
+}
+
+async function run(command: Extract<Command, { type: 'run' }>): Promise<void> {
+  const { id } = command
+  const state: Running = { cancelled: false, resume: undefined, paused: undefined }
+  running.set(id, state)
+  try {
+    const { model, pacer, pool } = requireLoaded()
+    const control = { cancelled: () => state.cancelled, whenWanted: () => state.paused }
+    report(await decode(model, { command, control, pacer, pool }, report))
+  } catch (error) {
+    reportFailure(id, error)
+  } finally {
+    running.delete(id)
+  }
+}
+
+function steer(id: string, how: 'cancel' | 'pause' | 'resume'): void {
+  const state = running.get(id)
+  if (state === undefined) return
+  if (how === 'pause') {
+    state.paused ??= new Promise((resolve) => {
+      state.resume = resolve
+    })
+    return
+  }
+  if (how === 'cancel') state.cancelled = true
+  state.resume?.()
+  state.resume = undefined
+  state.paused = undefined
+}
+
+function reportFailure(id: string, error: unknown): void {
+  const known = error instanceof AppError ? error : new AppError('engine-failed', `the engine failed: ${String(error)}`)
+  const { code, message, param, overflow } = known
+  report({
+    type: 'failed',
+    id,
+    failure: { code, message, ...(param !== undefined && { param }), ...(overflow !== undefined && { overflow }) },
+  })
+}
+
+/** A command that makes no sense fails its own request; the others of this model go on. */
+function refuse(message: unknown, reason: Error): void {
+  const id = typeof message === 'object' && message !== null && 'id' in message ? String(message.id) : ''
+  reportFailure(id, new AppError('internal', 'the worker was sent a command that is not valid', { cause: reason }))
+}
+
+function requireLoaded(): Loaded {
+  if (loaded === undefined) throw new AppError('internal', 'the worker was asked to work before its model was loaded')
+  return loaded
+}
+
+process.on('message', (message) => {
+  const { data: command, error } = commandSchema.safeParse(message)
+  if (command === undefined) return refuse(message, error)
+  switch (command.type) {
+    case 'load':
+      void load(command)
+      break
+    case 'prepare':
+      void prepare(command)
+      break
+    case 'run':
+      void run(command)
+      break
+    case 'ask':
+      void ask(command)
+      break
+    case 'use-template':
+      useTemplate(command)
+      break
+    case 'ping':
+      report({ type: 'pong' })
+      break
+    case 'cancel':
+    case 'pause':
+    case 'resume':
+      steer(command.id, command.type)
+      break
+  }
+})
+// The parent is gone: nobody can read what this process would make.
+process.on('disconnect', () => process.exit(0))
+// Ctrl-C in a terminal and a service manager's stop reach the whole process group; the parent lets requests end, and then
+// ends its workers itself.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
