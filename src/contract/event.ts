@@ -85,7 +85,7 @@ export type GenerationEvent =
   | { readonly type: 'usage'; readonly usage: Usage; readonly timings: Timings }
   | { readonly type: 'error'; readonly error: AppError }
 
-/** An engine may yield the model's raw text; `core/parse` turns that into events and passes all else through. */
+/** An engine may yield the model's raw text; `model-text/parse` turns that into events and passes all else through. */
 export type EngineEvent =
   | GenerationEvent
   | { readonly type: 'raw-text'; readonly choice: number; readonly text: string; readonly tokens?: readonly GeneratedToken[] }

@@ -1,6 +1,6 @@
 /** How a model marks its reasoning and its calls in the text it writes. Data: it crosses the worker's process boundary. */
 export type OutputFormat = {
-  /** A name of the table in `core/tool-format/tool-formats.ts`; absent when calls are not looked for. */
+  /** A name of the table in `model-text/formats/tool-formats.ts`; absent when calls are not looked for. */
   readonly toolFormat?: string
   /** The texts around a block of reasoning; absent when the model has none. */
   readonly reasoning?: { readonly open: string; readonly close: string }

@@ -1,9 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GrammarMaker } from '../../threads/grammar-maker.ts'
-import type { Target, UpstreamBody } from './chat-body.ts'
-import { checkTarget, type Demand, isInability, mostTelling } from './check-target.ts'
-import type { Replicas } from './replicas.ts'
-import { requestBody } from './request-body.ts'
+import type { Replicas } from './fleet/replicas.ts'
+import { checkTarget, type Demand, isInability, mostTelling } from './servers/check-target.ts'
+import type { Target, UpstreamBody } from './wire/chat-body.ts'
+import { requestBody } from './wire/request-body.ts'
 
 /** A request in the words of one target, and what is kept of its constraint whichever server runs it. */
 export type CheckedRequest = Pick<UpstreamBody, 'structured'> & {

@@ -3,10 +3,10 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, Usage } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { linkedSignal } from '../linked-signal.ts'
-import type { Demand } from './check-target.ts'
 import { estimateTokens } from './estimate-tokens.ts'
-import { affinityKeys } from './prefix-affinity.ts'
+import { affinityKeys } from './fleet/prefix-affinity.ts'
 import { type RunContext, type RunDeps, type RunPlan, runRequest } from './run-request.ts'
+import type { Demand } from './servers/check-target.ts'
 
 type Run = RunContext &
   Demand & {

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { type ContentPart, type Message, type Prompt, plainChat } from '../../../contract/request.ts'
+import { affinityKeys } from './prefix-affinity.ts'
+
+const system = text('system', 'be brief')
+
+describe('a conversation', () => {
+  test('shares the key of its earlier turn, which was the longest then', () => {
+    const first = affinityKeys(chat([system, text('user', 'hello')]))
+    const second = affinityKeys(chat([system, text('user', 'hello'), answer('hi'), text('user', 'more')]))
+    expect(first).toHaveLength(2)
+    expect(second).toHaveLength(4)
+    expect(second.slice(2)).toEqual(first)
+  })
+
+  test('has at most eight keys, those of its last messages', () => {
+    const messages = Array.from({ length: 30 }, (_, index) => text('user', `${index}`))
+    const keys = affinityKeys(chat(messages))
+    expect(keys).toHaveLength(8)
+    expect(new Set(keys).size).toBe(8)
+    expect(affinityKeys(chat(messages.slice(0, 28)))[0]).toBe(keys[2])
+  })
+
+  test.each<{ name: string; messages: Message[]; tools?: { name: string }[] }>([
+    { name: 'another text', messages: [system, text('user', 'hullo')] },
+    { name: 'another role', messages: [system, text('developer', 'hello')] },
+    { name: 'another beginning', messages: [text('system', 'be long'), text('user', 'hello')] },
+    { name: 'other tools', messages: [system, text('user', 'hello')], tools: [{ name: 'f' }] },
+    { name: 'an image', messages: [system, { role: 'user', content: [{ type: 'text', text: 'hello' }, image('data:a')] }] },
+  ])('with $name is another', ({ messages, tools = [] }) => {
+    const keys = affinityKeys(chat([system, text('user', 'hello')]))
+    expect(keys).not.toContain(affinityKeys(chat(messages, tools))[0])
+  })
+
+  test('stays the same when a caller forgets ids and reasoning', () => {
+    const call = { name: 'f', arguments: '{}' }
+    const of = (id: string, reasoning: string) =>
+      affinityKeys(chat([{ role: 'assistant', content: [], reasoning, toolCalls: [{ id, ...call }] }]))
+    expect(of('call_1', 'hm')).toEqual(of('call_2', ''))
+  })
+
+  test('tells large images apart by their ends', () => {
+    const of = (tail: string) => affinityKeys(chat([{ role: 'user', content: [image(`data:${'A'.repeat(100_000)}${tail}`)] }]))
+    expect(of('x')).toEqual(of('x'))
+    expect(of('x')).not.toEqual(of('y'))
+  })
+})
+
+test.each<{ name: string; of: (length: number) => Prompt }>([
+  { name: 'a text', of: (length) => ({ type: 'text', text: 'abcdefgh'.repeat(length).slice(0, length * 4) }) },
+  { name: 'tokens', of: (length) => ({ type: 'tokens', tokens: Array.from({ length }, (_, index) => index) }) },
+  { name: 'a gap', of: (length) => ({ type: 'infill', prefix: 'abcdefgh'.repeat(length).slice(0, length * 4), suffix: '}' }) },
+])('$name that grows keeps the keys of its whole blocks', ({ of }) => {
+  const short = affinityKeys(of(2100))
+  const long = affinityKeys(of(2600))
+  expect(short).toHaveLength(5)
+  expect(long).toHaveLength(6)
+  expect(long.slice(2)).toEqual(short.slice(1))
+  expect(affinityKeys(of(2100))).toEqual(short)
+})
+
+test('an empty prompt has no keys', () => {
+  expect(affinityKeys({ type: 'tokens', tokens: [] })).toEqual([])
+})
+
+function chat(messages: Message[], tools: { name: string }[] = []): Prompt {
+  return { type: 'chat', ...plainChat, messages, tools }
+}
+
+function text(role: 'system' | 'developer' | 'user', value: string): Message {
+  return { role, content: [{ type: 'text', text: value }] }
+}
+
+function answer(value: string): Message {
+  return { role: 'assistant', content: [{ type: 'text', text: value }], toolCalls: [] }
+}
+
+function image(url: string): ContentPart {
+  return { type: 'image', url }
+}

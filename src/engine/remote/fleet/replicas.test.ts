@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { until } from '../../../../test/support/app.ts'
+import { engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
+import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream.ts'
+import type { Engine } from '../../../contract/engine.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const lookEveryMs = 60_000
+
+/** Answers with so many choices, whatever was asked. */
+function choices(count: number): Answer {
+  const choice = { message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }
+  return (_, response) => {
+    response.end(JSON.stringify({ choices: Array.from({ length: count }, (_, index) => ({ index, ...choice })) }))
+  }
+}
+
+/** A server of unknown kind with a version that can be changed, and how often it was asked what it is. */
+async function server(version: string | undefined) {
+  const upstream = await startUpstream(choices(1))
+  const script = { version, isDown: false, looks: 0 }
+  upstream.get = (path, response) => {
+    if (path === '/v1/models') script.looks += 1
+    if (script.isDown) response.writeHead(503).end()
+    else if (path === '/version' && script.version !== undefined) response.end(JSON.stringify({ version: script.version }))
+    else return false
+    return true
+  }
+  return { upstream, script }
+}
+
+async function probingEngine(upstream: ScriptedUpstream): Promise<Engine> {
+  const engine = engineOver([upstream], { probesAbilities: true })
+  await engine.ensureReady(never)
+  return engine
+}
+
+/** How often a server was asked for several choices: once for each time that it is asked what it can do. */
+const timesAsked = ({ seen }: ScriptedUpstream) => seen.filter(({ body }) => 'n' in body).length
+const abilitiesOf = (engine: Engine) => engine.servers?.()[0]?.found?.abilities
+
+/** Lets the engine look again until the server has seen it: while a look is under way there is no other. */
+async function look(script: { looks: number }): Promise<void> {
+  const before = script.looks
+  await until(() => {
+    vi.advanceTimersByTime(lookEveryMs)
+    return script.looks > before
+  })
+}
+
+test('what a server can do is found out once for each of its versions', async () => {
+  const { upstream, script } = await server('1')
+  const engine = await probingEngine(upstream)
+  await until(() => abilitiesOf(engine)?.choices === false)
+  expect(timesAsked(upstream)).toBe(1)
+  for (let turn = 0; turn < 3; turn++) await look(script)
+  expect(engine.servers?.()).toMatchObject([{ found: { version: '1' } }])
+  expect(timesAsked(upstream)).toBe(1)
+  expect(abilitiesOf(engine)).toMatchObject({ choices: false })
+
+  script.version = '2'
+  upstream.answer = choices(2)
+  await look(script)
+  await until(() => timesAsked(upstream) === 2)
+  await until(() => abilitiesOf(engine)?.choices === true && engine.servers?.()[0]?.found?.version === '2')
+  await look(script)
+  expect(timesAsked(upstream)).toBe(2)
+})
+
+test('one without a version is asked again when it was away', async () => {
+  const { upstream, script } = await server(undefined)
+  const engine = await probingEngine(upstream)
+  await until(() => abilitiesOf(engine)?.choices === false)
+  script.isDown = true
+  for (let turn = 0; turn < 2; turn++) await look(script)
+  script.isDown = false
+  expect(timesAsked(upstream)).toBe(1)
+  await look(script)
+  await until(() => timesAsked(upstream) === 2)
+  await look(script)
+  expect(timesAsked(upstream)).toBe(2)
+})
+
+test('what an outdated version was seen to do is not told of the next one', async () => {
+  const { upstream, script } = await server('1')
+  const held: (() => void)[] = []
+  const { answer } = upstream
+  upstream.answer = async (request, response) => {
+    if (held.length === 0) await new Promise<void>((resolve) => held.push(resolve))
+    await answer(request, response)
+  }
+  const engine = await probingEngine(upstream)
+  await until(() => held.length === 1)
+  script.version = '2'
+  await look(script)
+  await until(() => engine.servers?.()[0]?.found?.version === '2')
+  held[0]?.()
+  await until(() => timesAsked(upstream) === 2)
+  await until(() => abilitiesOf(engine)?.choices === false)
+  expect(engine.servers?.()).toMatchObject([{ found: { version: '2' } }])
+})

@@ -1,0 +1,53 @@
+import type { ServerReport } from '../../../contract/engine.ts'
+import type { Discovery } from '../servers/probe.ts'
+import { profileOf } from '../servers/target.ts'
+import { hostOf } from '../transport/upstream-url.ts'
+import type { BreakerState } from './breaker.ts'
+import type { ReplicaReport } from './replicas.ts'
+
+const states: Readonly<Record<BreakerState, ServerReport['state']>> = { closed: 'well', 'half-open': 'on-trial', open: 'away' }
+
+/** What an operator is told of one server. Its URL may hold a path that is nobody's business; its host may be seen. */
+export function toServerReport({
+  id,
+  breaker,
+  lastFailure,
+  activeRequests,
+  outstandingTokens,
+  discovery,
+}: ReplicaReport): ServerReport {
+  return {
+    host: hostOf(id),
+    state: states[breaker],
+    ...(lastFailure !== undefined && { lastFailure }),
+    activeRequests,
+    outstandingTokens,
+    ...(discovery !== undefined && {
+      found: {
+        kind: discovery.profile,
+        model: discovery.model,
+        ...(discovery.version !== undefined && { version: discovery.version }),
+        ...(discovery.contextLength !== undefined && { contextLength: discovery.contextLength }),
+        abilities: abilitiesOf(discovery),
+      },
+    }),
+  }
+}
+
+function abilitiesOf(discovery: Discovery): Readonly<Record<string, boolean>> {
+  const profile = profileOf(discovery)
+  return {
+    choices: profile.choices,
+    logprobs: profile.logprobs,
+    json_schema: profile.jsonSchema,
+    regex: profile.regex !== undefined || profile.gbnf !== undefined,
+    grammar: profile.gbnf !== undefined,
+    tool_choice: profile.toolChoice !== 'none',
+    template_variables: profile.templateVariables,
+    continuation: profile.continuation !== undefined,
+    tokenizer: profile.tokenizer !== undefined,
+    usage_in_streams: discovery.abilities.usageInStreams ?? true,
+    usage_as_it_goes: profile.runningUsage || profile.stopsHere,
+    ...(profile.abortFreesSlot !== undefined && { abort_frees_slot: profile.abortFreesSlot }),
+  }
+}

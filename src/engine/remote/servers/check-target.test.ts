@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { until } from '../../../../test/support/app.ts'
+import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
+import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../../test/support/upstream.ts'
+import type { Engine } from '../../../contract/engine.ts'
+import type { ContentPart, GenerationRequest } from '../../../contract/request.ts'
+import type { RemoteEngineOptions } from '../engine.ts'
+
+type Kind = { readonly contextLength: number; readonly readsImages?: boolean }
+
+/** A llama-server, to which each character of a prompt is a token. */
+async function llamaServer({ contextLength, readsImages }: Kind, generate: Answer = fine): Promise<ScriptedUpstream> {
+  const server = await upstream(async (request, response) => {
+    if (request.path === '/apply-template')
+      return void response.end(JSON.stringify({ prompt: JSON.stringify(request.body.messages) }))
+    if (request.path !== '/tokenize') return generate(request, response)
+    const tokens = Array.from(String(request.body.content), (_, index) => index)
+    response.end(JSON.stringify({ tokens }))
+  })
+  const props = {
+    default_generation_settings: { n_ctx: contextLength },
+    ...(readsImages !== undefined && { modalities: { vision: readsImages, audio: false } }),
+  }
+  const answers: Readonly<Record<string, unknown>> = {
+    '/v1/models': { data: [{ id: 'up', owned_by: 'llamacpp' }] },
+    '/props': props,
+  }
+  server.get = (path, response) => {
+    if (answers[path] === undefined) return false
+    response.end(JSON.stringify(answers[path]))
+    return true
+  }
+  return server
+}
+
+/** An engine over these that knows all of them. */
+async function over(servers: readonly ScriptedUpstream[], options: Partial<RemoteEngineOptions> = {}): Promise<Engine> {
+  const engine = engineOver(servers, options)
+  await engine.ensureReady(never)
+  await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
+  return engine
+}
+
+/** How many generations each of them was asked for. */
+const generations = (...servers: readonly ScriptedUpstream[]) =>
+  servers.map(({ seen }) => seen.filter(({ path }) => path.startsWith('/v1/')).length)
+
+const long = ask('x'.repeat(1000))
+const withImage = (): GenerationRequest => {
+  const content: ContentPart[] = [{ type: 'image', url: 'data:image/png;base64,AA==' }]
+  const request = ask('')
+  if (request.prompt.type !== 'chat') throw new Error('a conversation was asked for')
+  return { ...request, prompt: { ...request.prompt, messages: [{ role: 'user', content }] } }
+}
+
+describe('servers of one model whose contexts differ', () => {
+  const small = { contextLength: 500 }
+  const large = { contextLength: 4000 }
+
+  test('the model has the longest of them', async () => {
+    const engine = await over([await llamaServer(small), await llamaServer(large)])
+    expect(engine.facts).toMatchObject({ contextLength: 4000 })
+  })
+
+  test.each(['first', 'last'])('what is too long for one goes to the one that holds it: the small one %s', async (place) => {
+    const servers = [await llamaServer(small), await llamaServer(large)] as const
+    const engine = await over(place === 'first' ? servers : servers.toReversed())
+    for (let turn = 0; turn < 4; turn++) expect((await answer(engine, long)).choices[0]?.text).toBe('ok')
+    expect(generations(...servers)).toEqual([0, 4])
+    expect(engine.servers?.()).toMatchObject([{ state: 'well' }, { state: 'well' }])
+  })
+
+  test('so does each of several choices that are made one at a time', async () => {
+    const servers = [await llamaServer(small), await llamaServer(large)] as const
+    const engine = await over(servers)
+    const greedy = { ...long, choices: 3, sampling: { ...long.sampling, temperature: 0 } }
+    expect((await answer(engine, greedy)).choices).toHaveLength(3)
+    expect(generations(...servers)).toEqual([0, 3])
+  })
+
+  test('the room for the output counts', async () => {
+    const servers = [await llamaServer(small), await llamaServer(large)] as const
+    const engine = await over(servers)
+    await answer(engine, { ...ask('hi'), maxOutputTokens: 3000 })
+    expect(generations(...servers)).toEqual([0, 1])
+  })
+
+  test('an answer that broke off is continued by one that holds what it has become', async () => {
+    let turns = 0
+    const breakingOnce: Answer = (request, response) => {
+      turns += 1
+      if (turns !== 2) return fine(request, response)
+      openStream(response)
+      response.write(chatChunk({ delta: { content: 'x ' } }).repeat(200), () => response.destroy())
+    }
+    const servers = [await llamaServer(small), await llamaServer(large, breakingOnce)] as const
+    const engine = await over(servers)
+    const prompt = ask('x'.repeat(400))
+    await answer(engine, { ...prompt, maxOutputTokens: 3000 })
+    // The same prompt goes to the same server; by itself it fits into the small one.
+    expect((await answer(engine, prompt)).choices[0]?.text).toBe(`${'x '.repeat(200)}ok`)
+    expect(generations(...servers)).toEqual([0, 3])
+  })
+
+  test('what is too long for all is refused with the longest, and nobody is asked for it', async () => {
+    const servers = [await llamaServer(small), await llamaServer(large), await llamaServer({ contextLength: 800 })]
+    const engine = await over(servers)
+    const refused = await failure(engine, ask('x'.repeat(5000)))
+    expect(refused).toMatchObject({ code: 'context-length-exceeded', overflow: { contextLength: 4000 } })
+    expect(generations(...servers)).toEqual([0, 0, 0])
+  })
+
+  test('what surely fits in the shortest is not counted', async () => {
+    const servers = [await llamaServer({ contextLength: 3000 }), await llamaServer(large)]
+    await answer(await over(servers), ask('hi', { maxOutputTokens: 5 }))
+    expect(servers.flatMap(({ seen }) => seen.map(({ path }) => path))).toEqual(['/v1/chat/completions'])
+  })
+
+  test('what is configured holds for all of them', async () => {
+    const servers = [await llamaServer(small), await llamaServer(large)]
+    const engine = await over(servers, { contextLength: 600 })
+    expect(engine.facts).toMatchObject({ contextLength: 600 })
+    expect(await failure(engine, long)).toMatchObject({ overflow: { contextLength: 600 } })
+  })
+})
+
+describe('servers of one model of which not all read images', () => {
+  const blind = { contextLength: 100_000, readsImages: false }
+  const seeing = { contextLength: 100_000, readsImages: true }
+
+  test('images go to the one that reads them', async () => {
+    const servers = [await llamaServer(blind), await llamaServer(seeing)] as const
+    const engine = await over(servers)
+    expect(engine.facts).toMatchObject({ modalities: { image: true, audio: false } })
+    for (let turn = 0; turn < 4; turn++) await answer(engine, withImage())
+    expect(generations(...servers)).toEqual([0, 4])
+  })
+
+  test('where none does, the part is refused by its place', async () => {
+    const engine = await over([await llamaServer(blind), await llamaServer(blind)])
+    const refused = { code: 'unsupported-field', param: 'messages[0].content[0]' }
+    expect(await failure(engine, withImage())).toMatchObject(refused)
+  })
+
+  test('one that is too small for it does not hide that another cannot read it', async () => {
+    const engine = await over([await llamaServer({ contextLength: 300, readsImages: true }), await llamaServer(blind)])
+    const request = withImage()
+    expect(await failure(engine, { ...request, maxOutputTokens: 1000 })).toMatchObject({ code: 'unsupported-field' })
+  })
+})

@@ -1,0 +1,88 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenOnLoopback } from '../../../../test/support/loopback.ts'
+import { UpstreamClient } from '../transport/client.ts'
+import { type ProbeOptions, probeServer } from './probe.ts'
+
+/** Asks a server that answers these paths with JSON, and everything else with 404. */
+async function probe(routes: Record<string, unknown>, options: Partial<ProbeOptions> = {}) {
+  const { origin, close } = await listenOnLoopback((request, response) => {
+    const found = routes[request.url ?? '']
+    response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(found ?? { error: 'not found' }))
+  })
+  const client = new UpstreamClient({ connections: 2 })
+  onTestFinished(async () => {
+    await client.close()
+    await close()
+  })
+  const endpoint = { id: 'a', url: `${origin}/v1`, weight: 1 }
+  const all = { profile: undefined, upstreamModel: undefined, contextLength: undefined, id: 'm', ...options }
+  return probeServer(client, endpoint, all, new AbortController().signal)
+}
+
+const models = (...data: Record<string, unknown>[]) => ({ '/v1/models': { object: 'list', data } })
+
+describe('a server is recognised by what it says', () => {
+  test('vLLM, with its version and its context', async () => {
+    const routes = { ...models({ id: 'q', owned_by: 'vllm', max_model_len: 4096 }), '/version': { version: '0.11.0' } }
+    expect(await probe(routes)).toMatchObject({ profile: 'vllm', version: '0.11.0', model: 'q', contextLength: 4096 })
+  })
+
+  test('llama-server, with its template and what it can see', async () => {
+    const template = '{% for m in messages %}{{ m.content }}{% endfor %}'
+    const props = {
+      build_info: 'b1',
+      chat_template: template,
+      default_generation_settings: { n_ctx: 2048 },
+      modalities: { vision: true, audio: false },
+    }
+    const routes = { ...models({ id: 'x.gguf', owned_by: 'llamacpp', meta: { n_ctx_train: 9999 } }), '/props': props }
+    expect(await probe(routes)).toMatchObject({
+      profile: 'llama-server',
+      version: 'b1',
+      contextLength: 2048,
+      chatTemplate: template,
+      modalities: { image: true, audio: false },
+    })
+  })
+
+  test.each([
+    ['sglang', 'sglang'],
+    ['library', 'ollama'],
+    ['dragoman', 'dragoman'],
+    ['somebody', 'openai'],
+  ])('owned by %s: %s', async (owner, profile) => {
+    expect(await probe(models({ id: 'q', owned_by: owner }))).toMatchObject({ profile })
+  })
+
+  test('one of unknown kind, with the version that it tells', async () => {
+    expect(await probe({ ...models({ id: 'q' }), '/version': { version: '7' } })).toMatchObject({
+      profile: 'openai',
+      version: '7',
+    })
+    expect(await probe(models({ id: 'q' }))).toMatchObject({ version: undefined })
+  })
+
+  test('what the configuration says wins', async () => {
+    expect(await probe(models({ id: 'q', owned_by: 'vllm' }), { profile: 'openai' })).toMatchObject({ profile: 'openai' })
+  })
+})
+
+describe('the name of the model there', () => {
+  test.each<[string, Partial<ProbeOptions>, string]>([
+    ['is ours, where the server has it', { id: 'b' }, 'b'],
+    ['is an alias of it', { id: 'alias-of-a' }, 'a'],
+    ['is what is configured', { upstreamModel: 'b' }, 'b'],
+  ])('%s', async (_, options, model) => {
+    const routes = models({ id: 'a', aliases: ['alias-of-a'] }, { id: 'b' })
+    expect(await probe(routes, options)).toMatchObject({ model })
+  })
+
+  test('is that of the only model, whatever it is', async () => {
+    expect(await probe(models({ id: 'other' }))).toMatchObject({ model: 'other' })
+  })
+
+  test('is asked for where there are several others, with what there is', async () => {
+    await expect(probe(models({ id: 'a' }, { id: 'b' }))).rejects.toThrow("no model 'm'; it has: a, b")
+  })
+})

@@ -1,0 +1,175 @@
+import { AppError } from '../../../contract/errors.ts'
+import { compileChatTemplate } from '../../../model-text/template/chat-template.ts'
+import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
+import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
+import { failureOf } from '../transport/upstream-failure.ts'
+import type { Target } from '../wire/chat-body.ts'
+import type { Abilities } from './abilities.ts'
+import { type ProfileName, profileNames } from './profiles.ts'
+
+/** What a server was found to be. */
+export type Discovery = {
+  readonly profile: ProfileName
+  /** What it says of its version; a change of it is a reason to look again. */
+  readonly version: string | undefined
+  /** What it calls the model. */
+  readonly model: string
+  readonly contextLength: number | undefined
+  readonly chatTemplate: string | undefined
+  readonly thinkingSwitch: ThinkingSwitch | undefined
+  /** What it was seen to do, or not to do, beside what its kind says. */
+  readonly abilities: Abilities
+  /** Whether it reads images and audio; undefined where it does not say. */
+  readonly modalities: Target['modalities']
+}
+
+/** Whether two discoveries are of the same version of the same server: what one was seen to do holds for the other. */
+export function isSameServer(one: Discovery, other: Discovery): boolean {
+  return one.profile === other.profile && one.version === other.version && one.model === other.model
+}
+
+export type ProbeOptions = {
+  /** The kind of server, where that was configured. */
+  readonly profile: ProfileName | undefined
+  /** What the server calls the model, where that was configured. */
+  readonly upstreamModel: string | undefined
+  /** What we call it: also the server's name for it, if it has it. */
+  readonly id: string
+  /** How many tokens one request may come to, where that was configured. */
+  readonly contextLength: number | undefined
+}
+
+/** Asks a server what it is. Throws when it cannot be reached, is not ready, or does not have the model. */
+export async function probeServer(
+  client: UpstreamClient,
+  endpoint: Endpoint,
+  options: ProbeOptions,
+  signal: AbortSignal,
+): Promise<Discovery> {
+  const ask = async (path: string): Promise<unknown> => {
+    try {
+      return await client.ask(endpoint, { method: 'GET', path, fromRoot: true }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      // A server that does not have the route says nothing with it; one that fails is no better known than before.
+      if (isAbsent(error)) return undefined
+      throw error
+    }
+  }
+  const entry = pickModel(await listModels(client, endpoint, { options, signal }), options)
+  const profile = options.profile ?? recogniseServer(entry)
+  const props = profile === 'llama-server' || profile === 'dragoman' ? asObject(await ask(propsPath(profile, entry))) : undefined
+  const chatTemplate = asText(props?.chat_template)
+  return {
+    profile,
+    version: await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted())),
+    model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
+    contextLength: options.contextLength ?? findContextLength(entry, props),
+    chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
+    thinkingSwitch: findSwitch(chatTemplate),
+    abilities: {},
+    modalities: readModalities(props?.modalities),
+  }
+}
+
+/** A server whose kind and model are configured need not list what it has. */
+async function listModels(
+  client: UpstreamClient,
+  endpoint: Endpoint,
+  { options, signal }: { readonly options: ProbeOptions; readonly signal: AbortSignal },
+): Promise<readonly unknown[]> {
+  try {
+    return asArray(asObject(await client.ask(endpoint, { method: 'GET', path: '/models' }, signal))?.data)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isAbsent(error) && options.profile !== undefined && options.upstreamModel !== undefined) return []
+    throw error
+  }
+}
+
+/** There is no such route, or it is not open to us. */
+function isAbsent(error: unknown): boolean {
+  const failure = failureOf(error)
+  return failure?.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
+}
+
+function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptions): Loose | undefined {
+  const entries = listed.map(asObject).filter((entry) => entry !== undefined)
+  const wanted = upstreamModel ?? id
+  const found =
+    entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted)) ??
+    // Ollama's tag where there is none.
+    entries.find((entry) => entry.id === `${wanted}:latest`)
+  if (found !== undefined) return found
+  const [only] = entries
+  // A server of one model takes any name for it.
+  if (entries.length === 1 && upstreamModel === undefined) return only
+  if (entries.length === 0) return undefined
+  const names = entries.map((entry) => asText(entry.id) ?? '?').join(', ')
+  const message = `the server has no model '${wanted}'; it has: ${names}. Set \`upstreamModel\` to one of them`
+  throw new AppError('model-unavailable', message)
+}
+
+/** What servers write into `owned_by`, which is the one thing that all of them say. */
+const owners: Readonly<Record<string, ProfileName>> = {
+  vllm: 'vllm',
+  sglang: 'sglang',
+  llamacpp: 'llama-server',
+  library: 'ollama',
+  dragoman: 'dragoman',
+}
+
+function recogniseServer(entry: Loose | undefined): ProfileName {
+  const owner = asText(entry?.owned_by) ?? ''
+  const known = Object.hasOwn(owners, owner) ? owners[owner] : undefined
+  return known ?? profileNames.find((name) => owner === name) ?? 'openai'
+}
+
+function propsPath(profile: ProfileName, entry: Loose | undefined): string {
+  const id = asText(entry?.id)
+  return profile === 'dragoman' && id !== undefined ? `/props?model=${encodeURIComponent(id)}` : '/props'
+}
+
+async function findVersion(
+  profile: ProfileName,
+  props: Loose | undefined,
+  ask: (path: string) => Promise<unknown>,
+): Promise<string | undefined> {
+  switch (profile) {
+    case 'llama-server':
+    case 'dragoman':
+      return asText(props?.build_info)
+    case 'vllm':
+      return asText(asObject(await ask('/version'))?.version)
+    case 'sglang':
+      return asText(asObject(await ask('/get_server_info'))?.version)
+    case 'ollama':
+      return asText(asObject(await ask('/api/version'))?.version)
+    case 'openai':
+      // Nothing says so, but many have it from vLLM.
+      return asText(asObject(await ask('/version'))?.version)
+  }
+}
+
+function findContextLength(entry: Loose | undefined, props: Loose | undefined): number | undefined {
+  const settings = asObject(props?.default_generation_settings)
+  const candidates = [settings?.n_ctx, entry?.max_model_len, entry?.context_length, asObject(entry?.meta)?.n_ctx]
+  return candidates.find((value): value is number => typeof value === 'number' && Number.isInteger(value) && value > 0)
+}
+
+function findSwitch(template: string | undefined): ThinkingSwitch | undefined {
+  if (template === undefined || template === '') return undefined
+  try {
+    return compileChatTemplate(template, {}).traits.thinkingSwitch
+  } catch {
+    // The server renders it, whatever we make of it.
+    return undefined
+  }
+}
+
+function readModalities(value: unknown): Discovery['modalities'] {
+  const modalities = asObject(value)
+  if (modalities === undefined) return undefined
+  return { image: modalities.vision === true, audio: modalities.audio === true }
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { type Profile, profiles } from './profiles.ts'
+
+const page = fileURLToPath(new URL('../../../../docs/engines/remote.md', import.meta.url))
+
+const rows: readonly [string, (profile: Profile) => boolean | string][] = [
+  ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'as many requests')],
+  ['log-probabilities', ({ logprobs }) => logprobs],
+  ['`top_k`', ({ fields }) => fields.topK !== undefined],
+  ['`min_p`', ({ fields }) => fields.minP !== undefined],
+  ['repetition penalty', ({ fields }) => fields.repetitionPenalty !== undefined],
+  ['its range', ({ fields }) => fields.repetitionRange !== undefined],
+  ['XTC, DRY', ({ fields }) => fields.xtc === true && fields.dry === true],
+  ['`ignore_eos`', ({ fields }) => fields.ignoreEos !== undefined],
+  ['`logit_bias`', ({ logitBias }) => logitBias],
+  ['JSON mode', ({ jsonObject, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonObject)],
+  ['JSON Schema', ({ jsonSchema, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonSchema)],
+  ['regular expressions', ({ regex, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : regex !== undefined)],
+  ['GBNF', ({ gbnf }) => gbnf !== undefined],
+  ['a tool that must be called', ({ toolChoice }) => (toolChoice === 'no-names' ? 'it alone is shown' : toolChoice === 'full')],
+  ['`parallel_tool_calls`', ({ parallelToolCalls }) => parallelToolCalls],
+  ['template variables, thinking', ({ templateVariables }) => (templateVariables ? true : 'effort only')],
+  ['a text behind the gap (`suffix`)', ({ suffix }) => suffix],
+  ['goes on with an answer', ({ continuation }) => continuation !== undefined],
+  ['tells which stop text it was', ({ stopField, stopsHere }) => (stopsHere ? 'looked for here' : stopField !== undefined)],
+  ['counts as it goes', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
+  ['tokenizer', ({ tokenizer }) => tokenizer !== undefined],
+  ['a hang-up ends the work', ({ abortFreesSlot }) => abortFreesSlot ?? 'looked for'],
+  ['asked to see how it is', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
+]
+
+/** What each kind can do, as profiles.ts has it. */
+function table(): string {
+  const kinds = Object.values(profiles)
+  const cell = (value: boolean | string) => (typeof value === 'string' ? value : value ? 'yes' : 'no')
+  const lines = [
+    ['', ...kinds.map(({ name }) => `\`${name}\``)],
+    ...rows.map(([title, read]) => [title, ...kinds.map((profile) => cell(read(profile)))]),
+  ]
+  const widths = ['', ...kinds]
+    .map((_, column) => column)
+    .map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  const write = (line: readonly string[]) => `| ${line.map((text, column) => text.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  const [head = [], ...body] = lines
+  return [write(head), write(widths.map((width) => '-'.repeat(width))), ...body.map(write)].join('\n')
+}
+
+test('docs/engines/remote.md says of each kind of server what profiles.ts says', async () => {
+  const text = readFileSync(page, 'utf8')
+  const [start, end] = ['<!-- kinds -->\n\n', '\n\n<!-- /kinds -->']
+  const before = text.slice(0, text.indexOf(start) + start.length)
+  await expect(before + table() + text.slice(text.indexOf(end))).toMatchFileSnapshot(page)
+})

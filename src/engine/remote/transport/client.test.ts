@@ -1,0 +1,47 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { until } from '../../../../test/support/app.ts'
+import { iterate } from '../../../../test/support/iterate.ts'
+import { answer, ask, closedAfterwards, engineOver, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
+import { chatChunk, doneLine } from '../../../../test/support/upstream.ts'
+import { UpstreamClient } from './client.ts'
+import { readStream } from './read-reply.ts'
+
+describe('nothing is left behind', () => {
+  test('one connection serves one stream after the other, and no listener stays on a signal', async () => {
+    const server = await upstream(fine)
+    const engine = engineOver([server])
+    const { signal } = new AbortController()
+    await answer(engine, ask('hi'), signal)
+    const before = server.accepted()
+    for (let turn = 0; turn < 20; turn++) await answer(engine, ask('hi'), signal)
+    expect(server.accepted() - before).toBeLessThanOrEqual(1)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    expect(engine.servers?.()).toMatchObject([{ activeRequests: 0, outstandingTokens: 0 }])
+  })
+
+  test('a server that never ends its reply behind [DONE] delays nobody and keeps no connection', async () => {
+    const server = await upstream((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }) + doneLine)
+    })
+    const engine = engineOver([server])
+    expect((await answer(engine, ask('hi'))).choices[0]?.text).toBe('ok')
+    await until(() => server.hangUps() === 1, 3000)
+  })
+
+  test('what is asked beside does not wait behind answers', async () => {
+    const server = await upstream((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(chatChunk({ delta: { content: 'o' } }))
+    })
+    const client = closedAfterwards(new UpstreamClient({ connections: 1 }))
+    const endpoint = { id: 'a', url: server.url, weight: 1 }
+    const call = { method: 'POST', path: '/chat/completions', body: {} } as const
+    const stream = iterate((emit) => client.stream(endpoint, call, never).then((body) => readStream(body, emit)))
+    await stream.next()
+    await expect(client.ask(endpoint, { method: 'GET', path: '/models' }, never)).resolves.toMatchObject({ object: 'list' })
+    await stream.return()
+    await until(() => server.hangUps() === 1)
+  })
+})

@@ -1,0 +1,128 @@
+import { TextDecoder } from 'node:util'
+import { AppError } from '../../../contract/errors.ts'
+
+/** One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. */
+export type SseEvent = { readonly event?: string; readonly data: string; readonly lastEventId: string }
+
+const lf = 0x0a
+
+/**
+ * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are cut.
+ * Throws `engine-failed` when one event, or one line, is longer than `maxEventLength` characters.
+ */
+// Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
+// an Error with its stack, and an event that ends in CR waits for the next chunk.
+export class SseDecoder {
+  readonly #maxEventLength: number
+  /** Made for the first piece that ends inside a character: most end with a line, and then there is a faster way. */
+  #text: TextDecoder | undefined
+  #hasBegun = false
+  /** The beginning of a line whose end has not arrived; joined once, when it has. */
+  #held: string[] = []
+  #heldLength = 0
+  #afterCr = false
+  #event: string | undefined
+  #data: string[] = []
+  #dataLength = 0
+  #lastEventId = ''
+
+  constructor({ maxEventLength = 256 * 1024 * 1024 }: { readonly maxEventLength?: number } = {}) {
+    this.#maxEventLength = maxEventLength
+  }
+
+  /** The events that these bytes complete. The bytes are not kept: the caller may overwrite them. */
+  push(bytes: Uint8Array): readonly SseEvent[] {
+    const text = this.#decode(bytes)
+    const events: SseEvent[] = []
+    if (text === '') return events
+    let start = this.#afterCr && text.charCodeAt(0) === lf ? 1 : 0
+    this.#afterCr = false
+    // Each search goes on where its last hit was, so that every character is looked at once for each of the two.
+    let nextLf = text.indexOf('\n', start)
+    let nextCr = text.indexOf('\r', start)
+    while (nextLf !== -1 || nextCr !== -1) {
+      const isCr = nextCr !== -1 && (nextLf === -1 || nextCr < nextLf)
+      const end = isCr ? nextCr : nextLf
+      this.#onLine(this.#release(text.slice(start, end)), events)
+      start = end + 1
+      if (isCr) {
+        if (start === text.length) this.#afterCr = true
+        else if (text.charCodeAt(start) === lf) start += 1
+        nextCr = text.indexOf('\r', start)
+      }
+      if (nextLf !== -1 && nextLf < start) nextLf = text.indexOf('\n', start)
+    }
+    this.#hold(text.slice(start))
+    return events
+  }
+
+  /** Takes the byte order mark off, too. */
+  #decode(bytes: Uint8Array): string {
+    const last = bytes.at(-1)
+    if (last === undefined) return ''
+    const isFirst = !this.#hasBegun
+    this.#hasBegun = true
+    if (this.#text === undefined) {
+      if (last < 0x80) {
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+        return isFirst && text.startsWith('\ufeff') ? text.slice(1) : text
+      }
+      this.#text = new TextDecoder('utf-8', { ignoreBOM: !isFirst })
+    }
+    return this.#text.decode(bytes, { stream: true })
+  }
+
+  #hold(part: string): void {
+    if (part === '') return
+    this.#heldLength += part.length
+    this.#checkLength(this.#heldLength)
+    this.#held.push(part)
+  }
+
+  #release(lastPart: string): string {
+    if (this.#heldLength === 0) return lastPart
+    this.#hold(lastPart)
+    const line = this.#held.join('')
+    this.#held = []
+    this.#heldLength = 0
+    return line
+  }
+
+  #onLine(line: string, events: SseEvent[]): void {
+    if (line === '') {
+      this.#dispatch(events)
+      return
+    }
+    const colon = line.indexOf(':')
+    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    // A comment has an empty name, and is ignored like every name that is not known.
+    switch (colon === -1 ? line : line.slice(0, colon)) {
+      case 'data':
+        this.#dataLength += value.length + 1
+        this.#checkLength(this.#dataLength)
+        this.#data.push(value)
+        return
+      case 'event':
+        this.#event = value === '' ? undefined : value
+        return
+      case 'id':
+        if (!value.includes('\0')) this.#lastEventId = value
+    }
+  }
+
+  #dispatch(events: SseEvent[]): void {
+    const event = this.#event
+    this.#event = undefined
+    if (this.#data.length === 0) return
+    const data = this.#data.length === 1 ? (this.#data[0] ?? '') : this.#data.join('\n')
+    this.#data = []
+    this.#dataLength = 0
+    const lastEventId = this.#lastEventId
+    events.push(event === undefined ? { data, lastEventId } : { event, data, lastEventId })
+  }
+
+  #checkLength(length: number): void {
+    if (length <= this.#maxEventLength) return
+    throw new AppError('engine-failed', `the upstream sent an event of more than ${this.#maxEventLength} characters`)
+  }
+}

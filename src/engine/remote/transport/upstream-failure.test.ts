@@ -1,0 +1,132 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { answer, ask, engineOver, failure, fine, logLines, refusing, upstream } from '../../../../test/support/remote-engine.ts'
+import { streamOf } from '../../../../test/support/upstream.ts'
+import { failedStatus } from './upstream-failure.ts'
+
+const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'
+
+describe('what a server refuses', () => {
+  test.each([
+    [400, '{"error":{"message":"no such thing"}}', { code: 'invalid-request', status: 400, message: 'no such thing' }],
+    [422, '{"detail":[{"msg":"field required"}]}', { code: 'invalid-request', status: 400 }],
+    [413, '', { code: 'body-too-large', status: 413 }],
+    [401, '{"error":{"message":"Incorrect API key provided: sk-very-secret"}}', { code: 'model-unavailable', status: 503 }],
+    [403, 'forbidden', { code: 'model-unavailable', status: 503 }],
+    [404, '{"detail":"Not Found"}', { code: 'model-unavailable', status: 503 }],
+    [301, '', { code: 'model-unavailable', status: 503 }],
+    [429, '{"error":"slow down"}', { code: 'queue-full', status: 429 }],
+    [500, html, { code: 'engine-failed', status: 500, message: 'the server behind this model failed: 502 Bad Gateway' }],
+    [500, 'echo sk-very-secret', { code: 'engine-failed', status: 500 }],
+    [503, '{"error":{"message":"Loading model"}}', { code: 'model-unavailable', status: 503 }],
+  ])('with %i and %s is told in our words', async (status, body, wanted) => {
+    logLines.length = 0
+    const server = await upstream(refusing(status, body, { location: 'http://elsewhere/v1?key=abc' }))
+    const error = await failure(engineOver([server]))
+    expect(error).toMatchObject(wanted)
+    expect(`${error.message}${logLines.join('')}`).not.toContain('sk-very-secret')
+    expect(error.message).not.toContain('key=abc')
+    expect(error.message).not.toContain('<')
+  })
+
+  test.each([
+    [
+      "vLLM's, with the output's share",
+      "This model's maximum context length is 1024 tokens. However, you requested 512 output tokens and your prompt contains 600 input tokens, for a total of 1112 tokens.",
+      { contextLength: 1024, inputTokens: 600 },
+    ],
+    [
+      "vLLM's, of a prompt that was not read to its end",
+      "This model's maximum context length is 1024 tokens. However, you requested 1 output tokens and your prompt contains at least 1025 input tokens.",
+      { contextLength: 1024, inputTokens: 1025 },
+    ],
+    [
+      "vLLM's, with no output named",
+      "This model's maximum context length is 1024 tokens. However, your request has 2000 input tokens.",
+      { contextLength: 1024, inputTokens: 2000 },
+    ],
+    [
+      "OpenAI's",
+      "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4500 in the messages, 500 in the completion).",
+      { contextLength: 4096, inputTokens: 5000 },
+    ],
+    [
+      "llama-server's",
+      'request (300 tokens) exceeds the available context size (256 tokens), try increasing it',
+      { contextLength: 256, inputTokens: 300 },
+    ],
+    [
+      "SGLang's",
+      "Input length (900 tokens) is too long. The input (900 tokens) is longer than the model's context length (512 tokens).",
+      { contextLength: 512, inputTokens: 900 },
+    ],
+  ])('that it is too long is known in words like %s', async (_, message, overflow) => {
+    const server = await upstream(refusing(400, JSON.stringify({ error: { message } })))
+    expect(await failure(engineOver([server]))).toMatchObject({ code: 'context-length-exceeded', overflow })
+  })
+
+  test.each([
+    ['digits', '1'.repeat(60_000)],
+    ['counts', '1 tokens'.repeat(7000)],
+    ['limits', 'maximum context length is 1 tokens '.repeat(1500)],
+  ])('a message full of %s is read in no time', (_, text) => {
+    const startMs = performance.now()
+    failedStatus({ status: 400, text: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
+    // The square of 60,000 took ten seconds.
+    expect(performance.now() - startMs).toBeLessThan(1000)
+  })
+
+  test('how long to wait is passed on', async () => {
+    const server = await upstream(refusing(429, '{}', { 'retry-after': '120' }))
+    expect(await failure(engineOver([server]))).toMatchObject({ code: 'queue-full', retryAfterMs: 120_000 })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test.each([
+    ['an endless page', 'x'.repeat(5_000_000), {}],
+    ['a compressed page', gzipSync('boom'), { 'content-encoding': 'gzip' }],
+  ])('%s is no more than a status', async (_, body, headers) => {
+    const server = await upstream(refusing(400, body, headers))
+    const error = await failure(engineOver([server]))
+    expect(error.code).toBe('invalid-request')
+    expect(error.message.length).toBeLessThan(600)
+    expect(error.message).toMatch(/^[ -~…]*$/)
+  })
+
+  test.each([
+    ['a page instead of a reply', refusing(200, html, { 'content-type': 'text/html' })],
+    ['a compressed reply', refusing(200, gzipSync('{}'), { 'content-encoding': 'gzip' })],
+    ['an error in a whole reply', refusing(200, '{"error":{"message":"boom"}}')],
+    ['an error as the first event', streamOf('data: {"error":{"message":"boom","code":500}}\n\n')],
+    ['an event named error', streamOf('event: error\ndata: {"message":"boom"}\n\n')],
+    ["vLLM's older error", streamOf('data: {"object":"error","message":"boom","code":500}\n\n')],
+    ['nothing at all', streamOf()],
+    ['a key that it does not accept', refusing(401, '')],
+    ['a model that it does not have', refusing(404, '')],
+  ])('%s is a reason to ask another one', async (_, bad) => {
+    const [broken, sound] = [await upstream(bad), await upstream(fine)]
+    const engine = engineOver([broken, sound])
+    for (let turn = 0; turn < 3; turn++) expect((await answer(engine, ask(`hi ${turn}`))).choices[0]?.text).toBe('ok')
+    expect(broken.seen.length).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['a code', { message: 'bad schema', code: 400 }],
+    ['a type', { message: 'bad schema', type: 'invalid_request_error' }],
+  ])("an error in a stream that is the caller's, by %s, is the caller's", async (_, error) => {
+    const server = await upstream(streamOf(`data: ${JSON.stringify({ error })}\n\n`))
+    expect(await failure(engineOver([server]))).toMatchObject({ code: 'invalid-request', message: 'bad schema' })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  test.each([
+    [{ type: 'tokens', code: 'rate_limit_exceeded' }, 'queue-full'],
+    [{ type: 'insufficient_quota', code: 'insufficient_quota' }, 'queue-full'],
+    [{ type: 'overloaded_error' }, 'model-unavailable'],
+    [{ type: 'service_unavailable_error', code: 'server_is_overloaded' }, 'model-unavailable'],
+    [{ type: 'server_error', code: null }, 'engine-failed'],
+  ])('an error in a stream says by its words what it is: %j', async (words, code) => {
+    const server = await upstream(streamOf(`data: ${JSON.stringify({ error: { message: 'later', ...words } })}\n\n`))
+    expect(await failure(engineOver([server]))).toMatchObject({ code })
+  })
+})

@@ -1,0 +1,137 @@
+import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
+import type { Tool } from '../../../contract/request.ts'
+import { CallArguments } from '../../../model-text/parse/call-arguments.ts'
+import type { WireCall } from '../transport/wire-reply.ts'
+
+type CallOptions = {
+  /** The tools that may be called. */
+  readonly tools: readonly Tool[]
+  /** False: calls after the first are left out. */
+  readonly parallel: boolean
+  makeCallId(): string
+}
+
+type OpenCall = {
+  readonly index: number
+  id: string | undefined
+  name: string
+  /** Pieces that came before the name was certain, or all of them where nothing of that name may be called. */
+  held: string
+  /** The call as our clients know it. */
+  made: { readonly id: string; readonly arguments: CallArguments } | undefined
+  /** Tokens of pieces that made no event yet. */
+  tokens: readonly GeneratedToken[]
+  muted: boolean
+}
+
+/**
+ * Puts the pieces of one choice's calls together. A call ends when its arguments are complete and another begins, or when all is
+ * over: a few servers send the pieces of several calls in turns.
+ */
+export class CallStream {
+  readonly #choice: number
+  readonly #options: CallOptions
+  readonly #ids = new Set<string>()
+  #open: readonly OpenCall[] = []
+  /** Calls that left, so far. */
+  calls = 0
+
+  constructor(choice: number, options: CallOptions) {
+    this.#choice = choice
+    this.#options = options
+  }
+
+  /** One piece. */
+  push(piece: WireCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    const known = this.#open.findLast((call) => call.index === piece.index && !isOther(call, piece))
+    if (known !== undefined) return this.#add(known, piece, tokens)
+    // What is left of a call that was complete, such as white space.
+    if (piece.name === '' && piece.id === undefined && this.calls > 0) return []
+    const open: OpenCall = { index: piece.index, id: piece.id, name: '', held: '', made: undefined, tokens: [], muted: false }
+    const ended = this.#open.filter(({ made }) => made === undefined || made.arguments.isComplete)
+    const events = ended.flatMap((call) => this.#endCall(call, false))
+    this.#open = [...this.#open.filter((call) => !ended.includes(call)), open]
+    return [...events, ...this.#add(open, piece, tokens)]
+  }
+
+  /** Ends what is open. `truncated`: the limit of tokens was reached in it. */
+  end(truncated: boolean): readonly EngineEvent[] {
+    const events = this.#open.flatMap((call) => this.#endCall(call, truncated))
+    this.#open = []
+    return events
+  }
+
+  #add(open: OpenCall, piece: WireCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    if (open.muted) return []
+    const isRepeated = open.id !== undefined && open.id === piece.id && open.name === piece.name
+    open.id ??= piece.id
+    if (open.made === undefined) {
+      if (!isRepeated) open.name += piece.name
+      open.held += piece.arguments
+      open.tokens = [...open.tokens, ...tokens]
+      return open.held !== '' || this.#isCertain(open.name) ? this.#start(open) : []
+    }
+    const delta = open.made.arguments.push(piece.arguments)
+    return delta === '' && tokens.length === 0 ? [] : [this.#delta(open.made.id, delta, tokens)]
+  }
+
+  #endCall(open: OpenCall, truncated: boolean): readonly EngineEvent[] {
+    const events = open.made === undefined ? [...this.#start(open)] : []
+    if (open.muted) return events
+    if (open.made === undefined) return [...events, this.#asText(open)]
+    const rest = open.made.arguments.end(truncated)
+    if (rest !== '') events.push(this.#delta(open.made.id, rest, []))
+    return [...events, { type: 'tool-call-end', choice: this.#choice, id: open.made.id }]
+  }
+
+  /** A declared name that no longer declared name begins with. */
+  #isCertain(name: string): boolean {
+    const { tools } = this.#options
+    return tools.some((tool) => tool.name === name) && !tools.some((tool) => tool.name !== name && tool.name.startsWith(name))
+  }
+
+  #start(open: OpenCall): readonly EngineEvent[] {
+    const tool = this.#options.tools.find(({ name }) => name === open.name)
+    if (tool === undefined) return []
+    if (this.calls > 0 && !this.#options.parallel) {
+      open.muted = true
+      return []
+    }
+    const { tokens } = open
+    open.tokens = []
+    this.calls += 1
+    const id = open.id === undefined || this.#ids.has(open.id) ? this.#options.makeCallId() : open.id
+    this.#ids.add(id)
+    open.made = { id, arguments: new CallArguments(tool) }
+    const start: EngineEvent = {
+      type: 'tool-call-start',
+      choice: this.#choice,
+      id,
+      name: tool.name,
+      ...(tokens.length > 0 && { tokens }),
+    }
+    const delta = open.made.arguments.push(open.held)
+    return delta === '' ? [start] : [start, this.#delta(id, delta, [])]
+  }
+
+  #delta(id: string, delta: string, tokens: readonly GeneratedToken[]): EngineEvent {
+    return { type: 'tool-call-delta', choice: this.#choice, id, delta, ...(tokens.length > 0 && { tokens }) }
+  }
+
+  /** Nothing of that name was declared: it is what the model said, and nobody can run it. */
+  #asText({ name, held, tokens }: OpenCall): EngineEvent {
+    return {
+      type: 'raw-text',
+      choice: this.#choice,
+      text: `{"name": ${JSON.stringify(name)}, "arguments": ${held === '' ? '{}' : held}}`,
+      ...(tokens.length > 0 && { tokens }),
+    }
+  }
+}
+
+/** Some servers give every call the index 0, and a new id or none; others repeat the name, or the id, with every piece. */
+function isOther(open: OpenCall, piece: WireCall): boolean {
+  if (piece.name === '') return false
+  if (piece.id !== undefined && open.id !== undefined) return piece.id !== open.id
+  return open.made?.arguments.isComplete === true && (piece.arguments !== '' || piece.name !== open.name)
+}

@@ -1,0 +1,192 @@
+import { callableTools } from '../../../contract/callable-tools.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { ContentPart, GenerationRequest, Message, Prompt, Tool } from '../../../contract/request.ts'
+import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
+import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
+import type { Profile } from '../servers/profiles.ts'
+import { type OutputFields, outputFields } from './output-fields.ts'
+import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** A request to an upstream, and how far it binds the output. */
+export type UpstreamBody = Pick<OutputFields, 'structured'> & {
+  readonly path: '/chat/completions' | '/completions'
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What is asked of a server about one model. */
+export type Target = {
+  readonly profile: Profile
+  /** What the server calls the model. */
+  readonly model: string
+  /** The variable that switches the thinking of the model's template, where it is known. */
+  readonly thinkingSwitch?: Parameters<typeof reasoningVariables>[1]
+  /** How many tokens one request may come to there; absent where it does not say. */
+  readonly contextLength?: number
+  /** Whether it reads images and audio; absent where it does not say. */
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
+}
+
+/** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */
+export function chatBody(
+  request: GenerationRequest,
+  prompt: ChatPrompt,
+  target: Target,
+  grammar?: CompiledGrammar,
+): UpstreamBody {
+  const { profile, model } = target
+  const { fields, structured } = outputFields(request, profile, grammar)
+  return {
+    path: '/chat/completions',
+    body: {
+      model,
+      messages: [...prompt.messages.map(toWireMessage), ...prefixMessage(prompt, profile)],
+      stream: true,
+      stream_options: streamOptions(profile),
+      ...sharedFields(request, profile),
+      ...fields,
+      ...toolFields(request, prompt.tools, profile),
+      ...reasoningFields(request, prompt, target),
+      ...startFields(prompt, profile),
+      ...logprobFields(request, profile),
+    },
+    ...(structured !== undefined && { structured }),
+  }
+}
+
+function toWireMessage(message: Message): Record<string, unknown> {
+  const named = message.name === undefined ? {} : { name: message.name }
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+    case 'user':
+      return { role: message.role, content: toContent(message.content), ...named }
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content), ...named }
+    case 'assistant': {
+      const { content, reasoning, toolCalls } = message
+      return {
+        role: 'assistant',
+        content: content.length === 0 ? (toolCalls.length === 0 ? '' : null) : toContent(content),
+        // Both names: servers know one or the other.
+        ...(reasoning !== undefined && { reasoning_content: reasoning, reasoning }),
+        ...(toolCalls.length > 0 && {
+          tool_calls: toolCalls.map(({ id, name, arguments: text }) => {
+            return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } }
+          }),
+        }),
+        ...named,
+      }
+    }
+  }
+}
+
+/** A single text as a string, which every server takes; anything else as parts. */
+function toContent(parts: readonly ContentPart[]): unknown {
+  const [first] = parts
+  if (first === undefined) return ''
+  return parts.length === 1 && first.type === 'text' ? first.text : parts.map(toWirePart)
+}
+
+function toWirePart(part: ContentPart): Record<string, unknown> {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'image': {
+      const { url, detail } = part
+      return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } }
+    }
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+  }
+}
+
+/** A beginning of the answer that is not the caller's message: it becomes the message that is continued. */
+function prefixMessage({ responsePrefix, start, messages }: ChatPrompt, profile: Profile): Record<string, unknown>[] {
+  if (responsePrefix === '') return []
+  if (profile.continuation === undefined) throw unsupported(profile, 'response_prefix')
+  if (start === 'last-message') {
+    const last = messages.length - 1
+    const message = 'response_prefix cannot be combined with a message that is continued, on this model: put it into that message'
+    throw new AppError('unsupported-field', message, { param: `messages[${last}]` })
+  }
+  return [{ role: 'assistant', content: responsePrefix }]
+}
+
+function startFields({ start, responsePrefix }: ChatPrompt, profile: Profile): Record<string, unknown> {
+  switch (start) {
+    case 'bare':
+      if (profile.continuation !== 'fields') throw unsupported(profile, 'add_generation_prompt')
+      return { add_generation_prompt: false }
+    case 'new-turn':
+      if (responsePrefix === '') return {}
+      break
+    case 'last-message':
+      if (profile.continuation === undefined) throw unsupported(profile, 'continue_final_message')
+      break
+  }
+  return profile.continuation === 'fields' ? { continue_final_message: true, add_generation_prompt: false } : {}
+}
+
+function toolFields(
+  { toolChoice, parallelToolCalls }: GenerationRequest,
+  declared: readonly Tool[],
+  profile: Profile,
+): Record<string, unknown> {
+  if (declared.length === 0 || toolChoice.type === 'none') return {}
+  const { names } = toolChoice
+  // Which of them may be called is decided by which are shown: a list of allowed names is understood by few servers.
+  const tools = callableTools(declared, toolChoice)
+  if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, 'tool_choice')
+  const parallel = profile.parallelToolCalls ? { parallel_tool_calls: parallelToolCalls } : {}
+  const only = tools.length === 1 ? tools[0] : undefined
+  const choice =
+    toolChoice.type === 'auto'
+      ? 'auto'
+      : only !== undefined && names !== undefined && profile.toolChoice === 'full'
+        ? { type: 'function', function: { name: only.name } }
+        : 'required'
+  return { tools: tools.map(toWireTool), tool_choice: choice, ...parallel }
+}
+
+function toWireTool({ name, description, parameters, strict }: Tool): Record<string, unknown> {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description !== undefined && { description }),
+      parameters: parameters ?? { type: 'object', properties: {} },
+      ...(strict === true && { strict }),
+    },
+  }
+}
+
+function reasoningFields(
+  { reasoning }: GenerationRequest,
+  { templateVariables }: ChatPrompt,
+  { profile, thinkingSwitch }: Target,
+): Record<string, unknown> {
+  const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
+  if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0) throw unsupported(profile, 'thinking_budget')
+  if (!profile.templateVariables) {
+    if (Object.keys(templateVariables).length > 0) throw unsupported(profile, 'chat_template_kwargs')
+    if (reasoning.preserve !== undefined) throw unsupported(profile, 'preserve_thinking')
+    if (reasoning.enabled === undefined && reasoning.budgetTokens === undefined) return effort
+    // The only switch that such servers have.
+    if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium' }
+    return { reasoning_effort: 'none' }
+  }
+  // A budget of nothing is no thinking.
+  const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning
+  const { budgetTokens: _, ...rest } = wanted
+  const variables = { ...reasoningVariables(rest, thinkingSwitch), ...templateVariables }
+  return { ...effort, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
+}
+
+function logprobFields({ logprobs }: GenerationRequest, profile: Profile): Record<string, unknown> {
+  if (logprobs === undefined) return {}
+  if (!profile.logprobs) throw unsupported(profile, 'logprobs')
+  // The reader leaves out what was not asked for.
+  return { logprobs: true, top_logprobs: Math.max(profile.leastTop ?? 0, logprobs.top) }
+}

@@ -1,0 +1,87 @@
+import { AppError } from '../../../contract/errors.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+import { checkGbnf } from '../../../grammar/check-gbnf.ts'
+import type { GrammarQuestion } from '../../../grammar/compile-output.ts'
+import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
+import type { Profile } from '../servers/profiles.ts'
+
+/** Fields of an upstream's request that bind the output, and how far they do. */
+export type OutputFields = {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly structured?: 'full' | 'partial'
+}
+
+type Wanted = Pick<GenerationRequest, 'output' | 'outputParam'>
+
+/** The grammar that has to be made before a server can be asked: where it takes ours, and of schemas, to refuse those that are none. */
+export function grammarQuestion({ output, outputParam }: Wanted, profile: Profile): GrammarQuestion | undefined {
+  switch (output.type) {
+    case 'text':
+    case 'gbnf':
+      return undefined
+    case 'json-schema':
+      return { output, param: outputParam ?? 'response_format' }
+    case 'json-object':
+      return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam ?? 'response_format' } : undefined
+    case 'regex':
+      return usesOurGrammar(profile) ? { output, param: outputParam ?? 'regex' } : undefined
+  }
+}
+
+/**
+ * What the request wants of its output, in the server's words. A server that takes grammars gets ours: what its own compiler
+ * makes of a caller's schema is not known, and llama.cpp's can be made to crash; `made` is the answer to `grammarQuestion`. Throws `invalid-request` and
+ * `unsupported-field` with the request's own field.
+ */
+export function outputFields({ output, outputParam }: Wanted, profile: Profile, made?: CompiledGrammar): OutputFields {
+  const { gbnf, regex, jsonObject, jsonSchema, name } = profile
+  const refuse = (what: string, param: string) => {
+    throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, { param })
+  }
+  switch (output.type) {
+    case 'text':
+      return { fields: {} }
+    case 'gbnf': {
+      const param = outputParam ?? 'grammar'
+      checkGbnf(output.grammar, { param })
+      if (gbnf === undefined) return refuse('grammars', param)
+      return { fields: nested(gbnf, output.grammar), structured: 'full' }
+    }
+    case 'regex': {
+      const param = outputParam ?? 'regex'
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
+      if (regex === undefined) return refuse('regular expressions', param)
+      // Whether its dialect of regular expressions is ours is not known.
+      return { fields: nested(regex, output.pattern), structured: 'partial' }
+    }
+    case 'json-object':
+      if (!jsonObject) return refuse('JSON mode', outputParam ?? 'response_format')
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
+      // How far the server keeps it, it does not tell.
+      return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
+    case 'json-schema': {
+      const { schema, name: schemaName = 'output', description } = output
+      const param = outputParam ?? 'response_format'
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
+      if (!jsonSchema) return refuse('JSON Schema', param)
+      // Servers keep a part of JSON Schema that they do not tell.
+      const described = { name: schemaName, ...(description !== undefined && { description }) }
+      const format = { type: 'json_schema', json_schema: { ...described, schema, strict: true } }
+      return { fields: { response_format: format }, structured: 'partial' }
+    }
+  }
+}
+
+function ourGrammar(field: NonNullable<Profile['gbnf']>, made: CompiledGrammar | undefined): OutputFields {
+  if (made === undefined) throw new Error('the grammar of the output has not been made')
+  return { fields: nested(field, made.grammar), structured: made.enforcement }
+}
+
+function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
+  return profile.takesOurGrammars === true && profile.gbnf !== undefined
+}
+
+function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {
+  const [next, ...others] = rest
+  return { [first]: next === undefined ? value : nested([next, ...others], value) }
+}

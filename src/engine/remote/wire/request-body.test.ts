@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type GenerationRequest,
+  type Message,
+  type Prompt,
+  plainChat,
+  plainRequest,
+  type Tool,
+} from '../../../contract/request.ts'
+import { compileOutput } from '../../../grammar/compile-output.ts'
+import { type ProfileName, profileNames, profiles } from '../servers/profiles.ts'
+import { chatBody } from './chat-body.ts'
+import { grammarQuestion } from './output-fields.ts'
+import { continued, requestBody } from './request-body.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** For requests that need none. */
+const noGrammars = { make: () => expect.unreachable('no grammar is needed') }
+
+const say = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
+
+function bodyOf(
+  kind: ProfileName,
+  options: Partial<GenerationRequest> = {},
+  prompt: Partial<ChatPrompt> = {},
+): Readonly<Record<string, unknown>> {
+  const chat = { type: 'chat', ...plainChat, messages: [say('hi')], ...prompt } as const
+  const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, ...options }
+  const target = { profile: profiles[kind], model: 'up' }
+  const question = grammarQuestion(request, target.profile)
+  return chatBody(request, chat, target, question && compileOutput(question)).body
+}
+
+const tool = (name: string): Tool => ({ name, parameters: { type: 'object', properties: {} } })
+
+describe('a request in the words of a server', () => {
+  test.each(profileNames)('asks %s for a stream that counts, with the name that the server has for the model', (kind) => {
+    expect(bodyOf(kind)).toMatchObject({
+      model: 'up',
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+  })
+
+  test.each<[ProfileName, Record<string, unknown>]>([
+    ['vllm', { top_k: 5, min_p: 0.1, repetition_penalty: 1.1, max_tokens: 9, ignore_eos: true }],
+    ['sglang', { top_k: 5, min_p: 0.1, repetition_penalty: 1.1, max_tokens: 9, ignore_eos: true }],
+    ['llama-server', { top_k: 5, min_p: 0.1, repeat_penalty: 1.1, max_tokens: 9, ignore_eos: true }],
+    ['dragoman', { top_k: 5, min_p: 0.1, repetition_penalty: 1.1, max_completion_tokens: 9, ignore_eos: true }],
+  ])('%s gets sampling fields by its own names', (kind, fields) => {
+    const sampling = { topK: 5, minP: 0.1, repetitionPenalty: 1.1 }
+    expect(bodyOf(kind, { sampling, maxOutputTokens: 9, ignoreEos: true })).toMatchObject(fields)
+  })
+
+  test('zero and one are values, and what is absent is not sent', () => {
+    const body = bodyOf('vllm', { sampling: { temperature: 0, topP: 1, presencePenalty: 0, seed: 0 } })
+    expect(body).toMatchObject({ temperature: 0, top_p: 1, presence_penalty: 0, seed: 0 })
+    expect(body).not.toHaveProperty('frequency_penalty')
+    expect(body).not.toHaveProperty('top_k')
+  })
+
+  test.each<[string, ProfileName, Partial<GenerationRequest>, Partial<ChatPrompt>]>([
+    ['top_k', 'openai', { sampling: { topK: 5 } }, {}],
+    ['min_p', 'openai', { sampling: { minP: 0.1 } }, {}],
+    ['repetition_penalty', 'ollama', { sampling: { repetitionPenalty: 1.2 } }, {}],
+    ['penalty_range', 'vllm', { sampling: { repetitionRange: 64 } }, {}],
+    ['ignore_eos', 'openai', { ignoreEos: true }, {}],
+    ['logit_bias', 'ollama', { sampling: { logitBias: new Map([[5, 1]]) } }, {}],
+    ['xtc_probability', 'vllm', { sampling: { xtc: { probability: 0.5, threshold: 0.1 } } }, {}],
+    ['dry_multiplier', 'sglang', { sampling: { dry: { multiplier: 1 } } }, {}],
+    ['logprobs', 'ollama', { logprobs: { top: 1 } }, {}],
+    ['tool_choice', 'ollama', { toolChoice: { type: 'required' } }, { tools: [tool('f')] }],
+    ['chat_template_kwargs', 'openai', {}, { templateVariables: { a: 1 } }],
+    ['continue_final_message', 'openai', {}, { start: 'last-message' }],
+    ['response_prefix', 'openai', {}, { responsePrefix: 'Sure' }],
+    ['thinking_budget', 'vllm', { reasoning: { budgetTokens: 100 } }, {}],
+    ['grammar', 'openai', { output: { type: 'gbnf', grammar: 'root ::= "a"' } }, {}],
+    ['regex', 'openai', { output: { type: 'regex', pattern: 'a+' } }, {}],
+  ])('%s is refused by name where %s does not know it', (param, kind, options, prompt) => {
+    expect(() => bodyOf(kind, options, prompt)).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))
+  })
+
+  test.each<[ProfileName, Record<string, unknown>]>([
+    ['vllm', { structured_outputs: { regex: 'a+' } }],
+    ['sglang', { regex: 'a+' }],
+    ['llama-server', { grammar: expect.stringContaining('root ::=') }],
+  ])('%s gets a regular expression in the form that it takes', (kind, fields) => {
+    expect(bodyOf(kind, { output: { type: 'regex', pattern: 'a+' } })).toMatchObject(fields)
+  })
+
+  test("llama-server gets our grammar for a schema, never the caller's schema", () => {
+    const schema = { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { next: { $ref: '#/$defs/a' } } } } }
+    const body = bodyOf('llama-server', { output: { type: 'json-schema', schema, strict: false } })
+    expect(body).toMatchObject({ grammar: expect.stringContaining('root ::=') })
+    expect(body).not.toHaveProperty('response_format')
+  })
+
+  test('calls, their results and reasoning of earlier turns are sent with their ids', () => {
+    const messages: readonly Message[] = [
+      say('weather?'),
+      { role: 'assistant', content: [], reasoning: 'hm', toolCalls: [{ id: 'call_1', name: 'f', arguments: '' }] },
+      { role: 'tool', toolCallId: 'call_1', content: [{ type: 'text', text: 'sunny' }] },
+    ]
+    expect(bodyOf('vllm', {}, { messages, tools: [tool('f')] }).messages).toEqual([
+      { role: 'user', content: 'weather?' },
+      {
+        role: 'assistant',
+        content: null,
+        reasoning: 'hm',
+        reasoning_content: 'hm',
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+    ])
+  })
+
+  test('images and sound go through as parts', () => {
+    const content = [
+      { type: 'text', text: 'what is it?' },
+      { type: 'image', url: 'data:image/png;base64,AA==', detail: 'low' },
+      { type: 'audio', data: 'AA==', format: 'wav' },
+    ] as const
+    expect(bodyOf('llama-server', {}, { messages: [{ role: 'user', content }] }).messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'what is it?' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'low' } },
+          { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+        ],
+      },
+    ])
+  })
+
+  test.each<[string, ProfileName, GenerationRequest['toolChoice'], unknown, readonly string[]]>([
+    ['auto', 'vllm', { type: 'auto' }, 'auto', ['f', 'g']],
+    ['one of them by name', 'vllm', { type: 'required', names: ['g'] }, { type: 'function', function: { name: 'g' } }, ['g']],
+    ['one of them by name', 'llama-server', { type: 'required', names: ['g'] }, 'required', ['g']],
+    ['any of some', 'vllm', { type: 'auto', names: ['f'] }, 'auto', ['f']],
+  ])('calls of %s: %s is shown just the tools that may be called', (_, kind, toolChoice, choice, names) => {
+    const body = bodyOf(kind, { toolChoice }, { tools: [tool('f'), tool('g')] })
+    expect(body.tool_choice).toEqual(choice)
+    expect((body.tools as { function: Tool }[]).map((one) => one.function.name)).toEqual(names)
+  })
+
+  test('no tools are shown when none may be called', () => {
+    expect(bodyOf('vllm', { toolChoice: { type: 'none' } }, { tools: [tool('f')] })).not.toHaveProperty('tools')
+  })
+
+  test.each([
+    ['llama-server', 1],
+    ['vllm', 0],
+  ] as const)('%s is asked for log-probabilities of none but the chosen tokens by %i', (kind, count) => {
+    const prompt = { type: 'text', text: 'a' } as const
+    const request = { ...plainRequest, id: 'x', model: 'm', prompt, logprobs: { top: 0 } }
+    expect(requestBody(request, { profile: profiles[kind], model: 'up' }, noGrammars)).toMatchObject({
+      body: { logprobs: count },
+    })
+  })
+
+  test('a gap is sent as text and suffix, or refused', () => {
+    const prompt = { type: 'infill', prefix: 'a', suffix: 'b' } as const
+    const request = { ...plainRequest, id: 'x', model: 'm', prompt }
+    expect(requestBody(request, { profile: profiles.openai, model: 'up' }, noGrammars)).toMatchObject({
+      path: '/completions',
+      body: { prompt: 'a', suffix: 'b' },
+    })
+    expect(() => requestBody(request, { profile: profiles.vllm, model: 'up' }, noGrammars)).toThrow(
+      expect.objectContaining({ param: 'suffix' }),
+    )
+  })
+})
+
+describe('the rest of an answer', () => {
+  const target = { profile: profiles.vllm, model: 'up' }
+  const chat = { type: 'chat', ...plainChat, messages: [say('count')] } as const
+  const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, maxOutputTokens: 10 }
+
+  test('is asked for with what is there as the last message, and with the tokens that are left', () => {
+    const rest = continued(request, { text: 'one, ', outputTokens: 3 }, target)
+    expect(rest).toMatchObject({ maxOutputTokens: 7, prompt: { start: 'last-message' } })
+    expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', content: [{ text: 'one, ' }] }] })
+  })
+
+  test('goes on in a message that was continued already', () => {
+    const begun: Message = { role: 'assistant', content: [{ type: 'text', text: 'zero, ' }], toolCalls: [] }
+    const prompt = { ...chat, start: 'last-message', messages: [say('count'), begun] } as const
+    expect(continued({ ...request, prompt }, { text: 'one', outputTokens: 1 }, target)?.prompt).toMatchObject({
+      messages: [{}, { content: [{ text: 'zero, one' }] }],
+    })
+  })
+
+  test.each([
+    ['nothing is left of the limit', { profile: profiles.vllm, outputTokens: 10 }],
+    ['the server cannot continue', { profile: profiles.openai, outputTokens: 1 }],
+  ])('is not asked for where %s', (_, { profile, outputTokens }) => {
+    expect(continued(request, { text: 'a', outputTokens }, { profile, model: 'up' })).toBeUndefined()
+  })
+})

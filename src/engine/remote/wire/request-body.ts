@@ -1,0 +1,57 @@
+import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
+import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
+import type { GrammarMaker } from '../../../threads/grammar-maker.ts'
+import { chatBody, type Target, type UpstreamBody } from './chat-body.ts'
+import { completionBody } from './completion-body.ts'
+import { grammarQuestion } from './output-fields.ts'
+
+/**
+ * A request in the words of one server; a promise where a grammar has to be made for it. Throws, or rejects with,
+ * `unsupported-field` and `invalid-request` with the request's own fields.
+ */
+export function requestBody(
+  request: GenerationRequest,
+  target: Target,
+  grammars: Pick<GrammarMaker, 'make'>,
+): UpstreamBody | Promise<UpstreamBody> {
+  const question = grammarQuestion(request, target.profile)
+  if (question === undefined) return bodyWith(request, target, undefined)
+  return grammars.make(question).then((grammar) => bodyWith(request, target, grammar))
+}
+
+function bodyWith(request: GenerationRequest, target: Target, grammar: CompiledGrammar | undefined): UpstreamBody {
+  const { prompt } = request
+  return prompt.type === 'chat' ? chatBody(request, prompt, target, grammar) : completionBody(request, prompt, target, grammar)
+}
+
+/** The rest of an answer of which `text` is there already; undefined where the server cannot go on with one. */
+export function continued(
+  request: GenerationRequest,
+  { text, outputTokens }: { readonly text: string; readonly outputTokens: number },
+  { profile }: Target,
+): GenerationRequest | undefined {
+  const { maxOutputTokens } = request
+  const left = maxOutputTokens === undefined ? undefined : maxOutputTokens - outputTokens
+  if (left !== undefined && left < 1) return undefined
+  const limit = left === undefined ? {} : { maxOutputTokens: left }
+  const { prompt } = request
+  if (prompt.type === 'text') return { ...request, ...limit, prompt: { ...prompt, text: prompt.text + text } }
+  if (prompt.type !== 'chat' || profile.continuation === undefined) return undefined
+  return { ...request, ...limit, prompt: appended(prompt, text) }
+}
+
+function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string): Prompt {
+  const last = prompt.messages.at(-1)
+  const rest = { ...prompt, start: 'last-message', responsePrefix: '' } as const
+  if (prompt.start === 'last-message' && last?.role === 'assistant') {
+    const content = [...last.content, { type: 'text', text } as const]
+    return { ...rest, messages: [...prompt.messages.slice(0, -1), { ...last, content: joinTexts(content) }] }
+  }
+  const message = { role: 'assistant', content: [{ type: 'text', text: prompt.responsePrefix + text }], toolCalls: [] } as const
+  return { ...rest, messages: [...prompt.messages, message] }
+}
+
+/** One text: two parts would be two paragraphs to some servers. */
+function joinTexts(parts: readonly { readonly type: string; readonly text?: string }[]) {
+  return [{ type: 'text', text: parts.map(({ text }) => text ?? '').join('') } as const]
+}

@@ -1,0 +1,97 @@
+import { AppError } from '../../../contract/errors.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+import type { Profile } from '../servers/profiles.ts'
+
+/**
+ * Sampling, limits and everything else that chat and completions share, in the server's words. Throws `unsupported-field` for
+ * what would change the output and that the server cannot do.
+ */
+export function sharedFields(request: GenerationRequest, profile: Profile): Record<string, unknown> {
+  const { sampling, maxOutputTokens, ignoreEos, stop, choices } = request
+  const { temperature, topP, topK, minP, seed, repetitionPenalty, presencePenalty, frequencyPenalty, logitBias } = sampling
+  return {
+    ...given('temperature', temperature),
+    ...given('top_p', topP),
+    ...given('seed', seed),
+    ...given('presence_penalty', presencePenalty),
+    ...given('frequency_penalty', frequencyPenalty),
+    // Off is off everywhere; anything else must be understood.
+    ...extension(profile, { field: profile.fields.topK, param: 'top_k', value: topK, off: 0 }),
+    ...extension(profile, { field: profile.fields.minP, param: 'min_p', value: minP, off: 0 }),
+    ...extension(profile, {
+      field: profile.fields.repetitionPenalty,
+      param: 'repetition_penalty',
+      value: repetitionPenalty,
+      off: 1,
+    }),
+    ...extension(profile, {
+      field: profile.fields.repetitionRange,
+      param: 'penalty_range',
+      value: sampling.repetitionRange,
+      off: -1,
+    }),
+    ...extension(profile, { field: profile.fields.ignoreEos, param: 'ignore_eos', value: ignoreEos, off: false }),
+    ...biasField(logitBias, profile),
+    ...xtcFields(sampling.xtc, profile),
+    ...dryFields(sampling.dry, profile),
+    ...given(profile.maxTokens, maxOutputTokens),
+    ...(stop.length > 0 && !profile.stopsHere && { stop }),
+    ...(choices > 1 && profile.choices && { n: choices }),
+    ...profile.extras,
+  }
+}
+
+/** Usage in any case; as it goes, where that is to be had: a reply that breaks off is continued elsewhere. */
+export function streamOptions({ runningUsage }: Profile): Record<string, unknown> {
+  return { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) }
+}
+
+function given(name: string, value: unknown): Record<string, unknown> {
+  return value === undefined ? {} : { [name]: value }
+}
+
+type Extension = {
+  readonly field: string | undefined
+  readonly param: string
+  readonly value: number | boolean | undefined
+  readonly off: number | boolean
+}
+
+function extension(profile: Profile, { field, param, value, off }: Extension): Record<string, unknown> {
+  if (field !== undefined) {
+    // -1 is vLLM's word for all tokens, 0 is OpenAI-style servers' and ours.
+    return value === undefined || value === false ? {} : { [field]: param === 'top_k' && value === 0 ? -1 : value }
+  }
+  if (value === undefined || value === off) return {}
+  throw unsupported(profile, param)
+}
+
+function biasField(bias: GenerationRequest['sampling']['logitBias'], profile: Profile): Record<string, unknown> {
+  if (bias === undefined || bias.size === 0) return {}
+  if (!profile.logitBias) throw unsupported(profile, 'logit_bias')
+  return { logit_bias: Object.fromEntries(bias) }
+}
+
+function xtcFields(xtc: GenerationRequest['sampling']['xtc'], profile: Profile): Record<string, unknown> {
+  if (xtc?.probability === undefined || xtc.probability === 0) return {}
+  if (profile.fields.xtc === undefined) throw unsupported(profile, 'xtc_probability')
+  return { xtc_probability: xtc.probability, ...given('xtc_threshold', xtc.threshold) }
+}
+
+function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile): Record<string, unknown> {
+  if (dry?.multiplier === undefined || dry.multiplier === 0) return {}
+  if (profile.fields.dry === undefined) throw unsupported(profile, 'dry_multiplier')
+  return {
+    dry_multiplier: dry.multiplier,
+    ...given('dry_base', dry.base),
+    ...given('dry_allowed_length', dry.allowedLength),
+    ...given('dry_penalty_last_n', dry.range),
+    ...given('dry_sequence_breakers', dry.sequenceBreakers),
+  }
+}
+
+/** A field that the server behind a model does not know. */
+export function unsupported({ name }: Profile, param: string): AppError {
+  const message = `the server behind this model (${name}) does not know ${param}, which would change the output: leave it out`
+  return new AppError('unsupported-field', message, { param })
+}

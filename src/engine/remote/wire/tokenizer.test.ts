@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { until } from '../../../../test/support/app.ts'
+import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, type ScriptedUpstream, streamOf } from '../../../../test/support/upstream.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+
+const tools = [{ name: 'long_name', description: 'x'.repeat(400), parameters: { type: 'object' } }]
+
+/** Counts a conversation as its JSON's characters; `chat` answers the rest. */
+function counting(chat: Answer): Answer {
+  return (request, response) => {
+    if (request.path !== '/tokenize') return chat(request, response)
+    const length = JSON.stringify(request.body).length
+    response.end(JSON.stringify({ tokens: Array.from({ length }, (_, index) => index) }))
+  }
+}
+
+async function server(ownedBy: string, contextLength: number, chat: Answer = fine): Promise<ScriptedUpstream> {
+  const started = await upstream(counting(chat), { ownedBy })
+  started.get = (path, response) => {
+    if (path !== '/v1/models') return false
+    response.end(JSON.stringify({ data: [{ id: 'up', owned_by: ownedBy, max_model_len: contextLength }] }))
+    return true
+  }
+  return started
+}
+
+const countings = ({ seen }: ScriptedUpstream) => seen.filter(({ path }) => path === '/tokenize').map(({ body }) => body)
+
+test.each<[string, GenerationRequest['toolChoice'], boolean]>([
+  ['none may be called', { type: 'none' }, false],
+  ['others may be called', { type: 'auto', names: [] }, false],
+  ['they may be called', { type: 'auto' }, true],
+])('tools count as they are shown: %s', async (_, toolChoice, areCounted) => {
+  const vllm = await server('vllm', 500)
+  const request = ask('hi', { toolChoice }, tools)
+  if (areCounted) expect(await failure(engineOver([vllm]), request)).toMatchObject({ code: 'context-length-exceeded' })
+  else expect((await answer(engineOver([vllm]), request)).choices[0]?.text).toBe('ok')
+  const [counted] = countings(vllm)
+  expect(JSON.stringify(counted).includes('long_name')).toBe(areCounted)
+})
+
+test('tools that were not shown are not in the counts of a server that counts nothing', async () => {
+  const uncounted = streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), doneLine)
+  const vllm = await server('vllm', 100_000, uncounted)
+  const { usage } = await answer(engineOver([vllm]), ask('hi', { toolChoice: { type: 'none' } }, tools))
+  expect(usage.inputTokens).toBeGreaterThan(0)
+  expect(usage.inputTokens).toBeLessThan(400)
+})
+
+test('tokens are counted here, and nobody is asked', async () => {
+  const vllm = await server('vllm', 100)
+  const request = ask('', { prompt: { type: 'tokens', tokens: Array.from({ length: 200 }, () => 1) } })
+  expect(await failure(engineOver([vllm]), request)).toMatchObject({ code: 'context-length-exceeded' })
+  expect(vllm.seen).toEqual([])
+})
+
+test('a tokenizer that answers does not make up for answers that fail', async () => {
+  const vllm = await server('vllm', 300, (_, response) => {
+    response.writeHead(500)
+    response.end('boom')
+  })
+  const engine = engineOver([vllm])
+  expect((await failure(engine)).code).toBe('engine-failed')
+  const awayAt = vllm.seen.length
+  expect(engine.servers?.()).not.toMatchObject([{ state: 'well' }])
+  await until(() => engine.servers?.()[0]?.state === 'on-trial')
+  await engine.tokenize?.({ prompt: { type: 'text', text: 'a' }, reasoning: {}, addBos: false, parseSpecial: true }, never)
+  expect(vllm.seen.length).toBeGreaterThan(awayAt)
+  expect(engine.servers?.()).not.toMatchObject([{ state: 'well' }])
+})
+
+test('of several servers, the one with a tokenizer is asked', async () => {
+  const engine = engineOver([await server('library', 100), await server('vllm', 100)])
+  await engine.ensureReady(never)
+  await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
+  for (let turn = 0; turn < 3; turn++) {
+    const request = { prompt: { type: 'text', text: 'a' }, reasoning: {}, addBos: false, parseSpecial: true } as const
+    expect((await engine.tokenize?.(request, never))?.length).toBeGreaterThan(0)
+  }
+})
+
+test('vLLM is not asked to leave control tokens as text, which it cannot', async () => {
+  const engine = engineOver([await server('vllm', 100)])
+  const request = { prompt: { type: 'text', text: '<|im_end|>' }, reasoning: {}, addBos: false, parseSpecial: false } as const
+  await expect(engine.tokenize?.(request, never)).rejects.toMatchObject({ code: 'unsupported-field', param: 'parse_special' })
+})
+
+test('llama-server is', async () => {
+  const llama = await server('llamacpp', 100)
+  const request = { prompt: { type: 'text', text: '<|im_end|>' }, reasoning: {}, addBos: false, parseSpecial: false } as const
+  await engineOver([llama]).tokenize?.(request, never)
+  expect(countings(llama)).toMatchObject([{ parse_special: false }])
+})
+
+test.each(['vllm', 'llamacpp'])('%s is not asked for a text without control tokens, which it cannot tell', async (ownedBy) => {
+  const engine = engineOver([await server(ownedBy, 100)])
+  const without = engine.detokenize?.({ tokens: [1], special: false }, never)
+  await expect(without).rejects.toMatchObject({ code: 'unsupported-field', param: 'decode_special_tokens' })
+})
+
+test('a conversation is rendered without the tools that may not be called', async () => {
+  const llama = await server('llamacpp', 1000)
+  const { prompt } = ask('hi', {}, tools)
+  if (prompt.type !== 'chat') throw new Error('a conversation was asked for')
+  const engine = engineOver([llama])
+  // The answer is no rendering; what was asked is what matters.
+  await engine.render?.({ prompt, reasoning: {}, toolChoice: { type: 'none' } }, never).catch(() => undefined)
+  const asked = llama.seen.filter(({ path }) => path === '/apply-template')
+  expect(asked.length).toBeGreaterThan(0)
+  expect(JSON.stringify(asked)).not.toContain('long_name')
+})
+
+test('what a server reads beside text is a fact about its model', async () => {
+  const llama = await server('llamacpp', 1000)
+  const { get } = llama
+  llama.get = (path, response) => {
+    if (path !== '/props') return get?.(path, response) ?? false
+    response.end(JSON.stringify({ modalities: { vision: true, audio: false } }))
+    return true
+  }
+  const engine = engineOver([llama])
+  await engine.ensureReady(never)
+  expect(engine.facts).toMatchObject({ modalities: { image: true, audio: false } })
+})
