@@ -1,15 +1,15 @@
-/** What a model may be called: its id, and aliases in which `*` stands for any text. */
+/** The names of a model: its id, and aliases in which `*` matches any text. */
 export type ModelNames = { readonly id: string; readonly aliases: readonly string[] }
 
-/** A name that cannot be given: it is taken by an earlier model, or given twice. */
-export type NameConflict = {
-  /** Which model of the list is at fault, and where in it. */
+/** A name that an earlier model has, or that one model has twice. */
+type NameConflict = {
+  /** The position of the model in the list, and the path of the name inside it. */
   readonly index: number
   readonly key: readonly ['id'] | readonly ['aliases', number]
   readonly message: string
 }
 
-/** Finds every id and alias that two models (or one model twice) lay claim to. */
+/** Finds every id and alias that is used twice, by two models or by one. */
 export function findNameConflicts(models: readonly ModelNames[]): NameConflict[] {
   const conflicts: NameConflict[] = []
   const owners = new Map<string, string>()
@@ -23,7 +23,7 @@ export function findNameConflicts(models: readonly ModelNames[]): NameConflict[]
       const owner = owners.get(alias)
       owners.set(alias, owner ?? id)
       if (owner === undefined) continue
-      const message = `'${alias}' is already a name of the model '${owner}'; a name can mean one model only`
+      const message = `'${alias}' is already a name of the model '${owner}'; a name must belong to one model`
       conflicts.push({ index, key: ['aliases', position], message })
     }
   }
@@ -31,8 +31,8 @@ export function findNameConflicts(models: readonly ModelNames[]): NameConflict[]
 }
 
 /**
- * Picks the model that a name means: (1) an exact id, (2) an exact alias, (3) the pattern with the most literal characters,
- * (4) of equal ones the first in the list.
+ * Finds the model for a name: (1) an exact id, (2) an exact alias, (3) the pattern with the most literal characters; among
+ * equals the first in the list.
  */
 export function pickByName<Model extends ModelNames>(models: readonly Model[], name: string): Model | undefined {
   const exact = models.find(({ id }) => id === name) ?? models.find(({ aliases }) => aliases.includes(name))
@@ -47,7 +47,7 @@ export function pickByName<Model extends ModelNames>(models: readonly Model[], n
   return best?.model
 }
 
-/** Compares piece by piece: names come from requests, and a regular expression could be made to backtrack for ever. */
+/** Compares piece by piece: names come from requests, and a hostile one could make a regular expression backtrack endlessly. */
 function matches(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop() ?? ''

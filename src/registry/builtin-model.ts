@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** The model that comes with Dragoman (training/README.md): tiny, and there without any network. */
+/** The tiny model that comes with Dragoman and needs no network (training/README.md). */
 export const builtinModel = {
   id: 'dragoman-tiny',
   path: fileURLToPath(new URL('../../models/dragoman-tiny.gguf', import.meta.url)),

@@ -1,4 +1,4 @@
-/** What is served when nobody names a model: small enough for any machine, and reachable in two ways. */
+/** The model that is served when none is configured: small enough for any machine, with two download sources. */
 export const defaultModel = {
   id: 'smollm2-135m-instruct',
   sources: [

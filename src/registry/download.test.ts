@@ -27,7 +27,7 @@ async function serve(handler: Handler): Promise<{ origin: string; requests: Inco
 
 type FileOptions = { body?: Buffer; etag?: string; ranges?: boolean; headers?: Record<string, string>; cutAfter?: () => number }
 
-/** A file as a good server sends it, with a fault or two on request. */
+/** Serves a file as a correct server does, with faults on request. */
 function file(options: FileOptions = {}): Handler {
   return (request, response) => {
     const { body = content, etag = '"one"', ranges = true, headers = {}, cutAfter } = options
@@ -46,16 +46,16 @@ function file(options: FileOptions = {}): Handler {
   }
 }
 
-/** How much of the file the download under test has taken in. */
+/** How much of the file the download under test has received. */
 let receivedBytes = 0
 
-/** Breaks a connection off when its reader has what was sent: newer versions of Node drop what it has not read by then. */
+/** Drops a connection once its reader has received what was sent: newer versions of Node discard unread bytes. */
 async function breakOff(response: ServerResponse, sentBytes: number): Promise<void> {
   while (receivedBytes < sentBytes && !response.destroyed) await nextTurn()
   response.destroy()
 }
 
-/** A connection that breaks off after so many bytes, and then works. */
+/** A connection that is lost after so many bytes once, and works the next time. */
 function cutOnce(bytes: number): () => number {
   let cuts = 0
   return () => {
@@ -85,13 +85,13 @@ async function setUp(handler: Handler) {
   return { target, run, requests, leftovers, origin }
 }
 
-/** Compared as bytes: the matcher would take half a second to do the same. */
+/** Compares bytes directly: the matcher takes half a second. */
 async function holds(path: string, bytes: Buffer): Promise<boolean> {
   return bytes.equals(await readFile(path))
 }
 
-describe('a whole download', () => {
-  test('is verified, put in place and leaves nothing else', async () => {
+describe('a complete download', () => {
+  test('is verified, placed, and leaves no other file', async () => {
     const { run, target, leftovers } = await setUp(file())
     const progress: unknown[] = []
     expect(await run({ sha256: contentSha256, onProgress: (state) => progress.push(state) })).toBe(contentSha256)
@@ -109,11 +109,11 @@ describe('a whole download', () => {
     await run()
     expect(await holds(target, content)).toBe(true)
     const unsized = await setUp(chunked)
-    await expect(unsized.run()).rejects.toThrow('does not say how large the file is')
+    await expect(unsized.run()).rejects.toThrow('sent no size or checksum to verify the file with')
     expect(await unsized.run({ sha256: contentSha256 })).toBe(contentSha256)
   })
 
-  test('replaces what was there only at the end', async () => {
+  test('replaces an existing file only at the end', async () => {
     let body = content
     const { run, target } = await setUp((request, response) => file({ body })(request, response))
     await run()
@@ -125,10 +125,10 @@ describe('a whole download', () => {
   })
 })
 
-describe('a connection that breaks off', () => {
-  test('leaves a part, and the next run asks for the rest only', async () => {
+describe('a lost connection', () => {
+  test('leaves a part, and the next run requests only the rest', async () => {
     const { run, requests, target, leftovers } = await setUp(file({ cutAfter: cutOnce(100_000) }))
-    await expect(run()).rejects.toThrow(/the connection to 127\.0\.0\.1:\d+ broke off/)
+    await expect(run()).rejects.toThrow(/the connection to 127\.0\.0\.1:\d+ was lost/)
     expect(await leftovers()).toEqual(['x.gguf.part', 'x.gguf.part.json'])
     expect(await run({ sha256: contentSha256 })).toBe(contentSha256)
     expect(requests[1]?.headers).toMatchObject({ range: expect.stringMatching(/^bytes=[1-9]\d*-$/), 'if-range': '"one"' })
@@ -136,27 +136,27 @@ describe('a connection that breaks off', () => {
     expect(await leftovers()).toEqual(['x.gguf'])
   })
 
-  test('is taken up again in the same run', async () => {
+  test('is resumed in the same run', async () => {
     const { run, requests } = await setUp(file({ cutAfter: cutOnce(100_000) }))
     expect(await run({ maxResumes: 1 })).toBe(contentSha256)
     expect(requests).toHaveLength(2)
   })
 
-  test('is not taken up for ever', async () => {
+  test('is resumed only so many times', async () => {
     const { run, requests } = await setUp(file({ cutAfter: () => 1000 }))
-    await expect(run({ maxResumes: 3 })).rejects.toThrow('broke off')
+    await expect(run({ maxResumes: 3 })).rejects.toThrow('was lost')
     expect(requests).toHaveLength(4)
   })
 })
 
-describe('a part that is no longer of use', () => {
+describe('a part that cannot be continued', () => {
   test.each<[string, FileOptions]>([
     ['the file has changed', { body: randomBytes(200_000), etag: '"two"' }],
     ['the server ignores ranges', { ranges: false }],
-  ])('%s: it starts over', async (_case, later) => {
+  ])('%s: the download starts over', async (_case, later) => {
     let options: FileOptions = { cutAfter: cutOnce(100_000) }
     const { run, target, leftovers } = await setUp((request, response) => file(options)(request, response))
-    await expect(run()).rejects.toThrow('broke off')
+    await expect(run()).rejects.toThrow('was lost')
     options = later
     await run()
     expect(await holds(target, later.body ?? content)).toBe(true)
@@ -173,77 +173,77 @@ describe('a part that is no longer of use', () => {
         response.writeHead(206, { etag: '"two"', 'content-range': `bytes ${start}-299999/300000` }).end(content.subarray(start))
       },
     ],
-  ])('the server answers with %s: it starts over', async (_case, odd) => {
+  ])('the server answers with %s: the download starts over', async (_case, odd) => {
     const whole = file({ cutAfter: cutOnce(100_000) })
     const { run, target } = await setUp((request, response) => {
       const handler = request.headers.range === undefined ? whole : odd
       handler(request, response)
     })
-    await expect(run()).rejects.toThrow('broke off')
+    await expect(run()).rejects.toThrow('was lost')
     await run()
     expect(await holds(target, content)).toBe(true)
   })
 
   test('a part of another URL is not continued', async () => {
     const { run, requests, origin } = await setUp(file({ cutAfter: cutOnce(100_000) }))
-    await expect(run()).rejects.toThrow('broke off')
+    await expect(run()).rejects.toThrow('was lost')
     await run({ url: `${origin}/y.gguf` })
     expect(requests[1]?.headers.range).toBeUndefined()
   })
 
-  test('a weak tag promises nothing, so nothing is continued', async () => {
+  test('a part with a weak ETag is not continued', async () => {
     const { run, requests } = await setUp(file({ etag: 'W/"one"', cutAfter: cutOnce(100_000) }))
     await run({ maxResumes: 1 })
     expect(requests[1]?.headers.range).toBeUndefined()
   })
 
-  test('a range that nobody asked for is refused', async () => {
+  test('a range that was not requested is refused', async () => {
     const { run } = await setUp((_request, response) => response.writeHead(206, { 'content-range': 'bytes 0-4/5' }).end('abcde'))
-    await expect(run()).rejects.toThrow('answered with status 206 to a plain request')
+    await expect(run()).rejects.toThrow('answered a request for the whole file with status 206')
   })
 })
 
 describe('verification', () => {
-  test('a wrong checksum deletes the download and says both values', async () => {
+  test('a wrong checksum deletes the download and reports both values', async () => {
     const { run, leftovers } = await setUp(file())
     const message = `the file's SHA-256 is ${contentSha256}, but the configuration says ${otherSha256}; the download was deleted`
     await expect(run({ sha256: otherSha256 })).rejects.toThrow(message)
     expect(await leftovers()).toEqual([])
   })
 
-  test('a resumed file of which the first part was damaged is deleted', async () => {
+  test('a resumed file with a damaged first part is deleted', async () => {
     const broken = Buffer.concat([Buffer.alloc(10), content.subarray(10)])
     let options: FileOptions = { body: broken, cutAfter: cutOnce(100_000) }
     const { run, leftovers } = await setUp((request, response) => file(options)(request, response))
-    await expect(run()).rejects.toThrow('broke off')
+    await expect(run()).rejects.toThrow('was lost')
     options = {}
     await expect(run({ sha256: contentSha256 })).rejects.toThrow('SHA-256')
     expect(await leftovers()).toEqual([])
   })
 
-  test('a server that sends less than it announced has broken off', async () => {
+  test('a body shorter than announced counts as a lost connection', async () => {
     const { run, leftovers } = await setUp((_request, response) => {
       response.writeHead(200, { 'content-length': content.length + 1 })
       response.write(content, () => response.destroy())
     })
-    await expect(run()).rejects.toThrow('broke off')
+    await expect(run()).rejects.toThrow('was lost')
     expect(await leftovers()).toEqual(['x.gguf.part'])
   })
 
-  test('a resumed file of the wrong size is deleted', async () => {
+  test('a resumed file with the wrong size is deleted', async () => {
     const { run, leftovers } = await setUp((request, response) => {
       if (request.headers.range === undefined) return file({ cutAfter: cutOnce(100_000) })(request, response)
       const start = Number(/\d+/.exec(request.headers.range)?.[0])
       response.writeHead(206, { 'content-range': `bytes ${start}-299999/300000` }).end(content.subarray(start, -5))
     })
-    await expect(run()).rejects.toThrow('broke off')
+    await expect(run()).rejects.toThrow('was lost')
     await expect(run()).rejects.toThrow('the file has 299995 bytes instead of 300000; the download was deleted')
     expect(await leftovers()).toEqual([])
   })
 
-  test('a compressed answer is refused', async () => {
+  test('a compressed response is refused', async () => {
     const { run } = await setUp(file({ headers: { 'content-encoding': 'gzip' } }))
-    await expect(run()).rejects.toThrow('insists on sending the file as gzip')
+    await expect(run()).rejects.toThrow('sent the file encoded as gzip, which was not accepted')
   })
 })
 
@@ -252,7 +252,7 @@ describe('redirects', () => {
     return (_request, response) => response.writeHead(302, { location: location(), ...headers }).end()
   }
 
-  test('a token goes to the first host, and is not passed on to another', async () => {
+  test('a token is sent to the first host and to no other', async () => {
     const storage = await serve(file())
     const { run, requests, target } = await setUp((request, response) => {
       const location = request.url === '/x.gguf' ? '/moved.gguf' : `${storage.origin}/blob`
@@ -274,20 +274,20 @@ describe('redirects', () => {
     expect(await bad.leftovers()).toEqual([])
   })
 
-  test('a linked tag that is no SHA-256 is not taken for one', async () => {
+  test('a linked ETag that is not a SHA-256 is ignored', async () => {
     const storage = await serve(file())
     const { run } = await setUp(redirectTo(() => `${storage.origin}/blob`, { 'x-linked-etag': '"d41d8cd98f00b204"' }))
     expect(await run()).toBe(contentSha256)
   })
 
-  test('a file that cannot be the one that was configured is not even fetched', async () => {
+  test('a file whose linked checksum differs from the configured one is not fetched', async () => {
     const storage = await serve(file())
     const { run, leftovers } = await setUp(redirectTo(() => `${storage.origin}/blob`, { 'x-linked-etag': contentSha256 }))
-    await expect(run({ sha256: otherSha256 })).rejects.toThrow(`the configuration wants SHA-256 ${otherSha256}, but`)
+    await expect(run({ sha256: otherSha256 })).rejects.toThrow(`the configuration expects SHA-256 ${otherSha256}, but`)
     expect(await leftovers()).toEqual([])
   })
 
-  test('the rest of a redirected file is asked for where it lies', async () => {
+  test('the rest of a redirected file is requested from the redirect target', async () => {
     const storage = await serve(file({ cutAfter: cutOnce(100_000) }))
     const { run } = await setUp(redirectTo(() => `${storage.origin}/blob`))
     await run({ maxResumes: 1, sha256: contentSha256 })
@@ -295,17 +295,17 @@ describe('redirects', () => {
   })
 
   test.each([
-    ['http://example.com/x', 'cannot be trusted: http://example.com'],
-    ['file:///etc/passwd', 'cannot be trusted'],
-    ['http://', 'cannot be trusted: no URL'],
+    ['http://example.com/x', 'is not trusted: http://example.com'],
+    ['file:///etc/passwd', 'is not trusted'],
+    ['http://', 'is not trusted: not a URL'],
   ])('to %s are not followed', async (location, message) => {
     const { run } = await setUp(redirectTo(() => location))
     await expect(run()).rejects.toThrow(message)
   })
 
-  test('do not go in circles', async () => {
+  test('are followed ten times at most', async () => {
     const { run, requests } = await setUp(redirectTo(() => '/x.gguf'))
-    await expect(run()).rejects.toThrow('redirects without end')
+    await expect(run()).rejects.toThrow('redirects more than 10 times')
     expect(requests).toHaveLength(11)
   })
 })
@@ -321,12 +321,12 @@ describe('failures', () => {
     await expect(run({ accessHint: 'set a token' })).rejects.toThrow(message)
   })
 
-  test('a host that does not answer is given up soon, and named', async () => {
+  test('a host that does not answer times out and is named', async () => {
     const { run } = await setUp(() => undefined)
-    await expect(run({ answerTimeoutMs: 50 })).rejects.toThrow(/^127\.0\.0\.1:\d+ did not answer within 0.05 s$/)
+    await expect(run({ responseTimeoutMs: 50 })).rejects.toThrow(/^127\.0\.0\.1:\d+ did not answer within 0.05 s$/)
   })
 
-  test('a host that stops sending is given up, and what has arrived is kept', async () => {
+  test('a host that stops sending times out, and the part is kept', async () => {
     const { run, leftovers } = await setUp((_request, response) => {
       response.writeHead(200, { 'content-length': content.length, etag: '"one"' })
       response.write(content.subarray(0, 1000))
@@ -344,14 +344,14 @@ describe('failures', () => {
 })
 
 describe('abort', () => {
-  test('before an answer rejects with the reason', async () => {
+  test('before a response rejects with the reason', async () => {
     const controller = new AbortController()
     const reason = new Error('stop')
     const { run } = await setUp(() => controller.abort(reason))
     await expect(run({ signal: controller.signal })).rejects.toBe(reason)
   })
 
-  test('in the middle keeps what has arrived', async () => {
+  test('during the transfer keeps the part', async () => {
     const controller = new AbortController()
     const reason = new Error('stop')
     const { run, leftovers } = await setUp((_request, response) => {

@@ -13,32 +13,33 @@ export type DownloadProgress = { readonly receivedBytes: number; readonly totalB
 
 export type DownloadOptions = {
   readonly url: string
-  /** Where the file goes, once it is whole and verified; until then it is `<target>.part`. */
+  /** The path of the complete, verified file; until then it is `<target>.part`. */
   readonly target: string
   readonly sha256?: string | undefined
   readonly bearerToken?: string | undefined
   readonly accessHint?: string | undefined
-  /** How long a server may take to answer. */
-  readonly answerTimeoutMs?: number | undefined
-  /** How long the flow of bytes may pause. */
+  /** Timeout for the headers of each response. */
+  readonly responseTimeoutMs?: number | undefined
+  /** Timeout for the next bytes of the body. */
   readonly stallTimeoutMs?: number | undefined
-  /** How often a transfer that breaks off is taken up again before this gives up. */
+  /** How many times an interrupted transfer is resumed before the download fails. */
   readonly maxResumes?: number | undefined
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** A failure after which the next attempt may get further. */
+/** A failure that another attempt may get past. */
 type Interruption = { readonly type: 'interrupted'; readonly error: AppError }
 type Outcome = { readonly type: 'done'; readonly sha256: string } | { readonly type: 'part-outdated' } | Interruption
 
-const defaultAnswerTimeoutMs = 5_000
+const defaultResponseTimeoutMs = 5_000
 const defaultStallTimeoutMs = 30_000
 const defaultMaxResumes = 4
 
 /**
- * Downloads a file and resolves with its SHA-256. A run that fails or is aborted leaves a part that the next one continues,
- * unless the file has changed. The caller holds the target's lock. Throws `model-unavailable`, or the signal's reason.
+ * Downloads a file and resolves with its SHA-256. A failed or aborted download leaves a part that the next one continues,
+ * unless the remote file has changed. The caller must hold the target's lock. Throws `model-unavailable`, or the signal's
+ * reason.
  */
 export async function download(options: DownloadOptions): Promise<string> {
   let interruptions = 0
@@ -61,47 +62,47 @@ async function attempt(options: DownloadOptions): Promise<Outcome> {
   const { url, target, signal } = options
   signal?.throwIfAborted()
   const found = await findPart(target)
-  const left = found?.url === url ? found : undefined
-  // Read before the request: a server does not wait for as long as hashing a large part takes.
-  const oldPart = left === undefined ? undefined : await PartFile.resume(target, signal)
+  const previous = found?.url === url ? found : undefined
+  // Read before the request: hashing a large part takes longer than a server waits.
+  const oldPart = previous === undefined ? undefined : await PartFile.resume(target, signal)
   const watchdog = createWatchdog(signal)
   try {
     const request: FileRequestOptions = {
       url,
       bearerToken: options.bearerToken,
       accessHint: options.accessHint,
-      answerTimeoutMs: options.answerTimeoutMs ?? defaultAnswerTimeoutMs,
+      responseTimeoutMs: options.responseTimeoutMs ?? defaultResponseTimeoutMs,
       // If-Range makes a server whose file has changed send all of it.
-      headers: left === undefined ? {} : { range: `bytes=${left.receivedBytes}-`, 'if-range': left.etag },
+      headers: previous === undefined ? {} : { range: `bytes=${previous.receivedBytes}-`, 'if-range': previous.etag },
     }
-    const answer = await requestFile(request, watchdog)
-    const { status } = answer.response
-    if (status === 200) return await receive(options, { answer, watchdog })
-    if (left === undefined || oldPart === undefined) {
-      throw new AppError('model-unavailable', `${answer.host} answered with status ${status} to a plain request`)
+    const file = await requestFile(request, watchdog)
+    const { status } = file.response
+    if (status === 200) return await receive(options, { file, watchdog })
+    if (previous === undefined || oldPart === undefined) {
+      throw new AppError('model-unavailable', `${file.host} answered a request for the whole file with status ${status}`)
     }
-    return fitsPart(answer.response, left) ? await receive(options, { answer, watchdog, oldPart }) : { type: 'part-outdated' }
+    return fitsPart(file.response, previous) ? await receive(options, { file, watchdog, oldPart }) : { type: 'part-outdated' }
   } finally {
     watchdog.end()
     await oldPart?.close()
   }
 }
 
-type Transfer = { readonly answer: FileResponse; readonly watchdog: Watchdog; readonly oldPart?: PartFile }
+type Transfer = { readonly file: FileResponse; readonly watchdog: Watchdog; readonly oldPart?: PartFile }
 
-async function receive(options: DownloadOptions, { answer, watchdog, oldPart }: Transfer): Promise<Outcome> {
-  const { response, host } = answer
-  const expectation = expect(options, answer)
+async function receive(options: DownloadOptions, { file, watchdog, oldPart }: Transfer): Promise<Outcome> {
+  const { response, host } = file
+  const expectation = expect(options, file)
   const totalBytes = expectation.sizeBytes
   const part = oldPart ?? (await PartFile.create(options.target))
   try {
     const etag = response.headers.get('etag')
-    // Only a strong tag promises that the bytes are the same.
+    // Only a strong ETag guarantees identical bytes.
     if (oldPart === undefined && totalBytes !== undefined && etag?.startsWith('"')) {
       await part.remember({ url: options.url, etag, sizeBytes: totalBytes })
     }
     const stallTimeoutMs = options.stallTimeoutMs ?? defaultStallTimeoutMs
-    const stalled = `${host} sent no bytes for ${stallTimeoutMs / 1000} s; try again, what has arrived is kept`
+    const stalled = `${host} sent no bytes for ${stallTimeoutMs / 1000} s; try again, the received bytes are kept`
     watchdog.within(stallTimeoutMs, stalled)
     for await (const chunk of response.body ?? []) {
       await part.append(chunk)
@@ -114,24 +115,26 @@ async function receive(options: DownloadOptions, { answer, watchdog, oldPart }: 
   } catch (error) {
     if (watchdog.signal.aborted) throw watchdog.signal.reason
     if (error instanceof AppError) throw error
-    // fetch reports a broken connection as a TypeError; everything else is the disk's.
+    // fetch reports a lost connection as a TypeError; everything else is a disk error.
     if (!(error instanceof TypeError)) {
       const why = messageOf(error)
       throw new AppError('model-unavailable', `the download cannot be stored: ${why}`, { cause: error })
     }
-    const message = `the connection to ${host} broke off (${networkReason(error)}); try again, what has arrived is kept`
+    const message = `the connection to ${host} was lost (${networkReason(error)}); try again, the received bytes are kept`
     return { type: 'interrupted', error: new AppError('model-unavailable', message, { cause: error }) }
   } finally {
     await part.close()
   }
 }
 
-/** Collects what the file must be. Throws when that contradicts itself, or is too little to verify anything. */
+/** Collects the expected size and checksums. Throws when the checksums disagree, or when there is nothing to verify against. */
 function expect({ sha256 }: DownloadOptions, { response, host, linkedSha256 }: FileResponse): Expectation {
   const encoding = response.headers.get('content-encoding') ?? 'identity'
-  if (encoding !== 'identity') throw new AppError('model-unavailable', `${host} insists on sending the file as ${encoding}`)
+  if (encoding !== 'identity') {
+    throw new AppError('model-unavailable', `${host} sent the file encoded as ${encoding}, which was not accepted`)
+  }
   if (sha256 !== undefined && linkedSha256 !== undefined && sha256 !== linkedSha256) {
-    const message = `the configuration wants SHA-256 ${sha256}, but the file at ${host} has ${linkedSha256}`
+    const message = `the configuration expects SHA-256 ${sha256}, but the file at ${host} has ${linkedSha256}`
     throw new AppError('model-unavailable', message)
   }
   const checksums = []
@@ -139,17 +142,17 @@ function expect({ sha256 }: DownloadOptions, { response, host, linkedSha256 }: F
   else if (linkedSha256 !== undefined) checksums.push({ sha256: linkedSha256, origin: host })
   const sizeBytes = announcedSize(response)
   if (sizeBytes === undefined && checksums.length === 0) {
-    const message = `${host} does not say how large the file is, so it cannot be verified; add its sha256 to the configuration`
+    const message = `${host} sent no size or checksum to verify the file with; add its sha256 to the configuration`
     throw new AppError('model-unavailable', message)
   }
   return { sizeBytes, checksums }
 }
 
-/** Whether a partial answer goes on exactly where the part ends, in the same file. */
-function fitsPart(response: Response, left: { etag: string; sizeBytes: number; receivedBytes: number }): boolean {
+/** Whether a partial response continues the same file exactly where the part ends. */
+function fitsPart(response: Response, previous: { etag: string; sizeBytes: number; receivedBytes: number }): boolean {
   const range = contentRange(response)
-  const etag = response.headers.get('etag') ?? left.etag
-  return range?.start === left.receivedBytes && range.sizeBytes === left.sizeBytes && etag === left.etag
+  const etag = response.headers.get('etag') ?? previous.etag
+  return range?.start === previous.receivedBytes && range.sizeBytes === previous.sizeBytes && etag === previous.etag
 }
 
 function announcedSize(response: Response): number | undefined {

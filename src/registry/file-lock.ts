@@ -5,19 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 type LockOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Called once when somebody else holds the lock. */
+  /** Called once if the lock is already held. */
   readonly onWait?: ((holder: string) => void) | undefined
   readonly pollMs?: number | undefined
 }
 
-/** The holder touches its lock this often, so that one that was left behind can be told by its age. */
+/** The holder touches its lock this often, so that the age of a lock shows whether it was abandoned. */
 const heartbeatMs = 10_000
 const staleAfterMs = 60_000
 const defaultPollMs = 500
 
 /**
- * Runs `work` while no other process (nor anyone else in this one) does the same for this lock file. A lock whose holder is
- * gone is taken over. Rejects with the signal's reason when it is aborted while waiting.
+ * Runs `work` while holding the lock file, which excludes other processes and other callers in this one. An abandoned lock
+ * is taken over. Rejects with the signal's reason when aborted while waiting.
  */
 export async function withFileLock<Result>(path: string, options: LockOptions, work: () => Promise<Result>): Promise<Result> {
   await mkdir(dirname(path), { recursive: true })
@@ -38,7 +38,7 @@ export async function withFileLock<Result>(path: string, options: LockOptions, w
     )
   }
   const heartbeat = setInterval(() => {
-    // A lock that was removed from outside cannot be kept; the download is verified in any case.
+    // Another process removed the lock. The download is verified in any case.
     utimes(path, new Date(), new Date()).catch(() => clearInterval(heartbeat))
   }, heartbeatMs)
   heartbeat.unref()
@@ -73,7 +73,7 @@ async function readHolder(path: string): Promise<{ text: string; isGone: boolean
   }
 }
 
-/** Removes a lock only if it is still the one that was found stale: another process may have taken it over meanwhile. */
+/** Removes a lock only if it is still the stale one: another process may have taken it over meanwhile. */
 async function removeStale(path: string, text: string): Promise<void> {
   const aside = `${path}.${process.pid}`
   try {
@@ -95,7 +95,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it lives, and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     return isErrno(error, 'EPERM')
   }
 }

@@ -3,36 +3,37 @@ import { isTrustedUrl } from './sources.ts'
 
 export type FileRequestOptions = {
   readonly url: string
-  /** Sent to the URL's own origin only, never to where it redirects. */
+  /** Sent to the URL's own origin only, never to another one that it redirects to. */
   readonly bearerToken?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** For each answer's headers. */
-  readonly answerTimeoutMs: number
-  /** What to do when access is refused. */
+  /** Timeout for the headers of each response. */
+  readonly responseTimeoutMs: number
+  /** Advice that is appended when access is refused. */
   readonly accessHint?: string | undefined
 }
 
-/** An answer with status 200, 206 or 416, whose body nobody has read. */
+/** A response with status 200, 206 or 416 and an unread body. */
 export type FileResponse = {
   readonly response: Response
   readonly host: string
-  /** Hugging Face names the checksum of a large file where it redirects to it. */
+  /** The checksum that Hugging Face sends with the redirect to a large file. */
   readonly linkedSha256?: string
 }
 
 const maxRedirects = 10
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** Aborts a transfer that is too slow. `within` starts the clock anew. */
+/** Aborts a transfer that is too slow. `within` restarts the clock. */
 export type Watchdog = {
   readonly signal: AbortSignal
   within(ms: number, message: string): void
   /** Stops the clock. */
   pause(): void
-  /** Stops the clock, and what is left of the transfer. */
+  /** Stops the clock and aborts the rest of the transfer. */
   end(): void
 }
 
+/** A watchdog whose signal also follows `outer`. */
 export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
   const inner = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -51,15 +52,15 @@ export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
 }
 
 /**
- * Asks for a file and follows redirects by hand: the checksum is on the redirect itself, a token must stay with its origin,
- * and https must never become http. Throws `model-unavailable` that names the host.
+ * Requests a file and follows redirects itself: the checksum is on the redirect, a token must stay with its origin, and
+ * https must never become http. Throws `model-unavailable` with the host.
  */
 export async function requestFile(options: FileRequestOptions, watchdog: Watchdog): Promise<FileResponse> {
   const start = new URL(options.url)
   let url = start
   let linkedSha256: string | undefined
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
-    watchdog.within(options.answerTimeoutMs, `${url.host} did not answer within ${options.answerTimeoutMs / 1000} s`)
+    watchdog.within(options.responseTimeoutMs, `${url.host} did not answer within ${options.responseTimeoutMs / 1000} s`)
     const headers = new Headers({ ...options.headers, 'accept-encoding': 'identity', 'user-agent': 'dragoman' })
     if (options.bearerToken !== undefined && url.origin === start.origin) {
       headers.set('authorization', `Bearer ${options.bearerToken}`)
@@ -79,7 +80,7 @@ export async function requestFile(options: FileRequestOptions, watchdog: Watchdo
     await response.body?.cancel()
     throw new AppError('model-unavailable', describeStatus(response.status, url.host, options.accessHint))
   }
-  throw new AppError('model-unavailable', `${start.host} redirects without end`)
+  throw new AppError('model-unavailable', `${start.host} redirects more than ${maxRedirects} times`)
 }
 
 /** The innermost reason of a network failure: fetch's own message is always "fetch failed". */
@@ -106,7 +107,7 @@ function redirectTarget(location: string, from: URL): URL {
   if (url === undefined || !isTrustedUrl(url) || (from.protocol === 'https:' && url.protocol !== 'https:')) {
     throw new AppError(
       'model-unavailable',
-      `${from.host} redirects to a place that cannot be trusted: ${url?.origin ?? 'no URL'}`,
+      `${from.host} redirects to an address that is not trusted: ${url?.origin ?? 'not a URL'}`,
     )
   }
   return url
@@ -122,7 +123,7 @@ function describeStatus(status: number, host: string, accessHint: string | undef
     case 410:
       return `${host} has no such file (status ${status}); check its name${hint}`
     case 429:
-      return `${host} refuses more requests for now (status 429); try again later${hint}`
+      return `${host} limits the rate of requests (status 429); try again later${hint}`
     default:
       return `${host} answered with status ${status}; try again later`
   }

@@ -1,9 +1,9 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Longer names are not what anyone meant, and comparing them costs their length squared. */
+/** Longer names are not compared: the cost is quadratic in the length. */
 const longestName = 200
 
-/** The candidate that was probably meant, if any is close; case, `-` and `_` hardly count. */
+/** The closest candidate, if any is near enough to be a typing mistake; case, `-` and `_` are ignored. */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   if (name.length > longestName) return undefined
   const wanted = fold(name)

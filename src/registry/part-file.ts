@@ -5,20 +5,20 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
 
-/** What a file must be before it may take its place, and who says so. */
+/** The size and checksums that a file must have to be placed; `origin` says where a checksum comes from. */
 export type Expectation = {
   readonly sizeBytes?: number | undefined
   readonly checksums: readonly { readonly sha256: string; readonly origin: string }[]
 }
 
-/** What is remembered of an unfinished download, so that a later run can tell whether the rest still fits. */
-export type PartInfo = { readonly url: string; readonly etag: string; readonly sizeBytes: number }
+/** What is stored about an unfinished download, so that a later run can check that the rest fits. */
+type PartInfo = { readonly url: string; readonly etag: string; readonly sizeBytes: number }
 
 const partInfoSchema = z.object({ url: z.string(), etag: z.string(), sizeBytes: z.int().min(0) })
 
 /**
- * The unfinished `<target>.part` of a file. Bytes are hashed as they arrive; `place` is the only way into the target, and
- * it verifies. `close` keeps the bytes for a later run, `discard` does not. The caller holds the target's lock.
+ * The unfinished `<target>.part` of a file. Bytes are hashed as they arrive; only `place` writes the target, and it
+ * verifies first. `close` keeps the bytes for a later run, `discard` does not. The caller must hold the target's lock.
  */
 export class PartFile {
   readonly #target: string
@@ -38,7 +38,7 @@ export class PartFile {
     return new PartFile(target, await open(partPath(target), 'a'))
   }
 
-  /** Goes on where an earlier run stopped, reading what it left behind. Throws the signal's reason. */
+  /** Continues the part of an earlier run, which is read and hashed first. Throws the signal's reason. */
   static async resume(target: string, signal: AbortSignal | undefined): Promise<PartFile> {
     const part = new PartFile(target, await open(partPath(target), 'a'))
     try {
@@ -58,7 +58,7 @@ export class PartFile {
     return this.#sizeBytes
   }
 
-  /** Makes what is there usable for a later run. */
+  /** Stores what a later run needs to continue this part. */
   async remember(info: PartInfo): Promise<void> {
     await writeFile(infoPath(this.#target), JSON.stringify(info))
   }
@@ -66,14 +66,14 @@ export class PartFile {
   async append(chunk: Uint8Array): Promise<void> {
     this.#hash.update(chunk)
     this.#sizeBytes += chunk.length
-    // One write may take only some of the bytes; writeFile on a handle goes on until all are written.
+    // A single write may be partial; writeFile on a handle repeats until all bytes are written.
     await this.#handle.writeFile(chunk)
   }
 
-  /** Verifies and renames into place; returns the checksum. What is not as expected is deleted, and both values are said. */
+  /** Verifies the part and renames it to the target; returns its checksum. On a mismatch deletes it and throws both values. */
   async place(expectation: Expectation): Promise<string> {
     const sha256 = this.#hash.digest('hex')
-    // The size on disk, not the bytes counted: it also tells when somebody else wrote to the same file.
+    // The size on disk differs from the bytes counted if another process wrote to the same file.
     const { size } = await this.#handle.stat()
     const wrong =
       mismatch({ sizeBytes: this.#sizeBytes, sha256 }, expectation) ?? mismatch({ sizeBytes: size, sha256 }, expectation)
@@ -107,7 +107,7 @@ export async function findPart(target: string): Promise<(PartInfo & { readonly r
     const { size } = await stat(partPath(target))
     return size > 0 && size < info.sizeBytes ? { ...info, receivedBytes: size } : undefined
   } catch {
-    // Missing or unreadable notes about a part only mean that it cannot be continued.
+    // A part without readable information cannot be continued.
     return undefined
   }
 }

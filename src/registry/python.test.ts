@@ -4,7 +4,7 @@ import { runPython } from './python.ts'
 
 afterEach(() => void vi.restoreAllMocks())
 
-test.each(['ESRCH', 'EPERM'])('a process group that answers %s is gone: stopping it is no failure', async (code) => {
+test.each(['ESRCH', 'EPERM'])('a process group that returns %s has ended: stopping it does not fail', async (code) => {
   vi.spyOn(process, 'kill').mockImplementation(() => {
     throw Object.assign(new Error(`kill ${code}`), { code })
   })

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { AppError } from '../contract/errors.ts'
 
-export type PythonOptions = {
-  /** An empty folder: modules in the working folder would shadow Python's own. */
+type PythonOptions = {
+  /** Must be empty: modules in the working folder shadow Python's own. */
   readonly cwd: string
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly signal?: AbortSignal | undefined
@@ -13,7 +13,7 @@ const keptErrorCharacters = 4_000
 
 /**
  * Runs `python3` and yields its standard output. Throws `model-unavailable` with the end of its standard error when it
- * fails. When the iteration has ended, however it ended, the process and its children are gone.
+ * fails. However the iteration ends, the process and its children have ended too.
  */
 export async function* runPython(args: readonly string[], options: PythonOptions): AsyncGenerator<Buffer, void, void> {
   const { cwd, env, signal } = options
@@ -22,7 +22,7 @@ export async function* runPython(args: readonly string[], options: PythonOptions
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, so that pip's children can be ended with it.
+    // Its own process group, so that pip's children are stopped with it.
     detached: process.platform !== 'win32',
   })
   const ended = new Promise<number | Error | null>((resolve) => {
@@ -39,9 +39,9 @@ export async function* runPython(args: readonly string[], options: PythonOptions
     kill('SIGTERM')
     killTimer ??= setTimeout(() => kill('SIGKILL'), killAfterMs)
   }
-  const stopWithUs = () => kill('SIGKILL')
+  const killOnExit = () => kill('SIGKILL')
   signal?.addEventListener('abort', stop, { once: true })
-  process.once('exit', stopWithUs)
+  process.once('exit', killOnExit)
   let isOver = false
   try {
     yield* child.stdout
@@ -54,7 +54,7 @@ export async function* runPython(args: readonly string[], options: PythonOptions
     await ended
     clearTimeout(killTimer)
     signal?.removeEventListener('abort', stop)
-    process.removeListener('exit', stopWithUs)
+    process.removeListener('exit', killOnExit)
   }
 }
 
@@ -63,7 +63,7 @@ function killGroup(pid: number | undefined, name: NodeJS.Signals): void {
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, name)
   } catch (error) {
-    // macOS answers EPERM for a group of which only zombies are left.
+    // macOS returns EPERM for a group that contains only zombies.
     const isGone = error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM')
     if (!isGone) throw error
   }

@@ -12,14 +12,14 @@ describe('resolve', () => {
   test.each([
     ['small', 'small', 'an exact id'],
     ['gpt-4o', 'large', 'an exact alias'],
-    ['claude-small', 'claude-small', 'an id that a pattern covers too'],
+    ['claude-small', 'claude-small', 'an id that a pattern also matches'],
     ['claude-haiku-4', 'small', 'a pattern'],
     ['claude-opus-4', 'large', 'the longer of two patterns'],
     ['my-opus', 'claude-small', 'a pattern that begins with *'],
-    ['claude-opus', 'small', 'the longer pattern, wherever its * stands'],
+    ['claude-opus', 'small', 'the longer pattern, wherever its * is'],
     ['abcz', 'claude-small', 'a pattern with * in the middle'],
     ['x1y2z', 'claude-small', 'a pattern with two *'],
-    ['xyz', 'claude-small', 'a * that stands for nothing'],
+    ['xyz', 'claude-small', 'a * that matches nothing'],
     ['xz', 'large', 'the pattern that matches everything'],
     ['', 'large', 'an empty name'],
   ])('%j is %s: %s', (name, id) => {
@@ -41,7 +41,7 @@ describe('resolve', () => {
     expect(one.resolve('qqqq').id).toBe('one')
   })
 
-  test('a hostile name against a hostile pattern costs no time', () => {
+  test('a hostile name is matched quickly against a hostile pattern', () => {
     const one = createRegistry([{ id: 'one', aliases: [`${'a*'.repeat(50)}b`] }])
     expect(() => one.resolve('a'.repeat(100_000))).toThrow('not found')
   })
@@ -53,12 +53,12 @@ describe('an unknown name', () => {
     { id: 'smollm2', aliases: ['tiny-*'] },
   ])
 
-  test('is answered with what there is', () => {
+  test('is answered with the available models', () => {
     expect(() => registry.resolve('gpt-5')).toThrow(
       expect.objectContaining({
         code: 'model-not-found',
         param: 'model',
-        message: "model 'gpt-5' not found; there is: qwen3-8b, smollm2",
+        message: "model 'gpt-5' not found; available: qwen3-8b, smollm2",
       }),
     )
   })
@@ -71,7 +71,7 @@ describe('an unknown name', () => {
     expect(() => registry.resolve(name)).toThrow(`did you mean '${nearest}'?`)
   })
 
-  test('is cut when it is very long', () => {
+  test('is truncated when it is very long', () => {
     expect(() => registry.resolve('x'.repeat(1_000_000))).toThrow(/^model 'x{100}…' not found/)
   })
 })
@@ -103,6 +103,6 @@ test.each([
     "'x*' is already a name of the model 'a'",
   ],
   [[{ id: 'a', aliases: ['x', 'x'] }], "'x' is already a name of the model 'a'"],
-])('a name given twice is refused: %j', (given, message) => {
+])('a name used twice is refused: %j', (given, message) => {
   expect(() => createRegistry(given)).toThrow(message)
 })

@@ -5,8 +5,8 @@ const readableText = /^[\t\n\r\x20-\x7e]+$/
 const shownChars = 40
 
 /**
- * Throws `model-unavailable` unless the file begins as GGUF files do. What it begins with is told where it can be read: it
- * often says what came instead, such as a page of HTML or a pointer of Git LFS.
+ * Throws `model-unavailable` unless the file begins like a GGUF file. The message quotes a readable beginning, which often
+ * shows what was served instead, such as an HTML page or a Git LFS pointer.
  */
 export async function requireGguf(file: string): Promise<void> {
   const handle = await open(file)
@@ -15,7 +15,7 @@ export async function requireGguf(file: string): Promise<void> {
     const begin = buffer.toString('latin1', 0, bytesRead)
     if (begin.startsWith('GGUF')) return
     const shown = readableText.test(begin) ? `; it begins with ${JSON.stringify(begin)}` : ''
-    throw new AppError('model-unavailable', bytesRead === 0 ? 'the file is empty' : `the file is no GGUF file${shown}`)
+    throw new AppError('model-unavailable', bytesRead === 0 ? 'the file is empty' : `this is not a GGUF file${shown}`)
   } finally {
     await handle.close()
   }

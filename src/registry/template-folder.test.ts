@@ -33,17 +33,17 @@ describe('TemplateFolder', () => {
   })
 
   test.each(['../secret', 'link', 'folder', 'notes.txt', 'chatml.jinja', '', '.', '..', './chatml', '/etc/passwd', 'chatml\0'])(
-    'the name %j is none',
+    '%j is not the name of a template',
     async (name) => {
       expect(await folder.read(name)).toBeUndefined()
     },
   )
 
-  test('what is far too large for a template is refused', async () => {
+  test('a file far too large for a template is refused', async () => {
     await expect(folder.read('huge')).rejects.toThrow('at most 1048576')
   })
 
-  test('a folder that is not there is the fault of the server', async () => {
+  test('a missing folder is an internal error', async () => {
     await expect(new TemplateFolder(join(root, 'nowhere')).list()).rejects.toMatchObject({ code: 'internal' })
   })
 })

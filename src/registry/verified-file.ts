@@ -4,20 +4,20 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 
-/** What a file was when its checksum was taken: while size and time are the same, so is the checksum. */
+/** A checksum, and the size and time of its file: while these are unchanged, the checksum is taken to hold. */
 const recordSchema = z.object({ sha256: z.string(), sizeBytes: z.number(), mtimeMs: z.number() })
 
 type FileOptions = {
-  /** Where the checksum is kept, so that a start does not hash gigabytes. */
+  /** The file that stores the checksum, so that a start does not hash gigabytes. */
   readonly record: string
-  /** What the file must hash to; absent means: what it did when it was recorded. */
+  /** The expected checksum; absent: the recorded one. */
   readonly sha256?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Whether a file is there and is what it should be; a file without any known checksum is not. `found` is the checksum that
- * it has, if that had to be looked at.
+ * Whether a file exists and has the expected checksum; false if none is known. `found` is its checksum, where that was
+ * needed.
  */
 export async function checkFile(
   file: string,
@@ -36,7 +36,7 @@ export async function checkFile(
   return { isGood: found === wanted, found }
 }
 
-/** Remembers the checksum of a file that was just verified. */
+/** Stores the checksum of a file that was just verified. */
 export async function recordChecksum(file: string, { record, sha256 }: { record: string; sha256: string }): Promise<void> {
   const { size, mtimeMs } = await stat(file)
   await mkdir(dirname(record), { recursive: true })
@@ -47,7 +47,7 @@ async function readRecord(record: string): Promise<z.output<typeof recordSchema>
   try {
     return recordSchema.parse(JSON.parse(await readFile(record, 'utf8')))
   } catch {
-    // Without a readable record the file is hashed, which is slow but right.
+    // Without a readable record the file is hashed, which is slow but correct.
     return undefined
   }
 }

