@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { buildConfig } from '../config/load.ts'
+import { loadConfig } from '../config/load.ts'
 import { pull } from './pull.ts'
 
 /** A configuration of one model, whose files are in a folder of their own. */
@@ -10,9 +10,8 @@ async function createConfig(model: object) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-pull-'))
   onTestFinished(() => rm(home, { recursive: true }))
   for (const name of ['m.gguf', 'mmproj.gguf', 'draft.gguf']) await writeFile(join(home, name), 'GGUF')
-  const text = JSON.stringify({ models: [{ id: 'm', ...model }] })
-  const inputs = { flags: {}, env: {}, cwd: home, userHome: home }
-  return { home, load: async () => buildConfig(inputs, { path: join(home, 'c.yaml'), text }) }
+  await writeFile(join(home, 'c.json'), JSON.stringify({ models: [{ id: 'm', ...model }] }))
+  return { home, load: () => loadConfig({ flags: { config: 'c.json' }, env: {}, cwd: home, userHome: home }) }
 }
 
 function printed(): string[] {

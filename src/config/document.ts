@@ -1,15 +1,15 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
 import { messageOf } from '../contract/errors.ts'
 
-/** Where in the configuration something stands: keys and list positions. */
+/** A path in the configuration: keys and list indexes. */
 export type ConfigPath = readonly PropertyKey[]
 
-/** A parsed file that remembers where its parts were written. */
+/** A parsed file that knows the line of each part. */
 export type ConfigDocument = {
   readonly value: unknown
-  /** Syntax errors, each with its line; `value` is of no use when there are any. */
+  /** Syntax errors, each with its line; if there are any, `value` is undefined. */
   readonly problems: readonly string[]
-  /** The line (from 1) of a key, or of the closest thing around it that the file has. */
+  /** The line (from 1) of a key, or of its closest parent in the file. */
   lineOf(path: ConfigPath): number | undefined
 }
 
@@ -23,7 +23,7 @@ export function parseConfigDocument(text: string): ConfigDocument {
     try {
       value = document.toJS()
     } catch (error) {
-      // The parser refuses files whose aliases would unfold without end, but only here.
+      // Aliases that expand without limit are rejected here, not by the parser.
       problems.push(messageOf(error))
     }
   }

@@ -8,7 +8,7 @@ const problems = (more: object) => {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`)
 }
 
-test('a source is all that it needs', () => {
+test('only a source is required', () => {
   expect(llamaServerModel.parse(minimal)).toMatchObject({
     binary: 'llama-server',
     source: [{ type: 'path', path: '/m.gguf' }],
@@ -19,22 +19,22 @@ test('a source is all that it needs', () => {
   })
 })
 
-test.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'iq4_nl', 'q5_0', 'q5_1'])('caches may be %s', (type) => {
+test.each(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'iq4_nl', 'q5_0', 'q5_1'])('the cache type %s is accepted', (type) => {
   expect(problems({ cacheTypeK: type, cacheTypeV: type })).toEqual([])
 })
 
-test('other caches are refused', () => {
+test('another cache type is refused', () => {
   expect(problems({ cacheTypeK: 'q3' })).toHaveLength(1)
 })
 
-test('quantized values without flash attention are refused', () => {
+test('quantized cached values without flash attention are refused', () => {
   expect(problems({ cacheTypeV: 'q8_0', flashAttention: false })).toEqual([
     expect.stringMatching(/^cacheTypeV: q8_0 needs flash/),
   ])
   expect(problems({ cacheTypeK: 'q8_0', cacheTypeV: 'f16', flashAttention: false })).toEqual([])
 })
 
-test('a draft has limits that agree', () => {
+test('the limits of a draft must not conflict', () => {
   expect(problems({ draft: { source: '/d.gguf', minTokens: 4, maxTokens: 3 } })).toEqual([
     'draft.minTokens: must not be above maxTokens (3)',
   ])
@@ -42,13 +42,13 @@ test('a draft has limits that agree', () => {
 })
 
 describe('args', () => {
-  test.each(['--mlock', '--numa', 'distribute', '-ub', '512', '--lora'])('%s goes through', (argument) => {
+  test.each(['--mlock', '--numa', 'distribute', '-ub', '512', '--lora'])('%s is accepted', (argument) => {
     expect(problems({ args: [argument] })).toEqual([])
   })
 
   test.each([
-    ['--port', 'chooses where it listens'],
-    ['--host=0.0.0.0', 'chooses where it listens'],
+    ['--port', 'chooses the address'],
+    ['--host=0.0.0.0', 'chooses the address'],
     ['--api-key', 'private key'],
     ['--api_key_file', 'private key'],
     ['-m', '`source`'],
@@ -57,9 +57,9 @@ describe('args', () => {
     ['-np', '`slots`'],
     ['-md', '`draft`'],
     ['--draft-max', '`draft`'],
-    ['--context-shift', 'cut without a word'],
-  ])('%s is refused, with what to do instead', (argument, instead) => {
+    ['--context-shift', 'truncated silently'],
+  ])('%s is refused with advice', (argument, instead) => {
     expect(refuseArgument(argument)).toContain(instead)
-    expect(problems({ args: ['--mlock', argument] })).toEqual([expect.stringMatching(/^args\.1: .* may not be set here/)])
+    expect(problems({ args: ['--mlock', argument] })).toEqual([expect.stringMatching(/^args\.1: .* must not be set here/)])
   })
 })

@@ -21,9 +21,9 @@ const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 
 const draft = z
   .strictObject({
-    source: sources.describe('Where the draft model is: a small one with the vocabulary of the large one.'),
-    maxTokens: count.exactOptional().describe('Tokens that are drafted at most before the large model checks them.'),
-    minTokens: z.int().min(0).exactOptional().describe('Drafts that are shorter are not checked.'),
+    source: sources.describe('The draft model: a small one with the vocabulary of the large one.'),
+    maxTokens: count.exactOptional().describe('The most tokens that are drafted before the large model verifies them.'),
+    minTokens: z.int().min(0).exactOptional().describe('Shorter drafts are not verified.'),
     minProbability: z.number().min(0).max(1).exactOptional().describe('Drafting stops at a token less probable than this.'),
     gpuLayers: gpuLayers.exactOptional().describe('Layers of the draft model that run on the GPU.'),
   })
@@ -32,7 +32,7 @@ const draft = z
     if (maxTokens === undefined || minTokens <= maxTokens) return
     issues.push({ code: 'custom', path: ['minTokens'], message: `must not be above maxTokens (${maxTokens})`, input: minTokens })
   })
-  .describe('Speculative decoding: a small model guesses, the large one checks several tokens in one step.')
+  .describe('Speculative decoding: a small model drafts tokens, and the large one verifies several in one step.')
 
 const args = z
   .array(z.string().regex(/^[^\0]*$/, 'must not contain a NUL'))
@@ -44,7 +44,7 @@ const args = z
   })
   .describe('Further arguments for llama-server, one entry for each word, such as `["--mlock", "--numa", "distribute"]`.')
 
-/** A model that a `llama-server` of the user's own runs for us. */
+/** A model that is served by the user's own llama-server. */
 export const llamaServerModel = z
   .strictObject({
     engine: z.literal('llama-server').describe("A GGUF file, run by the user's own llama-server, which Dragoman starts."),
@@ -56,12 +56,12 @@ export const llamaServerModel = z
       .describe('The program: a path, or a name without slashes that is looked up on PATH.'),
     source: sources,
     sha256: sha256.exactOptional(),
-    mmproj: sources.exactOptional().describe('Where the multimodal projector is: with it, the model reads images or audio.'),
+    mmproj: sources.exactOptional().describe('The multimodal projector, with which the model reads images or audio.'),
     contextLength: contextLength
       .default(8192)
       .describe(
-        'Tokens that one request may use, prompt and output together; no more than the model was trained for. Memory is paid ' +
-          'for every slot.',
+        'Tokens that one request may use, prompt and output together; at most what the model was trained for. Memory is ' +
+          'allocated for every slot.',
       ),
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe("CPU threads; absent: llama-server's own choice."),
@@ -69,11 +69,11 @@ export const llamaServerModel = z
     flashAttention: z
       .union([z.boolean(), z.literal('auto')])
       .default('auto')
-      .describe('Faster attention that needs less memory; `auto`: where the device can.'),
-    cacheTypeK: cacheType.exactOptional().describe('Numbers that the keys of the context are kept in; absent: f16.'),
+      .describe('Faster attention that needs less memory; `auto`: where the device supports it.'),
+    cacheTypeK: cacheType.exactOptional().describe('The number format of the cached keys; absent: f16.'),
     cacheTypeV: cacheType
       .exactOptional()
-      .describe('Numbers that the values of the context are kept in; absent: f16. Quantized ones need flash attention.'),
+      .describe('The number format of the cached values; absent: f16. Quantized formats need flash attention.'),
     draft: draft.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
     toolFormat: toolFormat.exactOptional(),
@@ -86,7 +86,7 @@ export const llamaServerModel = z
   .check(({ value, issues }) => {
     const { cacheTypeV = 'f16', flashAttention } = value
     if (flashAttention !== false || unquantized.has(cacheTypeV)) return
-    const message = `${cacheTypeV} needs flash attention: leave flashAttention out, or take f16`
+    const message = `${cacheTypeV} needs flash attention: remove flashAttention, or use f16`
     issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: cacheTypeV })
   })
-  .describe('A model that a llama-server runs: for images, audio, speculative decoding, and builds of llama.cpp of your own.')
+  .describe('A model that a llama-server runs: for images, audio, speculative decoding, and custom builds of llama.cpp.')

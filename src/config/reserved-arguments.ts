@@ -1,10 +1,7 @@
-/** Arguments of llama-server that Dragoman sets, or that would take the server away from it; and what to do instead. */
+/** Arguments of llama-server that Dragoman sets, or that would break its control of the server; and what to do instead. */
 const reserved: readonly (readonly [instead: string, names: readonly string[]])[] = [
-  [
-    'Dragoman chooses where it listens',
-    ['--host', '--port', '--reuse-port', '--api-prefix', '--ssl-key-file', '--ssl-cert-file'],
-  ],
-  ['Dragoman makes a private key', ['--api-key', '--api-key-file']],
+  ['Dragoman chooses the address', ['--host', '--port', '--reuse-port', '--api-prefix', '--ssl-key-file', '--ssl-cert-file']],
+  ['Dragoman generates a private key', ['--api-key', '--api-key-file']],
   ['use `id` and `aliases`', ['--alias', '-a']],
   [
     'use `source`',
@@ -42,23 +39,20 @@ const reserved: readonly (readonly [instead: string, names: readonly string[]])[
       ...['--spec-draft-p-min', '--draft-p-min', '--spec-draft-ngl', '-ngld', '--gpu-layers-draft', '--n-gpu-layers-draft'],
     ],
   ],
-  ['conversations need it', ['--jinja', '--no-jinja']],
-  ['Dragoman asks there', ['--slots', '--no-slots', '--metrics', '--no-webui', '--webui', '--ui', '--no-ui']],
-  ['a conversation would be cut without a word', ['--context-shift']],
-  ['the reason of a failed start would be lost', ['--log-disable', '--log-file']],
-  [
-    'it makes the program print something and end',
-    ['--help', '-h', '--usage', '--version', '--list-devices', '--completion-bash'],
-  ],
+  ['chat requests need it', ['--jinja', '--no-jinja']],
+  ['Dragoman uses these routes', ['--slots', '--no-slots', '--metrics', '--no-webui', '--webui', '--ui', '--no-ui']],
+  ['conversations would be truncated silently', ['--context-shift']],
+  ['the reason for a failed start would be lost', ['--log-disable', '--log-file']],
+  ['the program would print something and exit', ['--help', '-h', '--usage', '--version', '--list-devices', '--completion-bash']],
 ]
 
 const insteadOf = new Map(reserved.flatMap(([instead, names]) => names.map((name) => [name, instead] as const)))
 
-/** Why an argument may not be among `args`; undefined when it may. */
+/** Why an argument must not be in `args`; undefined if it may. */
 export function refuseArgument(argument: string): string | undefined {
   const [written = ''] = argument.split('=', 1)
   // llama.cpp reads underscores in long names as hyphens.
   const name = written.startsWith('--') ? written.replaceAll('_', '-') : written
   const instead = insteadOf.get(name)
-  return instead === undefined ? undefined : `${written} may not be set here: ${instead}`
+  return instead === undefined ? undefined : `${written} must not be set here: ${instead}`
 }

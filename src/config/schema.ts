@@ -22,8 +22,8 @@ const toolStrategy = z
   .enum(['grammar', 'two-pass'])
   .default('grammar')
   .describe(
-    'Which calls that the model makes of its own accord are bound to the schemas of their tools once they have begun: those of ' +
-      'requests with a `strict` tool (`grammar`), or of all (`two-pass`, which takes one pass here as well).',
+    'Which calls under `tool_choice` `auto` are constrained by the schemas of their tools once they have begun: those of ' +
+      'requests with a `strict` tool (`grammar`), or all (`two-pass`, which despite its name takes one pass).',
   )
 
 const llamaModel = z
@@ -57,12 +57,12 @@ const llamaModel = z
 
 const fakeModel = z
   .strictObject({
-    engine: z.literal('fake').describe('Scripted replies, for tests of agents and for benchmarks.'),
+    engine: z.literal('fake').describe('Scripted replies, to test agents and to run benchmarks.'),
     id: modelId,
     script: z
       .string()
       .min(1)
-      .describe('`from-request` (the last user message says what is answered), or a YAML file that maps requests to replies.'),
+      .describe('`from-request` (the last user message is the script), or a YAML file that maps requests to replies.'),
     chatTemplate: chatTemplate.exactOptional(),
     toolFormat: toolFormat.exactOptional(),
     contextLength: contextLength.exactOptional(),
@@ -77,7 +77,7 @@ const origin = z
   .string()
   .refine(isOrigin, 'must be an origin as browsers send it, such as https://chat.example.com, without a path; or *')
 
-/** `chrome-extension://…` and `tauri://localhost` as well, which `URL` has no origin for. */
+/** Also accepts `chrome-extension://…` and `tauri://localhost`, for which `URL` has no origin. */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text
   return text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/A-Z]+$/.test(text)
@@ -88,27 +88,27 @@ const server = z
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
     apiKeys: z
-      .array(z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, as headers carry it'))
+      .array(z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, to fit into a header'))
       .min(1)
       .exactOptional()
-      .describe('Keys that clients must send as bearer token; absent: none is asked for on loopback, and elsewhere one is made.'),
+      .describe(
+        'Keys that clients must send as bearer token; absent: none is needed on loopback, and elsewhere one is generated.',
+      ),
     allowedHosts: z
       .array(z.string().min(1))
       .default([])
-      .describe('Host names that requests may be sent to, besides the loopback names and the address listened on.'),
+      .describe('Host names that requests may be sent to, besides the loopback names and the listening address.'),
     allowedOrigins: z
       .array(origin)
       .default([])
-      .describe(
-        'Web pages that may use this server from a browser, by their origins, such as https://chat.example.com; * is all.',
-      ),
+      .describe('Origins of web pages that may use this server from a browser, such as https://chat.example.com; * allows all.'),
     bodyLimitBytes: count.default(32 * 1024 * 1024).describe('The largest request body.'),
     reasoningFields: z
       .enum(['both', 'reasoning_content', 'reasoning', 'none'])
       .default('both')
-      .describe('The names under which chat completions give the reasoning of a model; `none` leaves it out.'),
-    heartbeatMs: count.default(10_000).describe('How long a stream may be silent before a sign of life is sent.'),
-    shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may go on when the server is told to stop.'),
+      .describe('The fields of chat completions that contain the reasoning of a model; `none` omits it.'),
+    heartbeatMs: count.default(10_000).describe('How long a stream may be silent before a heartbeat is sent.'),
+    shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may continue when the server is stopped.'),
   })
   .describe('The HTTP server.')
 
@@ -117,11 +117,11 @@ const log = z
     level: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .default('info')
-      .describe('The least important messages that are logged.'),
+      .describe('The lowest level that is logged.'),
   })
   .describe('The log, on standard error.')
 
-/** One entry of `models`, for models that come from elsewhere than the file. */
+/** One entry of `models`, to parse models that are not from the file. */
 export const modelSchema = z.discriminatedUnion('engine', [llamaModel, llamaServerModel, remoteModel, fakeModel])
 
 const models = z
@@ -132,30 +132,30 @@ const models = z
       context.issues.push({ code: 'custom', path: [index, ...key], message, input: context.value })
     }
   })
-  .describe('The models to serve; none: a small one is fetched.')
+  .describe('The models to serve; without any, a small one is fetched.')
 
 const builtinModel = z
   .boolean()
   .default(true)
-  .describe(
-    'Whether the tiny model that comes with Dragoman is served, as `dragoman-tiny`; it is loaded with the first request for it.',
-  )
+  .describe('Whether the tiny model that comes with Dragoman is served as `dragoman-tiny`; the first request for it loads it.')
 
 const override = z
   .strictObject({
     override: z.unknown().describe('The value, as a request would send it.'),
-    force: z.boolean().exactOptional().describe('The value holds whatever the request says.'),
-    additive: z.boolean().exactOptional().describe("A list that is put in front of the request's own."),
+    force: z.boolean().exactOptional().describe('The value also replaces one in the request.'),
+    additive: z.boolean().exactOptional().describe("A list that is prepended to the request's own."),
   })
-  .describe('Without `force` and `additive`: the value where the request says nothing.')
+  .describe('Without `force` and `additive`, the value is used where the request has none.')
 
 const sampling = z
   .strictObject({
-    preset: z.string().exactOptional().describe('The preset that is in use when the server starts; absent: none.'),
+    preset: z.string().exactOptional().describe('The preset in use when the server starts; absent: none.'),
     presets: z
       .record(
         z.string().regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`'),
-        z.record(z.string(), override).describe('Request fields, such as `temperature`, and what the preset says about them.'),
+        z
+          .record(z.string(), override)
+          .describe('Request fields, such as `temperature`, and the values that the preset gives them.'),
       )
       .default({})
       .describe('Presets that can be switched to while the server runs, by name.'),
@@ -166,14 +166,14 @@ const sampling = z
     const message = `must be one of the presets (${Object.keys(presets).join(', ') || 'there are none'})`
     issues.push({ code: 'custom', path: ['preset'], message, input: preset })
   })
-  .describe('What the operator says about the sampling of every request to every model, as tabbyAPI has it.')
+  .describe('Sampling settings of the operator for all requests to all models, as in tabbyAPI.')
 
 const templates = z
   .string()
   .min(1)
   .describe('A folder of Jinja files (`NAME.jinja`) that models can be switched to while the server runs.')
 
-/** The configuration file. Every key is documented here and nowhere else: `dragoman config --schema` prints it. */
+/** The configuration file. These descriptions are its reference, which `dragoman config --schema` prints. */
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
@@ -189,7 +189,7 @@ export type LlamaModelConfig = Extract<ModelConfig, { engine: 'llama' }>
 export type RemoteModelConfig = Extract<ModelConfig, { engine: 'remote' }>
 export type LlamaServerModelConfig = Extract<ModelConfig, { engine: 'llama-server' }>
 
-/** The JSON Schema of the configuration file as people write it, for editors. */
+/** The JSON Schema of the configuration file, for editors. */
 export function configJsonSchema(): z.core.JSONSchema.BaseSchema {
   return z.toJSONSchema(configSchema, { io: 'input' })
 }
