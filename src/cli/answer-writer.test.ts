@@ -4,7 +4,7 @@ import { createAnswerWriter } from './answer-writer.ts'
 beforeEach(() => vi.stubEnv('NO_COLOR', undefined))
 afterEach(() => vi.unstubAllEnvs())
 
-/** What was written, in order, and where. */
+/** `written` lists what was written, in order, with the name of the output. */
 function setUp({ out, err }: { out: 'terminal' | 'file'; err: 'terminal' | 'file' }) {
   const written: string[] = []
   const output = (name: string, kind: string) => ({
@@ -23,21 +23,21 @@ test('on a terminal reasoning is shown, dimmed, above the answer', () => {
   expect(written).toEqual(['err "\\u001b[2mHm\\u001b[22m"', 'err "\\n"', 'out "4"', 'out "2"', 'out "\\n"'])
 })
 
-test('reasoning that comes to nothing ends its line', () => {
+test('reasoning without an answer ends its line', () => {
   const { written, writer } = setUp({ out: 'terminal', err: 'terminal' })
   writer.reasoning('Hm')
   writer.end()
   expect(written.at(-1)).toBe('err "\\n"')
 })
 
-test('NO_COLOR leaves it as it is', () => {
+test('NO_COLOR leaves reasoning undimmed', () => {
   vi.stubEnv('NO_COLOR', '1')
   const { written, writer } = setUp({ out: 'terminal', err: 'terminal' })
   writer.reasoning('Hm')
   expect(written).toEqual(['err "Hm"'])
 })
 
-test('in a file the answer stays as it was written, also around reasoning in its middle', () => {
+test('in a file the answer is unchanged, even with reasoning in its middle', () => {
   const { written, writer } = setUp({ out: 'file', err: 'terminal' })
   writer.text('4')
   writer.reasoning('Hm')
@@ -46,7 +46,7 @@ test('in a file the answer stays as it was written, also around reasoning in its
   expect(written.filter((line) => line.startsWith('out'))).toEqual(['out "4"', 'out "2"', 'out "\\n"'])
 })
 
-test('elsewhere there is nothing but the answer, on standard output', () => {
+test('without terminals only the answer is written, to standard output', () => {
   const { written, writer } = setUp({ out: 'file', err: 'file' })
   writer.reasoning('Hm')
   writer.text('42')
@@ -54,7 +54,7 @@ test('elsewhere there is nothing but the answer, on standard output', () => {
   expect(written).toEqual(['out "42"', 'out "\\n"'])
 })
 
-test('an answer without a word is no line', () => {
+test('an empty answer writes no line', () => {
   const { written, writer } = setUp({ out: 'terminal', err: 'terminal' })
   writer.end()
   expect(written).toEqual([])

@@ -4,7 +4,7 @@ import { chat, hasModel, listModels, type ServerAddress } from './client.ts'
 
 type Answer = { status: number; body: string }
 
-/** What the server says next, and what it was asked. */
+/** The next response of the server, and its last request. */
 let next: Answer
 let asked: { path: string | undefined; authorization: string | undefined }
 let server: ServerAddress
@@ -17,41 +17,41 @@ beforeEach(async () => {
   return close
 })
 
-const words = (message: string) => JSON.stringify({ error: { message } })
+const errorBody = (message: string) => JSON.stringify({ error: { message } })
 
 describe('hasModel', () => {
   test.each([
     [200, true],
     [404, false],
   ])('%i means %s', async (status, known) => {
-    next = { status, body: words('no such model') }
+    next = { status, body: errorBody('no such model') }
     expect(await hasModel(server, 'a/b')).toBe(known)
     expect(asked).toEqual({ path: '/v1/models/a%2Fb', authorization: 'Bearer k' })
   })
 
   test.each([
-    [401, words('the API key is not known'), 'the API key is not known'],
-    [403, words('host not allowed'), 'host not allowed'],
+    [401, errorBody('the API key is not known'), 'the API key is not known'],
+    [403, errorBody('host not allowed'), 'host not allowed'],
     [502, '<html>', 'the server answered 502 Bad Gateway'],
-  ])('%i is a failure, in the words of the server', async (status, body, message) => {
+  ])("%i is a failure with the server's message", async (status, body, message) => {
     next = { status, body }
     await expect(hasModel(server, 'm')).rejects.toThrow(message)
   })
 })
 
-test('a list of models is all that is asked for', async () => {
+test('a list of models is enough', async () => {
   next = { status: 200, body: '{"data": [{"id": "theirs"}]}' }
   expect(await listModels(server)).toEqual([{ id: 'theirs' }])
   expect(asked.path).toBe('/v1/models')
 })
 
-test.each(['<html>', '{}', '[]', 'null'])('what answers %j is no server of models', async (body) => {
+test.each(['<html>', '{}', '[]', 'null'])('the response %j is not that of a model server', async (body) => {
   next = { status: 200, body }
-  await expect(listModels(server)).rejects.toThrow('is no server of models: its /v1/models is no list')
+  await expect(listModels(server)).rejects.toThrow('is not a model server: its /v1/models is not a list')
 })
 
-test('a refused list is a failure, in the words of the server', async () => {
-  next = { status: 401, body: words('no API key was sent') }
+test("a refused list is a failure with the server's message", async () => {
+  next = { status: 401, body: errorBody('no API key was sent') }
   await expect(listModels(server)).rejects.toThrow('no API key was sent')
 })
 
@@ -69,7 +69,7 @@ describe('chat', () => {
     choices: [{ delta: { content }, finish_reason }],
   })
 
-  test('gives the texts that are not empty, and why the answer ended', async () => {
+  test('yields the texts that are not empty, and the finish reason', async () => {
     expect(await answer(chunk(''), chunk('0'), chunk(null), chunk('é'), chunk(undefined, 'length'), { choices: [] })).toEqual([
       { type: 'text', text: '0' },
       { type: 'text', text: 'é' },
@@ -78,7 +78,7 @@ describe('chat', () => {
   })
 
   test.each([['reasoning'], ['reasoning_content'], ['reasoning', 'reasoning_content']])(
-    'tells reasoning by %s once',
+    'yields reasoning of %s once',
     async (...names) => {
       const delta = Object.fromEntries(names.map((name) => [name, 'Hm']))
       expect(await answer({ choices: [{ delta, finish_reason: null }] }, chunk('42', 'stop'))).toEqual([

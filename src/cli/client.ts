@@ -5,7 +5,7 @@ export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly conten
 /** A model as `GET /v1/models` describes it. */
 export type ModelCard = {
   readonly id: string
-  /** Absent at servers of other kinds, as is what follows. */
+  /** Absent from other kinds of servers, like the fields below. */
   readonly state?: string
   /** Absent until it is known. */
   readonly context_length?: number
@@ -14,41 +14,41 @@ export type ModelCard = {
 
 export type ServerAddress = { readonly url: string; readonly apiKey?: string | undefined }
 
-/** What a streamed answer consists of; `finish` tells why it ended, such as `stop` or `length`. */
-export type ChatEvent =
+/** A part of a streamed answer; `finish` has the reason for its end, such as `stop` or `length`. */
+type ChatEvent =
   | { readonly type: 'text' | 'reasoning'; readonly text: string }
   | { readonly type: 'finish'; readonly reason: string }
 
 const probeTimeoutMs = 1000
 
-/** Whether a Dragoman answers at this address. */
+/** Whether a server reports that it is healthy at this address. */
 export async function isServing(server: ServerAddress): Promise<boolean> {
   try {
     return (await fetch(new URL('/health', server.url), { signal: AbortSignal.timeout(probeTimeoutMs) })).ok
   } catch {
-    // Nothing listens there, or something else does: either way there is no server to talk to.
+    // Nothing listens there, or it is not an HTTP server.
     return false
   }
 }
 
-/** The models of a running server. Throws with the server's own words when it refuses. */
+/** The models of a running server. Throws the server's error message when it refuses. */
 export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
   const response = await request(server, '/v1/models', {})
   const { data } = ((await response.json().catch(() => undefined)) ?? {}) as { data?: ModelCard[] }
   if (Array.isArray(data)) return data
-  throw new AppError('engine-failed', `what answers at ${server.url} is no server of models: its /v1/models is no list`)
+  throw new AppError('engine-failed', `${server.url} is not a model server: its /v1/models is not a list`)
 }
 
-/** Whether a running server knows a model by this name: its id, or an alias. Throws with its own words when it refuses. */
+/** Whether a running server has a model with this id or alias. Throws the server's error message when it refuses. */
 export async function hasModel(server: ServerAddress, name: string): Promise<boolean> {
   const response = await send(server, `/v1/models/${encodeURIComponent(name)}`, {})
   if (!response.ok && response.status !== 404) throw await refusal(response)
-  // A body that is not read holds its connection.
+  // An unread body keeps its connection open.
   await response.body?.cancel()
   return response.ok
 }
 
-/** Streams the answer. Aborting the signal stops the generation on the server. Throws `engine-failed` when the server goes away. */
+/** Streams the answer. Aborting the signal stops the generation on the server. Throws `engine-failed` when the connection is lost. */
 export async function* chat(
   server: ServerAddress,
   { model, messages }: { model: string; messages: readonly ChatMessage[] },
@@ -101,21 +101,21 @@ async function send({ url, apiKey }: ServerAddress, path: string, init: RequestI
   }
 }
 
-function wentAway(cause: unknown): AppError {
-  return new AppError('engine-failed', `the connection to the server broke: ${messageOf(cause)}`, { cause })
+function connectionLost(cause: unknown): AppError {
+  return new AppError('engine-failed', `the connection to the server was lost: ${messageOf(cause)}`, { cause })
 }
 
-/** The server's own words, if it has any. */
+/** The server's error message, if it sent one. */
 async function refusal(response: Response): Promise<AppError> {
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
   return new AppError('engine-failed', body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`)
 }
 
-/** The `data` of each server-sent event. Our own server sends one line of it per event. */
+/** The `data` of each server-sent event; Dragoman sends one line per event. */
 async function* readEvents(response: Response): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder()
   let buffer = ''
-  for await (const bytes of untilItBreaks(response)) {
+  for await (const bytes of readBody(response)) {
     buffer += decoder.decode(bytes, { stream: true })
     const lines = buffer.split('\n')
     buffer = lines.pop() ?? ''
@@ -123,10 +123,10 @@ async function* readEvents(response: Response): AsyncGenerator<string, void, voi
   }
 }
 
-async function* untilItBreaks({ body }: Response): AsyncGenerator<Uint8Array, void, void> {
+async function* readBody({ body }: Response): AsyncGenerator<Uint8Array, void, void> {
   try {
     yield* body ?? []
   } catch (error) {
-    throw wentAway(error)
+    throw connectionLost(error)
   }
 }

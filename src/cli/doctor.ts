@@ -6,22 +6,23 @@ import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
 import { huggingFaceAddress } from '../registry/fetch-model.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
+import { isSupportedNode } from './node-version.ts'
 import { formatBytes } from './progress.ts'
 
-/** One thing that was looked at. A `warn` matters only for what its advice names. */
-export type Finding = {
+/** The result of one check. A `warn` matters only for what its advice names. */
+type Finding = {
   readonly name: string
   readonly result: 'ok' | 'warn' | 'fail'
   readonly detail: string
   readonly advice?: string
 }
 
-export type DoctorOptions = { readonly server: ServerAddress; readonly loadConfig: () => Promise<LoadedConfig> }
+type DoctorOptions = { readonly server: ServerAddress; readonly loadConfig: () => Promise<LoadedConfig> }
 
 const smallestFreeBytes = 2e9
 const answerTimeoutMs = 5000
 
-/** Prints what this machine has and lacks. Returns the exit code: 1 when something must be mended. */
+/** Checks that this machine can serve models, and prints the results. Returns the exit code: 1 if a check failed. */
 export async function diagnose(options: DoctorOptions): Promise<number> {
   let failed = false
   for await (const finding of examine(options)) {
@@ -31,13 +32,12 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
   return failed ? 1 : 0
 }
 
-/** Looks at one thing after the other. */
 async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
-  yield checkNode(process.versions.node)
+  yield checkNode()
   yield await checkBackend()
   const config = await loadConfig().catch((error: unknown) => error)
   if (config instanceof Error) {
-    yield { name: 'configuration', result: 'fail', detail: config.message, advice: 'mend the file or the variable that is named' }
+    yield { name: 'configuration', result: 'fail', detail: config.message, advice: 'fix the file or the variable that is named' }
   } else {
     const { home, models } = config as LoadedConfig
     yield { name: 'configuration', result: 'ok', detail: `models: ${models.map(({ id }) => id).join(', ')}` }
@@ -53,12 +53,11 @@ function formatFinding({ name, result, detail, advice }: Finding): string {
   return `${mark} ${name.padEnd(14)} ${detail}${advice === undefined ? '' : `\n${' '.repeat(17)}${advice}`}`
 }
 
-/** Whether this version of Node.js is one that we support. */
-export function checkNode(nodeVersion: string): Finding {
-  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number)
-  const enough = major > 20 || (major === 20 && minor >= 19)
-  const facts = { name: 'Node.js', detail: `${nodeVersion} on ${process.platform} ${process.arch}` }
-  return enough ? { ...facts, result: 'ok' } : { ...facts, result: 'fail', advice: 'Dragoman needs Node.js 20.19 or later' }
+function checkNode(): Finding {
+  const version = process.versions.node
+  const facts = { name: 'Node.js', detail: `${version} on ${process.platform} ${process.arch}` }
+  if (isSupportedNode(version)) return { ...facts, result: 'ok' }
+  return { ...facts, result: 'fail', advice: 'Dragoman needs Node.js 20.19 or later' }
 }
 
 async function checkBackend(): Promise<Finding> {
@@ -82,7 +81,7 @@ async function checkHome(home: string): Promise<Finding> {
     return { name: 'models folder', result: 'warn', detail, advice: 'most models need more; set DRAGOMAN_HOME to another disk' }
   } catch (error) {
     const detail = `${home}: ${messageOf(error)}`
-    return { name: 'models folder', result: 'fail', detail, advice: 'set DRAGOMAN_HOME to a folder that can be written' }
+    return { name: 'models folder', result: 'fail', detail, advice: 'set DRAGOMAN_HOME to a writable folder' }
   }
 }
 
@@ -116,7 +115,7 @@ async function checkServer(server: ServerAddress): Promise<Finding> {
       detail: `${server.url}: ${models.map(({ id, state }) => `${id} (${state})`).join(', ')}`,
     }
   } catch (error) {
-    const detail = `${server.url} answers, but: ${messageOf(error)}`
+    const detail = `${server.url} responds, but: ${messageOf(error)}`
     return { name: 'server', result: 'warn', detail, advice: 'set DRAGOMAN_API_KEY to a key of that server' }
   }
 }

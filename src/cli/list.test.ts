@@ -1,22 +1,29 @@
-import { expect, test } from 'vitest'
-import { formatModels } from './list.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { listenOnLoopback } from '../../test/support/loopback.ts'
+import { list } from './list.ts'
+
+afterEach(() => void vi.restoreAllMocks())
 
 test.each([
-  ['no model', [], 'MODEL  STATE  CONTEXT  ALSO CALLED'],
+  ['no model', [], 'MODEL  STATE  CONTEXT  ALIASES'],
   [
-    'models whose columns differ in width, and a context that is not known',
+    'models with names of different widths and an unknown context length',
     [
       { id: 'a-long-name', state: 'ready', context_length: 8192, aliases: ['default', 'gpt-*'] },
       { id: 'b', state: 'stopped', aliases: [] },
       { id: 'of-another-server' },
     ],
     [
-      'MODEL              STATE    CONTEXT  ALSO CALLED',
+      'MODEL              STATE    CONTEXT  ALIASES',
       'a-long-name        ready    8192     default, gpt-*',
       'b                  stopped  -',
       'of-another-server  -        -',
     ].join('\n'),
   ],
-])('the table of %s', (_, models, table) => {
-  expect(formatModels(models)).toBe(table)
+])('the table of %s', async (_, data, table) => {
+  const print = vi.spyOn(console, 'log').mockImplementation(() => undefined)
+  const { origin, close } = await listenOnLoopback((_request, response) => response.end(JSON.stringify({ data })))
+  await list({ url: origin })
+  await close()
+  expect(print.mock.calls).toEqual([[table]])
 })

@@ -5,12 +5,11 @@ export async function list(server: ServerAddress): Promise<void> {
   console.log(formatModels(await listModels(server)))
 }
 
-/** A table with one line for each model. */
-export function formatModels(models: readonly ModelCard[]): string {
+function formatModels(models: readonly ModelCard[]): string {
   const rows = models.map(({ id, state, context_length: contextLength, aliases }) => {
     return [id, state ?? '-', contextLength === undefined ? '-' : String(contextLength), aliases?.join(', ') ?? '']
   })
-  const table = [['MODEL', 'STATE', 'CONTEXT', 'ALSO CALLED'], ...rows]
+  const table = [['MODEL', 'STATE', 'CONTEXT', 'ALIASES'], ...rows]
   const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)))
   return table
     .map((row) =>

@@ -27,7 +27,7 @@ program
   .option('-c, --config <file>', 'configuration file (YAML or JSON)')
   .option('--host <address>', 'address to listen on (default 127.0.0.1)')
   .option('-p, --port <number>', 'port to listen on (default 7411)')
-  .option('-m, --model <source...>', 'serve this model, as `default` too: a path, hf:, https: or wheel: source')
+  .option('-m, --model <source...>', 'serve this model, also as `default`: a path, hf:, https: or wheel: source')
   .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
   .action(async (flags: ServeFlags) => serve(await load({ ...flags, models: flags.model })))
 
@@ -35,9 +35,9 @@ program
   .command('run')
   .description('chat with a model in the terminal')
   .argument('<model>', 'a model of the running server, of the configuration, or a source')
-  .argument('[prompt...]', 'what to ask; without it, a conversation')
+  .argument('[prompt...]', 'the prompt; without it, a conversation')
   .option('-c, --config <file>', 'configuration file, for when no server is running')
-  .option('--server <url>', 'the server to talk to, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (model: string, prompt: string[], flags: ServerFlags, command: Command) => {
     process.exitCode = await run({
       model,
@@ -74,7 +74,7 @@ program
 
 program
   .command('config')
-  .description('about the configuration file')
+  .description('describe the configuration file')
   .requiredOption('--schema', 'print its JSON Schema')
   .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)))
 
@@ -90,7 +90,7 @@ function address({ server }: ServerFlags): { url: string; apiKey: string | undef
 try {
   await program.parseAsync()
 } catch (error) {
-  // A mistake of the caller is one line; a mistake of ours needs its stack.
+  // A user error is one line; an internal error needs its stack.
   if (error instanceof AppError && error.code !== 'internal') console.error(`dragoman: ${error.message}`)
   else console.error(error)
   process.exitCode = 1

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatBytes, formatProgress } from './progress.ts'
+import { createProgress, formatBytes } from './progress.ts'
 
 test.each([
   [0, undefined, 'm 0 B'],
@@ -10,8 +10,10 @@ test.each([
   [1999, 2000, `m [${'#'.repeat(30)}] 99% of 2.0 kB`],
   [2000, 2000, `m [${'#'.repeat(30)}] 100% of 2.0 kB`],
   [3000, 2000, `m [${'#'.repeat(30)}] 100% of 2.0 kB`],
-])('%s of %s bytes', (doneBytes, totalBytes, line) => {
-  expect(formatProgress('m', doneBytes, totalBytes)).toBe(line)
+])('%s of %s bytes are shown as a line', (doneBytes, totalBytes, line) => {
+  const lines: string[] = []
+  createProgress({ write: (text) => lines.push(text) }).update('m', doneBytes, totalBytes)
+  expect(lines).toEqual([`${line}\n`])
 })
 
 test.each([

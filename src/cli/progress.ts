@@ -1,22 +1,20 @@
-import type { WriteStream } from 'node:tty'
-
-/** What is shown while something long goes on. */
-export type Progress = {
-  /** Shows how much is done; a total that is not known yet shows the amount alone. */
+/** Shows the progress of a long operation. */
+type Progress = {
+  /** Shows the share that is done, or the amount while the total is unknown. */
   update(label: string, doneBytes: number, totalBytes: number | undefined): void
-  /** A line above the bar that stays. */
+  /** Writes a permanent line above the bar. */
   note(line: string): void
   /** Removes the bar. */
   end(): void
 }
 
 const redrawMs = 100
-/** Without a terminal a line now and then is enough to see that something moves. */
+/** Without a terminal, an occasional line is enough. */
 const logMs = 5000
 const barWidth = 30
 
 /** A progress bar on a terminal; elsewhere a line every few seconds. */
-export function createProgress(stream: WriteStream | NodeJS.WriteStream): Progress {
+export function createProgress(stream: { write(text: string): unknown; readonly isTTY?: boolean }): Progress {
   const interactive = stream.isTTY === true
   let drawnMs = Number.NEGATIVE_INFINITY
   let shown = false
@@ -44,7 +42,7 @@ export function createProgress(stream: WriteStream | NodeJS.WriteStream): Progre
 }
 
 /** One line such as `model.gguf [#####-----] 50% of 98.4 MB`. */
-export function formatProgress(label: string, doneBytes: number, totalBytes: number | undefined): string {
+function formatProgress(label: string, doneBytes: number, totalBytes: number | undefined): string {
   if (totalBytes === undefined || totalBytes <= 0) return `${label} ${formatBytes(doneBytes)}`
   const share = Math.min(1, doneBytes / totalBytes)
   const filled = Math.round(share * barWidth)

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { loadConfig } from '../config/load.ts'
 import { pull } from './pull.ts'
 
-/** A configuration of one model, whose files are in a folder of their own. */
+/** A configuration of one model, with its files in a temporary folder. */
 async function createConfig(model: object) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-pull-'))
   onTestFinished(() => rm(home, { recursive: true }))
@@ -28,14 +28,14 @@ test.each<[object, string[]]>([
     { engine: 'llama-server', source: 'm.gguf', mmproj: 'mmproj.gguf', draft: { source: 'draft.gguf' } },
     ['m.gguf', 'mmproj.gguf', 'draft.gguf'],
   ],
-])('every file of %j is fetched, and told on a line', async (model, files) => {
+])('every file of %j is fetched, and its path printed', async (model, files) => {
   const { home, load } = await createConfig(model)
   const lines = printed()
   await pull('m', load)
   expect(lines).toEqual(files.map((name) => join(home, name)))
 })
 
-test('a model without files is named', async () => {
+test('a model without files is reported by name', async () => {
   const { load } = await createConfig({ engine: 'fake', script: 'from-request' })
   await expect(pull('m', load)).rejects.toThrow("model 'm' has no file to fetch")
 })

@@ -8,7 +8,7 @@ import { createProgress } from './progress.ts'
 
 type WantedFile = { readonly source: readonly Source[]; readonly sha256?: string | undefined }
 
-/** Fetches the files of a model and prints where they are. The name is a model of the configuration, or a source. */
+/** Fetches the files of a model and prints their paths. The name is a model of the configuration, or a source. */
 export async function pull(name: string, loadConfig: (models: readonly string[]) => Promise<LoadedConfig>): Promise<void> {
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
@@ -17,7 +17,7 @@ export async function pull(name: string, loadConfig: (models: readonly string[])
   if (files.length === 0) throw new AppError('invalid-request', `model '${model.id}' has no file to fetch`)
   const progress = createProgress(process.stderr)
   const controller = new AbortController()
-  const stop = () => controller.abort(new AppError('cancelled', 'stopped; run it again to go on from here'))
+  const stop = () => controller.abort(new AppError('cancelled', 'stopped; run it again to resume'))
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
   try {
@@ -37,7 +37,7 @@ export async function pull(name: string, loadConfig: (models: readonly string[])
   }
 }
 
-/** Everything that has to be on this disk before the model can be served. */
+/** All files that serving the model needs. */
 function filesOf(model: ModelConfig): WantedFile[] {
   switch (model.engine) {
     case 'llama':

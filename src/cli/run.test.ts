@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { listenOnLoopback } from '../../test/support/loopback.ts'
 import { run } from './run.ts'
 
-/** A server that has a model for every name, unless it answers something else, and what it was asked. */
-async function createServerOfAll(answer = (response: ServerResponse, _path?: string) => void response.end('data: [DONE]\n')) {
+/** A server that has a model for every name, unless `answer` replies otherwise; `asked` lists the paths of its requests. */
+async function startAnyModelServer(answer = (response: ServerResponse, _path?: string) => void response.end('data: [DONE]\n')) {
   const asked: string[] = []
   const { origin, close } = await listenOnLoopback(({ url }, response) => {
     asked.push(url ?? '')
@@ -14,8 +14,8 @@ async function createServerOfAll(answer = (response: ServerResponse, _path?: str
   return { asked, url: origin }
 }
 
-test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, whatever names the running server answers to', async (model) => {
-  const { asked, url } = await createServerOfAll()
+test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, although the running server accepts any name', async (model) => {
+  const { asked, url } = await startAnyModelServer()
   const loadConfig = (models: readonly string[]) => Promise.reject(new Error(`to load: ${models}`))
   await expect(run({ model, prompt: 'hi', server: { url }, isServerNamed: false, loadConfig })).rejects.toThrow(
     `to load: ${model}`,
@@ -23,37 +23,37 @@ test.each(['./x.gguf', 'hf:o/r/x.gguf'])('the file %s is loaded, whatever names 
   expect(asked.filter((path) => path !== '/health')).toEqual([])
 })
 
-test('a name is asked of the running server', async () => {
-  const { asked, url } = await createServerOfAll()
+test('a name is looked up on the running server', async () => {
+  const { asked, url } = await startAnyModelServer()
   const loadConfig = () => Promise.reject(new Error('not needed'))
   expect(await run({ model: 'x', prompt: 'hi', server: { url }, isServerNamed: false, loadConfig })).toBe(0)
   expect(asked).toEqual(['/health', '/v1/models/x', '/v1/chat/completions'])
 })
 
-describe('a server that was asked for', () => {
+describe('a server that the user named', () => {
   const loadConfig = () => Promise.reject(new Error('not wanted'))
   const ask = (url: string, model = 'x') => run({ model, prompt: 'hi', server: { url }, isServerNamed: true, loadConfig })
 
-  test('is used, whether or not it has a page about its health', async () => {
-    const { asked, url } = await createServerOfAll()
+  test('is used even if it has no health route', async () => {
+    const { asked, url } = await startAnyModelServer()
     expect(await ask(url)).toBe(0)
     expect(asked).toEqual(['/v1/models/x', '/v1/chat/completions'])
   })
 
   test('is not replaced by another when it lacks the model', async () => {
-    const { url } = await createServerOfAll((response, path) => {
+    const { url } = await startAnyModelServer((response, path) => {
       if (path === '/v1/models') response.end('{"data": [{"id": "y"}, {"id": "z"}]}')
       else response.writeHead(404).end()
     })
-    await expect(ask(url)).rejects.toThrow(`the server at ${url} has no model 'x'; there is: y, z`)
+    await expect(ask(url)).rejects.toThrow(`the server at ${url} has no model 'x'; available: y, z`)
   })
 
-  test('is not replaced by another when nobody answers', async () => {
-    // A port that browsers, and so `fetch`, do not talk to.
+  test('is not replaced by another when it does not respond', async () => {
+    // A port that `fetch` refuses, as browsers do.
     await expect(ask('http://127.0.0.1:1')).rejects.toThrow('the server at http://127.0.0.1:1 cannot be reached: bad port')
   })
 
-  test('loads no files of the caller', async () => {
-    await expect(ask('http://127.0.0.1:1', './x.gguf')).rejects.toThrow("'./x.gguf' is loaded here")
+  test('does not load a source', async () => {
+    await expect(ask('http://127.0.0.1:1', './x.gguf')).rejects.toThrow("'./x.gguf' is a source, which the server at")
   })
 })

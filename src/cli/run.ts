@@ -9,43 +9,44 @@ import { createAnswerWriter } from './answer-writer.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { createProgress } from './progress.ts'
 
-export type RunOptions = {
+type RunOptions = {
   readonly model: string
   /** Empty: read it from a pipe, or hold a conversation on a terminal. */
   readonly prompt: string
   readonly server: ServerAddress
-  /** The caller has asked for this very server: nothing else will do. */
+  /** The user named this server: no other is used. */
   readonly isServerNamed: boolean
-  /** The configuration of a server of our own, with further model sources. */
+  /** Loads the configuration for a server of this command, with additional model sources. */
   readonly loadConfig: (models: readonly string[]) => Promise<LoadedConfig>
 }
 
-type Target = { readonly server: ServerAddress; readonly model: string; close(): Promise<void> }
+/** The model to chat with, and the server that has it. */
+type Connection = { readonly server: ServerAddress; readonly model: string; close(): Promise<void> }
 
-/** What a shell expects of a program that Ctrl-C ended. */
+/** The conventional exit code of a program that Ctrl-C ended. */
 const interruptedExitCode = 130
 
 /**
- * Chats with a model over HTTP: on the running server if it has the model, else on one that lives as long as this command.
+ * Chats with a model over HTTP: on the running server if it has the model, else on one of this command.
  * Ctrl-C stops the generation; in a conversation, between two answers, it ends the conversation. Returns the exit code.
  */
 export async function run(options: RunOptions): Promise<number> {
-  const target = await findTarget(options)
+  const connection = await connect(options)
   try {
-    if (options.prompt !== '') return await answer(target, options.prompt)
-    if (process.stdin.isTTY !== true) return await answer(target, (await readAll(process.stdin)).trim())
-    await converse(target)
+    if (options.prompt !== '') return await answer(connection, options.prompt)
+    if (process.stdin.isTTY !== true) return await answer(connection, (await readAll(process.stdin)).trim())
+    await converse(connection)
     return 0
   } finally {
-    await target.close()
+    await connection.close()
   }
 }
 
-async function answer({ server, model }: Target, prompt: string): Promise<number> {
+async function answer({ server, model }: Connection, prompt: string): Promise<number> {
   const controller = new AbortController()
   const interrupt = () => controller.abort()
   process.once('SIGINT', interrupt)
-  // Such as `dragoman run … | head`: nobody reads on.
+  // The reader closed the pipe, as in `dragoman run … | head`.
   process.stdout.on('error', interrupt)
   try {
     await stream({ server, model, messages: [{ role: 'user', content: prompt }] }, controller.signal)
@@ -55,13 +56,13 @@ async function answer({ server, model }: Target, prompt: string): Promise<number
   return controller.signal.aborted ? interruptedExitCode : 0
 }
 
-async function converse({ server, model }: Target): Promise<void> {
+async function converse({ server, model }: Connection): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const messages: ChatMessage[] = []
   const closed = new AbortController()
   let answering: AbortController | undefined
   const interrupt = () => (answering === undefined ? terminal.close() : answering.abort())
-  // In raw mode Ctrl-C is a key that only readline sees; where it has no terminal to read keys from, it is a signal.
+  // In raw mode Ctrl-C is a key that only readline sees; without a terminal it is a signal.
   terminal.on('SIGINT', interrupt)
   process.on('SIGINT', interrupt)
   terminal.once('close', () => closed.abort())
@@ -82,7 +83,7 @@ async function converse({ server, model }: Target): Promise<void> {
   }
 }
 
-/** What is typed next, or `undefined` when the terminal is closed instead. */
+/** The next line of input; `undefined` when the terminal is closed. */
 async function ask(terminal: Interface, closed: AbortSignal): Promise<string | undefined> {
   try {
     return await terminal.question('> ', { signal: closed })
@@ -94,7 +95,7 @@ async function ask(terminal: Interface, closed: AbortSignal): Promise<string | u
 
 type ChatRequest = { readonly server: ServerAddress; readonly model: string; readonly messages: readonly ChatMessage[] }
 
-/** Prints an answer as it comes, and resolves with it. Aborting stops it; what was said so far stays. */
+/** Prints an answer while it is streamed, and resolves with it. An abort stops it and keeps the text so far. */
 async function stream(request: ChatRequest, signal: AbortSignal): Promise<string> {
   const writer = createAnswerWriter({ out: process.stdout, err: process.stderr })
   let text = ''
@@ -118,36 +119,39 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
   } finally {
     writer.end()
   }
-  if (finishReason === 'length') console.error('(cut off: the token limit or the context was reached)')
+  if (finishReason === 'length') console.error('(truncated: the token limit or the context length was reached)')
   return text
 }
 
-async function findTarget({ model, server, isServerNamed, loadConfig }: RunOptions): Promise<Target> {
-  const there: Target = { server, model, close: () => Promise.resolve() }
+async function connect({ model, server, isServerNamed, loadConfig }: RunOptions): Promise<Connection> {
+  const running: Connection = { server, model, close: () => Promise.resolve() }
   if (isServerNamed) {
     await requireModel(server, model)
-    return there
+    return running
   }
-  // A server may answer to any name; a source is this very file.
-  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) return there
+  // A server may accept any name, whereas a source means one file.
+  if (!isSource(model) && (await isServing(server)) && (await hasModel(server, model))) return running
   return startOwnServer(model, loadConfig)
 }
 
 async function requireModel(server: ServerAddress, model: string): Promise<void> {
   if (isSource(model)) {
-    throw new AppError('invalid-request', `'${model}' is loaded here, not by the server at ${server.url}; leave --server out`)
+    throw new AppError(
+      'invalid-request',
+      `'${model}' is a source, which the server at ${server.url} does not load; remove --server`,
+    )
   }
   if (await hasModel(server, model)) return
-  const there = (await listModels(server)).map(({ id }) => id).join(', ')
-  throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; there is: ${there}`)
+  const available = (await listModels(server)).map(({ id }) => id).join(', ')
+  throw new AppError('model-not-found', `the server at ${server.url} has no model '${model}'; available: ${available}`)
 }
 
-async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']): Promise<Target> {
+async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']): Promise<Connection> {
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
   const progress = createProgress(process.stderr)
-  // Only the model that is asked for is loaded: the first request does it.
+  // Only the requested model is loaded, by the first request.
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))
   const app: App = await createApp(
     { ...config, models },
@@ -160,7 +164,7 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
       },
     },
   )
-  // It asks for the keys of the configuration, as any server of it does.
+  // The server requires the keys of the configuration.
   const server = { url: await app.listen(), apiKey: config.server.apiKeys?.[0] }
   return {
     server,

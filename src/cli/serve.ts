@@ -27,7 +27,7 @@ export async function serve(config: LoadedConfig): Promise<void> {
   void app.whenReady().then(
     () => {
       progress.end()
-      // A model that is loaded on demand is not ready for anybody yet.
+      // A model that is loaded on demand is not ready yet.
       const model = app.models.find(({ state }) => state.type === 'ready')
       const needsKey = app.createdKey !== undefined || config.server.apiKeys !== undefined
       if (model !== undefined) console.error(tryIt(url, model, needsKey))
@@ -44,7 +44,7 @@ export async function serve(config: LoadedConfig): Promise<void> {
 /** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */
 const sameSignalMs = 1000
 
-/** Resolves with the first signal to stop. One that comes a second later, or more, ends the process at once. */
+/** Resolves with the first stop signal. Another one after more than a second ends the process at once. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let firstMs: number | undefined
@@ -61,13 +61,13 @@ function stopSignal(): Promise<NodeJS.Signals> {
 
 function fetchNote({ models }: LoadedConfig, id: string): string {
   const { standIn, aliases } = models.find((model) => model.id === id) ?? {}
-  const meanwhile = standIn === undefined ? '' : `; until it is here, ${standIn} answers as ${aliases?.join(', ')}`
+  const meanwhile = standIn === undefined ? '' : `; until it is ready, ${standIn} serves ${aliases?.join(', ')}`
   return `fetching ${id}${meanwhile}`
 }
 
 function keyNotice(key: string): string {
   return [
-    'This server can be reached from other machines, so it asks for a key. It is shown this once:',
+    'This server is reachable from other machines and requires an API key, which is shown only once:',
     `  ${key}`,
     'Clients send it as `Authorization: Bearer …`.',
   ].join('\n')

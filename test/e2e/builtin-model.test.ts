@@ -203,7 +203,7 @@ describe('where no other model can be had', () => {
         })
         return (await reply.json()) as OpenAI.ChatCompletion
       }
-      await until(() => server.err().includes('until it is here, dragoman-tiny answers as default'), 30_000)
+      await until(() => server.err().includes('until it is ready, dragoman-tiny serves default'), 30_000)
       expect(await ask()).toMatchObject({ model: 'dragoman-tiny', choices: [{ finish_reason: 'stop' }] })
       await until(async () => (await fetch(`${url}/ready`)).status === 200, 60_000)
       expect(server.err()).toContain('dragoman-tiny, which comes with Dragoman, answers as default instead')

@@ -175,11 +175,11 @@ describe('dragoman run', () => {
     expect(result).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^dragoman: no API key was sent.*\n$/) })
   })
 
-  test('says when an answer was cut off', async () => {
+  test('says when an answer was truncated', async () => {
     const cut = await run(['run', 'scripted', '{"chunks":["Hel"],"finish":"length"}', '--config', config])
-    expect(cut).toMatchObject({ code: 0, out: 'Hel\n', err: expect.stringContaining('(cut off: the token limit') })
+    expect(cut).toMatchObject({ code: 0, out: 'Hel\n', err: expect.stringContaining('(truncated: the token limit') })
     const whole = await run(['run', 'scripted', 'Hello', '--config', config])
-    expect(whole.err).not.toContain('cut off')
+    expect(whole.err).not.toContain('truncated')
   })
 
   test.skipIf(!hasPty)('in a conversation Ctrl-C stops the answer, and after it the conversation', async () => {
@@ -248,7 +248,7 @@ describe('the other commands', () => {
     const listed = await run(['list', '--server', server.url])
     server.child.kill('SIGTERM')
     await server.ended
-    expect(listed.out).toMatch(/MODEL +STATE +CONTEXT +ALSO CALLED\nscripted +ready +- +default/)
+    expect(listed.out).toMatch(/MODEL +STATE +CONTEXT +ALIASES\nscripted +ready +- +default/)
     expect(await run(['list', '--server', nowhere])).toMatchObject({
       code: 1,
       err: expect.stringMatching(/cannot be reached: .+; `dragoman serve` starts one/),
