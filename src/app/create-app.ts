@@ -12,7 +12,7 @@ import { createRegistry } from '../registry/registry.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
 import { version } from '../version.ts'
-import { ensureApiKey, hashApiKey } from './api-key.ts'
+import { ensureApiKeyFile, hashApiKey } from './api-key-file.ts'
 import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
 import { explainListenError } from './listen-error.ts'
 import { isLoopback } from './loopback.ts'
@@ -138,7 +138,7 @@ function createPresets({ sampling: { preset, presets } }: LoadedConfig): PresetS
 async function findKeys({ server, home }: LoadedConfig): Promise<{ hashes: readonly string[]; createdKey: string | undefined }> {
   if (server.apiKeys !== undefined) return { hashes: server.apiKeys.map(hashApiKey), createdKey: undefined }
   if (isLoopback(server.host)) return { hashes: [], createdKey: undefined }
-  const { hashes, createdKey } = await ensureApiKey(join(home, 'api-keys.json'))
+  const { hashes, createdKey } = await ensureApiKeyFile(join(home, 'api-keys.json'))
   return { hashes, createdKey }
 }
 

@@ -7,12 +7,12 @@ const settings = { host: 'h', port: 80 }
 
 test.each([
   ['EADDRINUSE', 'listen', 'port 80 on h is in use'],
-  ['EACCES', 'listen', 'may not listen on port 80'],
-  ['EADDRNOTAVAIL', 'listen', 'h is no address of this machine'],
-  ['ENOTFOUND', 'getaddrinfo', "'h' cannot be looked up (ENOTFOUND)"],
-  ['EAI_AGAIN', 'getaddrinfo', "'h' cannot be looked up (EAI_AGAIN)"],
+  ['EACCES', 'listen', 'no permission to listen on port 80'],
+  ['EADDRNOTAVAIL', 'listen', 'h is not an address of this machine'],
+  ['ENOTFOUND', 'getaddrinfo', "'h' cannot be resolved (ENOTFOUND)"],
+  ['EAI_AGAIN', 'getaddrinfo', "'h' cannot be resolved (EAI_AGAIN)"],
   ['EAFNOSUPPORT', 'listen', 'listen EAFNOSUPPORT'],
-])('%s is one line that says what to do', (code, syscall, words) => {
+])('%s becomes one line with advice', (code, syscall, words) => {
   const explained = explainListenError(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }), settings)
   expect(explained).toMatchObject({ code: 'invalid-request', message: expect.stringContaining(words) })
   expect((explained as AppError).message).toMatch(/^.*; .*--(host|port)$/)
@@ -25,7 +25,7 @@ test('an error of the operating system is recognized', async () => {
   expect(explainListenError(error, { host, port: 0 })).toBeInstanceOf(AppError)
 })
 
-test('a mistake of ours stays what it is', () => {
+test('another error is returned unchanged', () => {
   const mistake = new TypeError('x is not a function')
   expect(explainListenError(mistake, settings)).toBe(mistake)
 })

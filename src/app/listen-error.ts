@@ -1,20 +1,20 @@
 import { AppError } from '../contract/errors.ts'
 
-/** What the operating system says when an address cannot be listened on, as one line with advice; other errors as they are. */
+/** Explains an operating system error about a listening address in one line with advice; returns other errors unchanged. */
 export function explainListenError(error: unknown, { host, port }: { host: string; port: number }): unknown {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
   const explain = (message: string) => new AppError('invalid-request', message, { cause: error })
   switch (error.code) {
     case 'EADDRINUSE':
-      return explain(`port ${port} on ${host} is in use: a server may already run there; stop it, or choose another with --port`)
+      return explain(`port ${port} on ${host} is in use; stop the server that uses it, or choose another port with --port`)
     case 'EACCES':
-      return explain(`this user may not listen on port ${port} of ${host}; choose a port above 1023 with --port`)
+      return explain(`this user has no permission to listen on port ${port} of ${host}; choose a port above 1023 with --port`)
     case 'EADDRNOTAVAIL':
-      return explain(`${host} is no address of this machine; choose one that is with --host`)
+      return explain(`${host} is not an address of this machine; choose another with --host`)
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return explain(`the host name '${host}' cannot be looked up (${error.code}); choose another with --host`)
+      return explain(`the host name '${host}' cannot be resolved (${error.code}); choose another with --host`)
     default:
-      return explain(`${host}, port ${port} cannot be listened on: ${error.message}; choose others with --host and --port`)
+      return explain(`cannot listen on port ${port} of ${host}: ${error.message}; choose another address with --host or --port`)
   }
 }

@@ -8,7 +8,7 @@ function capture(level: 'info' | 'silent' = 'info') {
   return { lines, log }
 }
 
-test('keys in headers are never logged, wherever the headers are', () => {
+test('keys in headers are redacted wherever the headers are logged', () => {
   const { lines, log } = capture()
   const headers = { authorization: 'Bearer secret', 'x-api-key': 'secret', cookie: 'secret', host: 'localhost' }
   log.info(headers)
@@ -25,7 +25,7 @@ test('an error is logged with its cause', () => {
   expect(lines[0]).toContain('inner')
 })
 
-test('a silent log says nothing', () => {
+test('a silent log writes nothing', () => {
   const { lines, log } = capture('silent')
   log.fatal('x')
   expect(lines).toEqual([])

@@ -1,15 +1,15 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { prettyDestination } from './pretty-log.ts'
 
-export type LogOptions = {
+type LogOptions = {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
-  /** Standard error unless given, so that the output of commands stays clean. */
+  /** Default: standard error, which keeps the output of commands clean. */
   readonly destination?: DestinationStream
 }
 
 const secretHeaders = ['authorization', 'x-api-key', 'cookie']
 
-/** The process's log, one JSON object a line. Keys are never in it; nobody may hand it a prompt or an output. */
+/** The log of the process, one JSON object per line. API keys in headers are redacted; never log a prompt or an output. */
 export function createLog({ level, destination = standardError() }: LogOptions): Logger {
   const paths = ['headers', '*.headers', '*'].flatMap((parent) => secretHeaders.map((header) => `${parent}["${header}"]`))
   return pino(
@@ -18,7 +18,7 @@ export function createLog({ level, destination = standardError() }: LogOptions):
   )
 }
 
-/** JSON for machines; where a person looks on, lines to read. */
+/** JSON for machines; readable lines on a terminal. */
 function standardError(): DestinationStream {
   return process.stderr.isTTY === true ? prettyDestination(process.stderr) : pino.destination(2)
 }

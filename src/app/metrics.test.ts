@@ -30,7 +30,7 @@ test('a generation counts its duration, its first token and its tokens', async (
   expect(text).toContain('dragoman_output_tokens_total{model="m"} 3')
 })
 
-test('the load of models is read when it is asked for, and a model that left is gone', async () => {
+test('the load of models is read when rendered, and a removed model disappears', async () => {
   const load: ModelLoad[] = [{ id: 'a', queued: 2, busy: 1, tokensAfterCancel: 3 }]
   const metrics = create(load)
   expect(await metrics.render()).toContain('dragoman_queue_depth{model="a"} 2')
@@ -50,7 +50,7 @@ test('cancellations are counted by reason', async () => {
   expect(text).toContain('dragoman_cancellations_total{reason="shutting-down"} 3')
 })
 
-test('two servers in one process do not share their metrics, and the process reports itself', async () => {
+test('two servers in one process do not share metrics, and process metrics are included', async () => {
   createMetrics({ readLoad: () => [] })
   const metrics = createMetrics({ readLoad: () => [] })
   expect(await metrics.render()).toContain('process_cpu_user_seconds_total')

@@ -1,17 +1,17 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics } from '../http/metrics.ts'
 
-/** How busy a model is at this moment, and what it did in vain since it began. */
+/** The current load of a model, and how many tokens it has wasted. */
 export type ModelLoad = {
   readonly id: string
   readonly queued: number
   readonly busy: number
-  /** Absent where the engine does not know. */
+  /** Absent if the engine does not count them. */
   readonly tokensAfterCancel?: number | undefined
 }
 
 type MetricsOptions = {
-  /** Asked whenever the metrics are read. */
+  /** Called each time the metrics are rendered. */
   readonly readLoad: () => Iterable<ModelLoad>
   /** Also reports memory, event loop delay and the like of this process. */
   readonly processMetrics?: boolean
@@ -28,7 +28,7 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
 
   const httpRequests = new Counter({
     name: 'dragoman_http_requests_total',
-    help: 'HTTP requests answered, by route pattern and status; 499 is a client that left early.',
+    help: 'HTTP requests answered, by route pattern and status; 499 is a client that disconnected early.',
     labelNames: ['route', 'status'],
     registers,
   })
@@ -48,17 +48,17 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     registers,
   })
   const tokens = (name: string, help: string) => new Counter({ name, help, labelNames: ['model'], registers })
-  const inputTokens = tokens('dragoman_input_tokens_total', 'Tokens of prompts.')
-  const cachedInputTokens = tokens('dragoman_cached_input_tokens_total', 'Tokens of prompts that were not computed again.')
-  const outputTokens = tokens('dragoman_output_tokens_total', 'Tokens generated.')
+  const inputTokens = tokens('dragoman_input_tokens_total', 'Prompt tokens.')
+  const cachedInputTokens = tokens('dragoman_cached_input_tokens_total', 'Prompt tokens that were reused from a cache.')
+  const outputTokens = tokens('dragoman_output_tokens_total', 'Generated tokens.')
   const cancellations = new Counter({
     name: 'dragoman_cancellations_total',
-    help: 'Running requests that were told to stop.',
+    help: 'Running requests that were cancelled.',
     labelNames: ['reason'],
     registers,
   })
-  /** Read whenever it is asked for; a model that the number is not known of has none. */
-  const ofLoad = (
+  /** A metric of each model's load, read when rendered; a model without the value is left out. */
+  const addLoadMetric = (
     Kind: typeof Gauge | typeof Counter,
     name: string,
     help: string,
@@ -77,12 +77,12 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
         }
       },
     })
-  ofLoad(Gauge, 'dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
-  ofLoad(Gauge, 'dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
-  ofLoad(
+  addLoadMetric(Gauge, 'dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
+  addLoadMetric(Gauge, 'dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
+  addLoadMetric(
     Counter,
     'dragoman_tokens_after_cancel_total',
-    'Tokens that came and that nobody took, because their request had been cancelled.',
+    'Tokens that were generated after their request was cancelled.',
     ({ tokensAfterCancel }) => tokensAfterCancel,
   )
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { chatBody, openTestServer, type TestServerOptions } from '../../test/support/test-server.ts'
-import { hashApiKey } from '../app/api-key.ts'
+import { hashApiKey } from '../app/api-key-file.ts'
 import { createCrossOrigin } from './cross-origin.ts'
 
 const page = 'https://chat.example.com'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTestServer } from '../../test/support/test-server.ts'
-import { hashApiKey } from '../app/api-key.ts'
+import { hashApiKey } from '../app/api-key-file.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
 

@@ -119,7 +119,11 @@ describe('dragoman serve', () => {
   test('an address that is not of this machine is one clear line', async () => {
     // Reserved for documentation, so no machine has it.
     const result = await run(['serve', '--config', config, '--host', '192.0.2.1', '--port', '0'], { DRAGOMAN_API_KEY: 'k' })
-    expect(result).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^dragoman: 192\.0\.2\.1 is no address .*\n$/) })
+    expect(result).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^dragoman: 192\.0\.2\.1 is not an address .*\n$/),
+    })
   })
 
   test('the request to try names a model that is ready, and there is none without one', async () => {

@@ -9,25 +9,25 @@ const keyLength = 32
 
 const fileSchema = z.object({ apiKeyHashes: z.array(z.string().regex(/^[\da-f]{64}$/)).min(1) })
 
-/** A key nobody can guess: 190 random bits. */
-export function createApiKey(): string {
+/** A key of 190 random bits. */
+function createApiKey(): string {
   return `sk-dragoman-${Array.from({ length: keyLength }, () => alphabet[randomInt(alphabet.length)]).join('')}`
 }
 
-/** What we keep of a key. A plain hash is enough, because a key is random and long. */
+/** The stored form of a key. A plain hash is enough, because a key is random and long. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** The hashes of the keys in the file at `path`. Makes the file with one key when there is none: that key is shown once. */
-export async function ensureApiKey(path: string): Promise<{ hashes: readonly string[]; createdKey?: string }> {
+/** Reads the hashes in the key file. If it does not exist, creates it with one new key, which is returned only this once. */
+export async function ensureApiKeyFile(path: string): Promise<{ hashes: readonly string[]; createdKey?: string }> {
   const existing = await readHashes(path)
   if (existing !== undefined) return { hashes: existing }
   const createdKey = createApiKey()
   const hashes = [hashApiKey(createdKey)]
   if (await createFile(path, `${JSON.stringify({ apiKeyHashes: hashes })}\n`)) return { hashes, createdKey }
-  // Another process was faster: its key counts.
-  return ensureApiKey(path)
+  // Another process was faster: use its key.
+  return ensureApiKeyFile(path)
 }
 
 async function readHashes(path: string): Promise<readonly string[] | undefined> {
@@ -41,12 +41,12 @@ async function readHashes(path: string): Promise<readonly string[] | undefined> 
   try {
     return fileSchema.parse(JSON.parse(text)).apiKeyHashes
   } catch (error) {
-    const message = `the key file '${path}' is damaged; delete it, and a new key is made at the next start`
+    const message = `the key file '${path}' is damaged; delete it, and the next start creates a new key`
     throw new AppError('internal', message, { cause: error })
   }
 }
 
-/** Writes a whole file or nothing; false when the file exists by now. */
+/** Creates the complete file atomically; false if it already exists. */
 async function createFile(path: string, text: string): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}.${randomInt(2 ** 32)}`
