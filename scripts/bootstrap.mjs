@@ -1,5 +1,5 @@
-// Makes a fresh clone runnable, with nothing but Node and npm: dependencies, then the build. Everything it says goes to
-// standard error, so that the commands behind it keep standard output for themselves.
+// Makes a fresh clone runnable with only Node and npm: installs dependencies, then builds. All its messages go to standard error,
+// which leaves standard output to the commands.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -14,28 +14,28 @@ const installStamp = join(root, 'node_modules', '.dragoman-lock')
 const buildStamp = join(root, 'dist', '.built')
 const setupLock = join(root, '.cache', 'setup.lock')
 
-/** Ends the process when this Node is too old to run anything here. */
+/** Exits when this version of Node is too old. */
 export function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return
   fail(`Dragoman needs Node.js 20.19 or later; this is ${process.versions.node} (${process.execPath}).`)
 }
 
-/** Installs the dependencies that package-lock.json names, unless that is what is there. */
+/** Installs the dependencies of package-lock.json unless they are installed. */
 export function ensureInstalled() {
   if (isInstalled()) return
   withLock(() => {
     if (isInstalled()) return
     say('installing dependencies')
-    // Development dependencies are needed for the build, whatever NODE_ENV says. Errors only: npm warns about every
-    // package that asks for another Node than ours.
+    // The build needs development dependencies, whatever NODE_ENV is. Errors only: npm warns about every package that
+    // requires another version of Node.
     const { status, output } = npm(['ci', '--include=dev', '--include=optional', '--loglevel=error'])
     if (status !== 0) fail(`npm ci failed:\n${output.trim()}`)
     writeFileSync(installStamp, lockHash())
   })
 }
 
-/** Builds dist/ unless it was built from exactly these sources. */
+/** Builds dist/ unless it is built from exactly these sources. */
 export function ensureBuilt() {
   if (isBuilt(sourcesState())) return
   withLock(() => {
@@ -52,9 +52,9 @@ export function ensureBuilt() {
   })
 }
 
-/** Runs the command line with these arguments and ends as it ends. */
+/** Runs the command line with these arguments and exits with its code. */
 export async function runProgram(args) {
-  // npm runs scripts in the package's folder; paths are meant relative to where the user stood.
+  // npm runs scripts in the package's folder; paths are relative to the user's folder.
   const cwd = process.cwd() === root ? (process.env.INIT_CWD ?? root) : process.cwd()
   process.exitCode = await run(process.execPath, [program, ...args], { cwd })
 }
@@ -64,8 +64,8 @@ export function run(command, args, options = {}) {
   const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options })
   let lastMs = Number.NEGATIVE_INFINITY
   const onSignal = (signal) => {
-    // A terminal sends Ctrl-C to the child as well, and npm passes on what it gets: a second signal would end the child
-    // at once instead of letting it finish its work.
+    // A terminal also sends Ctrl-C to the child, and npm forwards its own signals: a second signal would stop the child
+    // immediately instead of letting it finish its work.
     if (signal === 'SIGINT' && process.stdin.isTTY) return
     const nowMs = performance.now()
     if (nowMs - lastMs > 500) child.kill(signal)
@@ -73,7 +73,7 @@ export function run(command, args, options = {}) {
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
   for (const signal of signals) process.on(signal, onSignal)
-  // npm hands a signal to the shell that it runs us in, and that shell dies without a word to us.
+  // npm sends signals to the shell that runs this process; the shell dies without forwarding them.
   const parent = process.ppid
   const orphanWatch = setInterval(() => {
     if (process.ppid === parent || process.env.npm_lifecycle_event === undefined) return
@@ -90,9 +90,9 @@ export function run(command, args, options = {}) {
   })
 }
 
-/** Runs npm and returns its status with all that it said; standard output alone is in `stdout`. */
+/** Runs npm and returns its status and `output`, both streams together; `stdout` is standard output alone. */
 export function npm(args, options = {}) {
-  // Inside `npm run`, this is the npm that runs us; on Windows it saves a detour over the shell.
+  // Inside `npm run`, this is the running npm; on Windows it avoids a shell.
   const path = process.env.npm_execpath
   if (path?.endsWith('.js')) return capture(process.execPath, [path, ...args], options)
   return capture('npm', args, { shell: process.platform === 'win32', ...options })
@@ -132,7 +132,7 @@ function isBuilt(state) {
   return existsSync(program) && existsSync(buildStamp) && readFileSync(buildStamp, 'utf8') === state
 }
 
-/** A text that differs whenever a source was changed, added, moved or removed. */
+/** A hash that changes whenever a source is changed, added, moved or removed. */
 function sourcesState() {
   const tops = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) => join(root, name))
   const hash = createHash('sha256')
@@ -143,7 +143,7 @@ function sourcesState() {
   return hash.digest('hex')
 }
 
-/** Removes what the sources no longer produce: an old file could still be imported. */
+/** Removes outputs without a source: an old file could still be imported. */
 function removeStale(dist) {
   for (const file of filesBelow(dist)) {
     const source = join(root, 'src', relative(dist, file)).replace(/\.js(\.map)?$/, '.ts')
@@ -158,7 +158,7 @@ function filesBelow(folder) {
     .sort()
 }
 
-/** Commands that start together must not install or build together: the first does it, the others wait. */
+/** Lets one of several concurrent commands install or build while the others wait. */
 function withLock(work) {
   mkdirSync(dirname(setupLock), { recursive: true })
   for (let tries = 0; !tryLock(); tries += 1) {
@@ -189,7 +189,7 @@ function tryLock() {
 function isLockAlive() {
   try {
     const pid = Number(readFileSync(setupLock, 'utf8'))
-    // An empty file is a lock whose owner is about to write its number.
+    // An empty file is a lock whose owner is about to write its process id.
     if (pid > 0) process.kill(pid, 0)
     return true
   } catch (error) {

@@ -1,10 +1,10 @@
-// Makes package-lock.json installable everywhere. Run by `npm run lock` after every change of dependencies.
+// Makes package-lock.json installable on every platform. `npm run lock` runs it after a change of dependencies.
 //
 // 1. A registry mirror may lack some packages' builds for other platforms; npm then writes a lock file without them,
-//    and `npm ci` refuses it ("Missing: ... from lock file"). The missing optional entries are added, without a
-//    checksum; their platform is read from their name, as npm itself would read it from their manifest.
-// 2. node-llama-cpp's arm packages declare `x64` as well (for cross-building), so a plain install on x64 would carry
-//    33 MB for other machines. The lock file narrows them to the machine they run on.
+//    and `npm ci` rejects it ("Missing: ... from lock file"). This adds the missing optional entries, without a
+//    checksum; their platform is derived from their name, where npm itself reads their manifest.
+// 2. node-llama-cpp's arm packages declare `x64` as well (for cross-building), so a plain install on x64 would include
+//    33 MB for other machines. The lock file restricts them to the machines they run on.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const systems = { mac: 'darwin', win: 'win32', wasm32: 'wasi' }
@@ -33,7 +33,7 @@ for (const { optionalDependencies = {} } of Object.values({ ...packages })) {
     const words = name.replace(/^.*\//, '').replace('cli-', '').split('-')
     const os = words.map((word) => systems[word] ?? word).filter((word) => knownSystems.has(word))
     const cpu = words.map((word) => (word === 'armv7l' ? 'arm' : word)).filter((word) => knownCpus.has(word))
-    if (os.length === 0 && cpu.length === 0) throw new Error(`cannot tell the platform of ${name}`)
+    if (os.length === 0 && cpu.length === 0) throw new Error(`the name of ${name} does not contain its platform`)
     const libc = words.filter((word) => word === 'musl')
     packages[key] = { version, cpu, libc, optional: true, os }
     for (const field of ['cpu', 'libc', 'os']) if (packages[key][field].length === 0) delete packages[key][field]

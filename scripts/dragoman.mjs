@@ -1,4 +1,4 @@
-// npm run -s dragoman -- ARGS: the command line, from a checkout.
+// npm run -s dragoman -- ARGS: runs the command line from a checkout.
 import { checkNode, ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
 
 checkNode()

@@ -1,6 +1,5 @@
-// npm run gpu -- cuda|vulkan|none: puts llama.cpp's GPU builds into node_modules, or takes them out again. A plain install
-// leaves them out, since they are several times as large as everything else: package.json's `overrides` put an empty
-// package in their place.
+// npm run gpu -- cuda|vulkan|none: installs llama.cpp's GPU builds in node_modules, or removes them. A plain install leaves them
+// out, since they are several times as large as the rest: package.json's `overrides` put an empty package in their place.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { capture, checkNode, ensureInstalled, fail, npm, root, say } from './bootstrap.mjs'
@@ -26,17 +25,17 @@ for (const name of known) {
   if (wanted.includes(name)) put(`${name}@${versions[name]}`, name)
   else if (installedName(name) === name) put(manifest.overrides[name].replace(/^npm:/, ''), name)
 }
-say(choice === 'none' ? 'the GPU builds are gone' : `${choice} is installed; a model uses it with gpuLayers: max`)
+say(choice === 'none' ? 'the GPU builds are removed' : `${choice} is installed; a model uses it with gpuLayers: max`)
 
-/** The name inside the package that stands at a place: the empty one's, or the real one's. */
+/** The name in the manifest of an installed package: that of the empty package, or the real one. */
 function installedName(name) {
   const path = join(root, 'node_modules', name, 'package.json')
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).name : undefined
 }
 
-/** Fetches a package (npm checks its integrity) and swaps it in when it is whole. */
+/** Fetches a package (npm checks its integrity) and replaces the installed one when it is complete. */
 function put(spec, name) {
-  // Inside node_modules, so that the last step is a rename on one disk.
+  // Inside node_modules, so that the final rename stays on one disk.
   const folder = join(root, 'node_modules', '.dragoman-gpu')
   const clean = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', clean)

@@ -1,6 +1,6 @@
-// npm run llama-server: makes the llama-server that tests are run with, unless it is there; prints where it is. It is compiled
-// from the sources that node-llama-cpp brings and linked with the libraries that it brings, so nothing is fetched, and it is the
-// release that the embedded engine runs. Needs git, cmake and a C++ compiler, and three minutes of one core.
+// npm run llama-server: builds the llama-server for tests unless it exists; prints its path. It is compiled from the sources in
+// node-llama-cpp and linked with the libraries there, so nothing is fetched, and it is the release that the embedded engine runs.
+// Needs git, cmake, a C++ compiler, and three minutes of one core.
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ function build() {
   const settings = [`-DLLAMA_SOURCES=${sources}`, `-DLLAMA_LIBRARIES=${libraries}`, '-DCMAKE_BUILD_TYPE=']
   run('cmake', ['-S', recipe, '-B', join(work, 'made'), ...settings])
   run('cmake', ['--build', join(work, 'made'), '--parallel', `${availableParallelism()}`])
-  // llama.cpp looks for its back ends where the program is.
+  // llama.cpp looks for its back ends in the folder of the program.
   const made = join(work, 'result')
   mkdirSync(made)
   for (const name of readdirSync(libraries)) if (/\.so/.test(name)) copyFileSync(join(libraries, name), join(made, name))
@@ -49,7 +49,7 @@ function build() {
   try {
     renameSync(made, target)
   } catch (error) {
-    // Another one was as quick, with the same result.
+    // Another process built the same.
     if (!existsSync(binary)) throw error
   }
 }

@@ -1,4 +1,4 @@
-// npm test [-- ARGS]: every check, the quick ones first. Arguments go to vitest; its closing line is the last that is printed.
+// npm test [-- ARGS]: runs every check, the quick ones first. Arguments go to vitest, whose closing line is printed last.
 import { join } from 'node:path'
 import { checkNode, ensureBuilt, ensureInstalled, root, run, say } from './bootstrap.mjs'
 
@@ -10,6 +10,6 @@ const steps = [['@biomejs/biome/bin/biome', 'ci'], ['typescript/bin/tsc'], ['vit
 for (const [tool, ...args] of steps) {
   const code = await run(process.execPath, [join(root, 'node_modules', tool), ...args])
   if (code === 0) continue
-  if (!tool.startsWith('vitest')) say(`${tool.replace(/.*\//, '')} found mistakes; the tests were not run`)
+  if (!tool.startsWith('vitest')) say(`${tool.replace(/.*\//, '')} found errors; the tests were not run`)
   process.exit(code)
 }

@@ -17,7 +17,7 @@ type ServeFlags = { config?: string; host?: string; port?: string; model?: strin
 type ServerFlags = { server: string; config?: string }
 
 const program = new Command('dragoman')
-  .description('Serves language models: every chat protocol in front, any engine behind.')
+  .description('Serves language models over public protocols, with llama.cpp or on other servers.')
   .version(version)
   .showHelpAfterError('(see dragoman --help)')
 
