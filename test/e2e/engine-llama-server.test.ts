@@ -11,8 +11,6 @@ import { launchServer } from '../../src/engine/llama-server/launch.ts'
 import type { ServerEndpoint } from '../../src/engine/llama-server/server-client.ts'
 import type { ServerPlan } from '../../src/engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../src/engine/remote/engine.ts'
-import { probeAbort } from '../../src/engine/remote/servers/abort-probe.ts'
-import { UpstreamClient } from '../../src/engine/remote/transport/client.ts'
 import { chatRequest, complete, describeEngineContract } from '../engine-contract.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../support/llama-server.ts'
@@ -110,27 +108,6 @@ describe.skipIf(llamaServerBinary === undefined)(`a real llama-server${llamaServ
     await engine.ensureReady(never)
     expect(engine.facts).toMatchObject({ contextLength: 1024, vocabularySize: 724, embeddingLength: 64 })
     expect(engine.facts.chatTemplate).toContain('<|im_start|>')
-  })
-
-  test('it stops working on a request whose connection is closed, by its own word', async () => {
-    let endpoint: ServerEndpoint | undefined
-    const engine = await createEngine(
-      {},
-      {
-        createUpstream: (made) => {
-          endpoint = made
-          return createUpstream(made)
-        },
-      },
-    )
-    onTestFinished(() => engine.close())
-    await engine.ensureReady(never)
-    if (endpoint === undefined) throw new Error('no server')
-    const client = new UpstreamClient({ connections: 2 })
-    onTestFinished(() => client.close())
-    const server = { id: 'a', weight: 1, url: endpoint.url, apiKey: endpoint.apiKey }
-    const question = { client, endpoint: server, model: endpoint.model, signal: never, isIdle: () => true }
-    expect(await probeAbort({ ...question, withinMs: 5000 })).toBe(true)
   })
 
   test('kinds of cache and flash attention are taken, and a draft model is asked', async () => {

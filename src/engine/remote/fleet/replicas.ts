@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../../contract/errors.ts'
-import { hasOpenQuestions, probeAbilities } from '../servers/abilities.ts'
+import { needsProbe, probeAbilities } from '../servers/abilities.ts'
 import { type Discovery, isSameServer, type ProbeOptions, probeServer } from '../servers/probe.ts'
 import { profiles } from '../servers/profiles.ts'
 import { targetOf } from '../servers/target.ts'
@@ -228,7 +228,7 @@ export class Replicas {
       const discovery = isKnown ? { ...seen, abilities: known.abilities } : seen
       if (isKnown && isDeepStrictEqual(discovery, known)) return known
       this.#discoveries.set(endpoint.id, discovery)
-      if (!isKnown && this.#options.probesAbilities && probe.profile === undefined && hasOpenQuestions(discovery.profile)) {
+      if (!isKnown && this.#options.probesAbilities && probe.profile === undefined && needsProbe(discovery.profile)) {
         // Nobody waits for it: until it is known, the server is believed to do what OpenAI's does.
         const asking = this.#findAbilities(endpoint, discovery).finally(() => this.#background.delete(asking))
         this.#background.add(asking)
@@ -250,9 +250,7 @@ export class Replicas {
   async #findAbilities(endpoint: Endpoint, discovery: Discovery): Promise<void> {
     const { client, log, probe } = this.#options
     try {
-      const { profile: kind, model } = discovery
-      const isIdle = () => this.describe().some(({ id, activeRequests }) => id === endpoint.id && activeRequests === 0)
-      const abilities = await probeAbilities({ client, endpoint, model, kind, isIdle, signal: this.#closed.signal })
+      const abilities = await probeAbilities({ client, endpoint, model: discovery.model, signal: this.#closed.signal })
       const now = this.#discoveries.get(endpoint.id)
       // Meanwhile it may have become another, of which this says nothing.
       if (now !== undefined && isSameServer(now, discovery)) this.#discoveries.set(endpoint.id, { ...now, abilities })

@@ -48,6 +48,5 @@ function abilitiesOf(discovery: Discovery): Readonly<Record<string, boolean>> {
     tokenizer: profile.tokenizer !== undefined,
     usage_in_streams: discovery.abilities.usageInStreams ?? true,
     usage_as_it_goes: profile.runningUsage || profile.stopsHere,
-    ...(profile.abortFreesSlot !== undefined && { abort_frees_slot: profile.abortFreesSlot }),
   }
 }

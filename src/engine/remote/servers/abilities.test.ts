@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest'
-import { closedAfterwards, engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
+import {
+  answer,
+  ask,
+  closedAfterwards,
+  engineOver,
+  fine,
+  never,
+  upstream as startUpstream,
+} from '../../../../test/support/remote-engine.ts'
 import type { ScriptedUpstream } from '../../../../test/support/upstream.ts'
 import { UpstreamClient } from '../transport/client.ts'
 import { probeAbilities } from './abilities.ts'
-import type { ProfileName } from './profiles.ts'
 
 type Body = Record<string, unknown>
 
@@ -36,10 +43,10 @@ function choiceFor(asks: (field: string) => boolean): Body {
   return { message, finish_reason: 'stop', ...logprobs }
 }
 
-async function probe(upstream: ScriptedUpstream, kind: ProfileName = 'openai') {
+async function probe(upstream: ScriptedUpstream) {
   const client = closedAfterwards(new UpstreamClient({ connections: 2 }))
   const endpoint = { id: 'a', url: upstream.url, weight: 1 }
-  return probeAbilities({ client, endpoint, model: 'up', kind, isIdle: () => true, signal: never })
+  return probeAbilities({ client, endpoint, model: 'up', signal: never })
 }
 
 test('what a server does is seen', async () => {
@@ -99,22 +106,11 @@ test('a server that fails leaves the questions open', async () => {
   expect(await probe(upstream)).toEqual({})
 })
 
-test.each(['vllm', 'llama-server', 'dragoman'] as const)('of %s all is known, and nothing is asked', async (kind) => {
-  const upstream = await server([])
-  expect(await probe(upstream, kind)).toEqual({})
-  expect(upstream.seen).toEqual([])
-})
-
-test('of a known kind only that is asked which its kind leaves open, and nothing is generated where nobody could see it', async () => {
-  const upstream = await server([])
-  const asked: string[] = []
-  upstream.get = (path) => {
-    asked.push(path)
-    return false
-  }
-  expect(await probe(upstream, 'ollama')).toEqual({})
-  expect(asked).toEqual(['/slots', '/metrics'])
-  expect(upstream.seen).toEqual([])
+test.each(['vllm', 'sglang', 'llamacpp', 'library', 'dragoman'])('a server of %s is not probed', async (ownedBy) => {
+  const upstream = await startUpstream(fine, { ownedBy })
+  const engine = engineOver([upstream], { probesAbilities: true })
+  await answer(engine, ask('hi'))
+  expect(upstream.seen).toHaveLength(1)
 })
 
 test('an engine shows what was seen, and makes up for what is lacking', async () => {

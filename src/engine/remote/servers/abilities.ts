@@ -1,19 +1,23 @@
 import { AppError } from '../../../contract/errors.ts'
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { readStream } from '../transport/read-reply.ts'
 import { readChunk, type WireChunk } from '../transport/wire-reply.ts'
-import { type AbortQuestion, probeAbort } from './abort-probe.ts'
 import { type Profile, type ProfileName, profiles } from './profiles.ts'
 
 /** What a server was seen to do, or not to do, where its kind says nothing for certain. */
-export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice' | 'abortFreesSlot'>> & {
+export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice'>> & {
   /** A stream ends with its counts. */
   readonly usageInStreams?: boolean
 }
 
-/** A server to be asked what its kind leaves open. */
-export type AbilityQuestion = AbortQuestion & { readonly kind: ProfileName }
-
-type Asked = Omit<AbortQuestion, 'isIdle' | 'withinMs'>
+/** A server to probe. */
+export type ProbedServer = {
+  readonly client: UpstreamClient
+  readonly endpoint: Endpoint
+  /** Its name for the model. */
+  readonly model: string
+  readonly signal: AbortSignal
+}
 
 /** A judge of a reply that tells nothing says undefined. */
 type Judge<T> = (reply: T) => boolean | undefined
@@ -23,56 +27,49 @@ const question = [{ role: 'user', content: 'Say hello.' }]
 const limit = profiles.openai.maxTokens
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
 
-/** Whether there is anything that the kind of a server leaves open. */
-export function hasOpenQuestions(kind: ProfileName): boolean {
-  return kind === 'openai' || profiles[kind].abortFreesSlot === undefined
+/** Whether the kind of a server says too little about it: any server may be behind `openai`. */
+export function needsProbe(kind: ProfileName): boolean {
+  return kind === 'openai'
 }
 
 /**
- * Finds out by small requests, one after the other, so that they are no load. What fails for another reason than that the server
- * does not know the field leaves the question open.
+ * Probes a server with small requests, one after the other to keep the load low. An ability stays undefined when its request
+ * fails for any reason but an unknown field.
  */
-export async function probeAbilities({ kind, isIdle, ...asked }: AbilityQuestion): Promise<Abilities> {
-  const seen = kind === 'openai' ? await probeFields(asked) : {}
-  if (profiles[kind].abortFreesSlot !== undefined) return seen
-  const abortFreesSlot = await probeAbort({ ...asked, isIdle }).catch(() => asked.signal.throwIfAborted())
-  return { ...seen, ...(abortFreesSlot !== undefined && { abortFreesSlot }) }
-}
-
-async function probeFields(asked: Asked): Promise<Abilities> {
-  const { signal } = asked
+export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
+  const { signal } = server
   const isAnswered = await holds(
     signal,
-    () => ask(asked, { [limit]: 1 }),
+    () => ask(server, { [limit]: 1 }),
     () => true,
   )
   // What refuses the question itself would refuse it with any field.
   if (isAnswered !== true) return {}
   const choices = await holds(
     signal,
-    () => ask(asked, { n: 2, [limit]: 1 }),
+    () => ask(server, { n: 2, [limit]: 1 }),
     (reply) => reply.choices.length === 2,
   )
   const logprobs = await holds(
     signal,
-    () => ask(asked, { logprobs: true, top_logprobs: 1, [limit]: 1 }),
+    () => ask(server, { logprobs: true, top_logprobs: 1, [limit]: 1 }),
     ofOutput((reply) => reply.choices.some((choice) => choice.logprobs !== undefined)),
   )
   const format = { type: 'json_schema', json_schema: { name: 'probe', schema, strict: true } }
   const jsonSchema = await holds(
     signal,
-    () => ask(asked, { response_format: format, [limit]: 64 }),
+    () => ask(server, { response_format: format, [limit]: 64 }),
     ofOutput((reply) => reply.choices.every(({ text }) => text.trimStart().startsWith('{'))),
   )
   const tools = [{ type: 'function', function: { name: 'probe', parameters: schema } }]
   const calls = await holds(
     signal,
-    () => ask(asked, { tools, tool_choice: 'required', [limit]: 128 }),
+    () => ask(server, { tools, tool_choice: 'required', [limit]: 128 }),
     ofOutput((reply) => reply.choices.every((choice) => choice.calls.length > 0)),
   )
   const usageInStreams = await holds(
     signal,
-    () => countStream(asked),
+    () => countStream(server),
     (counted) => counted,
   )
   return {
@@ -95,12 +92,12 @@ function ofOutput(judge: Judge<WireChunk>): Judge<WireChunk> {
   }
 }
 
-async function ask({ client, endpoint, model, signal }: Asked, fields: Record<string, unknown>): Promise<WireChunk> {
+async function ask({ client, endpoint, model, signal }: ProbedServer, fields: Record<string, unknown>): Promise<WireChunk> {
   const body = { model, messages: question, temperature: 1, ...fields }
   return readChunk(await client.work(endpoint, { method: 'POST', path: '/chat/completions', body }, signal), undefined)
 }
 
-async function countStream({ client, endpoint, model, signal }: Asked): Promise<boolean> {
+async function countStream({ client, endpoint, model, signal }: ProbedServer): Promise<boolean> {
   const body = { model, messages: question, [limit]: 1, stream: true, stream_options: { include_usage: true } }
   let counted = false
   const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)

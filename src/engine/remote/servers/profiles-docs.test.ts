@@ -27,7 +27,6 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['tells which stop text it was', ({ stopField, stopsHere }) => (stopsHere ? 'looked for here' : stopField !== undefined)],
   ['counts as it goes', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
   ['tokenizer', ({ tokenizer }) => tokenizer !== undefined],
-  ['a hang-up ends the work', ({ abortFreesSlot }) => abortFreesSlot ?? 'looked for'],
   ['asked to see how it is', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
 ]
 

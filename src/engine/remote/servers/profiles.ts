@@ -61,8 +61,6 @@ export type Profile = {
   readonly extras: Readonly<Record<string, unknown>>
   /** Where texts are turned into tokens. */
   readonly tokenizer?: 'vllm' | 'llama-server'
-  /** A closed connection ends the work on its request; absent where nobody has seen it. */
-  readonly abortFreesSlot?: boolean
   /** What is asked to see whether it is ready: from the server's root, or from where its OpenAI routes begin. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
 }
@@ -103,7 +101,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     stopField: 'stop_reason',
     runningUsage: true,
     tokenizer: 'vllm',
-    abortFreesSlot: true,
     health: { path: '/health', fromRoot: true },
   },
   sglang: {
@@ -145,7 +142,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     // Without its progress, it does not notice before the prompt's end that nobody waits for it any more (measured: 9 s).
     extras: { timings_per_token: true, cache_prompt: true, return_progress: true },
     tokenizer: 'llama-server',
-    abortFreesSlot: true,
     health: { path: '/health', fromRoot: true },
   },
   ollama: {
@@ -177,7 +173,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     continuation: 'fields',
     stopField: 'stop_reason',
     tokenizer: 'llama-server',
-    abortFreesSlot: true,
     health: { path: '/health', fromRoot: true },
   },
 }
