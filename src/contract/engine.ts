@@ -99,8 +99,8 @@ export type Ranking = {
 export type ServerReport = {
   /** Host and port. */
   readonly host: string
-  /** `away`: it failed and is left alone for a while; `on-trial`: one request finds out whether it is back. */
-  readonly state: 'well' | 'on-trial' | 'away'
+  /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests whether it is back. */
+  readonly state: 'healthy' | 'half-open' | 'unhealthy'
   readonly lastFailure?: string
   readonly activeRequests: number
   /** What its requests are likely to cost, together. */

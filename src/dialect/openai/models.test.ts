@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
-import { encodeModel, encodeModelList, type ModelEntry } from './models.ts'
+import { encodeModel, encodeModelDetail, encodeModelList, type ModelEntry } from './models.ts'
 
 const checkModel = createWireCheck('OpenAIModel')
 const entry: ModelEntry = { id: 'org/m', aliases: ['default'], createdAtMs: 1_700_000_000_999, state: { type: 'ready' } }
@@ -28,4 +28,15 @@ test('a context length that is not known yet is left out', () => {
 test('a list holds every model, in order', () => {
   const other = { ...entry, id: 'other' }
   expect(encodeModelList([entry, other])).toEqual({ object: 'list', data: [encodeModel(entry), encodeModel(other)] })
+})
+
+test.each([
+  ['healthy', 'healthy'],
+  ['half-open', 'half_open'],
+  ['unhealthy', 'unhealthy'],
+] as const)('a %s server is shown as %s', (state, shown) => {
+  const servers = [{ host: 'a:1', state, activeRequests: 2, outstandingTokens: 300 }]
+  expect(encodeModelDetail({ ...entry, servers }).servers).toEqual([
+    { host: 'a:1', state: shown, active_requests: 2, outstanding_tokens: 300 },
+  ])
 })

@@ -37,7 +37,7 @@ export function encodeModelDetail(entry: ModelEntry) {
 function encodeServer({ host, state, lastFailure, activeRequests, outstandingTokens, found }: ServerReport) {
   return {
     host,
-    state,
+    state: state === 'half-open' ? 'half_open' : state,
     ...(lastFailure !== undefined && { last_failure: lastFailure }),
     active_requests: activeRequests,
     outstanding_tokens: outstandingTokens,

@@ -25,7 +25,7 @@ describe('servers of several kinds', () => {
     }
     expect(able.seen).toHaveLength(4)
     expect(unable.seen).toEqual([])
-    expect(engine.servers?.()).toMatchObject([{ state: 'well' }, { state: 'well' }])
+    expect(engine.servers?.()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
   })
 
   test('what none of them can do is refused by name', async () => {
@@ -121,7 +121,7 @@ describe('several servers', () => {
     })
     await expect(run).rejects.toBe(reason)
     expect(asked).toBe(1)
-    expect(engine.servers?.()).toMatchObject([{ state: 'well', activeRequests: 0 }])
+    expect(engine.servers?.()).toMatchObject([{ state: 'healthy', activeRequests: 0 }])
   })
 
   test('a stop text is found across the break of an answer, also where another kind of server goes on', async () => {

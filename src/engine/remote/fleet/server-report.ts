@@ -5,7 +5,11 @@ import { hostOf } from '../transport/upstream-url.ts'
 import type { BreakerState } from './breaker.ts'
 import type { ReplicaReport } from './replicas.ts'
 
-const states: Readonly<Record<BreakerState, ServerReport['state']>> = { closed: 'well', 'half-open': 'on-trial', open: 'away' }
+const states: Readonly<Record<BreakerState, ServerReport['state']>> = {
+  closed: 'healthy',
+  'half-open': 'half-open',
+  open: 'unhealthy',
+}
 
 /** What an operator is told of one server. Its URL may hold a path that is nobody's business; its host may be seen. */
 export function toServerReport({

@@ -67,7 +67,7 @@ describe('servers of one model whose contexts differ', () => {
     const engine = await over(place === 'first' ? servers : servers.toReversed())
     for (let turn = 0; turn < 4; turn++) expect((await answer(engine, long)).choices[0]?.text).toBe('ok')
     expect(generations(...servers)).toEqual([0, 4])
-    expect(engine.servers?.()).toMatchObject([{ state: 'well' }, { state: 'well' }])
+    expect(engine.servers?.()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
   })
 
   test('so does each of several choices that are made one at a time', async () => {

@@ -63,11 +63,11 @@ test('a tokenizer that answers does not make up for answers that fail', async ()
   const engine = engineOver([vllm])
   expect((await failure(engine)).code).toBe('engine-failed')
   const awayAt = vllm.seen.length
-  expect(engine.servers?.()).not.toMatchObject([{ state: 'well' }])
-  await until(() => engine.servers?.()[0]?.state === 'on-trial')
+  expect(engine.servers?.()).not.toMatchObject([{ state: 'healthy' }])
+  await until(() => engine.servers?.()[0]?.state === 'half-open')
   await engine.tokenize?.({ prompt: { type: 'text', text: 'a' }, reasoning: {}, addBos: false, parseSpecial: true }, never)
   expect(vllm.seen.length).toBeGreaterThan(awayAt)
-  expect(engine.servers?.()).not.toMatchObject([{ state: 'well' }])
+  expect(engine.servers?.()).not.toMatchObject([{ state: 'healthy' }])
 })
 
 test('of several servers, the one with a tokenizer is asked', async () => {
