@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { runOf } from '../../../test/support/iterate.ts'
-import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../test/support/remote-engine.ts'
+import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
-import type { Tool } from '../../contract/request.ts'
+import type { Engine } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest, Tool } from '../../contract/request.ts'
 
 const weather: Tool = {
   name: 'get_weather',
@@ -254,6 +256,37 @@ describe('failures', () => {
     await expect(reply).rejects.toThrow()
     await closing
     expect(server.hangUps()).toBe(1)
+  })
+})
+
+describe('the edge of the engine', () => {
+  const text = { type: 'text', text: 'hi' } as const
+  const conversation = { reasoning: {}, addBos: false, parseSpecial: true } as const
+  const chat = ask('hi').prompt as Extract<GenerationRequest['prompt'], { type: 'chat' }>
+
+  test.each<[string, (engine: Engine) => Promise<unknown> | undefined]>([
+    ['prepare', (engine) => answer(engine, ask('hi'))],
+    ['tokenize', (engine) => engine.tokenize?.({ prompt: text, ...conversation }, never)],
+    ['detokenize', (engine) => engine.detokenize?.({ tokens: [1], special: true }, never)],
+    ['render', (engine) => engine.render?.({ prompt: chat, reasoning: {} }, never)],
+    ['embed', (engine) => engine.embed?.([text], never)],
+    ['rank', (engine) => engine.rank?.({ query: 'q', texts: ['a'] }, never)],
+  ])('%s fails with an AppError whose cause is the failed exchange', async (_, call) => {
+    const server = await upstream(refusing(400, '{"error":{"message":"not this"}}'), { ownedBy: 'llamacpp' })
+    const error = await call(engineOver([server]))?.catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(AppError)
+    expect(error).toMatchObject({ code: 'invalid-request', message: 'not this' })
+    expect((error as AppError).cause).toMatchObject({ failure: { type: 'status', status: 400 } })
+  })
+
+  test('ensureReady fails with the reason of the failed exchange', async () => {
+    const gone = await startUpstream(streamOf(doneLine))
+    await gone.close()
+    const error = await engineOver([gone])
+      .ensureReady(never)
+      .catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(AppError)
+    expect(error).toMatchObject({ code: 'model-unavailable', message: expect.stringContaining('cannot be reached') })
   })
 })
 

@@ -18,6 +18,7 @@ import type { Discovery } from './servers/probe.ts'
 import type { ProfileName } from './servers/profiles.ts'
 import { type Endpoint, UpstreamClient } from './transport/client.ts'
 import { withTimeLimit } from './transport/time-limit.ts'
+import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { Target } from './wire/chat-body.ts'
 import { embedThere, queryOf, rankThere } from './wire/embeddings.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
@@ -85,7 +86,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       return { session: current, discovery: await current.replicas.discover(signal) }
     } catch (error) {
       if (!signal.aborted) {
-        current.failure = { type: 'failed', reason: AppError.from(error).message, retryAtMs: Date.now() + retryLaterMs }
+        current.failure = { type: 'failed', reason: toAppError(error).message, retryAtMs: Date.now() + retryLaterMs }
       }
       throw error
     }
@@ -99,6 +100,38 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   }
   const ask = <T>(signal: AbortSignal, question: (asked: Asked) => Promise<T>) =>
     turnTo({ tokens: 0, isQuestion: true, signal }, question)
+  const work = <T>(tokens: number, signal: AbortSignal, question: (asked: Asked) => Promise<T>) =>
+    turnTo({ tokens, isQuestion: false, signal }, question)
+  const prepare = async (asIs: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> => {
+    const { session: current, discovery } = await ensureOpen(signal)
+    const defaults = options.sampling
+    const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
+    const inputTokens = fitsSurely(request, current.replicas.targets)
+      ? undefined
+      : await countInput(request, (count) => ask(signal, count), signal)
+    const demand = { request, model: id, inputTokens }
+    // What the servers cannot do is refused before anything waits for a slot.
+    const checked = await checkRequest(demand, current)
+    const outputFormat = formatOf(request, discovery)
+    return {
+      ...(inputTokens !== undefined && { inputTokens }),
+      ...(outputFormat !== undefined && { outputFormat }),
+      ...(checked.structured !== undefined && { structured: checked.structured }),
+      run: (runSignal, emit) =>
+        atEdge(() =>
+          run(current, {
+            checked,
+            signal: runSignal,
+            emit,
+            deadlineMs: options.deadlineMs,
+            now,
+            random,
+            onLateTokens,
+            ...demand,
+          }),
+        ),
+    }
+  }
 
   return {
     get state(): EngineState {
@@ -114,46 +147,18 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       return tokensAfterCancel
     },
     servers: () => (session?.replicas.describe() ?? []).map(toServerReport),
-    ensureReady: async (signal) => {
-      await ensureOpen(signal)
-    },
-    prepare: async (asIs, signal) => {
-      const { session: current, discovery } = await ensureOpen(signal)
-      const defaults = options.sampling
-      const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
-      const inputTokens = fitsSurely(request, current.replicas.targets)
-        ? undefined
-        : await countInput(request, (count) => ask(signal, count), signal)
-      const demand = { request, model: id, inputTokens }
-      // What the servers cannot do is refused before anything waits for a slot.
-      const checked = await checkRequest(demand, current)
-      const outputFormat = formatOf(request, discovery)
-      return {
-        ...(inputTokens !== undefined && { inputTokens }),
-        ...(outputFormat !== undefined && { outputFormat }),
-        ...(checked.structured !== undefined && { structured: checked.structured }),
-        run: (runSignal, emit) =>
-          run(current, {
-            checked,
-            signal: runSignal,
-            emit,
-            deadlineMs: options.deadlineMs,
-            now,
-            random,
-            onLateTokens,
-            ...demand,
-          }),
-      } satisfies PreparedGeneration
-    },
-    tokenize: (request, signal) => ask(signal, (asked) => tokenizeThere(request, asked)),
-    detokenize: (request, signal) => ask(signal, (asked) => detokenizeThere(request, asked)),
-    render: (request, signal) => ask(signal, (asked) => renderThere(request, asked)),
-    embed: (inputs, signal) => turnTo({ tokens: inputs.length, isQuestion: false, signal }, (asked) => embedThere(inputs, asked)),
-    rank: async (request, signal) => {
-      const { texts } = request
-      const query = queryOf(request)
-      return turnTo({ tokens: texts.length, isQuestion: false, signal }, (asked) => rankThere({ query, texts }, asked))
-    },
+    ensureReady: (signal) => atEdge(async () => void (await ensureOpen(signal))),
+    prepare: (asIs, signal) => atEdge(() => prepare(asIs, signal)),
+    tokenize: (request, signal) => atEdge(() => ask(signal, (asked) => tokenizeThere(request, asked))),
+    detokenize: (request, signal) => atEdge(() => ask(signal, (asked) => detokenizeThere(request, asked))),
+    render: (request, signal) => atEdge(() => ask(signal, (asked) => renderThere(request, asked))),
+    embed: (inputs, signal) => atEdge(() => work(inputs.length, signal, (asked) => embedThere(inputs, asked))),
+    rank: (request, signal) =>
+      atEdge(async () => {
+        const { texts } = request
+        const query = queryOf(request)
+        return work(texts.length, signal, (asked) => rankThere({ query, texts }, asked))
+      }),
     close: async () => {
       const current = session
       session = undefined
@@ -161,6 +166,15 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       // What runs learns from its servers' being closed why its connection is.
       await Promise.all([current.replicas.close(), current.client.close(), current.grammars.close()])
     },
+  }
+}
+
+/** The engine's edge: inside, a failed exchange is an `UpstreamError`; callers of the engine see `AppError` only. */
+async function atEdge<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof UpstreamError ? toAppError(error) : error
   }
 }
 
@@ -232,7 +246,7 @@ async function countInput(
   } catch (error) {
     signal.throwIfAborted()
     // A server whose tokens cannot be counted refuses by itself.
-    if (error instanceof AppError) return undefined
+    if (error instanceof AppError || error instanceof UpstreamError) return undefined
     throw error
   }
 }
@@ -249,7 +263,7 @@ function countUsage(client: UpstreamClient, signal: AbortSignal): RunDeps['count
       return { ...uncounted, inputTokens: ids.length }
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof AppError) return { ...uncounted, inputTokens: 0 }
+      if (error instanceof AppError || error instanceof UpstreamError) return { ...uncounted, inputTokens: 0 }
       throw error
     }
   }

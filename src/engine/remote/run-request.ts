@@ -10,7 +10,7 @@ import { checkTarget, type Demand } from './servers/check-target.ts'
 import type { Profile } from './servers/profiles.ts'
 import type { UpstreamClient } from './transport/client.ts'
 import { readStream } from './transport/read-reply.ts'
-import { failureOf, withFailure } from './transport/upstream-failure.ts'
+import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/chat-body.ts'
 import { ReplyReader } from './wire/reply-reader.ts'
 import { continued, requestBody } from './wire/request-body.ts'
@@ -78,7 +78,7 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
       await readStream(reply, take, () => current.isCut)
     } catch (error) {
       // The answer is whole when it has said how it ended; what failed behind that are at most its counts.
-      if (signal.aborted || failureOf(error) === undefined || !current.isFinished) throw error
+      if (signal.aborted || !(error instanceof UpstreamError) || !current.isFinished) throw error
     } finally {
       if (reply.lateEvents > 0) deps.onLateTokens(reply.lateEvents)
     }
@@ -101,9 +101,9 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
   }
 }
 
-function endless(): AppError {
+function endless(): UpstreamError {
   const message = 'the server behind this model ended its answer without saying how it finished'
-  return withFailure(new AppError('engine-failed', message), { type: 'cut' })
+  return new UpstreamError({ type: 'truncated' }, message)
 }
 
 /** The request in the server's words: as it was checked, or what is left of it when a part of the answer is there. */
@@ -139,7 +139,7 @@ function canContinue(request: GenerationRequest, reader: ReplyReader, { target }
 
 /** Why the rest of an answer is missing: never the caller's request, which was good enough to begin with. */
 function stuck(thrown: unknown): AppError {
-  const { message } = AppError.from(thrown)
+  const { message } = toAppError(thrown)
   return new AppError('engine-failed', `the server behind this model broke off, and no other could go on: ${message}`)
 }
 

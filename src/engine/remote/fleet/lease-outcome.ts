@@ -1,10 +1,9 @@
-import { AppError } from '../../../contract/errors.ts'
+import type { UpstreamError } from '../transport/upstream-error.ts'
 import type { LeaseOutcome } from './pool.ts'
-import { isTransient, type UpstreamFailure } from './retry.ts'
+import { isTransient } from './retry.ts'
 
 /** What a failed exchange says about the server that it was with. */
-export function outcomeOf(failure: UpstreamFailure, thrown: unknown): LeaseOutcome {
-  const reason = AppError.from(thrown).message
+export function outcomeOf({ failure, message: reason }: UpstreamError): LeaseOutcome {
   if (failure.type !== 'status') return { type: 'failed', reason, isRefused: failure.type === 'connection' && failure.isRefused }
   const { status, retryAfterMs } = failure
   // It will not like our key any better the next time.

@@ -9,6 +9,7 @@ import { profiles } from '../servers/profiles.ts'
 import { targetOf } from '../servers/target.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { unlessAborted } from '../transport/time-limit.ts'
+import { toAppError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { Target } from '../wire/chat-body.ts'
 import { startHealthChecks } from './health-check.ts'
@@ -236,7 +237,7 @@ export class Replicas {
       return discovery
     } catch (error) {
       if (!signal.aborted) {
-        const reason = AppError.from(error).message
+        const reason = toAppError(error).message
         // Once for each reason: it is asked again every second.
         if (this.#failures.get(endpoint.id) !== reason) {
           log.warn({ model: probe.id, server: hostOf(endpoint.url), reason }, 'server not usable')

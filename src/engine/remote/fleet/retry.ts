@@ -1,9 +1,4 @@
-/** Why an exchange with an upstream failed. `cut`: it had begun to answer and stopped without an end. */
-export type UpstreamFailure =
-  /** Nothing was received. `isRefused`: nobody listens there, or nobody can be found. */
-  | { readonly type: 'connection'; readonly isRefused: boolean }
-  | { readonly type: 'status'; readonly status: number; readonly retryAfterMs?: number }
-  | { readonly type: 'cut' }
+import type { UpstreamFailure } from '../transport/upstream-error.ts'
 
 export type RetryQuestion = {
   readonly failure: UpstreamFailure
@@ -32,7 +27,6 @@ export type RetryDecision =
 const maxAttempts = 4
 const firstDelayMs = 100
 const maxDelayMs = 5000
-const dayMs = 86_400_000
 
 /** Whether and when a failed exchange is tried again. */
 export function planRetry(question: RetryQuestion): RetryDecision {
@@ -49,7 +43,7 @@ export function planRetry(question: RetryQuestion): RetryDecision {
 export function isTransient(failure: UpstreamFailure): boolean {
   switch (failure.type) {
     case 'connection':
-    case 'cut':
+    case 'truncated':
       return true
     case 'status': {
       const { status } = failure
@@ -65,24 +59,10 @@ function isElsewhereOtherwise(failure: UpstreamFailure): boolean {
   return failure.type === 'status' && [401, 403, 404].includes(failure.status)
 }
 
-/**
- * The value of a Retry-After header in milliseconds from now: seconds, or an HTTP date. Undefined for anything else; at most a
- * day, so that a wrong value cannot become an endless one.
- */
-export function parseRetryAfter(value: string, epochMs: number): number | undefined {
-  const text = value.trim()
-  // Fractions are no part of the standard, but are sent.
-  if (/^[0-9]+(\.[0-9]+)?$/.test(text)) return Math.min(dayMs, Math.ceil(Number(text) * 1000))
-  // The three forms of an HTTP date all begin with a day's name; the oldest of them does not say that it is GMT.
-  if (!/^(mon|tue|wed|thu|fri|sat|sun)/i.test(text)) return undefined
-  const atMs = Date.parse(/gmt$/i.test(text) ? text : `${text} GMT`)
-  return Number.isNaN(atMs) ? undefined : Math.min(dayMs, Math.max(0, atMs - epochMs))
-}
-
 /** Full jitter, so that requests which failed together do not come back together. */
 function delayOf({ failure, attempt, hasAlternative, random }: RetryQuestion): number {
   // The client is reading: the first continuation must not wait, and is not one of many that the same second failed.
-  if (failure.type === 'cut' && hasAlternative) return 0
+  if (failure.type === 'truncated' && hasAlternative) return 0
   const jitterMs = Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1)))
   const retryAfterMs = failure.type === 'status' && !hasAlternative ? (failure.retryAfterMs ?? 0) : 0
   return retryAfterMs + jitterMs

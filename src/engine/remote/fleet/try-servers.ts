@@ -1,5 +1,5 @@
 import { isInability } from '../servers/check-target.ts'
-import { failureOf } from '../transport/upstream-failure.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
 import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
 import { longestRetryMs, longestWaitMs, type Place, type Replicas } from './replicas.ts'
@@ -58,7 +58,6 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
     } catch (thrown) {
       if (signal.aborted) throw signal.reason
       replicas.throwIfClosed()
-      const failure = failureOf(thrown)
       const progress = errand.progress(place)
       if (progress === undefined) throw thrown
       if (isInability(thrown)) {
@@ -67,8 +66,8 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
         attempt -= 1
         continue
       }
-      if (failure === undefined) throw thrown
-      outcome = outcomeOf(failure, thrown)
+      if (!(thrown instanceof UpstreamError)) throw thrown
+      outcome = outcomeOf(thrown)
       const { hasMoved, isEventSent, canContinue } = progress
       if (hasMoved && continuations < mostContinuations) {
         continuations += 1
@@ -80,7 +79,7 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
       failed.add(place.endpoint.id)
       const hasAlternative = replicas.hasAlternative(new Set([...failed, ...unfit]))
       const decision = planRetry({
-        failure,
+        failure: thrown.failure,
         attempt,
         isEventSent,
         canContinue,

@@ -1,6 +1,6 @@
-import { AppError } from '../../../contract/errors.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { readStream } from '../transport/read-reply.ts'
+import { toAppError } from '../transport/upstream-error.ts'
 import { readChunk, type WireChunk } from '../transport/wire-reply.ts'
 import { type Profile, type ProfileName, profiles } from './profiles.ts'
 
@@ -114,6 +114,6 @@ async function holds<T>(signal: AbortSignal, request: () => Promise<T>, judge: J
     return judge(await request())
   } catch (error) {
     signal.throwIfAborted()
-    return AppError.from(error).code === 'invalid-request' ? false : undefined
+    return toAppError(error).code === 'invalid-request' ? false : undefined
   }
 }

@@ -2,7 +2,6 @@ import { AppError } from '../../../contract/errors.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkContextFit } from '../../context-fit.ts'
 import { refuseMedia } from '../../refuse-media.ts'
-import { failureOf } from '../transport/upstream-failure.ts'
 import type { Target } from '../wire/chat-body.ts'
 
 /** What a request asks of a server, in whatever words. */
@@ -30,8 +29,7 @@ export function checkTarget({ request, model, inputTokens }: Demand, { contextLe
 
 /** Whether an error is one server's inability, found without asking it, which another may not share. */
 export function isInability(error: unknown): error is AppError {
-  if (!(error instanceof AppError) || failureOf(error) !== undefined) return false
-  return error.code === 'unsupported-field' || error.code === 'context-length-exceeded'
+  return error instanceof AppError && (error.code === 'unsupported-field' || error.code === 'context-length-exceeded')
 }
 
 /** What to tell the caller when no server can: a field before a length, and of lengths the one that was nearest to enough. */

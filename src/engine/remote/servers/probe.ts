@@ -3,7 +3,7 @@ import { compileChatTemplate } from '../../../model-text/template/chat-template.
 import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
-import { failureOf } from '../transport/upstream-failure.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
 import type { Target } from '../wire/chat-body.ts'
 import type { Abilities } from './abilities.ts'
 import { type ProfileName, profileNames } from './profiles.ts'
@@ -90,8 +90,9 @@ async function listModels(
 
 /** There is no such route, or it is not open to us. */
 function isAbsent(error: unknown): boolean {
-  const failure = failureOf(error)
-  return failure?.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
+  if (!(error instanceof UpstreamError)) return false
+  const { failure } = error
+  return failure.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
 }
 
 function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptions): Loose | undefined {

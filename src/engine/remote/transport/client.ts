@@ -1,9 +1,9 @@
 import { Agent } from 'undici'
-import { AppError } from '../../../contract/errors.ts'
 import { type ExchangeOptions, exchange, type Reply, type ReplyBody } from './exchange.ts'
+import { connectionFailed, statusFailed } from './failed-request.ts'
 import { readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
-import { failedStatus, unreachable, withFailure } from './upstream-failure.ts'
+import { UpstreamError } from './upstream-error.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
 
 /** One server of a model. `url` is where its OpenAI routes begin, such as `http://10.0.0.1:8000/v1`. */
@@ -114,7 +114,7 @@ export class UpstreamClient {
       reply = await exchange(agent, { origin, path, method, headers: sent, body }, signal)
     } catch (cause) {
       signal.throwIfAborted()
-      throw unreachable(cause, hostOf(url))
+      throw connectionFailed(cause, hostOf(url))
     }
     const { status, headers } = reply
     const isEncoded = !['', 'identity'].includes(String(headers['content-encoding'] ?? ''))
@@ -122,12 +122,12 @@ export class UpstreamClient {
       if (!isEncoded) return reply
       reply.body.leave()
       const message = `the server at ${hostOf(url)} sent a compressed reply, which it was asked not to do`
-      throw withFailure(new AppError('engine-failed', message), { type: 'cut' })
+      throw new UpstreamError({ type: 'truncated' }, message)
     }
     if (isTouch && status < 500) return reply
     const text = (await reply.body.readStart(maxErrorBytes)).toString('utf8')
     signal.throwIfAborted()
-    throw failedStatus({
+    throw statusFailed({
       status,
       // Some servers quote the key that they refuse.
       text: isEncoded ? '' : apiKey === undefined ? text : text.replaceAll(apiKey, '…'),
@@ -144,7 +144,7 @@ type Address = Pick<ExchangeOptions, 'origin' | 'path' | 'method' | 'headers'> &
 function silence({ url }: Endpoint) {
   const tooLate = () => {
     const message = `the server at ${hostOf(url)} did not answer within ${sideTimeoutMs} ms`
-    return withFailure(new AppError('model-unavailable', message), { type: 'connection', isRefused: false })
+    return new UpstreamError({ type: 'connection', isRefused: false }, message)
   }
   return { timeoutMs: sideTimeoutMs, tooLate }
 }

@@ -72,7 +72,10 @@ describe('exchange', () => {
     await once(response, 'close')
     const pieces = piecesOf(body)
     expect(String((await pieces.next()).value)).toBe('half')
-    await expect(pieces.next()).rejects.toMatchObject({ code: 'engine-failed', message: expect.stringContaining('broke') })
+    await expect(pieces.next()).rejects.toMatchObject({
+      failure: { type: 'truncated' },
+      message: expect.stringContaining('broke'),
+    })
   })
 
   test('a server whose reply is not read is made to wait', async () => {

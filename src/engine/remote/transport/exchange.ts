@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { AppError, messageOf } from '../../../contract/errors.ts'
-import { withFailure } from './upstream-failure.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** A reply that has begun. Header names are in lower case. */
 export type Reply = {
@@ -241,7 +241,7 @@ export class Collector {
 function asCut(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   const message = `the connection to the server behind this model broke in the middle of its answer: ${messageOf(error)}`
-  return withFailure(new AppError('engine-failed', message, { cause: error }), { type: 'cut' })
+  return new UpstreamError({ type: 'truncated' }, message, { cause: error })
 }
 
 function countEvents(bytes: Buffer): number {

@@ -1,8 +1,7 @@
 import { type Emit, inTurn } from '../../../contract/emit.ts'
-import { AppError } from '../../../contract/errors.ts'
 import { Collector, type ReplyBody } from './exchange.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
-import { withFailure } from './upstream-failure.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** The most of a whole reply; embeddings are the largest. */
 const maxReplyBytes = 256 * 1024 * 1024
@@ -56,7 +55,7 @@ function parseJson(text: string): unknown {
   } catch (cause) {
     const start = text.length > 100 ? `${text.slice(0, 100)}…` : text
     const message = `the server behind this model sent something that is no JSON: ${start}`
-    throw withFailure(new AppError('engine-failed', message, { cause }), { type: 'cut' })
+    throw new UpstreamError({ type: 'truncated' }, message, { cause })
   }
 }
 

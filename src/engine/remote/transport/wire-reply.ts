@@ -1,7 +1,7 @@
-import { AppError } from '../../../contract/errors.ts'
 import { errorMessage } from './error-message.ts'
+import { statusFailed } from './failed-request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
-import { failedStatus, withFailure } from './upstream-failure.ts'
+import { UpstreamError } from './upstream-error.ts'
 
 /** What is looked at in a reply or a chunk. Everything may be missing, null or of another type: it is read leniently. */
 export type WireChunk = {
@@ -42,7 +42,7 @@ export function readChunk(value: unknown, stopField: string | undefined): WireCh
   const chunk = asObject(value)
   if (chunk === undefined) {
     const message = 'the server behind this model sent something that is no JSON object'
-    throw withFailure(new AppError('engine-failed', message), { type: 'cut' })
+    throw new UpstreamError({ type: 'truncated' }, message)
   }
   if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
   // vLLM's older form.
@@ -55,11 +55,11 @@ export function readChunk(value: unknown, stopField: string | undefined): WireCh
 }
 
 /** As the status that it would have been, had the reply not begun: most servers name it, others say it in a word. */
-function reportedError(error: unknown): AppError {
+function reportedError(error: unknown): UpstreamError {
   const object = asObject(error)
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
   const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(`${object?.code} ${object?.type}`)
-  return failedStatus({ status, text: JSON.stringify(errorMessage(error)), retryAfter: undefined, host: 'its address' })
+  return statusFailed({ status, text: JSON.stringify(errorMessage(error)), retryAfter: undefined, host: 'its address' })
 }
 
 /** OpenAI's and Anthropic's words. */

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { answer, ask, engineOver, failure, fine, logLines, refusing, upstream } from '../../../../test/support/remote-engine.ts'
 import { streamOf } from '../../../../test/support/upstream.ts'
-import { failedStatus } from './upstream-failure.ts'
+import { statusFailed } from './failed-request.ts'
 
 const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'
 
@@ -71,7 +71,7 @@ describe('what a server refuses', () => {
     ['limits', 'maximum context length is 1 tokens '.repeat(1500)],
   ])('a message full of %s is read in no time', (_, text) => {
     const startMs = performance.now()
-    failedStatus({ status: 400, text: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
+    statusFailed({ status: 400, text: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
     // The square of 60,000 took ten seconds.
     expect(performance.now() - startMs).toBeLessThan(1000)
   })

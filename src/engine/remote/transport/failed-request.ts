@@ -1,0 +1,84 @@
+import { messageOf } from '../../../contract/errors.ts'
+import { parseContextOverflow } from './context-overflow.ts'
+import { errorMessage } from './error-message.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { UpstreamError } from './upstream-error.ts'
+
+/** A connection that failed before anything was received. */
+export function connectionFailed(cause: unknown, host: string): UpstreamError {
+  const code = codeOf(cause)
+  // The AggregateError for a name with several addresses has an empty message.
+  const why = messageOf(cause) === '' ? (code ?? 'no reason given') : messageOf(cause)
+  const isRefused = code !== undefined && refusals.has(code)
+  return new UpstreamError({ type: 'connection', isRefused }, `the server at ${host} cannot be reached: ${why}`, { cause })
+}
+
+/** Nothing listens there, unlike a server that closed an idle connection just before our request. */
+const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+
+function codeOf(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
+}
+
+type FailedReply = {
+  readonly status: number
+  /** The body. */
+  readonly text: string
+  readonly retryAfter: string | readonly string[] | undefined
+  /** The target of a redirect. */
+  readonly location?: string | readonly string[] | undefined
+  readonly host: string
+}
+
+/** A reply with an error status, in the upstream's own words where it has any. */
+export function statusFailed({ status, text, retryAfter, location, host }: FailedReply): UpstreamError {
+  const isRedirect = status >= 300 && status < 400
+  const said = isRedirect ? `it redirects to ${withoutQuery(location)}: set the model's url to that` : messageIn(text)
+  const header = typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0]
+  const retryAfterMs = header === undefined ? undefined : parseRetryAfter(header, Date.now())
+  const quoted = said === '' ? `status ${status}` : said
+  const isTooLong = status === 400 || status === 413 || status === 422
+  const overflow = isTooLong ? parseContextOverflow(said) : undefined
+  const details = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(overflow !== undefined && { overflow }) }
+  return new UpstreamError({ type: 'status', status, ...details }, messageFor(status, quoted, host))
+}
+
+function messageFor(status: number, quoted: string, host: string): string {
+  switch (status) {
+    case 400:
+    case 413:
+    case 422:
+      return quoted
+    case 401:
+    case 403:
+      return `the server at ${host} does not accept our key: check the model's apiKeyEnv`
+    case 404:
+      return `the server at ${host} does not have what was asked for: ${quoted}`
+    case 408:
+    case 425:
+    case 429:
+      return `the server behind this model has no room: ${quoted}`
+    case 503:
+      return `the server at ${host} is not available: ${quoted}`
+  }
+  if (status >= 300 && status < 400) return `the server at ${host} is not where its url says: ${quoted}`
+  return `the server behind this model failed: ${quoted}`
+}
+
+function messageIn(text: string): string {
+  const trimmed = text.trim()
+  if (trimmed === '') return ''
+  // Of an HTML page, the title is enough.
+  if (trimmed.startsWith('<')) return /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? ''
+  try {
+    return errorMessage(JSON.parse(trimmed))
+  } catch {
+    return trimmed.length > 500 ? `${trimmed.slice(0, 500)}…` : trimmed
+  }
+}
+
+/** The query may hold secrets. */
+function withoutQuery(location: FailedReply['location']): string {
+  const url = typeof location === 'string' ? location : location?.[0]
+  return url === undefined ? 'an address that it does not name' : url.replace(/[?#].*$/, '')
+}
