@@ -13,21 +13,20 @@ import { toServerReport } from './fleet/server-report.ts'
 import { type Errand, noProgress, tryServers } from './fleet/try-servers.ts'
 import { runChoices } from './run-choices.ts'
 import type { RunDeps, RunPlan } from './run-request.ts'
-import type { Demand } from './servers/check-target.ts'
-import type { Discovery } from './servers/probe.ts'
+import type { CountedRequest } from './servers/check-upstream.ts'
 import type { ProfileName } from './servers/profiles.ts'
+import type { Discovery, Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { type Endpoint, UpstreamClient } from './transport/client.ts'
 import { withTimeLimit } from './transport/time-limit.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
-import type { Target } from './wire/chat-body.ts'
-import { embedThere, queryOf, rankThere } from './wire/embeddings.ts'
+import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
-import { type Asked, detokenizeThere, renderThere, tokenizeThere } from './wire/tokenizer.ts'
+import { detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
 export type RemoteEngineOptions = {
   readonly id: string
   readonly endpoints: readonly (Omit<Endpoint, 'id'> & { readonly id?: string })[]
-  /** Absent: the servers are asked what they are. */
+  /** Absent: the servers are probed. */
   readonly profile?: ProfileName
   /** What the servers call the model; absent: as we do, or whatever they have. */
   readonly upstreamModel?: string
@@ -40,7 +39,7 @@ export type RemoteEngineOptions = {
   readonly deadlineMs?: number
   /** Requests that are under way at once. */
   readonly connections: number
-  /** Servers are asked by small requests what their kind leaves open; false unless set. */
+  /** Whether servers of unknown kind are probed with small requests; false by default. */
   readonly probesAbilities?: boolean
   readonly log: Logger
   now?(): number
@@ -91,27 +90,27 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
       throw error
     }
   }
-  const turnTo = async <T>(errand: SideErrand, exchange: (asked: Asked) => Promise<T>): Promise<T> => {
+  const turnTo = async <T>(errand: SideErrand, exchange: (access: UpstreamAccess) => Promise<T>): Promise<T> => {
     const { signal } = errand
     const { session: current } = await ensureOpen(signal)
     const { client, replicas } = current
-    const run = ({ endpoint, target }: Place) => exchange({ client, endpoint, target, signal })
+    const run = ({ endpoint, upstream }: Place) => exchange({ client, endpoint, upstream, signal })
     return await tryServers({ replicas, now, random }, { affinityKeys: [], run, progress: () => noProgress, ...errand })
   }
-  const ask = <T>(signal: AbortSignal, question: (asked: Asked) => Promise<T>) =>
+  const ask = <T>(signal: AbortSignal, question: (access: UpstreamAccess) => Promise<T>) =>
     turnTo({ tokens: 0, isQuestion: true, signal }, question)
-  const work = <T>(tokens: number, signal: AbortSignal, question: (asked: Asked) => Promise<T>) =>
+  const work = <T>(tokens: number, signal: AbortSignal, question: (access: UpstreamAccess) => Promise<T>) =>
     turnTo({ tokens, isQuestion: false, signal }, question)
   const prepare = async (asIs: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> => {
     const { session: current, discovery } = await ensureOpen(signal)
     const defaults = options.sampling
     const request = defaults === undefined ? asIs : { ...asIs, sampling: mergeSampling(defaults, asIs.sampling) }
-    const inputTokens = fitsSurely(request, current.replicas.targets)
+    const inputTokens = fitsSurely(request, current.replicas.upstreams)
       ? undefined
       : await countInput(request, (count) => ask(signal, count), signal)
-    const demand = { request, model: id, inputTokens }
+    const counted = { request, model: id, inputTokens }
     // What the servers cannot do is refused before anything waits for a slot.
-    const checked = await checkRequest(demand, current)
+    const checked = await checkRequest(counted, current)
     const outputFormat = formatOf(request, discovery)
     return {
       ...(inputTokens !== undefined && { inputTokens }),
@@ -127,7 +126,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
             now,
             random,
             onLateTokens,
-            ...demand,
+            ...counted,
           }),
         ),
     }
@@ -149,15 +148,15 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
     servers: () => (session?.replicas.describe() ?? []).map(toServerReport),
     ensureReady: (signal) => atEdge(async () => void (await ensureOpen(signal))),
     prepare: (asIs, signal) => atEdge(() => prepare(asIs, signal)),
-    tokenize: (request, signal) => atEdge(() => ask(signal, (asked) => tokenizeThere(request, asked))),
-    detokenize: (request, signal) => atEdge(() => ask(signal, (asked) => detokenizeThere(request, asked))),
-    render: (request, signal) => atEdge(() => ask(signal, (asked) => renderThere(request, asked))),
-    embed: (inputs, signal) => atEdge(() => work(inputs.length, signal, (asked) => embedThere(inputs, asked))),
+    tokenize: (request, signal) => atEdge(() => ask(signal, (access) => tokenizeRemotely(request, access))),
+    detokenize: (request, signal) => atEdge(() => ask(signal, (access) => detokenizeRemotely(request, access))),
+    render: (request, signal) => atEdge(() => ask(signal, (access) => renderRemotely(request, access))),
+    embed: (inputs, signal) => atEdge(() => work(inputs.length, signal, (access) => embedRemotely(inputs, access))),
     rank: (request, signal) =>
       atEdge(async () => {
         const { texts } = request
         const query = queryOf(request)
-        return work(texts.length, signal, (asked) => rankThere({ query, texts }, asked))
+        return work(texts.length, signal, (access) => rankRemotely({ query, texts }, access))
       }),
     close: async () => {
       const current = session
@@ -191,7 +190,7 @@ type SideErrand = Pick<Errand<unknown>, 'tokens' | 'isQuestion' | 'signal'>
 
 type Opened = { readonly session: Session; readonly discovery: Discovery }
 
-type Run = Demand &
+type Run = CountedRequest &
   Pick<RunDeps, 'now' | 'random' | 'onLateTokens'> & {
     readonly emit: Emit<EngineEvent>
     readonly checked: NonNullable<RunPlan['checked']>
@@ -215,10 +214,10 @@ function tooLate(deadlineMs: number): AppError {
 
 /** What holds for the model as a whole: what any of its servers can take. */
 function factsOf(replicas: Replicas | undefined, options: RemoteEngineOptions): EngineFacts {
-  const targets = replicas?.targets ?? []
-  const lengths = targets.flatMap(({ contextLength }) => contextLength ?? [])
+  const upstreams = replicas?.upstreams ?? []
+  const lengths = upstreams.flatMap(({ contextLength }) => contextLength ?? [])
   const contextLength = options.contextLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
-  const media = targets.flatMap(({ modalities }) => modalities ?? [])
+  const media = upstreams.flatMap(({ modalities }) => modalities ?? [])
   const chatTemplate = replicas?.discovery?.chatTemplate
   return {
     ...(contextLength !== undefined && { contextLength }),
@@ -228,21 +227,21 @@ function factsOf(replicas: Replicas | undefined, options: RemoteEngineOptions): 
 }
 
 /** Only what may not fit everywhere is counted: a token is at least a byte long, and counting costs a round trip. */
-function fitsSurely(request: GenerationRequest, targets: readonly Target[]): boolean {
+function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
   const mostTokens = estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 })
-  return targets.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
+  return upstreams.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
 }
 
 async function countInput(
   { prompt, reasoning, toolChoice }: GenerationRequest,
-  ask: <T>(question: (asked: Asked) => Promise<T>) => Promise<T>,
+  ask: <T>(question: (access: UpstreamAccess) => Promise<T>) => Promise<T>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   if (prompt.type === 'infill') return undefined
   if (prompt.type === 'tokens') return prompt.tokens.length
   const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
   try {
-    return (await ask((asked) => tokenizeThere(conversation, asked))).length
+    return (await ask((access) => tokenizeRemotely(conversation, access))).length
   } catch (error) {
     signal.throwIfAborted()
     // A server whose tokens cannot be counted refuses by itself.
@@ -253,13 +252,13 @@ async function countInput(
 
 /** For a server that counts nothing: its tokenizer is asked. Where it has none, a piece of its stream is taken for a token. */
 function countUsage(client: UpstreamClient, signal: AbortSignal): RunDeps['countUsage'] {
-  return async ({ endpoint, target }, { prompt, reasoning, toolChoice }, reader) => {
+  return async ({ endpoint, upstream }, { prompt, reasoning, toolChoice }, reader) => {
     const uncounted = { cachedInputTokens: 0, outputTokens: reader.pieces, reasoningTokens: 0 }
     if (prompt.type === 'tokens') return { ...uncounted, inputTokens: prompt.tokens.length }
     if (prompt.type === 'infill') return { ...uncounted, inputTokens: 0 }
     try {
-      const asked = { client, endpoint, target, signal }
-      const ids = await tokenizeThere({ prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }, asked)
+      const access = { client, endpoint, upstream, signal }
+      const ids = await tokenizeRemotely({ prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }, access)
       return { ...uncounted, inputTokens: ids.length }
     } catch (error) {
       signal.throwIfAborted()

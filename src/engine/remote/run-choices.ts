@@ -6,10 +6,10 @@ import { linkedSignal } from '../linked-signal.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { affinityKeys } from './fleet/prefix-affinity.ts'
 import { type RunContext, type RunDeps, type RunPlan, runRequest } from './run-request.ts'
-import type { Demand } from './servers/check-target.ts'
+import type { CountedRequest } from './servers/check-upstream.ts'
 
 type Run = RunContext &
-  Demand & {
+  CountedRequest & {
     /** The request in the words of the server that it was checked against. */
     readonly checked: NonNullable<RunPlan['checked']>
   }

@@ -6,7 +6,7 @@ import type { GrammarMaker } from '../../threads/grammar-maker.ts'
 import type { CheckedRequest } from './check-request.ts'
 import type { Place, Replicas } from './fleet/replicas.ts'
 import { type Progress, tryServers } from './fleet/try-servers.ts'
-import { checkTarget, type Demand } from './servers/check-target.ts'
+import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profiles.ts'
 import type { UpstreamClient } from './transport/client.ts'
 import { readStream } from './transport/read-reply.ts'
@@ -28,7 +28,7 @@ export type RunDeps = {
 }
 
 /** One exchange, or as many as it takes: `request` asks for `choices` choices, the first of which is number `firstChoice`. */
-export type RunPlan = Demand & {
+export type RunPlan = CountedRequest & {
   readonly choices: number
   readonly firstChoice: number
   readonly affinityKeys: readonly string[]
@@ -56,7 +56,7 @@ export async function runRequest(deps: RunDeps, plan: RunPlan, { signal, emit }:
     return watched.emit(event)
   }
   const run = async (place: Place): Promise<RunEnd> => {
-    const { profile } = place.target
+    const { profile } = place.upstream
     if (plan.choices > 1 && !makesChoices(profile, plan.request)) {
       // It was asked nothing, and has not shown that it is well.
       place.lease.release({ type: 'neutral' }, deps.now())
@@ -116,25 +116,25 @@ function bodyFor(
   const request = remaining({ ...plan.request, choices: plan.choices }, reader, place)
   // What was said so far is a part of the prompt by now.
   const said = reader.hasBegun ? reader.outputTokens : 0
-  checkTarget({ ...plan, request, inputTokens: inputTokens === undefined ? undefined : inputTokens + said }, place.target)
-  const refusal = checked?.refusals.get(place.target)
+  checkUpstream({ ...plan, request, inputTokens: inputTokens === undefined ? undefined : inputTokens + said }, place.upstream)
+  const refusal = checked?.refusals.get(place.upstream)
   if (refusal !== undefined) throw refusal
-  if (checked !== undefined && checked.target === place.target && !reader.hasBegun) return checked.body
-  return requestBody(request, place.target, grammars)
+  if (checked !== undefined && checked.upstream === place.upstream && !reader.hasBegun) return checked.body
+  return requestBody(request, place.upstream, grammars)
 }
 
 /** The request, or what is left of it when a part of the answer is there. */
-function remaining(request: GenerationRequest, reader: ReplyReader, { target }: Place): GenerationRequest {
+function remaining(request: GenerationRequest, reader: ReplyReader, { upstream }: Place): GenerationRequest {
   const text = reader.continuable
   if (!reader.hasBegun || text === undefined) return request
-  const rest = continued(request, { text, outputTokens: reader.outputTokens }, target)
+  const rest = continued(request, { text, outputTokens: reader.outputTokens }, upstream)
   if (rest !== undefined) return rest
-  throw new AppError('unsupported-field', `a server of this kind (${target.profile.name}) cannot go on with an answer`)
+  throw new AppError('unsupported-field', `a server of this kind (${upstream.profile.name}) cannot go on with an answer`)
 }
 
-function canContinue(request: GenerationRequest, reader: ReplyReader, { target }: Place): boolean {
+function canContinue(request: GenerationRequest, reader: ReplyReader, { upstream }: Place): boolean {
   const text = reader.continuable
-  return text !== undefined && continued(request, { text, outputTokens: reader.outputTokens }, target) !== undefined
+  return text !== undefined && continued(request, { text, outputTokens: reader.outputTokens }, upstream) !== undefined
 }
 
 /** Why the rest of an answer is missing: never the caller's request, which was good enough to begin with. */

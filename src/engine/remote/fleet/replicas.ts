@@ -4,14 +4,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import { needsProbe, probeAbilities } from '../servers/abilities.ts'
-import { type Discovery, isSameServer, type ProbeOptions, probeServer } from '../servers/probe.ts'
+import { type ProbeOptions, probeServer } from '../servers/probe.ts'
 import { profiles } from '../servers/profiles.ts'
-import { targetOf } from '../servers/target.ts'
+import { type Discovery, isSameServer, type Upstream, upstreamOf } from '../servers/upstream.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { unlessAborted } from '../transport/time-limit.ts'
 import { toAppError } from '../transport/upstream-error.ts'
 import { hostOf } from '../transport/upstream-url.ts'
-import type { Target } from '../wire/chat-body.ts'
 import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool } from './pool.ts'
 
@@ -28,7 +27,7 @@ export type ReplicaOptions = {
 }
 
 /** A server that was asked what it is, and the right to send it one request. */
-export type Place = { readonly endpoint: Endpoint; readonly target: Target; readonly lease: Lease<Endpoint> }
+export type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream; readonly lease: Lease<Endpoint> }
 
 /** What is told of one server: how it fares, and what it was found to be. */
 export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | undefined }
@@ -75,10 +74,10 @@ export class Replicas {
   }
 
   /** What requests are made for, of each server that has said what it is. */
-  get targets(): readonly Target[] {
+  get upstreams(): readonly Upstream[] {
     return this.#options.endpoints.flatMap(({ id }) => {
       const found = this.#discoveries.get(id)
-      return found === undefined ? [] : [targetOf(found)]
+      return found === undefined ? [] : [upstreamOf(found)]
     })
   }
 
@@ -112,7 +111,7 @@ export class Replicas {
     const lease = this.#lease(wanted, signal)
     if (lease.type === 'lease') {
       const discovery = this.#discoveries.get(lease.endpoint.id)
-      if (discovery !== undefined) return { endpoint: lease.endpoint, lease, target: targetOf(discovery) }
+      if (discovery !== undefined) return { endpoint: lease.endpoint, lease, upstream: upstreamOf(discovery) }
     }
     return this.#acquireLater(lease, wanted, { untilMs: this.#options.now() + waitMs, signal })
   }
@@ -196,7 +195,7 @@ export class Replicas {
       return {
         endpoint,
         lease,
-        target: targetOf(this.#discoveries.get(endpoint.id) ?? (await unlessAborted(this.#probe(endpoint), signal))),
+        upstream: upstreamOf(this.#discoveries.get(endpoint.id) ?? (await unlessAborted(this.#probe(endpoint), signal))),
       }
     } catch (error) {
       const reason = messageOf(error)

@@ -1,6 +1,5 @@
 import type { ServerReport } from '../../../contract/engine.ts'
-import type { Discovery } from '../servers/probe.ts'
-import { profileOf } from '../servers/target.ts'
+import { type Discovery, profileOf } from '../servers/upstream.ts'
 import { hostOf } from '../transport/upstream-url.ts'
 import type { BreakerState } from './breaker.ts'
 import type { ReplicaReport } from './replicas.ts'

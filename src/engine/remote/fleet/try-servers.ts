@@ -1,4 +1,4 @@
-import { isInability } from '../servers/check-target.ts'
+import { isCapabilityError } from '../servers/check-upstream.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { outcomeOf } from './lease-outcome.ts'
 import type { LeaseOutcome } from './pool.ts'
@@ -17,7 +17,7 @@ export type Errand<T> = {
   readonly signal: AbortSignal
   /**
    * One exchange with the server whose turn it is, which has served well when this resolves. Rejects with an inability
-   * (`isInability`), and without having asked, when this server cannot do it.
+   * (`isCapabilityError`), and without having asked, when this server cannot do it.
    */
   run(place: Place): Promise<T>
   /** How far it got when an exchange failed; undefined: it was not the server that failed. */
@@ -60,7 +60,7 @@ export async function tryServers<T>({ replicas, now, random }: TryDeps, errand: 
       replicas.throwIfClosed()
       const progress = errand.progress(place)
       if (progress === undefined) throw thrown
-      if (isInability(thrown)) {
+      if (isCapabilityError(thrown)) {
         unfit.add(place.endpoint.id)
         if (!replicas.knowsOther(unfit)) throw thrown
         attempt -= 1

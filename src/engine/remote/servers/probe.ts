@@ -4,30 +4,8 @@ import type { ThinkingSwitch } from '../../../model-text/template/reasoning-vari
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import type { Target } from '../wire/chat-body.ts'
-import type { Abilities } from './abilities.ts'
 import { type ProfileName, profileNames } from './profiles.ts'
-
-/** What a server was found to be. */
-export type Discovery = {
-  readonly profile: ProfileName
-  /** What it says of its version; a change of it is a reason to look again. */
-  readonly version: string | undefined
-  /** What it calls the model. */
-  readonly model: string
-  readonly contextLength: number | undefined
-  readonly chatTemplate: string | undefined
-  readonly thinkingSwitch: ThinkingSwitch | undefined
-  /** What it was seen to do, or not to do, beside what its kind says. */
-  readonly abilities: Abilities
-  /** Whether it reads images and audio; undefined where it does not say. */
-  readonly modalities: Target['modalities']
-}
-
-/** Whether two discoveries are of the same version of the same server: what one was seen to do holds for the other. */
-export function isSameServer(one: Discovery, other: Discovery): boolean {
-  return one.profile === other.profile && one.version === other.version && one.model === other.model
-}
+import type { Discovery } from './upstream.ts'
 
 export type ProbeOptions = {
   /** The kind of server, where that was configured. */

@@ -4,6 +4,7 @@ import type { ContentPart, GenerationRequest, Message, Prompt, Tool } from '../.
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
 import type { Profile } from '../servers/profiles.ts'
+import type { Upstream } from '../servers/upstream.ts'
 import { type OutputFields, outputFields } from './output-fields.ts'
 import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 
@@ -15,27 +16,14 @@ export type UpstreamBody = Pick<OutputFields, 'structured'> & {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What is asked of a server about one model. */
-export type Target = {
-  readonly profile: Profile
-  /** What the server calls the model. */
-  readonly model: string
-  /** The variable that switches the thinking of the model's template, where it is known. */
-  readonly thinkingSwitch?: Parameters<typeof reasoningVariables>[1]
-  /** How many tokens one request may come to there; absent where it does not say. */
-  readonly contextLength?: number
-  /** Whether it reads images and audio; absent where it does not say. */
-  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
-}
-
 /** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */
 export function chatBody(
   request: GenerationRequest,
   prompt: ChatPrompt,
-  target: Target,
+  upstream: Upstream,
   grammar?: CompiledGrammar,
 ): UpstreamBody {
-  const { profile, model } = target
+  const { profile, model } = upstream
   const { fields, structured } = outputFields(request, profile, grammar)
   return {
     path: '/chat/completions',
@@ -47,7 +35,7 @@ export function chatBody(
       ...sharedFields(request, profile),
       ...fields,
       ...toolFields(request, prompt.tools, profile),
-      ...reasoningFields(request, prompt, target),
+      ...reasoningFields(request, prompt, upstream),
       ...startFields(prompt, profile),
       ...logprobFields(request, profile),
     },
@@ -165,7 +153,7 @@ function toWireTool({ name, description, parameters, strict }: Tool): Record<str
 function reasoningFields(
   { reasoning }: GenerationRequest,
   { templateVariables }: ChatPrompt,
-  { profile, thinkingSwitch }: Target,
+  { profile, thinkingSwitch }: Upstream,
 ): Record<string, unknown> {
   const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
   if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0) throw unsupported(profile, 'thinking_budget')

@@ -1,7 +1,8 @@
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { Profile } from '../servers/profiles.ts'
-import type { Target, UpstreamBody } from './chat-body.ts'
+import type { Upstream } from '../servers/upstream.ts'
+import type { UpstreamBody } from './chat-body.ts'
 import { outputFields } from './output-fields.ts'
 import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 
@@ -11,7 +12,7 @@ type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 export function completionBody(
   request: GenerationRequest,
   prompt: PlainPrompt,
-  { profile, model }: Target,
+  { profile, model }: Upstream,
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { fields, structured } = outputFields(request, profile, grammar)

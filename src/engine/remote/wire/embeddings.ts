@@ -1,15 +1,15 @@
 import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
+import type { UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject } from '../transport/loose-json.ts'
-import type { Asked } from './tokenizer.ts'
 
 /** Vectors of texts or tokens, in their order. */
-export async function embedThere(
+export async function embedRemotely(
   inputs: readonly EmbedInput[],
-  { client, endpoint, target, signal }: Asked,
+  { client, endpoint, upstream, signal }: UpstreamAccess,
 ): Promise<Embeddings> {
   const input = inputs.map((one) => (one.type === 'text' ? one.text : one.tokens))
-  const body = { model: target.model, input, encoding_format: 'float' }
+  const body = { model: upstream.model, input, encoding_format: 'float' }
   const reply = asObject(await client.work(endpoint, { method: 'POST', path: '/embeddings', body }, signal))
   const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined)
   for (const [position, entry] of asArray(reply?.data).entries()) {
@@ -30,11 +30,11 @@ export function queryOf({ query }: RankRequest): string {
 }
 
 /** Scores of texts for a query, in their order. */
-export async function rankThere(
+export async function rankRemotely(
   { query, texts }: Required<RankRequest>,
-  { client, endpoint, target, signal }: Asked,
+  { client, endpoint, upstream, signal }: UpstreamAccess,
 ): Promise<Ranking> {
-  const body = { model: target.model, query, documents: texts }
+  const body = { model: upstream.model, query, documents: texts }
   const said = await client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal)
   const reply = asObject(said)
   // SGLang answers with the bare list.
@@ -48,7 +48,7 @@ export async function rankThere(
   }
   const whole = scores.filter((score) => score !== undefined)
   if (whole.length !== texts.length) throw lacking(texts.length, whole.length)
-  const areProbabilities = target.profile.ranksByLogits !== true
+  const areProbabilities = upstream.profile.ranksByLogits !== true
   return { scores: whole, areProbabilities, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
 }
 

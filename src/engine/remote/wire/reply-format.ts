@@ -1,7 +1,7 @@
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { recogniseFormat } from '../../../model-text/model-format.ts'
-import type { Discovery } from '../servers/probe.ts'
+import type { Discovery } from '../servers/upstream.ts'
 
 type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat }
 

@@ -27,9 +27,9 @@ function bodyOf(
 ): Readonly<Record<string, unknown>> {
   const chat = { type: 'chat', ...plainChat, messages: [say('hi')], ...prompt } as const
   const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, ...options }
-  const target = { profile: profiles[kind], model: 'up' }
-  const question = grammarQuestion(request, target.profile)
-  return chatBody(request, chat, target, question && compileOutput(question)).body
+  const upstream = { profile: profiles[kind], model: 'up' }
+  const question = grammarQuestion(request, upstream.profile)
+  return chatBody(request, chat, upstream, question && compileOutput(question)).body
 }
 
 const tool = (name: string): Tool => ({ name, parameters: { type: 'object', properties: {} } })
@@ -174,12 +174,12 @@ describe('a request in the words of a server', () => {
 })
 
 describe('the rest of an answer', () => {
-  const target = { profile: profiles.vllm, model: 'up' }
+  const upstream = { profile: profiles.vllm, model: 'up' }
   const chat = { type: 'chat', ...plainChat, messages: [say('count')] } as const
   const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, maxOutputTokens: 10 }
 
   test('is asked for with what is there as the last message, and with the tokens that are left', () => {
-    const rest = continued(request, { text: 'one, ', outputTokens: 3 }, target)
+    const rest = continued(request, { text: 'one, ', outputTokens: 3 }, upstream)
     expect(rest).toMatchObject({ maxOutputTokens: 7, prompt: { start: 'last-message' } })
     expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', content: [{ text: 'one, ' }] }] })
   })
@@ -187,7 +187,7 @@ describe('the rest of an answer', () => {
   test('goes on in a message that was continued already', () => {
     const begun: Message = { role: 'assistant', content: [{ type: 'text', text: 'zero, ' }], toolCalls: [] }
     const prompt = { ...chat, start: 'last-message', messages: [say('count'), begun] } as const
-    expect(continued({ ...request, prompt }, { text: 'one', outputTokens: 1 }, target)?.prompt).toMatchObject({
+    expect(continued({ ...request, prompt }, { text: 'one', outputTokens: 1 }, upstream)?.prompt).toMatchObject({
       messages: [{}, { content: [{ text: 'zero, one' }] }],
     })
   })

@@ -1,7 +1,8 @@
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { GrammarMaker } from '../../../threads/grammar-maker.ts'
-import { chatBody, type Target, type UpstreamBody } from './chat-body.ts'
+import type { Upstream } from '../servers/upstream.ts'
+import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
 import { grammarQuestion } from './output-fields.ts'
 
@@ -11,24 +12,26 @@ import { grammarQuestion } from './output-fields.ts'
  */
 export function requestBody(
   request: GenerationRequest,
-  target: Target,
+  upstream: Upstream,
   grammars: Pick<GrammarMaker, 'make'>,
 ): UpstreamBody | Promise<UpstreamBody> {
-  const question = grammarQuestion(request, target.profile)
-  if (question === undefined) return bodyWith(request, target, undefined)
-  return grammars.make(question).then((grammar) => bodyWith(request, target, grammar))
+  const question = grammarQuestion(request, upstream.profile)
+  if (question === undefined) return bodyWith(request, upstream, undefined)
+  return grammars.make(question).then((grammar) => bodyWith(request, upstream, grammar))
 }
 
-function bodyWith(request: GenerationRequest, target: Target, grammar: CompiledGrammar | undefined): UpstreamBody {
+function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: CompiledGrammar | undefined): UpstreamBody {
   const { prompt } = request
-  return prompt.type === 'chat' ? chatBody(request, prompt, target, grammar) : completionBody(request, prompt, target, grammar)
+  return prompt.type === 'chat'
+    ? chatBody(request, prompt, upstream, grammar)
+    : completionBody(request, prompt, upstream, grammar)
 }
 
 /** The rest of an answer of which `text` is there already; undefined where the server cannot go on with one. */
 export function continued(
   request: GenerationRequest,
   { text, outputTokens }: { readonly text: string; readonly outputTokens: number },
-  { profile }: Target,
+  { profile }: Upstream,
 ): GenerationRequest | undefined {
   const { maxOutputTokens } = request
   const left = maxOutputTokens === undefined ? undefined : maxOutputTokens - outputTokens

@@ -4,7 +4,6 @@ import { answer, ask, engineOver, failure, fine, never, upstream } from '../../.
 import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../../test/support/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
 import type { ContentPart, GenerationRequest } from '../../../contract/request.ts'
-import type { RemoteEngineOptions } from '../engine.ts'
 
 type Kind = { readonly contextLength: number; readonly readsImages?: boolean }
 
@@ -34,7 +33,7 @@ async function llamaServer({ contextLength, readsImages }: Kind, generate: Answe
 }
 
 /** An engine over these that knows all of them. */
-async function over(servers: readonly ScriptedUpstream[], options: Partial<RemoteEngineOptions> = {}): Promise<Engine> {
+async function over(servers: readonly ScriptedUpstream[], options: Parameters<typeof engineOver>[1] = {}): Promise<Engine> {
   const engine = engineOver(servers, options)
   await engine.ensureReady(never)
   await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)

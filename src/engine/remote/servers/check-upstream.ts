@@ -1,0 +1,44 @@
+import { AppError } from '../../../contract/errors.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+import { checkContextFit } from '../../context-fit.ts'
+import { refuseMedia } from '../../refuse-media.ts'
+import type { Upstream } from './upstream.ts'
+
+/** A request with the size of its prompt. */
+export type CountedRequest = {
+  readonly request: GenerationRequest
+  /** The client's name for the model. */
+  readonly model: string
+  /** Undefined: it surely fits every replica, or cannot be counted. */
+  readonly inputTokens: number | undefined
+}
+
+/** Throws `unsupported-field` for media that the upstream cannot read, `context-length-exceeded` for a prompt that is too long. */
+export function checkUpstream({ request, model, inputTokens }: CountedRequest, { contextLength, modalities }: Upstream): void {
+  if (modalities !== undefined) {
+    const reads = { text: true, ...modalities }
+    refuseMedia(
+      request,
+      (kind) => reads[kind],
+      (kind) => `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`,
+    )
+  }
+  if (inputTokens === undefined || contextLength === undefined) return
+  checkContextFit({ inputTokens, outputTokens: request.maxOutputTokens, contextLength })
+}
+
+/** Whether the error says that one upstream cannot do the request, found without sending it; another may be able to. */
+export function isCapabilityError(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === 'unsupported-field' || error.code === 'context-length-exceeded')
+}
+
+/** The refusal to report when no upstream can: a field before a length, and of lengths the longest. */
+export function mostHelpful(refusals: Iterable<AppError>): AppError | undefined {
+  let best: AppError | undefined
+  for (const refusal of refusals) if (best === undefined || contextOf(refusal) > contextOf(best)) best = refusal
+  return best
+}
+
+function contextOf({ overflow }: AppError): number {
+  return overflow?.contextLength ?? Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,72 @@
+import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
+import type { Abilities } from './abilities.ts'
+import { type Profile, type ProfileName, profiles } from './profiles.ts'
+
+type Modalities = { readonly image: boolean; readonly audio: boolean }
+
+/** What a probe found out about a server. */
+export type Discovery = {
+  readonly profile: ProfileName
+  /** The version that the server reports; when it changes, the server is probed again. */
+  readonly version: string | undefined
+  /** The server's name for the model. */
+  readonly model: string
+  readonly contextLength: number | undefined
+  readonly chatTemplate: string | undefined
+  readonly thinkingSwitch: ThinkingSwitch | undefined
+  /** Observed abilities; they override the profile's. */
+  readonly abilities: Abilities
+  /** Undefined when the server does not report them. */
+  readonly modalities: Modalities | undefined
+}
+
+/** A server of the fleet and what it can do: what requests to it are written for. */
+export type Upstream = {
+  readonly profile: Profile
+  /** The server's name for the model. */
+  readonly model: string
+  /** The template variable that turns thinking on and off, where known. */
+  readonly thinkingSwitch?: ThinkingSwitch
+  /** The most tokens of one request; absent when the server does not report it. */
+  readonly contextLength?: number
+  /** Absent when the server does not report them. */
+  readonly modalities?: Modalities
+}
+
+/** An upstream and the means to send it one request. */
+export type UpstreamAccess = {
+  readonly client: UpstreamClient
+  readonly endpoint: Endpoint
+  readonly upstream: Upstream
+  readonly signal: AbortSignal
+}
+
+/** Whether two discoveries are of the same version of the same server, so that its abilities need not be probed again. */
+export function isSameServer(one: Discovery, other: Discovery): boolean {
+  return one.profile === other.profile && one.version === other.version && one.model === other.model
+}
+
+/** The profile of a server's kind with the observed abilities. */
+export function profileOf({ profile, abilities }: Pick<Discovery, 'profile' | 'abilities'>): Profile {
+  const { usageInStreams: _, ...observed } = abilities
+  return { ...profiles[profile], ...observed }
+}
+
+const upstreams = new WeakMap<Discovery, Upstream>()
+
+/** The upstream of a discovery: the same object for the same discovery. */
+export function upstreamOf(discovery: Discovery): Upstream {
+  const known = upstreams.get(discovery)
+  if (known !== undefined) return known
+  const { model, thinkingSwitch, contextLength, modalities } = discovery
+  const upstream = {
+    profile: profileOf(discovery),
+    model,
+    ...(thinkingSwitch !== undefined && { thinkingSwitch }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(modalities !== undefined && { modalities }),
+  }
+  upstreams.set(discovery, upstream)
+  return upstream
+}
