@@ -4,8 +4,8 @@ export type BreakerState = 'closed' | 'open' | 'half-open'
 /** `refused`: nobody listens there, so there is no use in asking three times. `neutral` says nothing about the endpoint. */
 export type BreakerResult = 'ok' | 'failed' | 'refused' | 'neutral'
 
-/** The right to use an endpoint once; `Breaker.leave` takes it back. `isQuestion`: for something that is not its work. */
-export type BreakerPass = { epoch: number; readonly isQuestion: boolean }
+/** The right to use an endpoint once; `Breaker.leave` takes it back. `isAuxiliary`: for something that is not its work. */
+export type BreakerPass = { epoch: number; readonly isAuxiliary: boolean }
 
 export type BreakerOptions = {
   /** From 0 to below 1. */
@@ -55,9 +55,9 @@ export class Breaker {
   }
 
   /** A pass, or undefined when the endpoint may not be used now. Half-open, it gives one at a time. */
-  enter(nowMs: number, isQuestion = false): BreakerPass | undefined {
+  enter(nowMs: number, isAuxiliary = false): BreakerPass | undefined {
     if (this.admitsAtMs(nowMs) > nowMs) return undefined
-    const pass = { epoch: this.#epoch, isQuestion }
+    const pass = { epoch: this.#epoch, isAuxiliary }
     if (this.#openUntilMs !== undefined) this.#trial = pass
     return pass
   }
@@ -78,10 +78,10 @@ export class Breaker {
     if (isTrial) this.#trial = undefined
     // A server that is going away ends its old answers well and refuses new ones: old passes must not close what is open.
     if (pass.epoch !== this.#epoch) return
-    if (!pass.isQuestion && result !== 'neutral') this.#hasFailedWork = result !== 'ok'
+    if (!pass.isAuxiliary && result !== 'neutral') this.#hasFailedWork = result !== 'ok'
     switch (result) {
       case 'ok':
-        if (pass.isQuestion && this.#hasFailedWork) return
+        if (pass.isAuxiliary && this.#hasFailedWork) return
         if (isTrial) this.#close()
         this.#failures = 0
         this.#failedChecks = 0

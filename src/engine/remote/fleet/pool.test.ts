@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AcquireRequest, type Lease, type LeaseOutcome, Pool, type PoolEndpoint } from './pool.ts'
+import { type AcquireRequest, type Lease, Pool, type PoolEndpoint, type RequestOutcome } from './pool.ts'
 
-const ok: LeaseOutcome = { type: 'ok' }
-const failed: LeaseOutcome = { type: 'failed', reason: 'status 500' }
-const refused: LeaseOutcome = { type: 'failed', reason: 'connection refused', isRefused: true }
+const ok: RequestOutcome = { type: 'ok' }
+const failed: RequestOutcome = { type: 'failed', reason: 'status 500' }
+const refused: RequestOutcome = { type: 'failed', reason: 'connection refused', isRefused: true }
 
 test('the least loaded is chosen, in tokens by weight', () => {
   const pool = createPool([1, 2])
@@ -67,10 +67,10 @@ test('a busy replica is left alone until it said, unless nothing else is left', 
 
 test('what failed this request is used only when no other may be', () => {
   const pool = createPool([1, 1])
-  const exclude = new Set(['0'])
-  expect([take(pool, 9, { exclude }), take(pool, 9, { exclude })].map(idOf)).toEqual(['1', '1'])
-  take(pool, 9, { exclude }).release(refused, 0)
-  expect(idOf(take(pool, 9, { exclude }))).toBe('0')
+  const avoid = new Set(['0'])
+  expect([take(pool, 9, { avoid }), take(pool, 9, { avoid })].map(idOf)).toEqual(['1', '1'])
+  take(pool, 9, { avoid }).release(refused, 0)
+  expect(idOf(take(pool, 9, { avoid }))).toBe('0')
 })
 
 test('what cannot do it is never used, also while all others are away', () => {
@@ -83,7 +83,7 @@ test('what cannot do it is never used, also while all others are away', () => {
 
 test('an open breaker takes a replica out; when all are open, the pool says when to ask again', () => {
   const pool = createPool([1, 1])
-  for (let count = 0; count < 3; count++) take(pool, 1, { exclude: new Set(['1']) }).release(failed, 0)
+  for (let count = 0; count < 3; count++) take(pool, 1, { avoid: new Set(['1']) }).release(failed, 0)
   expect(pool.describe(0)[0]).toMatchObject({ breaker: 'open', failures: 3, lastFailure: 'status 500' })
   const lease = take(pool, 1)
   expect(idOf(lease)).toBe('1')
@@ -113,9 +113,9 @@ test('checks are due where nothing good was heard for a while, and more often wh
   expect(due(0)).toEqual([])
   pool.reportCheck('0', true, 10)
   pool.reportCheck('1', true, 10)
-  take(pool, 1, { exclude: new Set(['1']) }).release(ok, 5000)
+  take(pool, 1, { avoid: new Set(['1']) }).release(ok, 5000)
   expect(due(10_010)).toEqual(['1'])
-  take(pool, 1, { exclude: new Set(['1']) }).release(refused, 10_010)
+  take(pool, 1, { avoid: new Set(['1']) }).release(refused, 10_010)
   expect(due(10_010)).toEqual(['0'])
   pool.reportCheck('0', false, 10_020)
   expect(due(11_019)).toEqual([])
@@ -130,14 +130,14 @@ test('an endpoint comes back as it was given', () => {
   expect(lease.type === 'lease' && lease.endpoint.url).toBe('u')
 })
 
-const outcome = fc.constantFrom<LeaseOutcome>(ok, failed, refused, { type: 'neutral' }, { type: 'busy', retryAfterMs: 700 })
+const outcome = fc.constantFrom<RequestOutcome>(ok, failed, refused, { type: 'neutral' }, { type: 'busy', retryAfterMs: 700 })
 const step = fc.record({
   type: fc.constantFrom('acquire', 'acquire', 'release', 'confirm', 'check'),
   outcome,
   index: fc.nat(20),
   tokens: fc.nat(5000),
   waitMs: fc.constantFrom(0, 1, 100, 1000, 31_000),
-  excluded: fc.subarray(['0', '1', '2']),
+  avoided: fc.subarray(['0', '1', '2']),
 })
 
 test('whatever happens: no open replica is chosen, one trial at most, and all loads end at zero', () => {
@@ -147,13 +147,13 @@ test('whatever happens: no open replica is chosen, one trial at most, and all lo
       const leases: Lease<PoolEndpoint>[] = []
       const trials = new Map<string, Lease<PoolEndpoint>>()
       let nowMs = 0
-      for (const { type, outcome, index, tokens, waitMs, excluded } of steps) {
+      for (const { type, outcome, index, tokens, waitMs, avoided } of steps) {
         nowMs += waitMs
         const before = new Map(pool.describe(nowMs).map((report) => [report.id, report]))
         const lease = leases[index % Math.max(1, leases.length)]
         if (type === 'acquire') {
           const affinityKeys = keyCount === 0 ? [] : [`${index % keyCount}`]
-          const taken = pool.acquire({ nowMs, tokens, affinityKeys, exclude: new Set(excluded) })
+          const taken = pool.acquire({ nowMs, tokens, affinityKeys, avoid: new Set(avoided) })
           const states = [...before.values()]
           if (taken.type === 'none') {
             expect(states.every(({ breaker }) => breaker !== 'closed')).toBe(true)
@@ -161,8 +161,8 @@ test('whatever happens: no open replica is chosen, one trial at most, and all lo
           } else {
             const report = before.get(taken.endpoint.id)
             expect(report?.breaker).not.toBe('open')
-            const hasBetter = states.some(({ id, retryAtMs }) => retryAtMs === undefined && !excluded.includes(id))
-            if (hasBetter) expect(report?.retryAtMs === undefined && !excluded.includes(taken.endpoint.id)).toBe(true)
+            const hasBetter = states.some(({ id, retryAtMs }) => retryAtMs === undefined && !avoided.includes(id))
+            if (hasBetter) expect(report?.retryAtMs === undefined && !avoided.includes(taken.endpoint.id)).toBe(true)
             leases.push(taken)
             if (report?.breaker === 'half-open') {
               expect(trials.has(taken.endpoint.id)).toBe(false)

@@ -15,7 +15,7 @@ export type PoolOptions = {
 }
 
 /** What became of an exchange. */
-export type LeaseOutcome =
+export type RequestOutcome =
   | { readonly type: 'ok' }
   /** 429, or 503 with Retry-After: the endpoint lives, and wants no more for a while. */
   | { readonly type: 'busy'; readonly retryAfterMs: number }
@@ -30,7 +30,7 @@ export type Lease<Endpoint> = {
   /** The first event has come: an endpoint on trial takes more traffic from here on. */
   confirm(): void
   /** Only the first call counts; every lease must have one. */
-  release(outcome: LeaseOutcome, nowMs: number): void
+  release(outcome: RequestOutcome, nowMs: number): void
 }
 
 /** No endpoint may be used before `retryAtMs`. */
@@ -43,11 +43,11 @@ export type AcquireRequest = {
   /** From `affinityKeys`: the longest prefix first. */
   readonly affinityKeys: readonly string[]
   /** Endpoints that have failed this request: they are used only when no other may be. */
-  readonly exclude?: ReadonlySet<string>
+  readonly avoid?: ReadonlySet<string>
   /** Endpoints that cannot do what is wanted: they are never used. At least one is none of them. */
   readonly unfit?: ReadonlySet<string>
   /** Something that is not the endpoint's work: that it succeeds does not make up for work that failed. */
-  readonly isQuestion?: boolean
+  readonly isAuxiliary?: boolean
 }
 
 export type EndpointReport = {
@@ -106,10 +106,10 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     }))
   }
 
-  acquire({ nowMs, tokens, affinityKeys, exclude, unfit, isQuestion }: AcquireRequest): Lease<Endpoint> | NoLease {
+  acquire({ nowMs, tokens, affinityKeys, avoid, unfit, isAuxiliary }: AcquireRequest): Lease<Endpoint> | NoLease {
     const fit = this.#members.filter(({ endpoint }) => unfit?.has(endpoint.id) !== true)
     const usable = fit.filter(({ breaker }) => breaker.admitsAtMs(nowMs) <= nowMs)
-    const isFresh = ({ endpoint }: Member<Endpoint>) => exclude?.has(endpoint.id) !== true
+    const isFresh = ({ endpoint }: Member<Endpoint>) => avoid?.has(endpoint.id) !== true
     const free = usable.filter(({ busyUntilMs }) => busyUntilMs <= nowMs)
     // 1. what has not failed this request, 2. what has, 3. what asked to be left alone for a while
     const member =
@@ -117,7 +117,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       this.#pick(free, affinityKeys, nowMs) ??
       soonestOf(usable.filter(isFresh)) ??
       soonestOf(usable)
-    const pass = member?.breaker.enter(nowMs, isQuestion)
+    const pass = member?.breaker.enter(nowMs, isAuxiliary)
     if (member === undefined || pass === undefined) {
       return { type: 'none', retryAtMs: Math.min(...fit.map(({ breaker }) => breaker.admitsAtMs(nowMs))) }
     }
@@ -224,7 +224,7 @@ function lend<Endpoint>(member: Member<Endpoint>, pass: BreakerPass, tokens: num
 function settle(
   member: Member<unknown>,
   pass: BreakerPass,
-  { outcome, nowMs }: { readonly outcome: LeaseOutcome; readonly nowMs: number },
+  { outcome, nowMs }: { readonly outcome: RequestOutcome; readonly nowMs: number },
 ): void {
   const { breaker } = member
   switch (outcome.type) {

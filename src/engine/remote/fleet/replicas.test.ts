@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { until } from '../../../../test/support/app.ts'
-import { engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
+import { ask, engineOver, never, upstream as startUpstream } from '../../../../test/support/remote-engine.ts'
 import type { Answer, ScriptedUpstream } from '../../../../test/support/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
 
@@ -104,4 +104,24 @@ test('what an outdated version was seen to do is not told of the next one', asyn
   await until(() => timesAsked(upstream) === 2)
   await until(() => abilitiesOf(engine)?.choices === false)
   expect(engine.servers?.()).toMatchObject([{ found: { version: '2' } }])
+})
+
+test('a prepared request is checked again when its replica was found to have changed since', async () => {
+  const upstream = await startUpstream(choices(1), { ownedBy: 'vllm' })
+  const script = { contextLength: 4000, looks: 0 }
+  upstream.get = (path, response) => {
+    if (path !== '/v1/models') return false
+    script.looks += 1
+    response.end(JSON.stringify({ data: [{ id: 'up', owned_by: 'vllm', max_model_len: script.contextLength }] }))
+    return true
+  }
+  const engine = engineOver([upstream])
+  const request = ask('', { prompt: { type: 'tokens', tokens: Array.from({ length: 3000 }, () => 1) }, maxOutputTokens: 1000 })
+  const prepared = await engine.prepare(request, never)
+  script.contextLength = 2000
+  await look(script)
+  await until(() => engine.facts.contextLength === 2000)
+  const run = prepared.run(never, () => undefined)
+  await expect(run).rejects.toMatchObject({ code: 'context-length-exceeded', overflow: { contextLength: 2000 } })
+  expect(upstream.seen).toEqual([])
 })

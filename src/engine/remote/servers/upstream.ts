@@ -53,20 +53,14 @@ export function profileOf({ profile, abilities }: Pick<Discovery, 'profile' | 'a
   return { ...profiles[profile], ...observed }
 }
 
-const upstreams = new WeakMap<Discovery, Upstream>()
-
-/** The upstream of a discovery: the same object for the same discovery. */
+/** What a server can do, by what a probe found out about it. */
 export function upstreamOf(discovery: Discovery): Upstream {
-  const known = upstreams.get(discovery)
-  if (known !== undefined) return known
   const { model, thinkingSwitch, contextLength, modalities } = discovery
-  const upstream = {
+  return {
     profile: profileOf(discovery),
     model,
     ...(thinkingSwitch !== undefined && { thinkingSwitch }),
     ...(contextLength !== undefined && { contextLength }),
     ...(modalities !== undefined && { modalities }),
   }
-  upstreams.set(discovery, upstream)
-  return upstream
 }

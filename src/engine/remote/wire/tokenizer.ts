@@ -6,7 +6,7 @@ import { asArray, asObject, asText } from '../transport/loose-json.ts'
 import { chatBody } from './chat-body.ts'
 import { unsupported } from './sampling-fields.ts'
 
-type DetokenizeRequest = Parameters<NonNullable<Engine['detokenize']>>[0]
+export type DetokenizeRequest = Parameters<NonNullable<Engine['detokenize']>>[0]
 
 /** Which tools a conversation shows depends on which may be called. */
 type Choice = Partial<Pick<GenerationRequest, 'toolChoice'>>

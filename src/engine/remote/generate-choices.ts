@@ -3,38 +3,30 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, Usage } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { linkedSignal } from '../linked-signal.ts'
+import type { CheckedRequest } from './check-request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { affinityKeys } from './fleet/prefix-affinity.ts'
-import { type RunContext, type RunDeps, type RunPlan, runRequest } from './run-request.ts'
+import { type GenerationDeps, generateReply, type ReplyPlan, type ReplySink } from './generate-reply.ts'
 import type { CountedRequest } from './servers/check-upstream.ts'
 
-type Run = RunContext &
-  CountedRequest & {
-    /** The request in the words of the server that it was checked against. */
-    readonly checked: NonNullable<RunPlan['checked']>
-  }
+/** A request that was counted and checked. */
+export type PreparedRequest = CountedRequest & { readonly checked: CheckedRequest }
 
-/** One exchange for all choices of a request, or, where a server makes one at a time, one for each. */
-export async function runChoices(deps: RunDeps, run: Run): Promise<void> {
-  const { request, model, inputTokens, checked } = run
-  const { choices } = request
-  const plan: RunPlan = {
-    request,
-    model,
-    inputTokens,
-    choices,
+/** Generates all choices in one reply, or in one reply each where the replica makes one choice per request. */
+export async function generateChoices(deps: GenerationDeps, prepared: PreparedRequest, sink: ReplySink): Promise<void> {
+  const { request } = prepared
+  const plan: ReplyPlan = {
     firstChoice: 0,
-    // With one server there is nothing to choose.
+    // A single replica leaves no choice.
     affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt),
     tokens: estimateTokens(request),
-    checked,
+    ...prepared,
   }
-  if (choices === 1) await runRequest(deps, plan, run)
-  else await runSeveral(deps, plan, run)
+  if ((await generateReply(deps, plan, sink)) === 'one-choice-only') await generateOneByOne(deps, plan, sink)
 }
 
-async function runSeveral(deps: RunDeps, plan: RunPlan, { signal: caller, emit }: Run): Promise<void> {
-  if ((await runRequest(deps, plan, { signal: caller, emit })) === 'done') return
+/** Parallel sampling: one reply for each choice. The first failure ends all of them. */
+async function generateOneByOne(deps: GenerationDeps, plan: ReplyPlan, { signal: caller, emit }: ReplySink): Promise<void> {
   const { checked: _, ...each } = plan
   const usages: Usage[] = []
   const emitInTurn = oneAtATime(emit)
@@ -45,28 +37,28 @@ async function runSeveral(deps: RunDeps, plan: RunPlan, { signal: caller, emit }
   }
   const { signal, abort, unlink } = linkedSignal(caller)
   let failure: { readonly error: unknown } | undefined
-  const runs = Array.from({ length: plan.choices }, async (__, choice) => {
-    const one = { ...each, request: variant(plan.request, choice), choices: 1, firstChoice: choice }
+  const replies = Array.from({ length: plan.request.choices }, async (__, choice) => {
     try {
-      await runRequest(deps, one, { signal, emit: emitButUsage })
+      const one = { ...each, request: singleChoice(plan.request, choice), firstChoice: choice }
+      await generateReply(deps, one, { signal, emit: emitButUsage })
     } catch (error) {
       failure ??= { error }
       abort(new AppError('cancelled', 'no longer wanted'))
     }
   })
-  await Promise.all(runs)
+  await Promise.all(replies)
   unlink()
   if (failure !== undefined) throw failure.error
   await emit({ type: 'usage', usage: addUsages(usages), timings: {} })
 }
 
-/** For several that emit side by side: while the reader is behind with the event of one, those of the others wait in line. */
+/** Serialises parallel replies: while the reader is busy with an event of one, the events of the others wait. */
 function oneAtATime<Event>(emit: Emit<Event>): Emit<Event> {
   let last: Promise<void> | undefined
   return (event) => {
     const pending = last === undefined ? emit(event) : last.then(() => emit(event))
     if (pending === undefined) return undefined
-    // One that fails stays: nothing may come behind it.
+    // After a failure `last` stays rejected, so that nothing is emitted any more.
     const turn = pending.then(() => {
       if (last === turn) last = undefined
     })
@@ -75,13 +67,13 @@ function oneAtATime<Event>(emit: Emit<Event>): Emit<Event> {
   }
 }
 
-/** The same seed would give the same answer each time. */
-function variant(request: GenerationRequest, choice: number): GenerationRequest {
+/** With a seed of its own: the same seed would give the same choice each time. */
+function singleChoice(request: GenerationRequest, choice: number): GenerationRequest {
   const { seed } = request.sampling
-  return seed === undefined ? request : { ...request, sampling: { ...request.sampling, seed: seed + choice } }
+  return { ...request, choices: 1, ...(seed !== undefined && { sampling: { ...request.sampling, seed: seed + choice } }) }
 }
 
-/** The prompt counts once, whoever read it how often. */
+/** The prompt counts once, however often it was read. */
 function addUsages(usages: readonly Usage[]): Usage {
   const sum = (field: keyof Usage) => usages.reduce((total, usage) => total + usage[field], 0)
   return {

@@ -1,0 +1,40 @@
+import { AppError } from '../../contract/errors.ts'
+import type { Usage } from '../../contract/event.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import { estimateTokens } from './estimate-tokens.ts'
+import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
+import { tokenizeRemotely } from './wire/tokenizer.ts'
+
+/** Whether a request fits every upstream without being counted. A token is at least a byte; counting costs a round trip. */
+export function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
+  const mostTokens = estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 })
+  return upstreams.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
+}
+
+type Ask = <T>(call: (access: UpstreamAccess) => Promise<T>) => Promise<T>
+
+/** The tokens of a request's prompt, by the tokenizer of one of its upstreams; undefined where they cannot be counted. */
+export async function countInput(
+  { prompt, reasoning, toolChoice }: GenerationRequest,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (prompt.type === 'infill') return undefined
+  if (prompt.type === 'tokens') return prompt.tokens.length
+  const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
+  try {
+    return (await ask((access) => tokenizeRemotely(conversation, access))).length
+  } catch (error) {
+    signal.throwIfAborted()
+    // Uncounted, the server refuses a prompt that is too long by itself.
+    if (error instanceof AppError || error instanceof UpstreamError) return undefined
+    throw error
+  }
+}
+
+/** The usage of a reply whose server reported none: the prompt by its tokenizer (0 without one), the output by its pieces. */
+export async function countUsage(access: UpstreamAccess, request: GenerationRequest, outputTokens: number): Promise<Usage> {
+  const inputTokens = (await countInput(request, (call) => call(access), access.signal)) ?? 0
+  return { inputTokens, cachedInputTokens: 0, outputTokens, reasoningTokens: 0 }
+}

@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
+import { needsProbe, probeAbilities } from '../servers/abilities.ts'
+import { type ProbeOptions, probeServer } from '../servers/probe.ts'
+import { type Discovery, isSameServer, type Upstream, upstreamOf } from '../servers/upstream.ts'
+import type { Endpoint, UpstreamClient } from '../transport/client.ts'
+import { toAppError } from '../transport/upstream-error.ts'
+import { hostOf } from '../transport/upstream-url.ts'
+
+export type DiscoveryOptions = {
+  readonly endpoints: readonly Endpoint[]
+  readonly probe: ProbeOptions
+  readonly client: UpstreamClient
+  readonly log: Logger
+  /** Servers of unknown kind are probed with small requests. */
+  readonly probesAbilities: boolean
+}
+
+/** A replica after a successful probe. Its `upstream` stays the same object until a probe finds something new. */
+export type KnownReplica = { readonly discovery: Discovery; readonly upstream: Upstream }
+
+/** What each replica of a model is. A probe is shared by all who wait for it, and outlives them. */
+export class Discoveries {
+  readonly #options: DiscoveryOptions
+  readonly #closed: AbortSignal
+  readonly #known = new Map<string, KnownReplica>()
+  /** Why the last probe of a replica failed. */
+  readonly #failures = new Map<string, string>()
+  readonly #probes = new Map<string, Promise<KnownReplica>>()
+  readonly #abilityProbes = new Set<Promise<void>>()
+
+  /** `closed` ends all probes. */
+  constructor(options: DiscoveryOptions, closed: AbortSignal) {
+    this.#options = options
+    this.#closed = closed
+  }
+
+  get(id: string): KnownReplica | undefined {
+    return this.#known.get(id)
+  }
+
+  /** Known replicas, in the order of the endpoints. */
+  get known(): readonly KnownReplica[] {
+    return this.#options.endpoints.flatMap(({ id }) => this.#known.get(id) ?? [])
+  }
+
+  /** Ids of the replicas that no probe has reached yet. */
+  get unknownIds(): readonly string[] {
+    if (this.#known.size === this.#options.endpoints.length) return []
+    return this.#options.endpoints.map(({ id }) => id).filter((id) => !this.#known.has(id))
+  }
+
+  /** Why probes failed, each reason once; empty when none did. */
+  get failureReasons(): string {
+    return [...new Set(this.#options.endpoints.flatMap(({ id }) => this.#failures.get(id) ?? []))].join('; ')
+  }
+
+  /** Probes a replica, or joins the probe that is running. */
+  probe(endpoint: Endpoint): Promise<KnownReplica> {
+    const running = this.#probes.get(endpoint.id)
+    if (running !== undefined) return running
+    const probe = this.#probeNow(endpoint).finally(() => this.#probes.delete(endpoint.id))
+    this.#probes.set(endpoint.id, probe)
+    return probe
+  }
+
+  /** Probes all known replicas again: a server may be replaced by another version between requests. */
+  refresh(): void {
+    for (const endpoint of this.#options.endpoints) {
+      // The failure is in the log, and health is a matter of checks and requests.
+      if (this.#known.has(endpoint.id)) this.probe(endpoint).catch(() => undefined)
+    }
+  }
+
+  /** Resolves when no probe is running. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#probes.values(), ...this.#abilityProbes])
+  }
+
+  async #probeNow(endpoint: Endpoint): Promise<KnownReplica> {
+    try {
+      const found = await probeServer(this.#options.client, endpoint, this.#options.probe, this.#closed)
+      this.#closed.throwIfAborted()
+      return this.#remember(endpoint, found)
+    } catch (error) {
+      if (!this.#closed.aborted) this.#onFailure(endpoint, toAppError(error).message)
+      throw error
+    }
+  }
+
+  #remember(endpoint: Endpoint, found: Discovery): KnownReplica {
+    const { probesAbilities, probe } = this.#options
+    const before = this.#known.get(endpoint.id)
+    const wasDown = this.#failures.delete(endpoint.id)
+    // A server that reports no version may have come back as another one.
+    const isSame = before !== undefined && isSameServer(before.discovery, found) && (found.version !== undefined || !wasDown)
+    const discovery = isSame ? { ...found, abilities: before.discovery.abilities } : found
+    if (isSame && isDeepStrictEqual(discovery, before.discovery)) return before
+    const known = this.#set(endpoint, discovery)
+    if (!isSame && probesAbilities && probe.profile === undefined && needsProbe(discovery.profile)) {
+      // In the background: until it is done, the server is treated as OpenAI's.
+      const probing = this.#findAbilities(endpoint, discovery).finally(() => this.#abilityProbes.delete(probing))
+      this.#abilityProbes.add(probing)
+    }
+    return known
+  }
+
+  #set(endpoint: Endpoint, discovery: Discovery): KnownReplica {
+    const known = { discovery, upstream: upstreamOf(discovery) }
+    this.#known.set(endpoint.id, known)
+    return known
+  }
+
+  #onFailure({ id, url }: Endpoint, reason: string): void {
+    // A replica that is down is probed every second: each reason is logged once.
+    if (this.#failures.get(id) !== reason) {
+      this.#options.log.warn({ model: this.#options.probe.id, server: hostOf(url), reason }, 'server not usable')
+    }
+    this.#failures.set(id, reason)
+  }
+
+  async #findAbilities(endpoint: Endpoint, discovery: Discovery): Promise<void> {
+    const { client, log, probe } = this.#options
+    try {
+      const abilities = await probeAbilities({ client, endpoint, model: discovery.model, signal: this.#closed })
+      const now = this.#known.get(endpoint.id)?.discovery
+      // The server may have been replaced meanwhile.
+      if (now !== undefined && isSameServer(now, discovery)) this.#set(endpoint, { ...now, abilities })
+      log.info({ model: probe.id, server: hostOf(endpoint.url), ...abilities }, 'abilities of the server')
+    } catch (error) {
+      // The profile of its kind stays in force.
+      if (!this.#closed.aborted) log.warn({ model: probe.id, err: error }, 'the abilities of the server could not be probed')
+    }
+  }
+}

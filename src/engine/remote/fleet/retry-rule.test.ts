@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import type { UpstreamFailure } from '../transport/upstream-error.ts'
+import { type Decision, decide, nextAttempt, type Progress, type RetryState, type Situation, untried } from './retry-rule.ts'
+
+const refused: UpstreamFailure = { type: 'connection', isRefused: true }
+const status = (code: number, retryAfterMs?: number): UpstreamFailure => {
+  return { type: 'status', status: code, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+}
+const truncated: UpstreamFailure = { type: 'truncated' }
+
+const nothing: Progress = { hasAdvanced: false, hasBegun: false, canContinue: false }
+const begun: Progress = { hasAdvanced: false, hasBegun: true, canContinue: true }
+const advanced: Progress = { hasAdvanced: true, hasBegun: true, canContinue: true }
+
+type Case = {
+  readonly failure?: UpstreamFailure
+  readonly progress?: Progress
+  readonly state?: Partial<RetryState>
+  /** Replica `a` fails. */
+  readonly usable?: readonly string[]
+  readonly situation?: Partial<Situation>
+}
+
+function decideOn({ failure = refused, progress = nothing, state = {}, usable = [], situation = {} }: Case): Decision {
+  const replicas = ['a', 'b', 'c'].map((id) => ({ id, isKnown: true, isUsable: usable.includes(id) }))
+  const attempt = { type: 'failed', replicaId: 'a', failure, progress } as const
+  return decide({ ...untried, ...state }, attempt, { replicas, nowMs: 1000, random: () => 0.5, ...situation })
+}
+
+function stateAfter(wanted: Case): RetryState {
+  const decision = decideOn(wanted)
+  if (decision.type === 'give-up') return expect.unreachable('it should be tried again')
+  return decision.state
+}
+
+const delayAfter = (wanted: Case) => {
+  const decision = decideOn(wanted)
+  return decision.type === 'give-up' ? 'give-up' : decision.delayMs
+}
+
+test.each([
+  ...[400, 401, 403, 404, 405, 409, 410, 413, 422, 499, 501, 505, 200, 302].map((code) => ({ code, type: 'give-up' })),
+  ...[408, 425, 429, 500, 502, 503, 504, 529].map((code) => ({ code, type: 'try-again' })),
+])('status $code: $type', ({ code, type }) => {
+  expect(decideOn({ failure: status(code) }).type).toBe(type)
+})
+
+test.each([401, 403, 404])('status %i is tried on another replica, if one is usable', (code) => {
+  expect(decideOn({ failure: status(code), usable: ['b'] }).type).toBe('try-again')
+  expect(decideOn({ failure: status(code), usable: ['a'] }).type).toBe('give-up')
+  expect(decideOn({ failure: status(code), usable: ['b'], state: { unfit: new Set(['b']) } }).type).toBe('give-up')
+})
+
+test.each([
+  { failures: 0, delayMs: 50 },
+  { failures: 1, delayMs: 100 },
+  { failures: 2, delayMs: 200 },
+])('after $failures earlier failures the delay is half of its maximum, on average', ({ failures, delayMs }) => {
+  expect(delayAfter({ state: { failures } })).toBe(delayMs)
+  expect(delayAfter({ state: { failures }, situation: { random: () => 0 } })).toBe(0)
+})
+
+test('the fourth failure is the last', () => {
+  expect(decideOn({ state: { failures: 3 } })).toEqual({ type: 'give-up' })
+})
+
+test.each<[string, Case, number | 'give-up']>([
+  ['before the first event, it is repeated', {}, 50],
+  ['after it, it is not', { progress: { ...nothing, hasBegun: true } }, 'give-up'],
+  ['it is continued where possible', { progress: begun }, 50],
+  ['it is continued at once by another replica', { progress: begun, usable: ['b'] }, 0],
+  ['it is not continued for ever', { progress: begun, state: { failures: 3 } }, 'give-up'],
+  ['a refused continuation is not repeated', { progress: begun, failure: status(400) }, 'give-up'],
+])('a truncated reply: %s', (_, wanted, delay) => {
+  expect(delayAfter({ failure: truncated, ...wanted })).toBe(delay)
+})
+
+test.each<[string, Case, number | 'give-up']>([
+  ['is waited for', {}, 2050],
+  ['is waited for before the deadline', { state: { deadlineMs: 3051 } }, 2050],
+  ['is not waited for beyond the deadline', { state: { deadlineMs: 3050 } }, 'give-up'],
+  ['does not bind another replica', { usable: ['b'] }, 50],
+])('Retry-After %s', (_, wanted, delay) => {
+  expect(delayAfter({ failure: status(429, 2000), ...wanted })).toBe(delay)
+})
+
+test('the deadline runs from the first failure', () => {
+  const first = stateAfter({})
+  expect(first).toMatchObject({ failures: 1, deadlineMs: 61_000, failed: new Set(['a']) })
+  expect(stateAfter({ state: first, situation: { nowMs: 5000 } })).toMatchObject({ failures: 2, deadlineMs: 61_000 })
+  expect(decideOn({ state: first, situation: { nowMs: 61_000, random: () => 0 } })).toEqual({ type: 'give-up' })
+})
+
+test('a reply that advanced starts the count anew, up to eight times', () => {
+  const state = { failures: 3, continuations: 7, deadlineMs: 1001, failed: new Set(['b', 'c']) }
+  const after = stateAfter({ progress: advanced, failure: truncated, state })
+  expect(after).toMatchObject({ failures: 1, continuations: 8, deadlineMs: 61_000, failed: new Set(['a']) })
+  expect(stateAfter({ progress: advanced, failure: truncated, state: after })).toMatchObject({ failures: 2, continuations: 8 })
+})
+
+test('a replica that cannot do the request costs no attempt and no time, as long as another is known', () => {
+  const replicas = ['a', 'b', 'c'].map((id) => ({ id, isKnown: id !== 'c', isUsable: false }))
+  const situation = { replicas, nowMs: 0, random: () => 0 }
+  const first = decide(untried, { type: 'unfit', replicaId: 'a' }, situation)
+  expect(first).toEqual({ type: 'try-again', delayMs: 0, state: { ...untried, unfit: new Set(['a']) } })
+  const state = { ...untried, unfit: new Set(['a']) }
+  expect(decide(state, { type: 'unfit', replicaId: 'b' }, situation)).toEqual({ type: 'give-up' })
+})
+
+test('replicas that failed are avoided until all have', () => {
+  const state = { ...untried, failed: new Set(['a']) }
+  expect(nextAttempt(state, 2, false).avoid).toEqual(new Set(['a']))
+  expect(nextAttempt(state, 1, false).avoid).toEqual(new Set())
+})
+
+test('an auxiliary request does not wait once a replica could not do it', () => {
+  const state = { ...untried, unfit: new Set(['a']) }
+  expect(nextAttempt(untried, 2, true).waitMs).toBe(15_000)
+  expect(nextAttempt(state, 2, true).waitMs).toBe(0)
+  expect(nextAttempt(state, 2, false).waitMs).toBe(15_000)
+})

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { AppError } from '../../../contract/errors.ts'
+import { profiles } from '../servers/profiles.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
+import type { RequestOutcome } from './pool.ts'
+import type { AcquiredReplica } from './replicas.ts'
+import { type AttemptResult, noProgress, type ReplicaTask, type RetryDeps, tryReplicas } from './try-replicas.ts'
+
+const broken = new UpstreamError({ type: 'truncated' }, 'it broke')
+const unable = new AppError('unsupported-field', 'it cannot')
+const closed = new AppError('model-unavailable', 'the model was unloaded')
+
+/** Two replicas, of which each attempt gets the next one, and what happened to them. */
+function fleet() {
+  const released: [string, RequestOutcome['type']][] = []
+  const pauses: number[] = []
+  const state = { isClosed: false, turn: 0 }
+  const acquired = (): AcquiredReplica => {
+    const id = state.turn++ % 2 === 0 ? 'a' : 'b'
+    return {
+      endpoint: { id, url: `http://${id}/v1`, weight: 1 },
+      upstream: { profile: profiles.openai, model: 'm' },
+      confirm: () => undefined,
+      release: ({ type }) => void released.push([id, type]),
+    }
+  }
+  const deps: RetryDeps = {
+    replicas: {
+      count: 2,
+      acquire: acquired,
+      statuses: () => ['a', 'b'].map((id) => ({ id, isKnown: true, isUsable: true })),
+      pause: async (ms) => void pauses.push(ms),
+      throwIfClosed: () => {
+        if (state.isClosed) throw closed
+      },
+    },
+    now: () => 0,
+    random: () => 0.5,
+  }
+  return { deps, released, pauses, state }
+}
+
+type Attempt = () => AttemptResult<string>
+
+function task(attempts: readonly Attempt[], options: Partial<ReplicaTask<string>> = {}): ReplicaTask<string> {
+  const left = [...attempts]
+  return {
+    tokens: 1,
+    affinityKeys: [],
+    isAuxiliary: false,
+    signal: new AbortController().signal,
+    attempt: async () => left.shift()?.() ?? expect.unreachable('there should be no other attempt'),
+    progress: () => noProgress,
+    ...options,
+  }
+}
+
+const answers = (): AttemptResult<string> => ({ type: 'answered', value: 'ok' })
+const throwing = (error: unknown) => () => {
+  throw error
+}
+
+test.each<[string, Attempt, RequestOutcome['type']]>([
+  ['fails', throwing(broken), 'failed'],
+  ['cannot do it', throwing(unable), 'neutral'],
+])('when one replica %s another is tried, and each is released once', async (_, first, outcome) => {
+  const { deps, released, pauses } = fleet()
+  expect(await tryReplicas(deps, task([first, answers]))).toBe('ok')
+  expect(released).toEqual([
+    ['a', outcome],
+    ['b', 'ok'],
+  ])
+  expect(pauses).toEqual([])
+})
+
+test('a failure that may pass is waited for', async () => {
+  const { deps, pauses } = fleet()
+  const busy = new UpstreamError({ type: 'status', status: 500 }, 'busy')
+  await tryReplicas(deps, task([throwing(busy), answers]))
+  expect(pauses).toEqual([50])
+})
+
+test('the last failure is reported', async () => {
+  const { deps, released } = fleet()
+  await expect(tryReplicas(deps, task([1, 2, 3, 4].map(() => throwing(broken))))).rejects.toBe(broken)
+  expect(released).toHaveLength(4)
+})
+
+test('a result without a request says nothing about the replica', async () => {
+  const { deps, released } = fleet()
+  expect(await tryReplicas(deps, task([() => ({ type: 'not-sent', value: 'none' })]))).toBe('none')
+  expect(released).toEqual([['a', 'neutral']])
+})
+
+test.each<[string, unknown, Partial<ReplicaTask<string>>]>([
+  ['an error of ours', new TypeError('a bug'), {}],
+  ["the reader's failure", unable, { progress: () => undefined }],
+])('%s is not retried', async (_, error, options) => {
+  const { deps, released } = fleet()
+  await expect(tryReplicas(deps, task([throwing(error)], options))).rejects.toBe(error)
+  expect(released).toEqual([['a', 'neutral']])
+})
+
+test('a cancelled request says nothing about the replica, and rejects with the reason', async () => {
+  const { deps, released } = fleet()
+  const controller = new AbortController()
+  const reason = new Error('gone')
+  const cancelling = () => {
+    controller.abort(reason)
+    throw broken
+  }
+  await expect(tryReplicas(deps, task([cancelling], { signal: controller.signal }))).rejects.toBe(reason)
+  expect(released).toEqual([['a', 'neutral']])
+})
+
+test('when the fleet is closed meanwhile, that is the reason', async () => {
+  const { deps, state, released } = fleet()
+  const closing = () => {
+    state.isClosed = true
+    throw broken
+  }
+  await expect(tryReplicas(deps, task([closing]))).rejects.toBe(closed)
+  expect(released).toHaveLength(1)
+})

@@ -1,0 +1,189 @@
+import { type Emit, inTurn, WatchedEmit } from '../../contract/emit.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { EngineEvent } from '../../contract/event.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import type { GrammarMaker } from '../../threads/grammar-maker.ts'
+import type { CheckedRequest } from './check-request.ts'
+import { countUsage } from './count-tokens.ts'
+import type { AcquiredReplica } from './fleet/replicas.ts'
+import type { Progress } from './fleet/retry-rule.ts'
+import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
+import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
+import type { Profile } from './servers/profiles.ts'
+import type { Upstream } from './servers/upstream.ts'
+import type { UpstreamClient } from './transport/client.ts'
+import { readStream } from './transport/read-reply.ts'
+import { toAppError, UpstreamError } from './transport/upstream-error.ts'
+import type { UpstreamBody } from './wire/chat-body.ts'
+import { ReplyReader } from './wire/reply-reader.ts'
+import { continued, requestBody } from './wire/request-body.ts'
+
+export type GenerationDeps = RetryDeps & {
+  readonly client: UpstreamClient
+  readonly grammars: Pick<GrammarMaker, 'make'>
+  /** Counts tokens that a server sent after their request was cancelled. */
+  onLateTokens(count: number): void
+}
+
+/** One upstream request, and its repetitions and continuations on other replicas. */
+export type ReplyPlan = CountedRequest & {
+  /** The number of the reply's first choice. */
+  readonly firstChoice: number
+  readonly affinityKeys: readonly string[]
+  /** The likely cost. */
+  readonly tokens: number
+  /** The result of the check of this very request; absent for a request derived from the checked one. */
+  readonly checked?: CheckedRequest
+}
+
+/** Where the events of a reply go, and when they are no longer wanted. */
+export type ReplySink = { readonly signal: AbortSignal; readonly emit: Emit<EngineEvent> }
+
+/** `one-choice-only`: nothing was sent, because the replica's kind makes one choice per request. */
+export type ReplyEnd = 'done' | 'one-choice-only'
+
+/**
+ * Sends the request to a replica, to another when that fails before the first event, and has a reply that breaks later continued
+ * where possible. The last event is `usage`; every failure rejects.
+ */
+export async function generateReply(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink): Promise<ReplyEnd> {
+  const task = new ReplyTask(deps, plan, sink)
+  try {
+    return await tryReplicas(deps, task)
+  } catch (error) {
+    if (sink.signal.aborted || !task.isContinuation) throw error
+    deps.replicas.throwIfClosed()
+    throw notContinued(error)
+  }
+}
+
+class ReplyTask implements ReplicaTask<ReplyEnd> {
+  readonly #deps: GenerationDeps
+  readonly #plan: ReplyPlan
+  readonly #emit: WatchedEmit<EngineEvent>
+  readonly signal: AbortSignal
+  readonly isAuxiliary = false
+  #reader: ReplyReader | undefined
+
+  constructor(deps: GenerationDeps, plan: ReplyPlan, { signal, emit }: ReplySink) {
+    this.#deps = deps
+    this.#plan = plan
+    this.#emit = new WatchedEmit(emit)
+    this.signal = signal
+  }
+
+  get tokens(): number {
+    return this.#plan.tokens
+  }
+
+  get affinityKeys(): readonly string[] {
+    return this.#plan.affinityKeys
+  }
+
+  /** A replica was to continue what another had begun. */
+  get isContinuation(): boolean {
+    return this.#reader?.isResumed === true && !this.#emit.hasFailed
+  }
+
+  async attempt(replica: AcquiredReplica): Promise<AttemptResult<ReplyEnd>> {
+    const { request } = this.#plan
+    const { endpoint, upstream } = replica
+    if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
+    const reader = this.#readerFor(upstream.profile)
+    const { path, body } = await this.#bodyFor(upstream, reader)
+    await this.#read(reader, replica, { path, body })
+    this.signal.throwIfAborted()
+    if (!reader.isFinished) throw unfinished()
+    const access = { client: this.#deps.client, endpoint, upstream, signal: this.signal }
+    const last = await reader.end(() => countUsage(access, request, reader.pieces))
+    await inTurn(last, this.#emitWanted)
+    return { type: 'answered', value: 'done' }
+  }
+
+  progress({ upstream }: AcquiredReplica): Progress | undefined {
+    const reader = this.#reader
+    if (reader === undefined || this.#emit.hasFailed) return undefined
+    const canContinue = remaining(this.#plan.request, reader, upstream) !== undefined
+    return { hasAdvanced: reader.pieces > 0, hasBegun: reader.hasBegun, canContinue }
+  }
+
+  /** Before the reply has begun, a new one: the next replica may be of another kind. */
+  #readerFor(profile: Profile): ReplyReader {
+    const { request, firstChoice } = this.#plan
+    if (this.#reader?.hasBegun === true) this.#reader.resume(profile)
+    else this.#reader = new ReplyReader({ profile, request, choices: request.choices, firstChoice })
+    return this.#reader
+  }
+
+  /** The request for this upstream: as prepared, made anew, or the rest of a reply that has begun. */
+  #bodyFor(upstream: Upstream, reader: ReplyReader): UpstreamBody | Promise<UpstreamBody> {
+    const plan = this.#plan
+    const { checked, inputTokens } = plan
+    // An upstream is replaced, never changed, when a probe finds something new: for the same object, the check still holds.
+    const refusal = checked?.refusals.get(upstream)
+    if (refusal !== undefined) throw refusal
+    if (!reader.hasBegun) {
+      const body = checked?.bodies.get(upstream)
+      if (body !== undefined) return body
+      checkUpstream(plan, upstream)
+      return requestBody(plan.request, upstream, this.#deps.grammars)
+    }
+    const request = remaining(plan.request, reader, upstream)
+    if (request === undefined) throw cannotContinue(upstream)
+    // The reply so far has become a part of the prompt.
+    const promptTokens = inputTokens === undefined ? undefined : inputTokens + reader.outputTokens
+    checkUpstream({ ...plan, request, inputTokens: promptTokens }, upstream)
+    return requestBody(request, upstream, this.#deps.grammars)
+  }
+
+  async #read(reader: ReplyReader, replica: AcquiredReplica, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<void> {
+    const reply = await this.#deps.client.stream(replica.endpoint, { method: 'POST', ...request }, this.signal)
+    const take = (value: unknown) => {
+      const events = reader.read(value)
+      // Progress reports of a prompt count, too.
+      replica.confirm()
+      return inTurn(events, this.#emitWanted)
+    }
+    try {
+      await readStream(reply, take, () => reader.isCut)
+    } catch (error) {
+      // After the finish reason, at most the usage is missing.
+      if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
+    } finally {
+      if (reply.lateEvents > 0) this.#deps.onLateTokens(reply.lateEvents)
+    }
+  }
+
+  /** Also drops events of the bytes in which the cancellation fell. */
+  readonly #emitWanted: Emit<EngineEvent> = (event) => {
+    this.signal.throwIfAborted()
+    return this.#emit.emit(event)
+  }
+}
+
+/** What is left of the request after the reply so far; undefined where the upstream cannot continue it. */
+function remaining(request: GenerationRequest, reader: ReplyReader, upstream: Upstream): GenerationRequest | undefined {
+  const text = reader.continuable
+  return text === undefined ? undefined : continued(request, { text, outputTokens: reader.outputTokens }, upstream)
+}
+
+function makesChoices({ choices, refusesEqualChoices }: Profile, { sampling }: GenerationRequest): boolean {
+  return choices && !(refusesEqualChoices === true && sampling.temperature === 0)
+}
+
+function unfinished(): UpstreamError {
+  const message = 'the server behind this model ended its answer without saying how it finished'
+  return new UpstreamError({ type: 'truncated' }, message)
+}
+
+function cannotContinue({ profile }: Upstream): AppError {
+  return new AppError('unsupported-field', `a server of this kind (${profile.name}) cannot continue an answer`)
+}
+
+/** The client's request is not at fault, whatever the last replica says: it was accepted once. */
+function notContinued(error: unknown): AppError {
+  const { message } = toAppError(error)
+  return new AppError('engine-failed', `the server behind this model broke off, and no other could continue: ${message}`, {
+    cause: error,
+  })
+}
