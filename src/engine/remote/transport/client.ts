@@ -1,24 +1,24 @@
 import { Agent } from 'undici'
-import { type ExchangeOptions, exchange, type Reply, type ReplyBody } from './exchange.ts'
 import { connectionFailed, statusFailed } from './failed-request.ts'
+import { type HttpReply, type HttpRequest, httpExchange, type ReplyBody } from './http-exchange.ts'
 import { readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
 
-/** One server of a model. `url` is where its OpenAI routes begin, such as `http://10.0.0.1:8000/v1`. */
+/** One server of a model. `url` is the base of its OpenAI routes, such as `http://10.0.0.1:8000/v1`. */
 export type Endpoint = {
   /** Unique among the servers of a model. */
   readonly id: string
   readonly url: string
   readonly apiKey?: string
-  /** Its share of the work, beside the others'. */
+  /** Its share of the load, relative to the others. */
   readonly weight: number
 }
 
-type Call = {
+type UpstreamRequest = {
   readonly method: 'GET' | 'POST'
-  /** From `url`, or, with `fromRoot`, from the server's own root. */
+  /** Below `url`, or, with `fromRoot`, below the server's root. */
   readonly path: string
   readonly fromRoot?: boolean
   readonly body?: unknown
@@ -26,61 +26,61 @@ type Call = {
 
 const maxErrorBytes = 65_536
 const sideConnections = 8
-/** Servers say at once how they are and what they have, and count a text in no time. */
+/** Servers report their health and models at once, and tokenize quickly. */
 const sideTimeoutMs = 10_000
 
 /**
- * Talks to servers. Generating has no time limits here: a long prompt is silent for minutes, and the signal ends everything.
- * What is merely asked has one, and connections of its own, so that it never waits behind those that generate.
+ * Sends requests to servers. Generating has no time limit here, because a long prompt is silent for minutes; the signal ends it.
+ * Side requests have a limit, and connections of their own: they never wait for a generation.
  */
 export class UpstreamClient {
   readonly #agent: Agent
-  readonly #side: Agent
-  /** For each server by route: reading an address takes as long as a request's JSON. */
+  readonly #sideAgent: Agent
+  /** By server and route: parsing a URL takes as long as serialising a request. */
   readonly #addresses = new WeakMap<Endpoint, Map<string, Address>>()
 
-  /** `connections` to each server at most, for generating. */
+  /** `connections`: the most connections to one server, for generating. */
   constructor({ connections }: { readonly connections: number }) {
-    const patient = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 }
-    this.#agent = new Agent({ ...patient, connections })
-    this.#side = new Agent({ ...patient, connections: sideConnections })
+    const noTimeouts = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 }
+    this.#agent = new Agent({ ...noTimeouts, connections })
+    this.#sideAgent = new Agent({ ...noTimeouts, connections: sideConnections })
   }
 
   /**
-   * A reply that is read as it comes, with `readStream`. The signal closes the connection. Throws for
-   * what is no success; whether what came is all there was is the reader's to say.
+   * A reply to be read while it arrives, with `readStream`. The signal closes the connection. Rejects for an error status; the
+   * reader has to check that the reply is complete.
    */
-  async stream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<ReplyBody> {
-    const { body } = await this.#send(this.#agent, endpoint, call, { signal })
+  async stream(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<ReplyBody> {
+    const { body } = await this.#send(this.#agent, endpoint, request, { signal })
     return body
   }
 
-  /** The whole JSON reply to work that may take its time. */
-  async work(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    return await this.#whole(this.#agent, endpoint, call, signal)
+  /** The JSON reply to a request that may take long. */
+  async work(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
+    return await this.#whole(this.#agent, endpoint, request, signal)
   }
 
-  /** The whole JSON reply to a question that is answered at once. */
-  async ask(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    return await withTimeLimit(signal, silence(endpoint), (limited) => this.#whole(this.#side, endpoint, call, limited))
+  /** The JSON reply to a side request, which is answered quickly. */
+  async ask(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
+    return await withTimeLimit(signal, sideLimit(endpoint), (limited) => this.#whole(this.#sideAgent, endpoint, request, limited))
   }
 
-  /** Resolves when the server answers, and does not say that it is not ready: that there is a server, not what it has. */
-  async touch(endpoint: Endpoint, call: Omit<Call, 'method'>, signal: AbortSignal): Promise<void> {
-    const { body } = await this.#send(this.#side, endpoint, { method: 'GET', ...call }, { signal, isTouch: true })
+  /** A health check: resolves with any status below 500. */
+  async touch(endpoint: Endpoint, request: Omit<UpstreamRequest, 'method'>, signal: AbortSignal): Promise<void> {
+    const { body } = await this.#send(this.#sideAgent, endpoint, { method: 'GET', ...request }, { signal, isTouch: true })
     body.drain()
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#agent.destroy(), this.#side.destroy()])
+    await Promise.all([this.#agent.destroy(), this.#sideAgent.destroy()])
   }
 
-  async #whole(agent: Agent, endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<unknown> {
-    const { body } = await this.#send(agent, endpoint, call, { signal })
+  async #whole(agent: Agent, endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
+    const { body } = await this.#send(agent, endpoint, request, { signal })
     return await readWhole(body)
   }
 
-  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false }: Call): Address {
+  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false }: UpstreamRequest): Address {
     const routes = this.#addresses.get(endpoint) ?? new Map<string, Address>()
     this.#addresses.set(endpoint, routes)
     const known = routes.get(path)
@@ -101,17 +101,16 @@ export class UpstreamClient {
   async #send(
     agent: Agent,
     endpoint: Endpoint,
-    call: Call,
+    request: UpstreamRequest,
     { signal, isTouch = false }: { readonly signal: AbortSignal; readonly isTouch?: boolean },
-  ): Promise<Reply> {
-    // What is asked for again after a hang-up is not sent at all.
+  ): Promise<HttpReply> {
     signal.throwIfAborted()
     const { url, apiKey } = endpoint
-    const { method, origin, path, headers: sent } = this.#addressOf(endpoint, call)
-    let reply: Reply
+    const { method, origin, path, headers: sent } = this.#addressOf(endpoint, request)
+    let reply: HttpReply
     try {
-      const body = call.body === undefined ? null : JSON.stringify(call.body)
-      reply = await exchange(agent, { origin, path, method, headers: sent, body }, signal)
+      const body = request.body === undefined ? null : JSON.stringify(request.body)
+      reply = await httpExchange(agent, { origin, path, method, headers: sent, body }, signal)
     } catch (cause) {
       signal.throwIfAborted()
       throw connectionFailed(cause, hostOf(url))
@@ -121,7 +120,7 @@ export class UpstreamClient {
     if (status >= 200 && status < 300) {
       if (!isEncoded) return reply
       reply.body.leave()
-      const message = `the server at ${hostOf(url)} sent a compressed reply, which it was asked not to do`
+      const message = `the server at ${hostOf(url)} sent a compressed reply, although it was asked not to`
       throw new UpstreamError({ type: 'truncated' }, message)
     }
     if (isTouch && status < 500) return reply
@@ -129,7 +128,7 @@ export class UpstreamClient {
     signal.throwIfAborted()
     throw statusFailed({
       status,
-      // Some servers quote the key that they refuse.
+      // Some servers quote the key that they reject.
       text: isEncoded ? '' : apiKey === undefined ? text : text.replaceAll(apiKey, '…'),
       retryAfter: headers['retry-after'],
       location: headers.location,
@@ -138,10 +137,10 @@ export class UpstreamClient {
   }
 }
 
-/** Scheme, host and port; path and query; what is sent with every request there. */
-type Address = Pick<ExchangeOptions, 'origin' | 'path' | 'method' | 'headers'> & { readonly fromRoot: boolean }
+/** A route of a server: its URL in parts and its headers. */
+type Address = Pick<HttpRequest, 'origin' | 'path' | 'method' | 'headers'> & { readonly fromRoot: boolean }
 
-function silence({ url }: Endpoint) {
+function sideLimit({ url }: Endpoint) {
   const tooLate = () => {
     const message = `the server at ${hostOf(url)} did not answer within ${sideTimeoutMs} ms`
     return new UpstreamError({ type: 'connection', isRefused: false }, message)

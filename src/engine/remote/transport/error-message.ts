@@ -1,6 +1,6 @@
 import { asObject } from './loose-json.ts'
 
-/** The words of an error object, whatever its shape. */
+/** The message in an error object of any shape. */
 export function errorMessage(error: unknown): string {
   const object = asObject(error)
   if (object === undefined) return typeof error === 'string' ? error : JSON.stringify(error)

@@ -1,22 +1,22 @@
-/** An object of which nothing is known. */
+/** An object with unknown fields. */
 export type Loose = { readonly [key: string]: unknown }
 
-/** An object that is no array. */
+/** An object, but not an array. */
 export function asObject(value: unknown): Loose | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Loose) : undefined
 }
 
-/** An array; an empty one for anything else. */
+/** An array; empty for anything else. */
 export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A text. */
+/** A string. */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** A whole number from 0. */
+/** An integer of at least 0. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
 }

@@ -7,17 +7,17 @@ export type SseEvent = { readonly event?: string; readonly data: string; readonl
 const lf = 0x0a
 
 /**
- * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are cut.
+ * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split.
  * Throws `engine-failed` when one event, or one line, is longer than `maxEventLength` characters.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
 // an Error with its stack, and an event that ends in CR waits for the next chunk.
 export class SseDecoder {
   readonly #maxEventLength: number
-  /** Made for the first piece that ends inside a character: most end with a line, and then there is a faster way. */
+  /** Made for the first piece that does not end in ASCII; until then, a faster way will do. */
   #text: TextDecoder | undefined
   #hasBegun = false
-  /** The beginning of a line whose end has not arrived; joined once, when it has. */
+  /** The start of an incomplete line; joined once, when its end arrives. */
   #held: string[] = []
   #heldLength = 0
   #afterCr = false
@@ -37,7 +37,7 @@ export class SseDecoder {
     if (text === '') return events
     let start = this.#afterCr && text.charCodeAt(0) === lf ? 1 : 0
     this.#afterCr = false
-    // Each search goes on where its last hit was, so that every character is looked at once for each of the two.
+    // Each search continues from its last hit, so that each character is read once for LF and once for CR.
     let nextLf = text.indexOf('\n', start)
     let nextCr = text.indexOf('\r', start)
     while (nextLf !== -1 || nextCr !== -1) {
@@ -56,7 +56,7 @@ export class SseDecoder {
     return events
   }
 
-  /** Takes the byte order mark off, too. */
+  /** Also drops a byte order mark. */
   #decode(bytes: Uint8Array): string {
     const last = bytes.at(-1)
     if (last === undefined) return ''
@@ -95,7 +95,7 @@ export class SseDecoder {
     }
     const colon = line.indexOf(':')
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    // A comment has an empty name, and is ignored like every name that is not known.
+    // A comment has an empty name and is ignored, as is every unknown name.
     switch (colon === -1 ? line : line.slice(0, colon)) {
       case 'data':
         this.#dataLength += value.length + 1

@@ -2,28 +2,28 @@ import { linkedSignal } from '../../linked-signal.ts'
 
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 
-/** Does work that heeds a signal: it fires when the caller's does, and when the time is over. */
+/** Runs work with a signal that fires with the caller's, or with `tooLate()` after `timeoutMs`. */
 export async function withTimeLimit<T>(
   signal: AbortSignal,
   { timeoutMs, tooLate }: Limit,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const over = linkedSignal(signal)
-  const timer = setTimeout(() => over.abort(tooLate()), timeoutMs)
+  const limited = linkedSignal(signal)
+  const timer = setTimeout(() => limited.abort(tooLate()), timeoutMs)
   try {
-    return await work(over.signal)
+    return await work(limited.signal)
   } finally {
     clearTimeout(timer)
-    over.unlink()
+    limited.unlink()
   }
 }
 
-/** The result of work that others wait for too, or the signal's reason: the work goes on. */
+/** The result of shared work, or the signal's reason. The signal does not end the work. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-    if (signal.aborted) leave()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }

@@ -21,5 +21,5 @@ test.each([
 test.each([
   ['http://user:secret@h:8000/path/v1?key=secret', 'h:8000'],
   ['http://[::1]:8000/v1', '[::1]:8000'],
-  ['secret', 'an address that is no URL'],
+  ['secret', 'an address that is not a URL'],
 ])('%s is called %s', (url, host) => expect(hostOf(url)).toBe(host))

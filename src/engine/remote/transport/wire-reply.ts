@@ -3,11 +3,11 @@ import { statusFailed } from './failed-request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
 import { UpstreamError } from './upstream-error.ts'
 
-/** What is looked at in a reply or a chunk. Everything may be missing, null or of another type: it is read leniently. */
+/** The fields of a reply or chunk that are read. Each may be missing, null or of another type: reading is lenient. */
 export type WireChunk = {
   readonly choices: readonly WireChoice[]
   readonly usage: WireUsage | undefined
-  /** llama-server's running account. */
+  /** llama-server's running counts. */
   readonly timings: { readonly inputTokens: number; readonly cachedTokens: number; readonly outputTokens: number } | undefined
 }
 
@@ -18,11 +18,11 @@ export type WireChoice = {
   readonly calls: readonly WireCall[]
   readonly logprobs: unknown
   readonly finishReason: string | undefined
-  /** What the server says ended it, where it says that. */
+  /** The stop sequence that the server reports, in whatever form. */
   readonly stop: unknown
 }
 
-/** A piece of a call; `arguments` is JSON text, whatever the server made of it. */
+/** A piece of a tool call; `arguments` is JSON text, also where the server sent an object. */
 export type WireCall = {
   readonly index: number
   readonly id: string | undefined
@@ -37,15 +37,15 @@ export type WireUsage = {
   readonly reasoningTokens: number
 }
 
-/** Reads a chunk of a stream or a whole reply, of chat or completions. Throws what the server reports as an error. */
+/** Reads a chunk of a stream or a whole reply, of chat or completions. Throws an error that the server reports in it. */
 export function readChunk(value: unknown, stopField: string | undefined): WireChunk {
   const chunk = asObject(value)
   if (chunk === undefined) {
-    const message = 'the server behind this model sent something that is no JSON object'
+    const message = 'the server behind this model sent something that is not a JSON object'
     throw new UpstreamError({ type: 'truncated' }, message)
   }
   if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
-  // vLLM's older form.
+  // Older versions of vLLM.
   if (chunk.object === 'error') throw reportedError(chunk)
   return {
     choices: asArray(chunk.choices).flatMap((choice, position) => readChoice(choice, position, stopField)),
@@ -54,7 +54,7 @@ export function readChunk(value: unknown, stopField: string | undefined): WireCh
   }
 }
 
-/** As the status that it would have been, had the reply not begun: most servers name it, others say it in a word. */
+/** An error inside a reply, as if it had come as a status: most servers give a number, others a word. */
 function reportedError(error: unknown): UpstreamError {
   const object = asObject(error)
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
@@ -62,7 +62,7 @@ function reportedError(error: unknown): UpstreamError {
   return statusFailed({ status, text: JSON.stringify(errorMessage(error)), retryAfter: undefined, host: 'its address' })
 }
 
-/** OpenAI's and Anthropic's words. */
+/** OpenAI's and Anthropic's error types. */
 function statusOfWords(words: string): number {
   if (/rate_limit|insufficient_quota|too_?many_?requests/i.test(words)) return 429
   if (/overloaded|service_unavailable/i.test(words)) return 503
@@ -86,14 +86,14 @@ function readChoice(value: unknown, position: number, stopField: string | undefi
   ]
 }
 
-/** Some servers answer in parts. */
+/** Some servers send an array of parts. */
 function readText(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   return content.map((part) => asText(asObject(part)?.text) ?? '').join('')
 }
 
-/** Under the one name or the other, of which the other may be empty, or as parts of the content. */
+/** In either of two fields, of which one may be empty, or in parts of the content. */
 function readReasoning(message: Loose): string {
   for (const field of [message.reasoning_content, message.reasoning]) {
     const text = asText(field)
@@ -103,7 +103,7 @@ function readReasoning(message: Loose): string {
   return message.content.map((part) => readText(asObject(part)?.thinking)).join('')
 }
 
-/** Some servers write an empty text, or the word, for null. */
+/** Some servers send an empty string or 'null' for null. */
 function readWord(value: unknown): string | undefined {
   const word = asText(value)
   return word === '' || word === 'null' ? undefined : word
@@ -111,7 +111,7 @@ function readWord(value: unknown): string | undefined {
 
 const noCalls: readonly WireCall[] = []
 
-/** Most chunks have none. */
+/** Most chunks have no calls. */
 function readCalls({ tool_calls, function_call }: Loose): readonly WireCall[] {
   if (tool_calls === undefined && function_call === undefined) return noCalls
   return [...asArray(tool_calls).flatMap(readCall), ...readLegacyCall(function_call)]

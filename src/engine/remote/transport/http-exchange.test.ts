@@ -4,7 +4,7 @@ import { Agent } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import { iterate } from '../../../../test/support/iterate.ts'
 import { listenOnLoopback } from '../../../../test/support/loopback.ts'
-import { exchange, type Reply, ReplyBody } from './exchange.ts'
+import { type HttpReply, httpExchange, ReplyBody } from './http-exchange.ts'
 
 const open: (() => unknown)[] = []
 afterEach(async () => {
@@ -30,21 +30,21 @@ function agentOf(options: Agent.Options = {}): Agent {
   return agent
 }
 
-function ask(agent: Agent, { origin }: Upstream, signal = new AbortController().signal): Promise<Reply> {
-  return exchange(agent, { origin, path: '/', method: 'POST', headers: {}, body: '{}' }, signal)
+function ask(agent: Agent, { origin }: Upstream, signal = new AbortController().signal): Promise<HttpReply> {
+  return httpExchange(agent, { origin, path: '/', method: 'POST', headers: {}, body: '{}' }, signal)
 }
 
-async function read(reply: Reply): Promise<string> {
+async function read(reply: HttpReply): Promise<string> {
   return (await reply.body.readAll(1 << 20)).toString('utf8')
 }
 
-/** The bytes of a reply, as they come. */
+/** The bytes of a reply, as they arrive. */
 function piecesOf(body: ReplyBody) {
   return iterate<Buffer>((emit) => body.consume(emit))
 }
 
-describe('exchange', () => {
-  test('resolves when the reply begins, and gives its bytes as they come', async () => {
+describe('httpExchange', () => {
+  test('resolves when the reply begins, and delivers its bytes as they arrive', async () => {
     const server = await upstream()
     const asked = ask(agentOf(), server)
     const response = await server.reply
@@ -62,7 +62,7 @@ describe('exchange', () => {
     expect((await pieces.next()).done).toBe(true)
   })
 
-  test('a reply that breaks off throws behind what came of it', async () => {
+  test('a reply that breaks off rejects after its last bytes', async () => {
     const server = await upstream()
     const asked = ask(agentOf(), server)
     const response = await server.reply
@@ -78,7 +78,7 @@ describe('exchange', () => {
     })
   })
 
-  test('a server whose reply is not read is made to wait', async () => {
+  test('an unread reply puts back-pressure on its server', async () => {
     const server = await upstream()
     const asked = ask(agentOf(), server)
     const response = await server.reply
@@ -101,14 +101,14 @@ describe('exchange', () => {
     expect(sent).toBe(64)
   })
 
-  test('too much is refused', async () => {
+  test('a reply that is too long is rejected', async () => {
     const server = await upstream()
     const asked = ask(agentOf(), server)
     ;(await server.reply).end('x'.repeat(100))
     await expect((await asked).body.readAll(99)).rejects.toMatchObject({ code: 'engine-failed' })
   })
 
-  test.each(['headers', 'body'])('a signal ends a wait for the %s with its reason, and closes the connection', async (what) => {
+  test.each(['headers', 'body'])('a signal ends the wait for the %s with its reason, and closes the connection', async (what) => {
     const server = await upstream()
     const controller = new AbortController()
     const asked = ask(agentOf(), server, controller.signal)
@@ -124,7 +124,7 @@ describe('exchange', () => {
   })
 
   test.each(['aborts', 'leaves', 'throws'])(
-    'a reader that %s while it takes bytes gets no more, and closes the connection',
+    'a reader that %s while it takes bytes gets nothing more, and closes the connection',
     async (how) => {
       const server = await upstream()
       const controller = new AbortController()
@@ -162,7 +162,7 @@ describe('exchange', () => {
     await expect(ask(agent, server, controller.signal)).rejects.toThrow('gone')
   })
 
-  test('events that nobody had read when the request was cancelled are counted', async () => {
+  test('events that were unread when the request was cancelled are counted', async () => {
     const controller = new AbortController()
     const body = new ReplyBody(controller.signal, () => undefined)
     body.onBytes(Buffer.from('data: 1\n\n'))
@@ -181,7 +181,7 @@ describe('exchange', () => {
     await expect(ended).rejects.toThrow('gone')
   })
 
-  test('a reply that is left closes its connection; one that is over gives it back', async () => {
+  test('a reply that is left closes its connection; one that has ended returns it', async () => {
     const server = await upstream()
     const agent = agentOf({ connections: 1 })
     const asked = ask(agent, server)
