@@ -13,7 +13,7 @@ const weather: Tool = {
 }
 
 describe('replies', () => {
-  test('text, its end and its counts come through', async () => {
+  test('text, finish reason and usage are passed on', async () => {
     const server = await upstream(
       streamOf(
         chatChunk({ delta: { role: 'assistant', content: '' } }),
@@ -28,7 +28,7 @@ describe('replies', () => {
     expect(result.usage).toEqual({ inputTokens: 7, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 })
   })
 
-  test('a server that does not stream is read whole', async () => {
+  test('a reply that is not streamed is read', async () => {
     const server = await upstream((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const message = { role: 'assistant', content: 'Whole.' }
@@ -53,7 +53,7 @@ describe('replies', () => {
     expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ reasoning: 'Let me see.', text: 'Yes' }])
   })
 
-  test('calls are put together, with the ids that the server gave them', async () => {
+  test("tool calls are assembled, with the server's ids", async () => {
     const call = (index: number, more: Record<string, unknown>) => chatChunk({ delta: { tool_calls: [{ index, ...more }] } })
     const server = await upstream(
       streamOf(
@@ -76,12 +76,12 @@ describe('replies', () => {
   })
 
   test.each([
-    ['an object instead of its text', { city: 'Oslo', days: 2 }],
+    ['an object instead of a string', { city: 'Oslo', days: 2 }],
     ['JSON that is quoted twice', '"{\\"city\\": \\"Oslo\\", \\"days\\": 2}"'],
-    ['a number as a text', '{"city": "Oslo", "days": "2"}'],
+    ['a number as a string', '{"city": "Oslo", "days": "2"}'],
     ["Python's literals", "{'city': 'Oslo', 'days': 2}"],
     ['a missing bracket', '{"city": "Oslo", "days": 2'],
-  ])('arguments that are %s are mended', async (_, given) => {
+  ])('arguments that are %s are fixed', async (_, given) => {
     const server = await upstream(
       streamOf(
         chatChunk({ delta: { tool_calls: [{ function: { name: 'get_weather', arguments: given } }] }, finish_reason: 'stop' }),
@@ -99,9 +99,9 @@ describe('replies', () => {
     ["Llama's tag", '<|python_tag|>{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eom_id|>'],
     ['bare JSON', '{"name": "get_weather", "parameters": {"city": "Oslo"}}<|eot_id|>'],
     ['a list as Python has it', '[get_weather(city="Oslo")]'],
-    ["Mistral's mark", '[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Oslo"}}]'],
+    ["Mistral's tag", '[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Oslo"}}]'],
     ['XML', '<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>'],
-  ])('a call that the server left in its text as %s is a call', async (_, text) => {
+  ])('a tool call that the server left in its text as %s is found', async (_, text) => {
     const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
     const server = await upstream(
       streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), usageChunk(1, 3), doneLine),
@@ -113,7 +113,7 @@ describe('replies', () => {
     expect(choices[0]).toMatchObject({ text: '', finish: { reason: 'tool-calls' } })
   })
 
-  test('reasoning that the server left in its text is reasoning', async () => {
+  test('reasoning that the server left in its text is found', async () => {
     const text = '<think>Hm.</think>Yes'
     const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
     const server = await upstream(
@@ -122,7 +122,7 @@ describe('replies', () => {
     expect((await answer(engineOver([server]), ask('hi'))).choices[0]).toMatchObject({ reasoning: 'Hm.', text: 'Yes' })
   })
 
-  test('an end for calls without a call is a plain end, and its word is kept', async () => {
+  test('the finish reason tool_calls without a call becomes stop, and is kept as raw reason', async () => {
     const server = await upstream(
       streamOf(
         chatChunk({ delta: { content: 'No.' } }),
@@ -135,7 +135,7 @@ describe('replies', () => {
     expect(choices[0]).toMatchObject({ text: 'No.', toolCalls: [], finish: { reason: 'stop', rawReason: 'tool_calls' } })
   })
 
-  test('all choices come through, also where a server makes one at a time', async () => {
+  test('all choices are generated, also by a server that makes one per request', async () => {
     const server = await upstream(
       ({ body }, response) => {
         const index = Number(body.n ?? 1)
@@ -155,19 +155,19 @@ describe('replies', () => {
 })
 
 describe('failures', () => {
-  test('a stream without an end is an error, never a clean stop', async () => {
+  test('a truncated stream is an error, never a clean stop', async () => {
     const server = await upstream(streamOf(chatChunk({ delta: { content: 'Hel' } }), doneLine))
     await expect(answer(engineOver([server]), ask('hi'))).rejects.toMatchObject({ code: 'engine-failed' })
   })
 
-  test('an error object in a stream is the error of the reply', async () => {
+  test('an error object in a stream fails the reply', async () => {
     const server = await upstream(
       streamOf(chatChunk({ delta: { content: 'Hel' } }), 'data: {"error": {"message": "out of memory", "code": 500}}\n\n'),
     )
     await expect(answer(engineOver([server]), ask('hi'))).rejects.toThrow('out of memory')
   })
 
-  test("a bad request is the caller's, in the words of the server, and is not tried again", async () => {
+  test("a bad request is reported in the server's words, and not retried", async () => {
     const server = await upstream((_, response) => {
       response.writeHead(400, { 'content-type': 'application/json' })
       response.end('{"error": {"message": "temperature must be smaller", "type": "invalid_request_error"}}')
@@ -179,7 +179,7 @@ describe('failures', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('a request that is too long says so with both numbers', async () => {
+  test('a context overflow is reported with both numbers', async () => {
     const message =
       "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages. Please reduce."
     const server = await upstream((_, response) => {
@@ -204,7 +204,7 @@ describe('failures', () => {
     for (let turn = 0; turn < 3; turn++) expect((await answer(engine, ask(`hi ${turn}`))).choices[0]?.text).toBe('ok')
   })
 
-  test('an answer that breaks off is continued by another server, as one answer', async () => {
+  test('a reply that breaks off is continued by another server, as one reply', async () => {
     const first = await upstream(
       (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -229,7 +229,7 @@ describe('failures', () => {
     })
   })
 
-  test('nobody who can be reached is a 503 that says why', async () => {
+  test('an unreachable server is a 503 with the reason', async () => {
     const gone = await startUpstream(streamOf(doneLine))
     await gone.close()
     await expect(answer(engineOver([gone]), ask('hi'))).rejects.toMatchObject({ code: 'model-unavailable' })
@@ -290,8 +290,8 @@ describe('the edge of the engine', () => {
   })
 })
 
-describe('an engine that is closed, or whose server is', () => {
-  test('closing while it is asked what it is ends at once, and says so', async () => {
+describe('closing and coming back', () => {
+  test('closing during a probe ends it at once, with the reason', async () => {
     const silent = await upstream(fine)
     silent.get = () => true
     const engine = engineOver([silent])
@@ -303,7 +303,7 @@ describe('an engine that is closed, or whose server is', () => {
     await until(() => silent.connections() === 0)
   })
 
-  test('what was prepared before the engine was closed does not run after it', async () => {
+  test('a request that was prepared before closing does not run afterwards', async () => {
     const server = await upstream(fine)
     const engine = engineOver([server])
     const prepared = await engine.prepare(ask('hi'), never)
@@ -315,7 +315,7 @@ describe('an engine that is closed, or whose server is', () => {
     expect(server.seen).toHaveLength(0)
   })
 
-  test('closing while a grammar is made blames nobody who asked for it', async () => {
+  test('closing while a grammar is compiled does not blame the request', async () => {
     const engine = engineOver([await upstream(fine, { ownedBy: 'llamacpp' })])
     await engine.ensureReady(never)
     const preparing = engine.prepare(ask('hi', { output: { type: 'json-schema', schema: {}, strict: false } }), never)
@@ -323,7 +323,7 @@ describe('an engine that is closed, or whose server is', () => {
     expect(prepared).toMatchObject({ status: 'rejected', reason: { code: 'model-unavailable' } })
   })
 
-  test('an engine whose server comes back by itself is ready', async () => {
+  test('an engine is ready once its server has come back', async () => {
     const server = await upstream(fine)
     server.get = (_, response) => {
       response.writeHead(503)

@@ -1,16 +1,16 @@
 import type { GenerationRequest, Message } from '../../contract/request.ts'
 
-/** What a template may add around a message, and around the whole. */
+/** What a template may add to a message and to the whole prompt. */
 const perMessage = 64
 const perPrompt = 256
-/** What an image is taken for: the most that common models make of one. */
+/** The most tokens that common models make of an image. */
 const perMedia = 4096
-/** An answer that has no limit, as far as the load of a server is concerned. */
+/** The assumed output of a request without a limit. */
 const usualOutput = 512
 
 /**
- * The most tokens that a request may come to, without knowing the tokenizer: a token is at least a byte long. For comparing
- * loads, and for telling what surely fits.
+ * An upper bound of a request's tokens without a tokenizer: a token is at least a byte. For comparing loads, and for skipping
+ * the count of what surely fits.
  */
 export function estimateTokens({
   prompt,
@@ -24,7 +24,7 @@ export function estimateTokens({
     case 'infill':
       return Buffer.byteLength(prompt.prefix) + Buffer.byteLength(prompt.suffix) + perPrompt + maxOutputTokens
     case 'chat': {
-      // Templates write tools with more white space than there is here.
+      // Templates write tools with more white space.
       const tools = prompt.tools.length === 0 ? 0 : 2 * Buffer.byteLength(JSON.stringify(prompt.tools))
       const messages = prompt.messages.reduce((sum, message) => sum + perMessage + sizeOf(message), 0)
       return perPrompt + tools + messages + Buffer.byteLength(prompt.responsePrefix) + maxOutputTokens

@@ -10,7 +10,7 @@ const threePieces = streamOf(
   doneLine,
 )
 
-test('choices that are made side by side wait for a slow reader one behind the other, each in its order', async () => {
+test('parallel choices wait for a slow reader one after the other, each in its order', async () => {
   const prepared = await engineOver([await upstream(threePieces, { ownedBy: 'llamacpp' })]).prepare(
     ask('hi', { choices: 3 }),
     never,
@@ -33,7 +33,7 @@ test('choices that are made side by side wait for a slow reader one behind the o
   expect(seen.at(-1)?.type).toBe('usage')
 })
 
-test('a reader that fails gets nothing more, and its failure ends all choices', async () => {
+test('a failed reader gets nothing more, and its failure ends all choices', async () => {
   const prepared = await engineOver([await upstream(threePieces, { ownedBy: 'llamacpp' })]).prepare(
     ask('hi', { choices: 3 }),
     never,

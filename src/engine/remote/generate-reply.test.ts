@@ -4,7 +4,7 @@ import { answer, ask, engineOver, failure, fine, never, refusing, upstream } fro
 import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
 import type { Engine } from '../../contract/engine.ts'
 
-/** An engine whose servers have all said what they are. */
+/** An engine that has probed all its servers. */
 async function knownEngine(servers: Parameters<typeof engineOver>[0]): Promise<Engine> {
   const engine = engineOver(servers)
   await engine.ensureReady(never)
@@ -12,14 +12,14 @@ async function knownEngine(servers: Parameters<typeof engineOver>[0]): Promise<E
   return engine
 }
 
-describe('servers of several kinds', () => {
+describe('replicas of several kinds', () => {
   test.each([
     ['first', 0],
     ['last', 1],
-  ])('what one of them cannot do is done by the other, also when that comes %s', async (_, place) => {
+  ])('what one of them cannot do is done by the other, also when that is %s', async (_, position) => {
     const able = await upstream(fine, { ownedBy: 'vllm' })
     const unable = await upstream(fine, { ownedBy: 'library' })
-    const engine = await knownEngine(place === 0 ? [able, unable] : [unable, able])
+    const engine = await knownEngine(position === 0 ? [able, unable] : [unable, able])
     for (let turn = 0; turn < 4; turn++) {
       expect((await answer(engine, ask(`hi ${turn}`, { sampling: { topK: 5 } }))).choices[0]?.text).toBe('ok')
     }
@@ -28,14 +28,14 @@ describe('servers of several kinds', () => {
     expect(engine.servers?.()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
   })
 
-  test('what none of them can do is refused by name', async () => {
+  test('what none can do is refused by name', async () => {
     const servers = [await upstream(fine, { ownedBy: 'library' }), await upstream(fine)]
     const error = await failure(await knownEngine(servers), ask('hi', { sampling: { topK: 5 } }))
     expect(error).toMatchObject({ code: 'unsupported-field', param: 'top_k' })
     expect(servers.flatMap(({ seen }) => seen)).toEqual([])
   })
 
-  test('an answer is continued by the one that can', async () => {
+  test('a reply is continued by the one that can', async () => {
     const breaking: Answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(chatChunk({ delta: { content: 'One ' } }), () => response.destroy())
@@ -56,14 +56,14 @@ describe('servers of several kinds', () => {
     [['llamacpp', 'llamacpp'], 'full'],
     [['llamacpp', 'vllm'], 'partial'],
     [['vllm', 'llamacpp'], 'partial'],
-  ] as const)('of a constraint, %j keep together what the weakest keeps: %s', async (kinds, structured) => {
+  ] as const)('the weakest of %j decides how far a constraint is kept: %s', async (kinds, structured) => {
     const servers = await Promise.all(kinds.map((ownedBy) => upstream(fine, { ownedBy })))
     const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
     const request = ask('hi', { output: { type: 'json-schema', schema, strict: true } })
     expect(await (await knownEngine(servers)).prepare(request, never)).toMatchObject({ structured })
   })
 
-  test('of a server that has not said what it is, the least is expected', async () => {
+  test('of an unknown replica, the least is expected', async () => {
     const silent = await upstream(fine)
     silent.get = () => true
     const engine = engineOver([await upstream(fine, { ownedBy: 'llamacpp' }), silent])
@@ -72,8 +72,8 @@ describe('servers of several kinds', () => {
   })
 })
 
-describe('several servers', () => {
-  test('one that never says what it is holds nobody up', async () => {
+describe('several replicas', () => {
+  test('one whose probe hangs delays nothing', async () => {
     const silent = await upstream(fine)
     silent.get = () => true
     const sound = await upstream(fine)
@@ -83,7 +83,7 @@ describe('several servers', () => {
     expect(performance.now() - startMs).toBeLessThan(2000)
   })
 
-  test('they are asked what they are once, also by many at once, and by those that stay when the first leaves', async () => {
+  test('a probe is shared by all waiting requests, and outlives the first', async () => {
     const server = await upstream(fine)
     let listed = 0
     let release: () => void = () => undefined
@@ -106,7 +106,7 @@ describe('several servers', () => {
     expect(listed).toBe(1)
   })
 
-  test.each(['throws', 'rejects'])('no server is blamed for a reader that %s, and none is asked again', async (how) => {
+  test.each(['throws', 'rejects'])('no replica is blamed for a reader that %s, and nothing is retried', async (how) => {
     let asked = 0
     const server = await upstream((...args) => {
       asked += 1
@@ -124,7 +124,7 @@ describe('several servers', () => {
     expect(engine.servers?.()).toMatchObject([{ state: 'healthy', activeRequests: 0 }])
   })
 
-  test('a stop text is found across the break of an answer, also where another kind of server goes on', async () => {
+  test('a stop sequence is found across the break of a reply, also when another kind continues it', async () => {
     const first = await upstream(
       (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -145,7 +145,7 @@ describe('several servers', () => {
     expect(choices[0]).toMatchObject({ text: 'One ', finish: { reason: 'stop', stopSequence: 'END' } })
   })
 
-  /** A server that says what it has counted, and then hangs up. */
+  /** A server that reports usage and then breaks the connection. */
   const breaksOffCounted = () =>
     upstream(
       (_, response) => {
@@ -156,7 +156,7 @@ describe('several servers', () => {
       { ownedBy: 'vllm' },
     )
 
-  test('what was counted before an answer broke off counts, also where the other one counts nothing', async () => {
+  test('usage from before a break counts, also when the next replica reports none', async () => {
     const first = await breaksOffCounted()
     const second = await upstream(streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), doneLine), {
       ownedBy: 'vllm',
@@ -169,16 +169,16 @@ describe('several servers', () => {
   test.each([
     ['an error object', 'data: {"error":{"message":"boom","code":500}}\n\n'],
     ['an error that blames the request', 'data: {"error":{"message":"boom","code":400}}\n\n'],
-    ['what is no JSON', 'data: {"choi\n\n'],
-    ['what is no object', 'data: 7\n\n'],
-  ])('an answer that has said how it ended is whole, also with %s behind that', async (_, behind) => {
-    const server = await upstream(streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), behind))
+    ['invalid JSON', 'data: {"choi\n\n'],
+    ['JSON that is not an object', 'data: 7\n\n'],
+  ])('a reply with a finish reason is complete, also with %s after it', async (_, rest) => {
+    const server = await upstream(streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), rest))
     const { choices } = await answer(engineOver([server]), ask('hi'))
     expect(choices[0]).toMatchObject({ text: 'ok', finish: { reason: 'stop' } })
     expect(server.seen).toHaveLength(1)
   })
 
-  test('what goes on with an answer and refuses to is not the fault of the caller', async () => {
+  test("a refused continuation is not the client's fault", async () => {
     const first = await upstream(
       (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -192,7 +192,7 @@ describe('several servers', () => {
     expect(await failure(engineOver([first, second]))).toMatchObject({ code: 'engine-failed' })
   })
 
-  test('choices come one at a time from a server that makes one, with seeds of their own, and one failure ends all', async () => {
+  test('parallel choices have seeds of their own, and one failure ends all', async () => {
     const silent: { closed: boolean }[] = []
     const server = await upstream(
       ({ body }, response) => {
@@ -213,7 +213,7 @@ describe('several servers', () => {
     expect(server.seen.map(({ body }) => body.seed).toSorted()).toEqual(expect.arrayContaining([7, 8]))
   })
 
-  test('what was counted before an answer broke off counts, also when the next one to go on with it fails at once', async () => {
+  test('usage from before a break counts, also when the next continuation fails at once', async () => {
     const first = await breaksOffCounted()
     const second = await upstream(refusing(500, 'boom'), { ownedBy: 'vllm' })
     const third = await upstream(
@@ -224,7 +224,7 @@ describe('several servers', () => {
     expect((await answer(engine, ask('hi'))).usage).toMatchObject({ inputTokens: 9, outputTokens: 6 })
   })
 
-  test('embeddings are had from another one when the first is gone', async () => {
+  test('embeddings are retried on another replica', async () => {
     const gone = await upstream(fine)
     const sound = await upstream(refusing(200, '{"data":[{"index":0,"embedding":[1,2]}],"usage":{"prompt_tokens":1}}'))
     const engine = engineOver([gone, sound])

@@ -5,7 +5,7 @@ import { Breaker, type BreakerPass, type BreakerResult } from './breaker.ts'
 /** The longest waits: 1, 2, 4 … 30 s. */
 const random = () => 1
 
-test('three failures in a row open it, and a success in between starts the count anew', () => {
+test('three failures in a row open it, and a success in between resets the count', () => {
   const breaker = new Breaker({ random })
   for (const result of ['failed', 'failed', 'ok', 'failed', 'failed'] as const) use(breaker, result, 0)
   expect(breaker.state(0)).toBe('closed')
@@ -15,7 +15,7 @@ test('three failures in a row open it, and a success in between starts the count
   expect(breaker.admitsAtMs(10)).toBe(1000)
 })
 
-test('a refused connection opens it at once, and what is neutral never does', () => {
+test('a refused connection opens it at once, and neutral results never do', () => {
   const breaker = new Breaker({ random })
   for (let count = 0; count < 10; count++) use(breaker, 'neutral', 0)
   expect(breaker.state(0)).toBe('closed')
@@ -43,7 +43,7 @@ test('each failed trial doubles the wait, up to half a minute; a good one closes
   expect(breaker.admitsAtMs(nowMs)).toBe(nowMs + 1000)
 })
 
-test('answers to questions make up for questions that failed, never for work that did', () => {
+test('auxiliary successes offset auxiliary failures, never failed generations', () => {
   const breaker = new Breaker({ random })
   const ask = (result: BreakerResult, nowMs: number) => {
     const pass = breaker.enter(nowMs, true)
@@ -70,7 +70,7 @@ test('jitter takes at most half of the wait', () => {
   expect(breaker.admitsAtMs(0)).toBe(500)
 })
 
-test('half-open lets one through, and another when that one said nothing', () => {
+test('half-open admits one, and another after a neutral result', () => {
   const breaker = new Breaker({ random })
   use(breaker, 'refused', 0)
   const trial = enter(breaker, 1000)
@@ -80,18 +80,18 @@ test('half-open lets one through, and another when that one said nothing', () =>
   enter(breaker, 1000)
 })
 
-test('a trial that begins to answer closes it, but until it ends well one failure opens it again', () => {
+test('a trial that begins to reply closes it, but until it ends well one failure opens it again', () => {
   const breaker = new Breaker({ random })
   use(breaker, 'refused', 0)
   const trial = enter(breaker, 1000)
   breaker.confirm(trial)
   expect(breaker.state(1000)).toBe('closed')
   breaker.leave(trial, 'failed', 1500)
-  // It goes on where it was: 2 s, not 1.
+  // The back-off continues: 2 s, not 1.
   expect(breaker.admitsAtMs(1500)).toBe(3500)
 })
 
-test('what began before it opened or closed changes nothing', () => {
+test('requests that began before it opened or closed change nothing', () => {
   const breaker = new Breaker({ random })
   const [first, second] = [enter(breaker, 0), enter(breaker, 0)]
   use(breaker, 'refused', 0)
@@ -102,7 +102,7 @@ test('what began before it opened or closed changes nothing', () => {
   expect(breaker.state(1001)).toBe('closed')
 })
 
-test('checks open it, and end the wait for what was down', () => {
+test('checks open it, and end the wait of an endpoint that was down', () => {
   const breaker = new Breaker({ random })
   for (const isOk of [false, false, true, false, false]) breaker.onCheck(isOk, 0)
   expect(breaker.state(0)).toBe('closed')
@@ -114,14 +114,14 @@ test('checks open it, and end the wait for what was down', () => {
   expect(breaker.admitsAtMs(300)).toBe(2300)
 })
 
-test('a good check does not shorten the wait for a server that is up and fails to answer', () => {
+test('a good check does not shorten the wait of a server that is up and fails requests', () => {
   const breaker = new Breaker({ random })
   for (let count = 0; count < 3; count++) use(breaker, 'failed', 0)
   breaker.onCheck(true, 100)
   expect(breaker.state(100)).toBe('open')
 })
 
-test('whatever happens, at most one trial is under way and an open breaker admits nobody', () => {
+test('in any sequence there is at most one trial, and an open breaker admits nothing', () => {
   const step = fc.record({
     type: fc.constantFrom('enter', 'leave', 'confirm', 'check'),
     result: fc.constantFrom<BreakerResult>('ok', 'failed', 'refused', 'neutral'),

@@ -1,10 +1,10 @@
-/** `half-open`: the wait is over, and one trial decides. */
+/** `half-open`: the wait is over, and one trial request decides. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** `refused`: nobody listens there, so there is no use in asking three times. `neutral` says nothing about the endpoint. */
+/** `refused`: nothing listens there, and one failure is enough. `neutral` says nothing about the endpoint. */
 export type BreakerResult = 'ok' | 'failed' | 'refused' | 'neutral'
 
-/** The right to use an endpoint once; `Breaker.leave` takes it back. `isAuxiliary`: for something that is not its work. */
+/** The right to one request, until `Breaker.leave`. `isAuxiliary`: not a generation. */
 export type BreakerPass = { epoch: number; readonly isAuxiliary: boolean }
 
 export type BreakerOptions = {
@@ -16,22 +16,22 @@ export type BreakerOptions = {
 }
 
 /**
- * Keeps traffic from an endpoint that fails: closed until it failed several times in a row, then open for a time that doubles
- * with each failed trial. Time is passed in, in milliseconds of any clock that does not go back.
+ * Keeps requests from an endpoint that fails: closed until several failures in a row, then open for a time that doubles with
+ * each failed trial. Times are milliseconds of any monotonic clock, passed in.
  */
 export class Breaker {
   readonly #options: Required<BreakerOptions>
   #failures = 0
   #failedChecks = 0
-  /** How often it opened without a whole success in between: the exponent of the wait. */
+  /** Openings since the last complete success: the exponent of the wait. */
   #openings = 0
   #openUntilMs: number | undefined
   #trial: BreakerPass | undefined
-  /** The last work failed. That questions are answered is no sign then that it works. */
-  #hasFailedWork = false
-  /** Since it opened, the endpoint could not be reached or failed a check: a good check then has something to say. */
+  /** The last generation failed: successful auxiliary requests then prove nothing. */
+  #hasFailedGeneration = false
+  /** Since it opened, the endpoint was unreachable or failed a check: a good check then shows a change. */
   #wasSeenDown = false
-  /** Grows with each opening and closing: what began before says nothing about the time after. */
+  /** Incremented by each opening and closing: requests that began before say nothing about the time after. */
   #epoch = 0
 
   constructor({ random, failuresToOpen = 3, openMs = 1000, maxOpenMs = 30_000 }: BreakerOptions) {
@@ -47,14 +47,14 @@ export class Breaker {
     return nowMs < this.#openUntilMs ? 'open' : 'half-open'
   }
 
-  /** When `enter` can next give a pass: now, when the wait is over, or, while a trial runs, when it is worth asking again. */
+  /** The earliest time at which `enter` may give a pass; while a trial runs, when to ask again. */
   admitsAtMs(nowMs: number): number {
     if (this.#openUntilMs === undefined) return nowMs
     if (this.#trial !== undefined) return nowMs + this.#options.openMs
     return Math.max(nowMs, this.#openUntilMs)
   }
 
-  /** A pass, or undefined when the endpoint may not be used now. Half-open, it gives one at a time. */
+  /** A pass, or undefined when the endpoint may not be used now. Half-open, one at a time. */
   enter(nowMs: number, isAuxiliary = false): BreakerPass | undefined {
     if (this.admitsAtMs(nowMs) > nowMs) return undefined
     const pass = { epoch: this.#epoch, isAuxiliary }
@@ -63,8 +63,8 @@ export class Breaker {
   }
 
   /**
-   * The endpoint has begun to answer. A trial closes the breaker here, because its answer may take minutes; until it has
-   * ended well, one failure is enough to open it again.
+   * The endpoint has begun to reply. A trial closes the breaker here, because its reply may take minutes; until it has ended
+   * well, one failure opens the breaker again.
    */
   confirm(pass: BreakerPass): void {
     if (pass !== this.#trial) return
@@ -76,12 +76,12 @@ export class Breaker {
   leave(pass: BreakerPass, result: BreakerResult, nowMs: number): void {
     const isTrial = pass === this.#trial
     if (isTrial) this.#trial = undefined
-    // A server that is going away ends its old answers well and refuses new ones: old passes must not close what is open.
+    // A server that shuts down completes old replies and refuses new requests: old passes must not close the breaker.
     if (pass.epoch !== this.#epoch) return
-    if (!pass.isAuxiliary && result !== 'neutral') this.#hasFailedWork = result !== 'ok'
+    if (!pass.isAuxiliary && result !== 'neutral') this.#hasFailedGeneration = result !== 'ok'
     switch (result) {
       case 'ok':
-        if (pass.isAuxiliary && this.#hasFailedWork) return
+        if (pass.isAuxiliary && this.#hasFailedGeneration) return
         if (isTrial) this.#close()
         this.#failures = 0
         this.#failedChecks = 0
@@ -102,9 +102,9 @@ export class Breaker {
   }
 
   /**
-   * The result of an active check. A good one ends the wait for an endpoint that was down; it does not close, and it does not
-   * end the wait for one that is up and fails to answer requests. While a trial is silent, it stands for the beginning of the
-   * answer: a long prompt takes minutes, and the others must not wait for it.
+   * The result of a health check. A good one ends the wait for an endpoint that was down, without closing the breaker; it does
+   * not end the wait for one that is up and fails requests. While a trial is silent, a good check counts as the begin of its
+   * reply: a long prompt takes minutes, and other requests must not wait for it.
    */
   onCheck(isOk: boolean, nowMs: number): void {
     if (this.#trial !== undefined) {
@@ -117,7 +117,7 @@ export class Breaker {
       if (state === 'open' && this.#wasSeenDown) this.#openUntilMs = nowMs
       return
     }
-    // Half-open, the check took the place of a trial; while it is open, the wait that is running is long enough.
+    // Half-open, the check counts as a trial; when open, the current wait is long enough.
     if (state === 'half-open' || (state === 'closed' && this.#failedChecks >= this.#options.failuresToOpen)) this.#open(nowMs)
     if (this.#openUntilMs !== undefined) this.#wasSeenDown = true
   }
@@ -128,7 +128,7 @@ export class Breaker {
     this.#openings += 1
     this.#epoch += 1
     this.#wasSeenDown = false
-    // Not below half: replicas that fell together should come back apart, but none at once.
+    // Jitter over the upper half: replicas that failed together are tried apart, but none at once.
     this.#openUntilMs = nowMs + waitMs * (0.5 + random() / 2)
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startHealthChecks } from './health-check.ts'
 import { Pool, type PoolEndpoint } from './pool.ts'
 
-test('due checks run side by side, and their results reach the pool', async () => {
+test('due checks run in parallel, and their results reach the pool', async () => {
   const clock = createClock()
   const pool = createPool(['a', 'b'])
   let checks = 0
@@ -24,9 +24,9 @@ test('due checks run side by side, and their results reach the pool', async () =
 })
 
 test.each([
-  { name: 'heeds its signal', isHeeding: true },
-  { name: 'does not', isHeeding: false },
-])('a check that takes too long has failed, whether it $name', async ({ isHeeding }) => {
+  { name: 'obeys its signal', isObeying: true },
+  { name: 'ignores its signal', isObeying: false },
+])('a check that takes too long has failed, also when it $name', async ({ isObeying }) => {
   const clock = createClock()
   const pool = createPool(['a'])
   const signals: AbortSignal[] = []
@@ -36,7 +36,7 @@ test.each([
     check: (_, signal) => {
       signals.push(signal)
       return new Promise((_resolve, reject) => {
-        if (isHeeding) signal.addEventListener('abort', () => reject(signal.reason))
+        if (isObeying) signal.addEventListener('abort', () => reject(signal.reason))
       })
     },
     timeoutMs: 3000,
@@ -49,7 +49,7 @@ test.each([
   await health.stop()
 })
 
-test('a good check is not cut short: the end of its reply may still be to come', async () => {
+test('a good check is not aborted: its reply may still be draining', async () => {
   const clock = createClock()
   const signals: AbortSignal[] = []
   const health = startHealthChecks({
@@ -60,7 +60,7 @@ test('a good check is not cut short: the end of its reply may still be to come',
     },
   })
   await clock.advance(1000)
-  // Its time limit is over with it: what is left is the wait for the next tick.
+  // Its time limit has ended with it; the wait for the next tick is left.
   expect(clock.timers()).toBe(1)
   await clock.advance(60_000)
   await health.stop()
@@ -68,7 +68,7 @@ test('a good check is not cut short: the end of its reply may still be to come',
   expect(signals.filter(({ aborted }) => aborted)).toEqual([])
 })
 
-test('stop ends checks that hang, tells the pool nothing of them, and leaves no timer', async () => {
+test('stop ends checks that hang, reports nothing to the pool, and leaves no timer', async () => {
   const clock = createClock()
   const pool = createPool(['a'])
   const signals: AbortSignal[] = []
@@ -119,7 +119,7 @@ function createClock() {
       const due = timers.filter(({ atMs }) => atMs <= nowMs)
       timers = timers.filter((timer) => !due.includes(timer))
       for (const { fire } of due) fire()
-      // Everything that the timers set off in promises has run by the next turn of the event loop.
+      // By the next turn of the event loop, all promises of the timers have settled.
       await new Promise((resolve) => setImmediate(resolve))
     },
   }

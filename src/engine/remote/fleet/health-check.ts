@@ -3,17 +3,17 @@ import type { Pool, PoolEndpoint } from './pool.ts'
 
 export type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
   readonly pool: Pick<Pool<Endpoint>, 'checksDue' | 'reportCheck'>
-  /** Resolves when the endpoint is well, rejects when it is not. The signal fires when it took too long, failed, or is stopped. */
+  /** Rejects when the endpoint is unhealthy. The signal fires on time-out, failure or `stop`. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<void>
-  /** Same clock as the pool's. */
+  /** The pool's clock. */
   now(): number
-  /** Resolves after that time, or at once when the signal fires. */
+  /** Resolves after that time, or when the signal fires. */
   wait(ms: number, signal: AbortSignal): Promise<void>
   readonly tickMs?: number
   readonly timeoutMs?: number
 }
 
-/** Runs the checks that the pool says are due, side by side, until `stop`; it resolves when none is under way. */
+/** Runs the checks that the pool reports as due, in parallel, until `stop`, which resolves when none is running. */
 export function startHealthChecks<Endpoint extends PoolEndpoint>(
   options: HealthCheckOptions<Endpoint>,
 ): { stop(): Promise<void> } {
@@ -23,11 +23,11 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
   const loop = async () => {
     while (!stopped.signal.aborted) {
       for (const endpoint of pool.checksDue(now())) {
-        // Not `AbortSignal.any`: what it makes of a signal that lives for long is kept by some versions of Node.
-        const over = new AbortController()
+        // Not `AbortSignal.any`: some versions of Node keep its results for as long as the source signal lives.
+        const ended = new AbortController()
         running.set(
-          over,
-          runCheck(options, { endpoint, over, stopped: stopped.signal }).finally(() => running.delete(over)),
+          ended,
+          runCheck(options, { endpoint, ended, stopped: stopped.signal }).finally(() => running.delete(ended)),
         )
       }
       await wait(tickMs, stopped.signal)
@@ -38,36 +38,36 @@ export function startHealthChecks<Endpoint extends PoolEndpoint>(
   return {
     stop: () => {
       stopped.abort()
-      for (const over of running.keys()) over.abort()
+      for (const ended of running.keys()) ended.abort()
       return done
     },
   }
 }
 
-type Check<Endpoint> = { readonly endpoint: Endpoint; readonly over: AbortController; readonly stopped: AbortSignal }
+type Check<Endpoint> = { readonly endpoint: Endpoint; readonly ended: AbortController; readonly stopped: AbortSignal }
 
 async function runCheck<Endpoint extends PoolEndpoint>(
   { pool, check, now, wait, timeoutMs = 5000 }: HealthCheckOptions<Endpoint>,
-  { endpoint, over, stopped }: Check<Endpoint>,
+  { endpoint, ended, stopped }: Check<Endpoint>,
 ): Promise<void> {
-  const settled = linkedSignal(over.signal)
+  const settled = linkedSignal(ended.signal)
   const timer = wait(timeoutMs, settled.signal).then(() => {
     if (!settled.signal.aborted) throw new Error(`no answer in ${timeoutMs} ms`)
   })
   let isOk = true
   try {
-    // A check that does not heed its signal holds up neither the next one nor the stop.
-    await Promise.race([timer, check(endpoint, over.signal)])
+    // A check that ignores its signal delays neither the next one nor `stop`.
+    await Promise.race([timer, check(endpoint, ended.signal)])
   } catch {
-    // The pool asks no more than whether.
+    // The reason is not reported.
     isOk = false
-    over.abort()
+    ended.abort()
   } finally {
-    // Not the check's own signal: the end of its reply may still be to come, and its connection is used again.
+    // The check's own signal stays silent: its reply may still be draining, and its connection is used again.
     settled.unlink()
     settled.abort(undefined)
   }
-  // What the stop cut short says nothing.
+  // A check that `stop` interrupted says nothing.
   if (stopped.aborted) return
   pool.reportCheck(endpoint.id, isOk, now())
 }

@@ -25,7 +25,7 @@ test('equals take turns', () => {
   expect(ids).toEqual(['0', '1', '2', '0', '1', '2'])
 })
 
-test('a conversation comes back to where its longest known prefix was read', () => {
+test('a conversation returns to the replica that read its longest known prefix', () => {
   const pool = createPool([1, 1, 1])
   take(pool, 10, { affinityKeys: ['system'] }).release(ok, 0)
   take(pool, 10, { affinityKeys: ['turn 1', 'other system'] }).release(ok, 0)
@@ -33,7 +33,7 @@ test('a conversation comes back to where its longest known prefix was read', () 
   expect(idOf(take(pool, 10, { affinityKeys: ['turn 3', 'turn 1', 'system'] }))).toBe('1')
 })
 
-test('it spills over when its replica is too far ahead in load, and then stays where it went', () => {
+test('it spills over when its replica has too much load, and then stays there', () => {
   const pool = createPool([1, 1], { spillOverTokens: 100 })
   const keys = { affinityKeys: ['k'] }
   expect(idOf(take(pool, 100, keys))).toBe('0')
@@ -42,19 +42,19 @@ test('it spills over when its replica is too far ahead in load, and then stays w
   expect(idOf(take(pool, 1, keys))).toBe('1')
 })
 
-test('prefixes that were not used for long are forgotten first', () => {
+test('least recently used prefixes are evicted first', () => {
   const pool = createPool([1, 1], { maxAffinityKeys: 2 })
   take(pool, 1, { affinityKeys: ['a'] }).release(ok, 0)
   take(pool, 1, { affinityKeys: ['b'] }).release(ok, 0)
   take(pool, 1, { affinityKeys: ['a'] }).release(ok, 0)
   take(pool, 1, { affinityKeys: ['c'] }).release(ok, 0)
-  // b is gone, so it is the turn of replica 0; a is still known to be there.
+  // b was evicted, so that replica 0 has its turn; a is still known.
   expect(idOf(take(pool, 1, { affinityKeys: ['a'] }))).toBe('0')
   expect(pool.describe(0)[0]?.activeRequests).toBe(1)
   expect(idOf(take(pool, 1, { affinityKeys: ['b'] }))).toBe('1')
 })
 
-test('a busy replica is left alone until it said, unless nothing else is left', () => {
+test('a busy replica is avoided until its Retry-After, unless none is left', () => {
   const pool = createPool([1, 1])
   take(pool, 10, { affinityKeys: ['k'] }).release({ type: 'busy', retryAfterMs: 5000 }, 0)
   expect(idOf(take(pool, 10, { affinityKeys: ['k'] }))).toBe('1')
@@ -65,7 +65,7 @@ test('a busy replica is left alone until it said, unless nothing else is left', 
   expect(idOf(take(pool, 10, { nowMs: 5000 }))).toBe('0')
 })
 
-test('what failed this request is used only when no other may be', () => {
+test('an avoided replica is used only when no other may be', () => {
   const pool = createPool([1, 1])
   const avoid = new Set(['0'])
   expect([take(pool, 9, { avoid }), take(pool, 9, { avoid })].map(idOf)).toEqual(['1', '1'])
@@ -73,7 +73,7 @@ test('what failed this request is used only when no other may be', () => {
   expect(idOf(take(pool, 9, { avoid }))).toBe('0')
 })
 
-test('what cannot do it is never used, also while all others are away', () => {
+test('an unfit replica is never used, even while all others are down', () => {
   const pool = createPool([1, 1])
   const unfit = new Set(['0'])
   take(pool, 9, { unfit }).release(refused, 0)
@@ -81,7 +81,7 @@ test('what cannot do it is never used, also while all others are away', () => {
   expect(idOf(take(pool, 9))).toBe('0')
 })
 
-test('an open breaker takes a replica out; when all are open, the pool says when to ask again', () => {
+test('an open breaker takes a replica out; when all are open, the pool says when to retry', () => {
   const pool = createPool([1, 1])
   for (let count = 0; count < 3; count++) take(pool, 1, { avoid: new Set(['1']) }).release(failed, 0)
   expect(pool.describe(0)[0]).toMatchObject({ breaker: 'open', failures: 3, lastFailure: 'status 500' })
@@ -106,7 +106,7 @@ test('only the first release counts', () => {
   ])
 })
 
-test('checks are due where nothing good was heard for a while, and more often where a replica is down', () => {
+test('checks are due after a while without a success, and more often while a replica is down', () => {
   const pool = createPool([1, 1])
   const due = (nowMs: number) => pool.checksDue(nowMs).map(({ id }) => id)
   expect(due(0)).toEqual(['0', '1'])
@@ -124,7 +124,7 @@ test('checks are due where nothing good was heard for a while, and more often wh
   expect(pool.describe(11_021)[0]?.breaker).toBe('half-open')
 })
 
-test('an endpoint comes back as it was given', () => {
+test('an endpoint is returned as it was passed in', () => {
   const pool = new Pool([{ id: 'a', weight: 1, url: 'u' }], { breaker: { random: () => 0 } })
   const lease = pool.acquire({ nowMs: 0, tokens: 1, affinityKeys: [] })
   expect(lease.type === 'lease' && lease.endpoint.url).toBe('u')
@@ -140,7 +140,7 @@ const step = fc.record({
   avoided: fc.subarray(['0', '1', '2']),
 })
 
-test('whatever happens: no open replica is chosen, one trial at most, and all loads end at zero', () => {
+test('in any sequence no open replica is chosen, there is at most one trial, and all loads end at zero', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), fc.nat(3), (steps, keyCount) => {
       const pool = createPool([1, 2, 0.5])

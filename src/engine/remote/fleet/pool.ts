@@ -1,35 +1,35 @@
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 
-/** `weight` is above 0: an endpoint of weight 2 carries twice the tokens of one of weight 1. */
+/** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */
 export type PoolEndpoint = { readonly id: string; readonly weight: number }
 
 export type PoolOptions = {
   readonly breaker: BreakerOptions
-  /** How much more load, in tokens by weight, a replica may have than the least loaded and still keep its conversations. */
+  /** How far the load of a replica may exceed the lowest, in tokens by weight, before its conversations move. */
   readonly spillOverTokens?: number
   readonly maxAffinityKeys?: number
-  /** An endpoint from which nothing good was heard for so long is due for a check. */
+  /** An endpoint without a success for so long is due for a check. */
   readonly checkIntervalMs?: number
-  /** The same for an endpoint whose breaker is not closed. */
+  /** The same while its breaker is not closed. */
   readonly downCheckIntervalMs?: number
 }
 
-/** What became of an exchange. */
+/** What a request says about its endpoint. */
 export type RequestOutcome =
   | { readonly type: 'ok' }
-  /** 429, or 503 with Retry-After: the endpoint lives, and wants no more for a while. */
+  /** 429, or 503 with Retry-After: healthy, but to be avoided for a while. */
   | { readonly type: 'busy'; readonly retryAfterMs: number }
   | { readonly type: 'failed'; readonly reason: string; readonly isRefused?: boolean }
-  /** The client's fault, or cancelled: it says nothing about the endpoint. */
+  /** Nothing: the client's fault, cancelled, or not sent. */
   | { readonly type: 'neutral' }
 
 /** The right to send one request to an endpoint. */
 export type Lease<Endpoint> = {
   readonly type: 'lease'
   readonly endpoint: Endpoint
-  /** The first event has come: an endpoint on trial takes more traffic from here on. */
+  /** The reply has begun: a half-open endpoint takes more requests from here on. */
   confirm(): void
-  /** Only the first call counts; every lease must have one. */
+  /** Must be called once; further calls do nothing. */
   release(outcome: RequestOutcome, nowMs: number): void
 }
 
@@ -38,15 +38,15 @@ export type NoLease = { readonly type: 'none'; readonly retryAtMs: number }
 
 export type AcquireRequest = {
   readonly nowMs: number
-  /** What the request is likely to cost. */
+  /** The likely cost of the request. */
   readonly tokens: number
-  /** From `affinityKeys`: the longest prefix first. */
+  /** The longest prefix first. */
   readonly affinityKeys: readonly string[]
-  /** Endpoints that have failed this request: they are used only when no other may be. */
+  /** Endpoints to use only when no other may be used. */
   readonly avoid?: ReadonlySet<string>
-  /** Endpoints that cannot do what is wanted: they are never used. At least one is none of them. */
+  /** Endpoints to skip. Must not contain all of them. */
   readonly unfit?: ReadonlySet<string>
-  /** Something that is not the endpoint's work: that it succeeds does not make up for work that failed. */
+  /** Not a generation: its success does not offset a failed generation. */
   readonly isAuxiliary?: boolean
 }
 
@@ -58,7 +58,7 @@ export type EndpointReport = {
   readonly lastFailure?: string
   readonly activeRequests: number
   readonly outstandingTokens: number
-  /** It may not be used before; absent when it may be used now. */
+  /** Absent when it may be used now. */
   readonly retryAtMs?: number
 }
 
@@ -69,20 +69,20 @@ type Member<Endpoint> = {
   outstandingTokens: number
   busyUntilMs: number
   lastFailure: string | undefined
-  lastGoodMs: number
+  lastSuccessMs: number
   lastCheckMs: number
   isChecking: boolean
 }
 
 /**
  * Chooses a replica for each request: the least loaded in tokens by weight, or the one that has read the conversation before.
- * Does no I/O and reads no clock; all times are milliseconds of one clock that the caller passes in.
+ * No I/O and no clock: all times are milliseconds of one monotonic clock, passed in.
  */
 export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #members: readonly Member<Endpoint>[]
   readonly #options: Required<PoolOptions>
-  /** Which endpoint has read a prefix. A map keeps its order: the first key is the one that was unused for longest. */
-  readonly #served = new Map<string, Member<Endpoint>>()
+  /** Which endpoint has read a prefix, least recently used first. */
+  readonly #endpointByPrefix = new Map<string, Member<Endpoint>>()
   #turn = 0
 
   constructor(endpoints: readonly Endpoint[], options: PoolOptions) {
@@ -100,7 +100,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
       outstandingTokens: 0,
       busyUntilMs: Number.NEGATIVE_INFINITY,
       lastFailure: undefined,
-      lastGoodMs: Number.NEGATIVE_INFINITY,
+      lastSuccessMs: Number.NEGATIVE_INFINITY,
       lastCheckMs: Number.NEGATIVE_INFINITY,
       isChecking: false,
     }))
@@ -109,13 +109,13 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   acquire({ nowMs, tokens, affinityKeys, avoid, unfit, isAuxiliary }: AcquireRequest): Lease<Endpoint> | NoLease {
     const fit = this.#members.filter(({ endpoint }) => unfit?.has(endpoint.id) !== true)
     const usable = fit.filter(({ breaker }) => breaker.admitsAtMs(nowMs) <= nowMs)
-    const isFresh = ({ endpoint }: Member<Endpoint>) => avoid?.has(endpoint.id) !== true
+    const isPreferred = ({ endpoint }: Member<Endpoint>) => avoid?.has(endpoint.id) !== true
     const free = usable.filter(({ busyUntilMs }) => busyUntilMs <= nowMs)
-    // 1. what has not failed this request, 2. what has, 3. what asked to be left alone for a while
+    // In this order: neither avoided nor busy, avoided, busy.
     const member =
-      this.#pick(free.filter(isFresh), affinityKeys, nowMs) ??
+      this.#pick(free.filter(isPreferred), affinityKeys, nowMs) ??
       this.#pick(free, affinityKeys, nowMs) ??
-      soonestOf(usable.filter(isFresh)) ??
+      soonestOf(usable.filter(isPreferred)) ??
       soonestOf(usable)
     const pass = member?.breaker.enter(nowMs, isAuxiliary)
     if (member === undefined || pass === undefined) {
@@ -123,18 +123,18 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     }
     this.#turn = this.#members.indexOf(member) + 1
     this.#remember(affinityKeys, member)
-    return lend(member, pass, Math.max(1, Math.ceil(tokens)))
+    return leaseOf(member, pass, Math.max(1, Math.ceil(tokens)))
   }
 
-  /** The endpoints to be checked now. Each is handed out once, until `reportCheck` has been told of it. */
+  /** The endpoints to check now. Each is returned once, until `reportCheck`. */
   checksDue(nowMs: number): readonly Endpoint[] {
     const due = this.#members.filter((member) => {
       if (member.isChecking) return false
-      const { breaker, lastGoodMs, lastCheckMs } = member
-      // One that is down is asked more often: the check finds out that it is back, and spares a client the trial.
-      if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastGoodMs)
+      const { breaker, lastSuccessMs, lastCheckMs } = member
+      // Down, it is checked more often: a good check spares a client the failed trial.
+      if (breaker.state(nowMs) !== 'closed' || lastCheckMs > lastSuccessMs)
         return nowMs - lastCheckMs >= this.#options.downCheckIntervalMs
-      return nowMs - Math.max(lastGoodMs, lastCheckMs) >= this.#options.checkIntervalMs
+      return nowMs - Math.max(lastSuccessMs, lastCheckMs) >= this.#options.checkIntervalMs
     })
     for (const member of due) member.isChecking = true
     return due.map(({ endpoint }) => endpoint)
@@ -145,7 +145,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
     if (member === undefined) return
     member.isChecking = false
     member.lastCheckMs = nowMs
-    if (isOk) member.lastGoodMs = nowMs
+    if (isOk) member.lastSuccessMs = nowMs
     else member.lastFailure = 'health check failed'
     member.breaker.onCheck(isOk, nowMs)
   }
@@ -169,11 +169,11 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   #pick(free: readonly Member<Endpoint>[], affinityKeys: readonly string[], nowMs: number): Member<Endpoint> | undefined {
     const leastLoad = Math.min(...free.map(loadOf))
     for (const key of affinityKeys) {
-      const member = this.#served.get(key)
+      const member = this.#endpointByPrefix.get(key)
       if (member === undefined || !free.includes(member) || member.breaker.state(nowMs) !== 'closed') continue
       if (loadOf(member) <= leastLoad + this.#options.spillOverTokens) return member
     }
-    // Among equals it is the turn of the one after the last that was chosen.
+    // Equals take turns.
     const count = this.#members.length
     for (let step = 0; step < count; step++) {
       const member = this.#members[(this.#turn + step) % count]
@@ -183,14 +183,14 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   }
 
   #remember(affinityKeys: readonly string[], member: Member<Endpoint>): void {
-    // The shortest first, so that the longest is the last to be forgotten.
+    // The shortest first, so that the longest is evicted last.
     for (const key of affinityKeys.toReversed()) {
-      this.#served.delete(key)
-      this.#served.set(key, member)
+      this.#endpointByPrefix.delete(key)
+      this.#endpointByPrefix.set(key, member)
     }
-    for (const key of this.#served.keys()) {
-      if (this.#served.size <= this.#options.maxAffinityKeys) return
-      this.#served.delete(key)
+    for (const key of this.#endpointByPrefix.keys()) {
+      if (this.#endpointByPrefix.size <= this.#options.maxAffinityKeys) return
+      this.#endpointByPrefix.delete(key)
     }
   }
 }
@@ -203,7 +203,7 @@ function soonestOf<Endpoint>(busy: readonly Member<Endpoint>[]): Member<Endpoint
   return busy.toSorted((a, b) => a.busyUntilMs - b.busyUntilMs)[0]
 }
 
-function lend<Endpoint>(member: Member<Endpoint>, pass: BreakerPass, tokens: number): Lease<Endpoint> {
+function leaseOf<Endpoint>(member: Member<Endpoint>, pass: BreakerPass, tokens: number): Lease<Endpoint> {
   member.activeRequests += 1
   member.outstandingTokens += tokens
   let isReleased = false
@@ -229,7 +229,7 @@ function settle(
   const { breaker } = member
   switch (outcome.type) {
     case 'ok':
-      member.lastGoodMs = Math.max(member.lastGoodMs, nowMs)
+      member.lastSuccessMs = Math.max(member.lastSuccessMs, nowMs)
       breaker.leave(pass, 'ok', nowMs)
       return
     case 'busy':

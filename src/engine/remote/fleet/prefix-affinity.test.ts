@@ -5,7 +5,7 @@ import { affinityKeys } from './prefix-affinity.ts'
 const system = text('system', 'be brief')
 
 describe('a conversation', () => {
-  test('shares the key of its earlier turn, which was the longest then', () => {
+  test('shares the longest key of its earlier turn', () => {
     const first = affinityKeys(chat([system, text('user', 'hello')]))
     const second = affinityKeys(chat([system, text('user', 'hello'), answer('hi'), text('user', 'more')]))
     expect(first).toHaveLength(2)
@@ -24,7 +24,7 @@ describe('a conversation', () => {
   test.each<{ name: string; messages: Message[]; tools?: { name: string }[] }>([
     { name: 'another text', messages: [system, text('user', 'hullo')] },
     { name: 'another role', messages: [system, text('developer', 'hello')] },
-    { name: 'another beginning', messages: [text('system', 'be long'), text('user', 'hello')] },
+    { name: 'another start', messages: [text('system', 'be long'), text('user', 'hello')] },
     { name: 'other tools', messages: [system, text('user', 'hello')], tools: [{ name: 'f' }] },
     { name: 'an image', messages: [system, { role: 'user', content: [{ type: 'text', text: 'hello' }, image('data:a')] }] },
   ])('with $name is another', ({ messages, tools = [] }) => {
@@ -32,14 +32,14 @@ describe('a conversation', () => {
     expect(keys).not.toContain(affinityKeys(chat(messages, tools))[0])
   })
 
-  test('stays the same when a caller forgets ids and reasoning', () => {
+  test('keeps its keys without ids and reasoning', () => {
     const call = { name: 'f', arguments: '{}' }
     const of = (id: string, reasoning: string) =>
       affinityKeys(chat([{ role: 'assistant', content: [], reasoning, toolCalls: [{ id, ...call }] }]))
     expect(of('call_1', 'hm')).toEqual(of('call_2', ''))
   })
 
-  test('tells large images apart by their ends', () => {
+  test('distinguishes large images by their ends', () => {
     const of = (tail: string) => affinityKeys(chat([{ role: 'user', content: [image(`data:${'A'.repeat(100_000)}${tail}`)] }]))
     expect(of('x')).toEqual(of('x'))
     expect(of('x')).not.toEqual(of('y'))
@@ -50,7 +50,7 @@ test.each<{ name: string; of: (length: number) => Prompt }>([
   { name: 'a text', of: (length) => ({ type: 'text', text: 'abcdefgh'.repeat(length).slice(0, length * 4) }) },
   { name: 'tokens', of: (length) => ({ type: 'tokens', tokens: Array.from({ length }, (_, index) => index) }) },
   { name: 'a gap', of: (length) => ({ type: 'infill', prefix: 'abcdefgh'.repeat(length).slice(0, length * 4), suffix: '}' }) },
-])('$name that grows keeps the keys of its whole blocks', ({ of }) => {
+])('$name that grows keeps the keys of its complete blocks', ({ of }) => {
   const short = affinityKeys(of(2100))
   const long = affinityKeys(of(2600))
   expect(short).toHaveLength(5)

@@ -7,9 +7,8 @@ const tokenBlock = 512
 const mediaSample = 4096
 
 /**
- * Keys of the prompt's prefixes, the longest first: a later turn of the same conversation has one of them in common with an
- * earlier one, so that a replica which has read that prefix can be found again. At most eight; two prompts with a key in
- * common need not be equal.
+ * Hashes of the prompt's prefixes, the longest first, at most eight. A later turn of a conversation shares one of them with an
+ * earlier turn, which leads to the replica that has the prefix in its cache. Collisions only cost a cache miss.
  */
 export function affinityKeys(prompt: Prompt): readonly string[] {
   switch (prompt.type) {
@@ -24,12 +23,12 @@ export function affinityKeys(prompt: Prompt): readonly string[] {
         hash.update(Uint32Array.from(block))
       })
     case 'infill':
-      // While somebody types, the text before the gap grows at its end; the text behind it stays.
+      // While a user types, the text before the gap grows at its end.
       return keysOf(createHash('sha1'), blocksOf(prompt.prefix, textBlock), addText)
   }
 }
 
-/** Reads every step once, and takes a copy of the hash after each of the last. */
+/** Hashes all steps; the keys are the states after each of the last ones. */
 function keysOf<Step>(hash: Hash, steps: readonly Step[], add: (hash: Hash, step: Step) => void): string[] {
   const keys: string[] = []
   for (const [index, step] of steps.entries()) {
@@ -39,7 +38,7 @@ function keysOf<Step>(hash: Hash, steps: readonly Step[], add: (hash: Hash, step
   return keys.reverse()
 }
 
-/** Ids, names and old reasoning are left out: callers do not repeat them faithfully, and templates seldom render them. */
+/** Without ids, names and old reasoning: clients change them, and templates seldom render them. */
 function addMessage(hash: Hash, message: Message): void {
   addText(hash, message.role)
   for (const part of message.content) addPart(hash, part)
@@ -65,17 +64,17 @@ function addPart(hash: Hash, part: ContentPart): void {
 }
 
 function addText(hash: Hash, text: string): void {
-  // The length keeps two texts apart from one that is both.
+  // With the length, so that two texts differ from their concatenation.
   hash.update(`${text.length}:`).update(text)
 }
 
-/** Megabytes of base64 need not be read to be told apart well enough for a preference. */
+/** A sample is enough for a preference: media are megabytes of base64. */
 function addMedia(hash: Hash, text: string): void {
   const sample = text.length <= 2 * mediaSample ? text : text.slice(0, mediaSample) + text.slice(-mediaSample)
   hash.update(`${text.length}:`).update(sample)
 }
 
-/** Equal beginnings give equal blocks, except for the last. */
+/** Equal prefixes give equal blocks, except for the last. */
 function blocksOf<Slice extends { readonly length: number; slice(start: number, end: number): Slice }>(
   whole: Slice,
   size: number,

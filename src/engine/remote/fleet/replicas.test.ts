@@ -11,9 +11,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const lookEveryMs = 60_000
+const refreshEveryMs = 60_000
 
-/** Answers with so many choices, whatever was asked. */
+/** Replies with this number of choices. */
 function choices(count: number): Answer {
   const choice = { message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }
   return (_, response) => {
@@ -21,12 +21,12 @@ function choices(count: number): Answer {
   }
 }
 
-/** A server of unknown kind with a version that can be changed, and how often it was asked what it is. */
+/** A server of unknown kind with a variable version, which counts its probes. */
 async function server(version: string | undefined) {
   const upstream = await startUpstream(choices(1))
-  const script = { version, isDown: false, looks: 0 }
+  const script = { version, isDown: false, probes: 0 }
   upstream.get = (path, response) => {
-    if (path === '/v1/models') script.looks += 1
+    if (path === '/v1/models') script.probes += 1
     if (script.isDown) response.writeHead(503).end()
     else if (path === '/version' && script.version !== undefined) response.end(JSON.stringify({ version: script.version }))
     else return false
@@ -41,53 +41,53 @@ async function probingEngine(upstream: ScriptedUpstream): Promise<Engine> {
   return engine
 }
 
-/** How often a server was asked for several choices: once for each time that it is asked what it can do. */
-const timesAsked = ({ seen }: ScriptedUpstream) => seen.filter(({ body }) => 'n' in body).length
+/** How often the abilities of a server were probed: each time, one request has `n`. */
+const abilityProbes = ({ seen }: ScriptedUpstream) => seen.filter(({ body }) => 'n' in body).length
 const abilitiesOf = (engine: Engine) => engine.servers?.()[0]?.found?.abilities
 
-/** Lets the engine look again until the server has seen it: while a look is under way there is no other. */
-async function look(script: { looks: number }): Promise<void> {
-  const before = script.looks
+/** Lets the engine probe once more, after a probe that may be running. */
+async function probeAgain(script: { probes: number }): Promise<void> {
+  const before = script.probes
   await until(() => {
-    vi.advanceTimersByTime(lookEveryMs)
-    return script.looks > before
+    vi.advanceTimersByTime(refreshEveryMs)
+    return script.probes > before
   })
 }
 
-test('what a server can do is found out once for each of its versions', async () => {
+test('abilities are probed once for each version', async () => {
   const { upstream, script } = await server('1')
   const engine = await probingEngine(upstream)
   await until(() => abilitiesOf(engine)?.choices === false)
-  expect(timesAsked(upstream)).toBe(1)
-  for (let turn = 0; turn < 3; turn++) await look(script)
+  expect(abilityProbes(upstream)).toBe(1)
+  for (let turn = 0; turn < 3; turn++) await probeAgain(script)
   expect(engine.servers?.()).toMatchObject([{ found: { version: '1' } }])
-  expect(timesAsked(upstream)).toBe(1)
+  expect(abilityProbes(upstream)).toBe(1)
   expect(abilitiesOf(engine)).toMatchObject({ choices: false })
 
   script.version = '2'
   upstream.answer = choices(2)
-  await look(script)
-  await until(() => timesAsked(upstream) === 2)
+  await probeAgain(script)
+  await until(() => abilityProbes(upstream) === 2)
   await until(() => abilitiesOf(engine)?.choices === true && engine.servers?.()[0]?.found?.version === '2')
-  await look(script)
-  expect(timesAsked(upstream)).toBe(2)
+  await probeAgain(script)
+  expect(abilityProbes(upstream)).toBe(2)
 })
 
-test('one without a version is asked again when it was away', async () => {
+test('a server without a version is probed again after it was down', async () => {
   const { upstream, script } = await server(undefined)
   const engine = await probingEngine(upstream)
   await until(() => abilitiesOf(engine)?.choices === false)
   script.isDown = true
-  for (let turn = 0; turn < 2; turn++) await look(script)
+  for (let turn = 0; turn < 2; turn++) await probeAgain(script)
   script.isDown = false
-  expect(timesAsked(upstream)).toBe(1)
-  await look(script)
-  await until(() => timesAsked(upstream) === 2)
-  await look(script)
-  expect(timesAsked(upstream)).toBe(2)
+  expect(abilityProbes(upstream)).toBe(1)
+  await probeAgain(script)
+  await until(() => abilityProbes(upstream) === 2)
+  await probeAgain(script)
+  expect(abilityProbes(upstream)).toBe(2)
 })
 
-test('what an outdated version was seen to do is not told of the next one', async () => {
+test('the abilities of an old version are not used for the next one', async () => {
   const { upstream, script } = await server('1')
   const held: (() => void)[] = []
   const { answer } = upstream
@@ -98,20 +98,20 @@ test('what an outdated version was seen to do is not told of the next one', asyn
   const engine = await probingEngine(upstream)
   await until(() => held.length === 1)
   script.version = '2'
-  await look(script)
+  await probeAgain(script)
   await until(() => engine.servers?.()[0]?.found?.version === '2')
   held[0]?.()
-  await until(() => timesAsked(upstream) === 2)
+  await until(() => abilityProbes(upstream) === 2)
   await until(() => abilitiesOf(engine)?.choices === false)
   expect(engine.servers?.()).toMatchObject([{ found: { version: '2' } }])
 })
 
-test('a prepared request is checked again when its replica was found to have changed since', async () => {
+test('a prepared request is checked again when its replica has changed since', async () => {
   const upstream = await startUpstream(choices(1), { ownedBy: 'vllm' })
-  const script = { contextLength: 4000, looks: 0 }
+  const script = { contextLength: 4000, probes: 0 }
   upstream.get = (path, response) => {
     if (path !== '/v1/models') return false
-    script.looks += 1
+    script.probes += 1
     response.end(JSON.stringify({ data: [{ id: 'up', owned_by: 'vllm', max_model_len: script.contextLength }] }))
     return true
   }
@@ -119,7 +119,7 @@ test('a prepared request is checked again when its replica was found to have cha
   const request = ask('', { prompt: { type: 'tokens', tokens: Array.from({ length: 3000 }, () => 1) }, maxOutputTokens: 1000 })
   const prepared = await engine.prepare(request, never)
   script.contextLength = 2000
-  await look(script)
+  await probeAgain(script)
   await until(() => engine.facts.contextLength === 2000)
   const run = prepared.run(never, () => undefined)
   await expect(run).rejects.toMatchObject({ code: 'context-length-exceeded', overflow: { contextLength: 2000 } })

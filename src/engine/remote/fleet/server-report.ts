@@ -10,7 +10,7 @@ const states: Readonly<Record<BreakerState, ServerReport['state']>> = {
   open: 'unhealthy',
 }
 
-/** What an operator is told of one server. Its URL may hold a path that is nobody's business; its host may be seen. */
+/** The public report of a replica. Only the host is shown: its URL may hold a secret path. */
 export function toServerReport({
   id,
   breaker,

@@ -14,14 +14,14 @@ import { probeAbilities } from './abilities.ts'
 
 type Body = Record<string, unknown>
 
-/** A server that refuses the fields in `unknown`, and otherwise does what it is asked for, or, for those in `deaf`, nothing of it. */
-async function server(unknown: readonly string[], deaf: readonly string[] = []): Promise<ScriptedUpstream> {
+/** A server that refuses the fields in `refused`, ignores those in `ignored` and honours all others. */
+async function server(refused: readonly string[], ignored: readonly string[] = []): Promise<ScriptedUpstream> {
   const started = await startUpstream(({ body }, response) => {
-    const refused = unknown.find((field) => field in body)
-    const asks = (field: string) => field in body && !deaf.includes(field)
-    if (refused !== undefined) {
+    const bad = refused.find((field) => field in body)
+    const asks = (field: string) => field in body && !ignored.includes(field)
+    if (bad !== undefined) {
       response.writeHead(400, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ error: { message: `${refused} is not known` } }))
+      response.end(JSON.stringify({ error: { message: `${bad} is not known` } }))
       return
     }
     if (body.stream === true) {
@@ -49,7 +49,7 @@ async function probe(upstream: ScriptedUpstream) {
   return probeAbilities({ client, endpoint, model: 'up', signal: never })
 }
 
-test('what a server does is seen', async () => {
+test('abilities are observed', async () => {
   expect(await probe(await server([]))).toEqual({
     choices: true,
     logprobs: true,
@@ -62,8 +62,8 @@ test('what a server does is seen', async () => {
 test.each([
   ['refuses', ['n', 'logprobs', 'response_format', 'tools', 'stream_options'], []],
   ['ignores', [], ['n', 'logprobs', 'response_format', 'tools', 'stream_options']],
-])('what a server %s it cannot do', async (_, unknown, deaf) => {
-  const seen = await probe(await server(unknown, deaf))
+])('a server that %s a field cannot do it', async (_, refused, ignored) => {
+  const seen = await probe(await server(refused, ignored))
   expect(seen).toEqual({
     choices: false,
     logprobs: false,
@@ -73,7 +73,7 @@ test.each([
   })
 })
 
-test('a server that takes no max_tokens is asked in the words that it takes', async () => {
+test('a server that knows only max_completion_tokens is probed with that', async () => {
   expect(await probe(await server(['max_tokens']))).toEqual({
     choices: true,
     logprobs: true,
@@ -83,13 +83,13 @@ test('a server that takes no max_tokens is asked in the words that it takes', as
   })
 })
 
-test('a server that refuses the question itself leaves the questions open', async () => {
+test('a server that refuses the plain request leaves all abilities open', async () => {
   const upstream = await server(['temperature'])
   expect(await probe(upstream)).toEqual({})
   expect(upstream.seen).toHaveLength(1)
 })
 
-test('an answer that reached its limit before it began leaves open what it would have shown', async () => {
+test('a reply that reached the limit before its content leaves the ability open', async () => {
   const upstream = await startUpstream(({ body }, response) => {
     const count = Number(body.n ?? 1)
     const choice = { message: { role: 'assistant', content: '' }, finish_reason: 'length' }
@@ -98,7 +98,7 @@ test('an answer that reached its limit before it began leaves open what it would
   expect(await probe(upstream)).toEqual({ choices: true, usageInStreams: false })
 })
 
-test('a server that fails leaves the questions open', async () => {
+test('a server that fails leaves all abilities open', async () => {
   const upstream = await startUpstream((_, response) => {
     response.writeHead(500)
     response.end()
@@ -106,14 +106,14 @@ test('a server that fails leaves the questions open', async () => {
   expect(await probe(upstream)).toEqual({})
 })
 
-test.each(['vllm', 'sglang', 'llamacpp', 'library', 'dragoman'])('a server of %s is not probed', async (ownedBy) => {
+test.each(['vllm', 'sglang', 'llamacpp', 'library', 'dragoman'])('a server owned by %s is not probed', async (ownedBy) => {
   const upstream = await startUpstream(fine, { ownedBy })
   const engine = engineOver([upstream], { probesAbilities: true })
   await answer(engine, ask('hi'))
   expect(upstream.seen).toHaveLength(1)
 })
 
-test('an engine shows what was seen, and makes up for what is lacking', async () => {
+test('an engine reports what was observed, and makes up for what is missing', async () => {
   const upstream = await server(['n'])
   const engine = engineOver([upstream], { probesAbilities: true })
   await engine.ensureReady(never)

@@ -4,9 +4,9 @@ import { toAppError } from '../transport/upstream-error.ts'
 import { readChunk, type WireChunk } from '../transport/wire-reply.ts'
 import { type Profile, type ProfileName, profiles } from './profiles.ts'
 
-/** What a server was seen to do, or not to do, where its kind says nothing for certain. */
+/** The observed abilities of a server of unknown kind. */
 export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice'>> & {
-  /** A stream ends with its counts. */
+  /** A stream ends with its usage. */
   readonly usageInStreams?: boolean
 }
 
@@ -19,11 +19,11 @@ export type ProbedServer = {
   readonly signal: AbortSignal
 }
 
-/** A judge of a reply that tells nothing says undefined. */
+/** Undefined: the reply does not show it. */
 type Judge<T> = (reply: T) => boolean | undefined
 
-const question = [{ role: 'user', content: 'Say hello.' }]
-/** As in requests to the only kind of server that is asked about fields. */
+const messages = [{ role: 'user', content: 'Say hello.' }]
+/** The field of `openai`, the only kind that is probed. */
 const limit = profiles.openai.maxTokens
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
 
@@ -38,36 +38,36 @@ export function needsProbe(kind: ProfileName): boolean {
  */
 export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
   const { signal } = server
-  const isAnswered = await holds(
+  const isAnswered = await observe(
     signal,
     () => ask(server, { [limit]: 1 }),
     () => true,
   )
-  // What refuses the question itself would refuse it with any field.
+  // A server that refuses the plain request would refuse it with any field.
   if (isAnswered !== true) return {}
-  const choices = await holds(
+  const choices = await observe(
     signal,
     () => ask(server, { n: 2, [limit]: 1 }),
     (reply) => reply.choices.length === 2,
   )
-  const logprobs = await holds(
+  const logprobs = await observe(
     signal,
     () => ask(server, { logprobs: true, top_logprobs: 1, [limit]: 1 }),
     ofOutput((reply) => reply.choices.some((choice) => choice.logprobs !== undefined)),
   )
   const format = { type: 'json_schema', json_schema: { name: 'probe', schema, strict: true } }
-  const jsonSchema = await holds(
+  const jsonSchema = await observe(
     signal,
     () => ask(server, { response_format: format, [limit]: 64 }),
     ofOutput((reply) => reply.choices.every(({ text }) => text.trimStart().startsWith('{'))),
   )
   const tools = [{ type: 'function', function: { name: 'probe', parameters: schema } }]
-  const calls = await holds(
+  const calls = await observe(
     signal,
     () => ask(server, { tools, tool_choice: 'required', [limit]: 128 }),
     ofOutput((reply) => reply.choices.every((choice) => choice.calls.length > 0)),
   )
-  const usageInStreams = await holds(
+  const usageInStreams = await observe(
     signal,
     () => countStream(server),
     (counted) => counted,
@@ -76,29 +76,29 @@ export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
     ...(choices !== undefined && { choices }),
     ...(logprobs !== undefined && { logprobs }),
     ...(jsonSchema !== undefined && { jsonSchema }),
-    // Whether a name binds as well is not asked: one tool that is shown alone needs no name.
+    // Named functions are not probed: the tool is declared alone instead.
     ...(calls !== undefined && { toolChoice: calls ? 'no-names' : 'none' }),
     ...(usageInStreams !== undefined && { usageInStreams }),
   }
 }
 
-/** A model that reasons may have reached the limit before its answer began. */
+/** Undefined also when the limit ended the reply before its content, as with a model that reasons. */
 function ofOutput(judge: Judge<WireChunk>): Judge<WireChunk> {
   return (reply) => {
-    const isCutShort = reply.choices.some(({ text, calls, finishReason }) => {
+    const isTruncated = reply.choices.some(({ text, calls, finishReason }) => {
       return text === '' && calls.length === 0 && finishReason === 'length'
     })
-    return judge(reply) || (isCutShort ? undefined : false)
+    return judge(reply) || (isTruncated ? undefined : false)
   }
 }
 
 async function ask({ client, endpoint, model, signal }: ProbedServer, fields: Record<string, unknown>): Promise<WireChunk> {
-  const body = { model, messages: question, temperature: 1, ...fields }
+  const body = { model, messages, temperature: 1, ...fields }
   return readChunk(await client.work(endpoint, { method: 'POST', path: '/chat/completions', body }, signal), undefined)
 }
 
 async function countStream({ client, endpoint, model, signal }: ProbedServer): Promise<boolean> {
-  const body = { model, messages: question, [limit]: 1, stream: true, stream_options: { include_usage: true } }
+  const body = { model, messages, [limit]: 1, stream: true, stream_options: { include_usage: true } }
   let counted = false
   const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
   await readStream(reply, (value) => {
@@ -108,8 +108,8 @@ async function countStream({ client, endpoint, model, signal }: ProbedServer): P
   return counted
 }
 
-/** Undefined when the server could not be asked, or its reply tells nothing. */
-async function holds<T>(signal: AbortSignal, request: () => Promise<T>, judge: Judge<T>): Promise<boolean | undefined> {
+/** Undefined when the request fails, or its reply does not show it. */
+async function observe<T>(signal: AbortSignal, request: () => Promise<T>, judge: Judge<T>): Promise<boolean | undefined> {
   try {
     return judge(await request())
   } catch (error) {

@@ -7,7 +7,7 @@ import type { ContentPart, GenerationRequest } from '../../../contract/request.t
 
 type Kind = { readonly contextLength: number; readonly readsImages?: boolean }
 
-/** A llama-server, to which each character of a prompt is a token. */
+/** A llama-server that makes a token of each character. */
 async function llamaServer({ contextLength, readsImages }: Kind, generate: Answer = fine): Promise<ScriptedUpstream> {
   const server = await upstream(async (request, response) => {
     if (request.path === '/apply-template')
@@ -32,7 +32,7 @@ async function llamaServer({ contextLength, readsImages }: Kind, generate: Answe
   return server
 }
 
-/** An engine over these that knows all of them. */
+/** An engine that has probed all of these. */
 async function over(servers: readonly ScriptedUpstream[], options: Parameters<typeof engineOver>[1] = {}): Promise<Engine> {
   const engine = engineOver(servers, options)
   await engine.ensureReady(never)
@@ -40,7 +40,7 @@ async function over(servers: readonly ScriptedUpstream[], options: Parameters<ty
   return engine
 }
 
-/** How many generations each of them was asked for. */
+/** The number of generations of each. */
 const generations = (...servers: readonly ScriptedUpstream[]) =>
   servers.map(({ seen }) => seen.filter(({ path }) => path.startsWith('/v1/')).length)
 
@@ -52,16 +52,16 @@ const withImage = (): GenerationRequest => {
   return { ...request, prompt: { ...request.prompt, messages: [{ role: 'user', content }] } }
 }
 
-describe('servers of one model whose contexts differ', () => {
+describe('replicas with different contexts', () => {
   const small = { contextLength: 500 }
   const large = { contextLength: 4000 }
 
-  test('the model has the longest of them', async () => {
+  test('the model has the longest context', async () => {
     const engine = await over([await llamaServer(small), await llamaServer(large)])
     expect(engine.facts).toMatchObject({ contextLength: 4000 })
   })
 
-  test.each(['first', 'last'])('what is too long for one goes to the one that holds it: the small one %s', async (place) => {
+  test.each(['first', 'last'])('a prompt too long for one replica goes to the other: the small one %s', async (place) => {
     const servers = [await llamaServer(small), await llamaServer(large)] as const
     const engine = await over(place === 'first' ? servers : servers.toReversed())
     for (let turn = 0; turn < 4; turn++) expect((await answer(engine, long)).choices[0]?.text).toBe('ok')
@@ -69,7 +69,7 @@ describe('servers of one model whose contexts differ', () => {
     expect(engine.servers?.()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
   })
 
-  test('so does each of several choices that are made one at a time', async () => {
+  test('so does each choice where a replica makes one per request', async () => {
     const servers = [await llamaServer(small), await llamaServer(large)] as const
     const engine = await over(servers)
     const greedy = { ...long, choices: 3, sampling: { ...long.sampling, temperature: 0 } }
@@ -77,14 +77,14 @@ describe('servers of one model whose contexts differ', () => {
     expect(generations(...servers)).toEqual([0, 3])
   })
 
-  test('the room for the output counts', async () => {
+  test('the output limit counts', async () => {
     const servers = [await llamaServer(small), await llamaServer(large)] as const
     const engine = await over(servers)
     await answer(engine, { ...ask('hi'), maxOutputTokens: 3000 })
     expect(generations(...servers)).toEqual([0, 1])
   })
 
-  test('an answer that broke off is continued by one that holds what it has become', async () => {
+  test('a broken reply is continued by a replica that holds its length so far', async () => {
     let turns = 0
     const breakingOnce: Answer = (request, response) => {
       turns += 1
@@ -96,12 +96,12 @@ describe('servers of one model whose contexts differ', () => {
     const engine = await over(servers)
     const prompt = ask('x'.repeat(400))
     await answer(engine, { ...prompt, maxOutputTokens: 3000 })
-    // The same prompt goes to the same server; by itself it fits into the small one.
+    // By affinity the prompt goes to the large one again; alone it would fit into the small one.
     expect((await answer(engine, prompt)).choices[0]?.text).toBe(`${'x '.repeat(200)}ok`)
     expect(generations(...servers)).toEqual([0, 3])
   })
 
-  test('what is too long for all is refused with the longest, and nobody is asked for it', async () => {
+  test('a prompt too long for all is refused with the longest context, and not sent', async () => {
     const servers = [await llamaServer(small), await llamaServer(large), await llamaServer({ contextLength: 800 })]
     const engine = await over(servers)
     const refused = await failure(engine, ask('x'.repeat(5000)))
@@ -109,13 +109,13 @@ describe('servers of one model whose contexts differ', () => {
     expect(generations(...servers)).toEqual([0, 0, 0])
   })
 
-  test('what surely fits in the shortest is not counted', async () => {
+  test('what surely fits everywhere is not counted', async () => {
     const servers = [await llamaServer({ contextLength: 3000 }), await llamaServer(large)]
     await answer(await over(servers), ask('hi', { maxOutputTokens: 5 }))
     expect(servers.flatMap(({ seen }) => seen.map(({ path }) => path))).toEqual(['/v1/chat/completions'])
   })
 
-  test('what is configured holds for all of them', async () => {
+  test('the configured context holds for all replicas', async () => {
     const servers = [await llamaServer(small), await llamaServer(large)]
     const engine = await over(servers, { contextLength: 600 })
     expect(engine.facts).toMatchObject({ contextLength: 600 })
@@ -123,11 +123,11 @@ describe('servers of one model whose contexts differ', () => {
   })
 })
 
-describe('servers of one model of which not all read images', () => {
+describe('replicas of which not all read images', () => {
   const blind = { contextLength: 100_000, readsImages: false }
   const seeing = { contextLength: 100_000, readsImages: true }
 
-  test('images go to the one that reads them', async () => {
+  test('images go to the replica that reads them', async () => {
     const servers = [await llamaServer(blind), await llamaServer(seeing)] as const
     const engine = await over(servers)
     expect(engine.facts).toMatchObject({ modalities: { image: true, audio: false } })
@@ -135,13 +135,13 @@ describe('servers of one model of which not all read images', () => {
     expect(generations(...servers)).toEqual([0, 4])
   })
 
-  test('where none does, the part is refused by its place', async () => {
+  test('where none does, the part is refused by its path', async () => {
     const engine = await over([await llamaServer(blind), await llamaServer(blind)])
     const refused = { code: 'unsupported-field', param: 'messages[0].content[0]' }
     expect(await failure(engine, withImage())).toMatchObject(refused)
   })
 
-  test('one that is too small for it does not hide that another cannot read it', async () => {
+  test('a context that is too small does not hide that another replica cannot read images', async () => {
     const engine = await over([await llamaServer({ contextLength: 300, readsImages: true }), await llamaServer(blind)])
     const request = withImage()
     expect(await failure(engine, { ...request, maxOutputTokens: 1000 })).toMatchObject({ code: 'unsupported-field' })

@@ -3,7 +3,7 @@ import { listenOnLoopback } from '../../../../test/support/loopback.ts'
 import { UpstreamClient } from '../transport/client.ts'
 import { type ProbeOptions, probeServer } from './probe.ts'
 
-/** Asks a server that answers these paths with JSON, and everything else with 404. */
+/** Probes a server that has these routes; all others are 404. */
 async function probe(routes: Record<string, unknown>, options: Partial<ProbeOptions> = {}) {
   const { origin, close } = await listenOnLoopback((request, response) => {
     const found = routes[request.url ?? '']
@@ -22,13 +22,13 @@ async function probe(routes: Record<string, unknown>, options: Partial<ProbeOpti
 
 const models = (...data: Record<string, unknown>[]) => ({ '/v1/models': { object: 'list', data } })
 
-describe('a server is recognised by what it says', () => {
+describe('a server is recognised by its replies', () => {
   test('vLLM, with its version and its context', async () => {
     const routes = { ...models({ id: 'q', owned_by: 'vllm', max_model_len: 4096 }), '/version': { version: '0.11.0' } }
     expect(await probe(routes)).toMatchObject({ profile: 'vllm', version: '0.11.0', model: 'q', contextLength: 4096 })
   })
 
-  test('llama-server, with its template and what it can see', async () => {
+  test('llama-server, with its template and modalities', async () => {
     const template = '{% for m in messages %}{{ m.content }}{% endfor %}'
     const props = {
       build_info: 'b1',
@@ -55,7 +55,7 @@ describe('a server is recognised by what it says', () => {
     expect(await probe(models({ id: 'q', owned_by: owner }))).toMatchObject({ profile })
   })
 
-  test('one of unknown kind, with the version that it tells', async () => {
+  test('an unknown kind, with the version that it reports', async () => {
     expect(await probe({ ...models({ id: 'q' }), '/version': { version: '7' } })).toMatchObject({
       profile: 'openai',
       version: '7',
@@ -63,26 +63,26 @@ describe('a server is recognised by what it says', () => {
     expect(await probe(models({ id: 'q' }))).toMatchObject({ version: undefined })
   })
 
-  test('what the configuration says wins', async () => {
+  test('the configuration wins', async () => {
     expect(await probe(models({ id: 'q', owned_by: 'vllm' }), { profile: 'openai' })).toMatchObject({ profile: 'openai' })
   })
 })
 
-describe('the name of the model there', () => {
+describe("the server's name of the model", () => {
   test.each<[string, Partial<ProbeOptions>, string]>([
-    ['is ours, where the server has it', { id: 'b' }, 'b'],
+    ['is ours where the server has it', { id: 'b' }, 'b'],
     ['is an alias of it', { id: 'alias-of-a' }, 'a'],
-    ['is what is configured', { upstreamModel: 'b' }, 'b'],
+    ['is the configured one', { upstreamModel: 'b' }, 'b'],
   ])('%s', async (_, options, model) => {
     const routes = models({ id: 'a', aliases: ['alias-of-a'] }, { id: 'b' })
     expect(await probe(routes, options)).toMatchObject({ model })
   })
 
-  test('is that of the only model, whatever it is', async () => {
+  test('is that of its only model', async () => {
     expect(await probe(models({ id: 'other' }))).toMatchObject({ model: 'other' })
   })
 
-  test('is asked for where there are several others, with what there is', async () => {
+  test('must be configured where there are several others, which are listed', async () => {
     await expect(probe(models({ id: 'a' }, { id: 'b' }))).rejects.toThrow("no model 'm'; it has: a, b")
   })
 })

@@ -8,17 +8,17 @@ import { type ProfileName, profileNames } from './profiles.ts'
 import type { Discovery } from './upstream.ts'
 
 export type ProbeOptions = {
-  /** The kind of server, where that was configured. */
+  /** The kind of server, where configured. */
   readonly profile: ProfileName | undefined
-  /** What the server calls the model, where that was configured. */
+  /** The server's name for the model, where configured. */
   readonly upstreamModel: string | undefined
-  /** What we call it: also the server's name for it, if it has it. */
+  /** Our name for the model, which the server may share. */
   readonly id: string
-  /** How many tokens one request may come to, where that was configured. */
+  /** The most tokens of one request, where configured. */
   readonly contextLength: number | undefined
 }
 
-/** Asks a server what it is. Throws when it cannot be reached, is not ready, or does not have the model. */
+/** Finds out what a server is. Rejects when it cannot be reached, is not ready, or does not have the model. */
 export async function probeServer(
   client: UpstreamClient,
   endpoint: Endpoint,
@@ -30,7 +30,7 @@ export async function probeServer(
       return await client.ask(endpoint, { method: 'GET', path, fromRoot: true }, signal)
     } catch (error) {
       signal.throwIfAborted()
-      // A server that does not have the route says nothing with it; one that fails is no better known than before.
+      // A missing route is an answer, unlike a failure.
       if (isAbsent(error)) return undefined
       throw error
     }
@@ -51,7 +51,7 @@ export async function probeServer(
   }
 }
 
-/** A server whose kind and model are configured need not list what it has. */
+/** The models of a server, which need not list them when its kind and model are configured. */
 async function listModels(
   client: UpstreamClient,
   endpoint: Endpoint,
@@ -66,7 +66,7 @@ async function listModels(
   }
 }
 
-/** There is no such route, or it is not open to us. */
+/** The route does not exist, or is not open to us. */
 function isAbsent(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false
   const { failure } = error
@@ -78,11 +78,11 @@ function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptio
   const wanted = upstreamModel ?? id
   const found =
     entries.find((entry) => entry.id === wanted || asArray(entry.aliases).includes(wanted)) ??
-    // Ollama's tag where there is none.
+    // Ollama's default tag.
     entries.find((entry) => entry.id === `${wanted}:latest`)
   if (found !== undefined) return found
   const [only] = entries
-  // A server of one model takes any name for it.
+  // A server with a single model takes any name for it.
   if (entries.length === 1 && upstreamModel === undefined) return only
   if (entries.length === 0) return undefined
   const names = entries.map((entry) => asText(entry.id) ?? '?').join(', ')
@@ -90,7 +90,7 @@ function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptio
   throw new AppError('model-unavailable', message)
 }
 
-/** What servers write into `owned_by`, which is the one thing that all of them say. */
+/** Kinds by `owned_by`, the one field that all servers have. */
 const owners: Readonly<Record<string, ProfileName>> = {
   vllm: 'vllm',
   sglang: 'sglang',
@@ -126,7 +126,7 @@ async function findVersion(
     case 'ollama':
       return asText(asObject(await ask('/api/version'))?.version)
     case 'openai':
-      // Nothing says so, but many have it from vLLM.
+      // Not part of the protocol, but common with vLLM and its relatives.
       return asText(asObject(await ask('/version'))?.version)
   }
 }
@@ -142,7 +142,7 @@ function findSwitch(template: string | undefined): ThinkingSwitch | undefined {
   try {
     return compileChatTemplate(template, {}).traits.thinkingSwitch
   } catch {
-    // The server renders it, whatever we make of it.
+    // The server renders its template, whether we can read it or not.
     return undefined
   }
 }

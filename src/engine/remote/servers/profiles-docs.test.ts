@@ -6,7 +6,7 @@ import { type Profile, profiles } from './profiles.ts'
 const page = fileURLToPath(new URL('../../../../docs/engines/remote.md', import.meta.url))
 
 const rows: readonly [string, (profile: Profile) => boolean | string][] = [
-  ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'as many requests')],
+  ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'one request each')],
   ['log-probabilities', ({ logprobs }) => logprobs],
   ['`top_k`', ({ fields }) => fields.topK !== undefined],
   ['`min_p`', ({ fields }) => fields.minP !== undefined],
@@ -19,18 +19,18 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['JSON Schema', ({ jsonSchema, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonSchema)],
   ['regular expressions', ({ regex, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : regex !== undefined)],
   ['GBNF', ({ gbnf }) => gbnf !== undefined],
-  ['a tool that must be called', ({ toolChoice }) => (toolChoice === 'no-names' ? 'it alone is shown' : toolChoice === 'full')],
+  ['required tool calls', ({ toolChoice }) => (toolChoice === 'no-names' ? 'declared alone' : toolChoice === 'full')],
   ['`parallel_tool_calls`', ({ parallelToolCalls }) => parallelToolCalls],
   ['template variables, thinking', ({ templateVariables }) => (templateVariables ? true : 'effort only')],
-  ['a text behind the gap (`suffix`)', ({ suffix }) => suffix],
-  ['goes on with an answer', ({ continuation }) => continuation !== undefined],
-  ['tells which stop text it was', ({ stopField, stopsHere }) => (stopsHere ? 'looked for here' : stopField !== undefined)],
-  ['counts as it goes', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
+  ['fill in the middle (`suffix`)', ({ suffix }) => suffix],
+  ['continues a partial reply', ({ continuation }) => continuation !== undefined],
+  ['reports the stop sequence', ({ stopField, stopsHere }) => (stopsHere ? 'found by us' : stopField !== undefined)],
+  ['running usage', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
   ['tokenizer', ({ tokenizer }) => tokenizer !== undefined],
-  ['asked to see how it is', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
+  ['health check', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
 ]
 
-/** What each kind can do, as profiles.ts has it. */
+/** The table of all profiles. */
 function table(): string {
   const kinds = Object.values(profiles)
   const cell = (value: boolean | string) => (typeof value === 'string' ? value : value ? 'yes' : 'no')
@@ -46,7 +46,7 @@ function table(): string {
   return [write(head), write(widths.map((width) => '-'.repeat(width))), ...body.map(write)].join('\n')
 }
 
-test('docs/engines/remote.md says of each kind of server what profiles.ts says', async () => {
+test('the table in docs/engines/remote.md shows the profiles', async () => {
   const text = readFileSync(page, 'utf8')
   const [start, end] = ['<!-- kinds -->\n\n', '\n\n<!-- /kinds -->']
   const before = text.slice(0, text.indexOf(start) + start.length)

@@ -1,67 +1,67 @@
-/** The kinds of servers that are known by name. `openai` is anything that speaks no more than OpenAI's own protocol. */
+/** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
 export const profileNames = ['vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'openai'] as const
 
 export type ProfileName = (typeof profileNames)[number]
 
-/** How a constraint is written into a request: the path of the field that takes the pattern or the grammar. */
+/** The path of the request field that takes a pattern or grammar. */
 type ConstraintField = readonly [string, ...string[]]
 
-/** What a kind of server calls things, and what it cannot do. Data: nothing else asks which server it talks to. */
+/** The field names and abilities of a kind of server, as data: no other code asks which kind it talks to. */
 export type Profile = {
   readonly name: ProfileName
-  /** Sampling fields beyond OpenAI's, by their name there; those that are absent are refused. */
+  /** The names of sampling fields beyond OpenAI's; absent ones are refused. */
   readonly fields: {
     readonly topK?: string
     readonly minP?: string
     readonly repetitionPenalty?: string
     readonly repetitionRange?: string
     readonly ignoreEos?: string
-    /** llama.cpp's names, all of them. */
+    /** With llama.cpp's field names. */
     readonly xtc?: true
     readonly dry?: true
   }
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
-  /** Token ids as biases. */
+  /** Takes token ids. */
   readonly logitBias: boolean
-  /** More than one choice in a request. Without it, as many requests are sent. */
+  /** Takes `n`; otherwise each choice is a request. */
   readonly choices: boolean
-  /** It refuses several choices that can only be equal (temperature 0). */
+  /** Refuses `n` with temperature 0, which gives equal choices. */
   readonly refusesEqualChoices?: true
   readonly logprobs: boolean
-  /** It takes a wish for fewer likeliest tokens than these for a wish for no log-probabilities. */
+  /** Sends no log-probabilities when `top_logprobs` is below this. */
   readonly leastTop?: number
-  /** Scores of `rerank` are logits; elsewhere they are probabilities. */
+  /** Scores of `rerank` are logits, not probabilities. */
   readonly ranksByLogits?: true
-  /** Completions take a text that follows the gap. */
+  /** Completions take `suffix`. */
   readonly suffix: boolean
   readonly regex?: ConstraintField
   readonly gbnf?: ConstraintField
-  /** Constraints are written as grammars of ours: what its own compiler makes of a caller's schema could bring it down. */
+  /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
   readonly jsonObject: boolean
   readonly jsonSchema: boolean
-  /** `required` and a named function bind the server. Without it, one tool is declared, or the request refused. */
+  /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */
   readonly toolChoice: 'full' | 'no-names' | 'none'
-  /** `parallel_tool_calls` is understood; llama-server takes its absence for false. */
+  /** Takes `parallel_tool_calls`; llama-server's default is false. */
   readonly parallelToolCalls: boolean
   /** `chat_template_kwargs` reach the template. */
   readonly templateVariables: boolean
-  /** A last message of the assistant is continued: by fields that ask for it, or always. */
+  /** Continues a last assistant message: on request, or always. */
   readonly continuation?: 'fields' | 'always'
-  /** The field of a choice that says which stop text ended it. */
+  /** The field of a choice with the stop sequence that ended it. */
   readonly stopField?: 'stop_reason' | 'matched_stop'
   /**
-   * Stop texts are looked for here, and the request is ended when one comes: the server would not say which it was, but
-   * tells with each chunk how many tokens there were.
+   * Stop sequences are not sent but found here, and end the request: the server would not report which one it was, but counts
+   * tokens in each chunk.
    */
   readonly stopsHere: boolean
-  /** A stream can count its tokens as it goes. */
+  /** Can report usage in each chunk. */
   readonly runningUsage: boolean
-  /** Fields that every request carries. */
+  /** Fields of every request. */
   readonly extras: Readonly<Record<string, unknown>>
-  /** Where texts are turned into tokens. */
+  /** Whose tokenizer routes it has. */
   readonly tokenizer?: 'vllm' | 'llama-server'
-  /** What is asked to see whether it is ready: from the server's root, or from where its OpenAI routes begin. */
+  /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
 }
 
@@ -84,7 +84,7 @@ const plain: Profile = {
   health: { path: '/models', fromRoot: false },
 }
 
-/** Every known kind. docs/engines names the versions with which what is said here was seen, and the kinds that nobody ran. */
+/** All kinds. docs/engines names the versions that were tested, and the kinds that were not. */
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
   openai: plain,
   vllm: {
@@ -139,7 +139,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     templateVariables: true,
     continuation: 'always',
     stopsHere: true,
-    // Without its progress, it does not notice before the prompt's end that nobody waits for it any more (measured: 9 s).
+    // Without progress reports, it notices a closed connection only at the end of the prompt (measured: 9 s).
     extras: { timings_per_token: true, cache_prompt: true, return_progress: true },
     tokenizer: 'llama-server',
     health: { path: '/health', fromRoot: true },

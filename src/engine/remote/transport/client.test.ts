@@ -20,7 +20,7 @@ describe('nothing is left behind', () => {
     expect(engine.servers?.()).toMatchObject([{ activeRequests: 0, outstandingTokens: 0 }])
   })
 
-  test('a server that never ends its reply behind [DONE] delays nobody and keeps no connection', async () => {
+  test('a reply that does not end after [DONE] delays nothing and keeps no connection', async () => {
     const server = await upstream((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }) + doneLine)
@@ -30,7 +30,7 @@ describe('nothing is left behind', () => {
     await until(() => server.hangUps() === 1, 3000)
   })
 
-  test('what is asked beside does not wait behind answers', async () => {
+  test('side requests do not wait for generations', async () => {
     const server = await upstream((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(chatChunk({ delta: { content: 'o' } }))

@@ -6,7 +6,7 @@ import { statusFailed } from './failed-request.ts'
 
 const html = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'
 
-describe('what a server refuses', () => {
+describe('error replies', () => {
   test.each([
     [400, '{"error":{"message":"no such thing"}}', { code: 'invalid-request', status: 400, message: 'no such thing' }],
     [422, '{"detail":[{"msg":"field required"}]}', { code: 'invalid-request', status: 400 }],
@@ -19,7 +19,7 @@ describe('what a server refuses', () => {
     [500, html, { code: 'engine-failed', status: 500, message: 'the server behind this model failed: 502 Bad Gateway' }],
     [500, 'echo sk-very-secret', { code: 'engine-failed', status: 500 }],
     [503, '{"error":{"message":"Loading model"}}', { code: 'model-unavailable', status: 503 }],
-  ])('with %i and %s is told in our words', async (status, body, wanted) => {
+  ])('status %i with %s is reported in our words', async (status, body, wanted) => {
     logLines.length = 0
     const server = await upstream(refusing(status, body, { location: 'http://elsewhere/v1?key=abc' }))
     const error = await failure(engineOver([server]))
@@ -60,7 +60,7 @@ describe('what a server refuses', () => {
       "Input length (900 tokens) is too long. The input (900 tokens) is longer than the model's context length (512 tokens).",
       { contextLength: 512, inputTokens: 900 },
     ],
-  ])('that it is too long is known in words like %s', async (_, message, overflow) => {
+  ])('a context overflow is recognised in words like %s', async (_, message, overflow) => {
     const server = await upstream(refusing(400, JSON.stringify({ error: { message } })))
     expect(await failure(engineOver([server]))).toMatchObject({ code: 'context-length-exceeded', overflow })
   })
@@ -69,14 +69,14 @@ describe('what a server refuses', () => {
     ['digits', '1'.repeat(60_000)],
     ['counts', '1 tokens'.repeat(7000)],
     ['limits', 'maximum context length is 1 tokens '.repeat(1500)],
-  ])('a message full of %s is read in no time', (_, text) => {
+  ])('a message full of %s is parsed in linear time', (_, text) => {
     const startMs = performance.now()
     statusFailed({ status: 400, text: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
-    // The square of 60,000 took ten seconds.
+    // Quadratic time was ten seconds.
     expect(performance.now() - startMs).toBeLessThan(1000)
   })
 
-  test('how long to wait is passed on', async () => {
+  test('Retry-After is passed on', async () => {
     const server = await upstream(refusing(429, '{}', { 'retry-after': '120' }))
     expect(await failure(engineOver([server]))).toMatchObject({ code: 'queue-full', retryAfterMs: 120_000 })
     expect(server.seen).toHaveLength(1)
@@ -85,7 +85,7 @@ describe('what a server refuses', () => {
   test.each([
     ['an endless page', 'x'.repeat(5_000_000), {}],
     ['a compressed page', gzipSync('boom'), { 'content-encoding': 'gzip' }],
-  ])('%s is no more than a status', async (_, body, headers) => {
+  ])('%s is reported by its status', async (_, body, headers) => {
     const server = await upstream(refusing(400, body, headers))
     const error = await failure(engineOver([server]))
     expect(error.code).toBe('invalid-request')
@@ -96,14 +96,14 @@ describe('what a server refuses', () => {
   test.each([
     ['a page instead of a reply', refusing(200, html, { 'content-type': 'text/html' })],
     ['a compressed reply', refusing(200, gzipSync('{}'), { 'content-encoding': 'gzip' })],
-    ['an error in a whole reply', refusing(200, '{"error":{"message":"boom"}}')],
+    ['an error in a reply that is not streamed', refusing(200, '{"error":{"message":"boom"}}')],
     ['an error as the first event', streamOf('data: {"error":{"message":"boom","code":500}}\n\n')],
     ['an event named error', streamOf('event: error\ndata: {"message":"boom"}\n\n')],
     ["vLLM's older error", streamOf('data: {"object":"error","message":"boom","code":500}\n\n')],
-    ['nothing at all', streamOf()],
-    ['a key that it does not accept', refusing(401, '')],
-    ['a model that it does not have', refusing(404, '')],
-  ])('%s is a reason to ask another one', async (_, bad) => {
+    ['an empty stream', streamOf()],
+    ['a rejected key', refusing(401, '')],
+    ['a missing model', refusing(404, '')],
+  ])('%s is retried on another server', async (_, bad) => {
     const [broken, sound] = [await upstream(bad), await upstream(fine)]
     const engine = engineOver([broken, sound])
     for (let turn = 0; turn < 3; turn++) expect((await answer(engine, ask(`hi ${turn}`))).choices[0]?.text).toBe('ok')
@@ -113,7 +113,7 @@ describe('what a server refuses', () => {
   test.each([
     ['a code', { message: 'bad schema', code: 400 }],
     ['a type', { message: 'bad schema', type: 'invalid_request_error' }],
-  ])("an error in a stream that is the caller's, by %s, is the caller's", async (_, error) => {
+  ])("an error in a stream that blames the request, by %s, is the client's", async (_, error) => {
     const server = await upstream(streamOf(`data: ${JSON.stringify({ error })}\n\n`))
     expect(await failure(engineOver([server]))).toMatchObject({ code: 'invalid-request', message: 'bad schema' })
     expect(server.seen).toHaveLength(1)
@@ -125,7 +125,7 @@ describe('what a server refuses', () => {
     [{ type: 'overloaded_error' }, 'model-unavailable'],
     [{ type: 'service_unavailable_error', code: 'server_is_overloaded' }, 'model-unavailable'],
     [{ type: 'server_error', code: null }, 'engine-failed'],
-  ])('an error in a stream says by its words what it is: %j', async (words, code) => {
+  ])('the type of an error in a stream decides its code: %j', async (words, code) => {
     const server = await upstream(streamOf(`data: ${JSON.stringify({ error: { message: 'later', ...words } })}\n\n`))
     expect(await failure(engineOver([server]))).toMatchObject({ code })
   })

@@ -32,7 +32,7 @@ describe.skipIf(!available)('the torture vectors', () => {
       const bytes = Buffer.from(vector.bytes_b64 ?? '', 'base64')
       const events = decode(chunkings[chunking]?.(bytes) ?? [])
       const wanted = (vector.spec_events ?? []).map(({ event, data }) => (event === null ? { data } : { event, data }))
-      // The parser that the vectors come from never ends a last event whose blank line is a CR; by the rules it is complete.
+      // The parser that made the vectors never ends a last event whose blank line is a CR; by the standard it is complete.
       if (vector.id === 'cr-only') wanted.push({ data: '[DONE]' })
       expect(events.map(({ event, data }) => (event === undefined ? { data } : { event, data }))).toEqual(wanted)
     },
@@ -49,7 +49,7 @@ describe.skipIf(!available)('the torture vectors', () => {
     expect(decode(pieces(bytes, size))).toHaveLength(10_003)
   })
 
-  test('none is left out', () => {
+  test('all vectors are tested', () => {
     expect(known.length + 1).toBe(vectors.length)
   })
 })
@@ -63,7 +63,7 @@ const cases: { name: string; stream: string | Buffer; events: Partial<SseEvent>[
   },
   { name: 'several data lines are joined', stream: 'data: a\ndata:\ndata\ndata: b\n\n', events: datas('a\n\n\nb') },
   { name: 'one space after the colon is dropped', stream: 'data:a\n\ndata:  b \n\n', events: datas('a', ' b ') },
-  { name: 'empty data is an event, none is not', stream: 'data:\n\n\n\nevent: x\n\n: data: c\n\n', events: datas('') },
+  { name: 'empty data is an event, no data is not', stream: 'data:\n\n\n\nevent: x\n\n: data: c\n\n', events: datas('') },
   {
     name: 'a byte order mark is dropped once',
     stream: '\ufeffdata: a\n\n\ufeffdata: b\n\ndata: \ufeffc\n\n',
@@ -74,7 +74,7 @@ const cases: { name: string; stream: string | Buffer; events: Partial<SseEvent>[
     stream: 'event: e\nfoo: 1\ndatax: 2\nData: 3\n data: 4\ndata: a\n\ndata: b\n\n',
     events: [{ event: 'e', data: 'a' }, { data: 'b' }],
   },
-  { name: 'an empty name takes the name back', stream: 'event: e\nevent\ndata: a\n\n', events: [{ data: 'a' }] },
+  { name: 'an empty name resets the name', stream: 'event: e\nevent\ndata: a\n\n', events: [{ data: 'a' }] },
   {
     name: 'the last event id stays',
     stream: 'id: 1\ndata: a\n\ndata: b\n\nid: x\0y\ndata: c\n\nid\ndata: d\n\n',
@@ -86,12 +86,12 @@ const cases: { name: string; stream: string | Buffer; events: Partial<SseEvent>[
     ],
   },
   { name: 'characters of every length', stream: 'data: é世🌍\n\n', events: datas('é世🌍') },
-  { name: 'comments after the last event are no cut', stream: 'data: a\n\n: bye\n', events: datas('a') },
-  { name: 'what ends in a line is no event', stream: 'data: a\n\ndata: b', events: datas('a') },
-  { name: 'what ends before the blank line is no event', stream: 'data: a\n\ndata: b\r\n', events: datas('a') },
-  { name: 'a name without data is no event', stream: 'event: error\n', events: [] },
+  { name: 'comments after the last event change nothing', stream: 'data: a\n\n: bye\n', events: datas('a') },
+  { name: 'an incomplete line is not an event', stream: 'data: a\n\ndata: b', events: datas('a') },
+  { name: 'without its blank line, it is not an event', stream: 'data: a\n\ndata: b\r\n', events: datas('a') },
+  { name: 'a name without data is not an event', stream: 'event: error\n', events: [] },
   {
-    name: 'what ends in a character is no event',
+    name: 'an incomplete character is not an event',
     stream: Buffer.from('data: a\n\n世').subarray(0, -1),
     events: datas('a'),
   },
@@ -106,14 +106,14 @@ test.each(cases)('$name', ({ stream, events }) => {
   }
 })
 
-test('an event leaves with the byte that completes it, also when that is a CR', () => {
+test('an event is emitted with the byte that completes it, also a CR', () => {
   const decoder = new SseDecoder()
   expect(decoder.push(Buffer.from('data: a\r'))).toEqual([])
   expect(decoder.push(Buffer.from('\r'))).toHaveLength(1)
   expect(decoder.push(Buffer.from('\ndata: b\n\n'))).toMatchObject([{ data: 'b' }])
 })
 
-test('any cutting of any stream gives the same events', () => {
+test('splitting a stream differently gives the same events', () => {
   const part = fc.constantFrom(
     'data',
     'event',
@@ -142,12 +142,12 @@ test('any cutting of any stream gives the same events', () => {
   )
 })
 
-test('bytes that are no UTF-8 become replacement characters', () => {
+test('invalid UTF-8 becomes replacement characters', () => {
   const events = decode([Buffer.from([...Buffer.from('data: a'), 0xff, 0xe4, 0xb8, ...Buffer.from('b\n\n')])])
   expect(events).toMatchObject(datas('a\ufffd\ufffdb'))
 })
 
-test('the caller may use its buffer again', () => {
+test('the caller may reuse its buffer', () => {
   const decoder = new SseDecoder()
   const buffer = Buffer.from('data: ab')
   decoder.push(buffer)
@@ -158,7 +158,7 @@ test('the caller may use its buffer again', () => {
 test.each([
   { name: 'one line', unit: 'data: aaaa' },
   { name: 'many lines', unit: 'data: aaaa\n' },
-])('an event beyond the limit is refused: $name', ({ unit }) => {
+])('an event beyond the limit is rejected: $name', ({ unit }) => {
   const decoder = new SseDecoder({ maxEventLength: 1000 })
   expect(() => {
     for (let count = 0; count < 1000; count++) decoder.push(Buffer.from(unit))
@@ -166,9 +166,9 @@ test.each([
 })
 
 describe('large streams', { timeout: 120_000 }, () => {
-  test('a 64 MB event in 16 KB chunks costs its bytes, not their square', () => {
+  test('a 64 MB event in 16 KB chunks takes linear time', () => {
     const chunk = Buffer.alloc(16_384, 'x')
-    // Four times the bytes may cost four times as much; eight times leaves room for the machine.
+    // Four times the bytes should take four times as long; eight times allows for noise.
     const small = chunkedEventMs(chunk, 1024)
     const large = chunkedEventMs(chunk, 4096)
     expect(large).toBeLessThan(8 * small + 500)
@@ -178,16 +178,16 @@ describe('large streams', { timeout: 120_000 }, () => {
     { name: 'LF', unit: ':\n' },
     { name: 'CR', unit: ':\r' },
     { name: 'one CR among LFs', unit: '\n' },
-  ])('a chunk of many lines costs its bytes, not their square: $name', ({ unit }) => {
+  ])('a chunk of many lines takes linear time: $name', ({ unit }) => {
     const bytes = Buffer.from(`:\r${unit.repeat(2 ** 21)}`)
     const decoder = new SseDecoder()
     const startedMs = performance.now()
     decoder.push(bytes)
-    // The square of two million would be hours.
+    // Quadratic time would be hours.
     expect(performance.now() - startedMs).toBeLessThan(20_000)
   })
 
-  test('ten thousand events come one for one', () => {
+  test('ten thousand events are all emitted', () => {
     const decoder = new SseDecoder()
     let count = 0
     for (let index = 0; index < 10_000; index++) count += decoder.push(Buffer.from(`data: {"index":${index}}\n\n`)).length

@@ -6,7 +6,7 @@ import type { WireCall } from '../transport/wire-reply.ts'
 type CallOptions = {
   /** The tools that may be called. */
   readonly tools: readonly Tool[]
-  /** False: calls after the first are left out. */
+  /** False: calls after the first are dropped. */
   readonly parallel: boolean
   makeCallId(): string
 }
@@ -15,25 +15,25 @@ type OpenCall = {
   readonly index: number
   id: string | undefined
   name: string
-  /** Pieces that came before the name was certain, or all of them where nothing of that name may be called. */
+  /** Arguments that arrived before the name was certain; all of them when no such tool may be called. */
   held: string
-  /** The call as our clients know it. */
+  /** The call as it was emitted. */
   made: { readonly id: string; readonly arguments: CallArguments } | undefined
-  /** Tokens of pieces that made no event yet. */
+  /** Tokens of pieces without an event yet. */
   tokens: readonly GeneratedToken[]
   muted: boolean
 }
 
 /**
- * Puts the pieces of one choice's calls together. A call ends when its arguments are complete and another begins, or when all is
- * over: a few servers send the pieces of several calls in turns.
+ * Assembles the tool calls of one choice. A call ends when its arguments are complete and another begins, or with the choice: a
+ * few servers interleave the pieces of several calls.
  */
 export class CallStream {
   readonly #choice: number
   readonly #options: CallOptions
   readonly #ids = new Set<string>()
   #open: readonly OpenCall[] = []
-  /** Calls that left, so far. */
+  /** Calls emitted so far. */
   calls = 0
 
   constructor(choice: number, options: CallOptions) {
@@ -45,7 +45,7 @@ export class CallStream {
   push(piece: WireCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
     const known = this.#open.findLast((call) => call.index === piece.index && !isOther(call, piece))
     if (known !== undefined) return this.#add(known, piece, tokens)
-    // What is left of a call that was complete, such as white space.
+    // The rest of a complete call, such as white space.
     if (piece.name === '' && piece.id === undefined && this.calls > 0) return []
     const open: OpenCall = { index: piece.index, id: piece.id, name: '', held: '', made: undefined, tokens: [], muted: false }
     const ended = this.#open.filter(({ made }) => made === undefined || made.arguments.isComplete)
@@ -54,7 +54,7 @@ export class CallStream {
     return [...events, ...this.#add(open, piece, tokens)]
   }
 
-  /** Ends what is open. `truncated`: the limit of tokens was reached in it. */
+  /** Ends all open calls. `truncated`: the token limit was reached. */
   end(truncated: boolean): readonly EngineEvent[] {
     const events = this.#open.flatMap((call) => this.#endCall(call, truncated))
     this.#open = []
@@ -84,7 +84,7 @@ export class CallStream {
     return [...events, { type: 'tool-call-end', choice: this.#choice, id: open.made.id }]
   }
 
-  /** A declared name that no longer declared name begins with. */
+  /** A declared name that is not the prefix of another. */
   #isCertain(name: string): boolean {
     const { tools } = this.#options
     return tools.some((tool) => tool.name === name) && !tools.some((tool) => tool.name !== name && tool.name.startsWith(name))
@@ -118,7 +118,7 @@ export class CallStream {
     return { type: 'tool-call-delta', choice: this.#choice, id, delta, ...(tokens.length > 0 && { tokens }) }
   }
 
-  /** Nothing of that name was declared: it is what the model said, and nobody can run it. */
+  /** No such tool was declared: the call is passed on as text. */
   #asText({ name, held, tokens }: OpenCall): EngineEvent {
     return {
       type: 'raw-text',
@@ -129,7 +129,7 @@ export class CallStream {
   }
 }
 
-/** Some servers give every call the index 0, and a new id or none; others repeat the name, or the id, with every piece. */
+/** Some servers give every call index 0, with a new id or none; others repeat the name or the id in every piece. */
 function isOther(open: OpenCall, piece: WireCall): boolean {
   if (piece.name === '') return false
   if (piece.id !== undefined && open.id !== undefined) return piece.id !== open.id

@@ -8,7 +8,7 @@ import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 
 type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 
-/** A text, tokens or a gap as a request for `/completions`, always streamed. Throws what the server cannot do, by name. */
+/** A text, token or infill prompt as a streamed request to `/completions`. Throws `unsupported-field` for what the server cannot do. */
 export function completionBody(
   request: GenerationRequest,
   prompt: PlainPrompt,
@@ -16,7 +16,7 @@ export function completionBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { fields, structured } = outputFields(request, profile, grammar)
-  const { max_completion_tokens: most, ...shared } = sharedFields(request, profile)
+  const { max_completion_tokens: limit, ...shared } = sharedFields(request, profile)
   if (request.logprobs !== undefined && !profile.logprobs) throw unsupported(profile, 'logprobs')
   return {
     path: '/completions',
@@ -26,10 +26,10 @@ export function completionBody(
       stream: true,
       stream_options: streamOptions(profile),
       ...shared,
-      // This protocol has the old name only, and 16 where nothing is said, at OpenAI's.
-      ...(most !== undefined && { max_tokens: most }),
+      // Only the old name exists here; without it, OpenAI's limit is 16.
+      ...(limit !== undefined && { max_tokens: limit }),
       ...fields,
-      // The reader leaves out what was not asked for.
+      // The reader drops what was not requested.
       ...(request.logprobs !== undefined && { logprobs: Math.max(profile.leastTop ?? 0, request.logprobs.top) }),
     },
     ...(structured !== undefined && { structured }),

@@ -1,7 +1,7 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { FinishReason } from '../../../contract/event.ts'
 
-/** What servers call the end of an answer. One table for every path. */
+/** The finish reasons of all servers. */
 const reasons: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   eos: 'stop',
@@ -17,12 +17,12 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filter: 'content-filter',
 }
 
-/** Words for an answer that did not come to its end. */
+/** Finish reasons of a reply that failed. */
 const failures = new Set(['abort', 'aborted', 'error', 'cancelled', 'canceled', 'timeout', 'insufficient_system_resource'])
 
 export type ReadFinish = { readonly reason: FinishReason; readonly rawReason?: string }
 
-/** Why a choice ended; an unknown word is kept. Throws `engine-failed` for one that says that the answer was broken off. */
+/** The finish reason of a choice; an unknown word is kept as `rawReason`. Throws `engine-failed` for one that reports a failure. */
 export function readFinishReason(word: string): ReadFinish {
   const reason = Object.hasOwn(reasons, word) ? reasons[word] : undefined
   if (reason !== undefined) return { reason }

@@ -5,7 +5,7 @@ import type { GrammarQuestion } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { Profile } from '../servers/profiles.ts'
 
-/** Fields of an upstream's request that bind the output, and how far they do. */
+/** Request fields that constrain the output, and how far they do. */
 export type OutputFields = {
   readonly fields: Readonly<Record<string, unknown>>
   readonly structured?: 'full' | 'partial'
@@ -13,7 +13,7 @@ export type OutputFields = {
 
 type Wanted = Pick<GenerationRequest, 'output' | 'outputParam'>
 
-/** The grammar that has to be made before a server can be asked: where it takes ours, and of schemas, to refuse those that are none. */
+/** The grammar to compile before sending: for servers that take ours, and for every schema, to refuse an invalid one. */
 export function grammarQuestion({ output, outputParam }: Wanted, profile: Profile): GrammarQuestion | undefined {
   switch (output.type) {
     case 'text':
@@ -29,9 +29,8 @@ export function grammarQuestion({ output, outputParam }: Wanted, profile: Profil
 }
 
 /**
- * What the request wants of its output, in the server's words. A server that takes grammars gets ours: what its own compiler
- * makes of a caller's schema is not known, and llama.cpp's can be made to crash; `made` is the answer to `grammarQuestion`. Throws `invalid-request` and
- * `unsupported-field` with the request's own field.
+ * The output constraint in the server's fields; `made` is the grammar of `grammarQuestion`. Throws `invalid-request` and
+ * `unsupported-field` with the request's field.
  */
 export function outputFields({ output, outputParam }: Wanted, profile: Profile, made?: CompiledGrammar): OutputFields {
   const { gbnf, regex, jsonObject, jsonSchema, name } = profile
@@ -51,20 +50,20 @@ export function outputFields({ output, outputParam }: Wanted, profile: Profile, 
       const param = outputParam ?? 'regex'
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       if (regex === undefined) return refuse('regular expressions', param)
-      // Whether its dialect of regular expressions is ours is not known.
+      // Its dialect of regular expressions may differ from ours.
       return { fields: nested(regex, output.pattern), structured: 'partial' }
     }
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode', outputParam ?? 'response_format')
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
-      // How far the server keeps it, it does not tell.
+      // The server does not report how far it enforces it.
       return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
       const { schema, name: schemaName = 'output', description } = output
       const param = outputParam ?? 'response_format'
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       if (!jsonSchema) return refuse('JSON Schema', param)
-      // Servers keep a part of JSON Schema that they do not tell.
+      // Servers enforce a part of JSON Schema, and do not report which.
       const described = { name: schemaName, ...(description !== undefined && { description }) }
       const format = { type: 'json_schema', json_schema: { ...described, schema, strict: true } }
       return { fields: { response_format: format }, structured: 'partial' }

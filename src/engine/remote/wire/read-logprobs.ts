@@ -1,12 +1,12 @@
 import type { GeneratedToken } from '../../../contract/event.ts'
 import { asArray, asCount, asObject, asText } from '../transport/loose-json.ts'
 
-type Told = Omit<GeneratedToken, 'top'>
+type WireToken = Omit<GeneratedToken, 'top'>
 
-/** Where a server does not tell the ids of tokens. */
+/** For servers that do not report token ids. */
 const unknownId = -1
 
-/** The tokens of a choice's `logprobs`, in the shape of chat or in that of completions; empty when there are none. */
+/** The tokens of a choice's `logprobs`, in the format of chat or of completions; empty when there are none. */
 export function readLogprobs(value: unknown): readonly GeneratedToken[] {
   const logprobs = asObject(value)
   if (logprobs === undefined) return []
@@ -15,13 +15,13 @@ export function readLogprobs(value: unknown): readonly GeneratedToken[] {
 }
 
 function readChatToken(value: unknown): GeneratedToken[] {
-  const told = readToken(value)
-  if (told === undefined) return []
+  const token = readToken(value)
+  if (token === undefined) return []
   const top = asArray(asObject(value)?.top_logprobs).flatMap((other) => readToken(other) ?? [])
-  return [{ ...told, top }]
+  return [{ ...token, top }]
 }
 
-function readToken(value: unknown): Told | undefined {
+function readToken(value: unknown): WireToken | undefined {
   const token = asObject(value)
   const text = asText(token?.token)
   const logprob = token?.logprob
@@ -30,21 +30,21 @@ function readToken(value: unknown): Told | undefined {
   return { id: asCount(token.id) ?? unknownId, text, bytes: bytes.length > 0 ? bytes : [...Buffer.from(text)], logprob }
 }
 
-/** Lists side by side, and a map of the likeliest at each place. */
+/** Parallel arrays, with a map of top log-probabilities for each token. */
 function readCompletionTokens(logprobs: { readonly [key: string]: unknown }): readonly GeneratedToken[] {
-  const chances = asArray(logprobs.token_logprobs)
+  const tokenLogprobs = asArray(logprobs.token_logprobs)
   const tops = asArray(logprobs.top_logprobs)
   return asArray(logprobs.tokens).flatMap((token, index) => {
     const text = asText(token)
-    const logprob = chances[index]
+    const logprob = tokenLogprobs[index]
     if (text === undefined || typeof logprob !== 'number') return []
-    const top = Object.entries(asObject(tops[index]) ?? {}).flatMap(([other, chance]) => {
-      return typeof chance === 'number' ? [toToken(other, chance)] : []
+    const top = Object.entries(asObject(tops[index]) ?? {}).flatMap(([other, otherLogprob]) => {
+      return typeof otherLogprob === 'number' ? [toToken(other, otherLogprob)] : []
     })
     return [{ ...toToken(text, logprob), top: top.toSorted((a, b) => b.logprob - a.logprob) }]
   })
 }
 
-function toToken(text: string, logprob: number): Told {
+function toToken(text: string, logprob: number): WireToken {
   return { id: unknownId, text, bytes: [...Buffer.from(text)], logprob }
 }

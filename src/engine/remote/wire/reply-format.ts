@@ -6,8 +6,8 @@ import type { Discovery } from '../servers/upstream.ts'
 type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat }
 
 /**
- * How the texts of a model's servers are to be read. `toolFormat`: how calls look that a server left in its text; absent: as the
- * model's template says, if the server tells it. The same object for the same server, for what is made of it is kept.
+ * The format in which a model's texts are parsed. `toolFormat`: the format of tool calls that a server left in its text; absent:
+ * by the model's template, where the server reports it. The same object for the same server, because parsers cache by it.
  */
 export function createReplyFormat(toolFormat: string | undefined) {
   const known = new WeakMap<Discovery, Formats>()
@@ -20,10 +20,10 @@ export function createReplyFormat(toolFormat: string | undefined) {
 }
 
 function formatsOf({ chatTemplate }: Discovery, toolFormat: string | undefined): Formats {
-  // The server has rendered the prompt: what its template opened, it has closed or told apart itself.
+  // The server renders the prompt, and separates the reasoning that its template opens.
   const startsInReasoning = false
   if (chatTemplate === undefined && toolFormat === undefined) {
-    // Whatever the model behind it is: these are the marks that nearly all have.
+    // The model is unknown: nearly all use these tags.
     const withoutTools = { reasoning: { open: '<think>', close: '</think>' }, startsInReasoning }
     return { withoutTools, withTools: { ...withoutTools, toolFormat: 'any' } }
   }

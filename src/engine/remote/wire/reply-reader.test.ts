@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { answer, ask, engineOver, eventsOf, failure, upstream } from '../../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, streamOf, usageChunk } from '../../../../test/support/upstream.ts'
 
-describe('replies that are read leniently', () => {
-  test.each(['text/plain', 'application/octet-stream', ''])('a stream that is called %j is a stream', async (contentType) => {
+describe('lenient reading', () => {
+  test.each(['text/plain', 'application/octet-stream', ''])('a stream of type %j is a stream', async (contentType) => {
     const server = await upstream((request, response) => {
       response.writeHead(200, contentType === '' ? {} : { 'content-type': contentType })
       response.end(`: hello\n\n${chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' })}${usageChunk(1, 1)}${doneLine}`)
@@ -12,7 +12,7 @@ describe('replies that are read leniently', () => {
     expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ text: 'ok' }])
   })
 
-  test.each(['', 'null'])('a finish reason of %j is none', async (word) => {
+  test.each(['', 'null'])('the finish reason %j counts as absent', async (word) => {
     const whole = [
       chatChunk({ delta: { content: 'o' }, finish_reason: word }),
       chatChunk({ delta: { content: 'k' }, finish_reason: word }),
@@ -23,7 +23,7 @@ describe('replies that are read leniently', () => {
     expect((await answer(engineOver([sound]), ask('hi'))).choices).toMatchObject([{ text: 'ok', finish: { reason: 'length' } }])
   })
 
-  test('thoughts among the parts of a content are reasoning', async () => {
+  test('thinking parts of the content are reasoning', async () => {
     const parts = [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }]
     const server = await upstream(
       streamOf(
@@ -35,7 +35,7 @@ describe('replies that are read leniently', () => {
     expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ reasoning: 'Hm.', text: 'Yes' }])
   })
 
-  test('a stream behind much white space is a stream', async () => {
+  test('a stream after much white space is a stream', async () => {
     const server = await upstream((request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
       const first = chatChunk({ delta: { content: 'first ' } })
@@ -45,7 +45,7 @@ describe('replies that are read leniently', () => {
     expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ text: 'first second' }])
   })
 
-  test('two calls of index 0 without ids, whose arguments come in pieces of their own, are two calls', async () => {
+  test('two calls of index 0 without ids, with arguments in separate pieces, are two calls', async () => {
     const piece = (call: object) => chatChunk({ delta: { tool_calls: [{ index: 0, function: call }] } })
     const pieces = [
       { name: 'go', arguments: '' },
@@ -82,14 +82,14 @@ describe('replies that are read leniently', () => {
     'Write `<tool_call>` before and `</tool_call>` behind it.',
     '[{"name": "unknown_tool", "arguments": {}}]',
     'In Python: go(to="Oslo") prints it.',
-  ])('a text that merely looks like a call stays one: %s', async (text) => {
+  ])('a text that looks like a call stays text: %s', async (text) => {
     const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
     const server = await upstream(streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), doneLine))
     const { choices } = await answer(engineOver([server]), ask('hi', {}, [{ name: 'go' }]))
     expect(choices[0]).toMatchObject({ text, toolCalls: [], finish: { reason: 'stop' } })
   })
 
-  test('each log-probability is told once, with text, reasoning, calls and stop texts', async () => {
+  test('each log-probability is emitted once, with text, reasoning, calls and stop sequences', async () => {
     const told = (...texts: string[]) => ({
       logprobs: { content: texts.map((token) => ({ token, logprob: -1, bytes: null, top_logprobs: [] })) },
     })

@@ -15,7 +15,7 @@ import { continued, requestBody } from './request-body.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
-/** For requests that need none. */
+/** For requests without a grammar. */
 const noGrammars = { make: () => expect.unreachable('no grammar is needed') }
 
 const say = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
@@ -34,8 +34,8 @@ function bodyOf(
 
 const tool = (name: string): Tool => ({ name, parameters: { type: 'object', properties: {} } })
 
-describe('a request in the words of a server', () => {
-  test.each(profileNames)('asks %s for a stream that counts, with the name that the server has for the model', (kind) => {
+describe('the request to a server', () => {
+  test.each(profileNames)("to %s asks for a stream with usage, by the server's name for the model", (kind) => {
     expect(bodyOf(kind)).toMatchObject({
       model: 'up',
       stream: true,
@@ -49,12 +49,12 @@ describe('a request in the words of a server', () => {
     ['sglang', { top_k: 5, min_p: 0.1, repetition_penalty: 1.1, max_tokens: 9, ignore_eos: true }],
     ['llama-server', { top_k: 5, min_p: 0.1, repeat_penalty: 1.1, max_tokens: 9, ignore_eos: true }],
     ['dragoman', { top_k: 5, min_p: 0.1, repetition_penalty: 1.1, max_completion_tokens: 9, ignore_eos: true }],
-  ])('%s gets sampling fields by its own names', (kind, fields) => {
+  ])('%s gets sampling fields under its names', (kind, fields) => {
     const sampling = { topK: 5, minP: 0.1, repetitionPenalty: 1.1 }
     expect(bodyOf(kind, { sampling, maxOutputTokens: 9, ignoreEos: true })).toMatchObject(fields)
   })
 
-  test('zero and one are values, and what is absent is not sent', () => {
+  test('zero and one are values, and absent fields are not sent', () => {
     const body = bodyOf('vllm', { sampling: { temperature: 0, topP: 1, presencePenalty: 0, seed: 0 } })
     expect(body).toMatchObject({ temperature: 0, top_p: 1, presence_penalty: 0, seed: 0 })
     expect(body).not.toHaveProperty('frequency_penalty')
@@ -86,11 +86,11 @@ describe('a request in the words of a server', () => {
     ['vllm', { structured_outputs: { regex: 'a+' } }],
     ['sglang', { regex: 'a+' }],
     ['llama-server', { grammar: expect.stringContaining('root ::=') }],
-  ])('%s gets a regular expression in the form that it takes', (kind, fields) => {
+  ])('%s gets a regular expression in its format', (kind, fields) => {
     expect(bodyOf(kind, { output: { type: 'regex', pattern: 'a+' } })).toMatchObject(fields)
   })
 
-  test("llama-server gets our grammar for a schema, never the caller's schema", () => {
+  test("llama-server gets our grammar for a schema, never the client's schema", () => {
     const schema = { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { next: { $ref: '#/$defs/a' } } } } }
     const body = bodyOf('llama-server', { output: { type: 'json-schema', schema, strict: false } })
     expect(body).toMatchObject({ grammar: expect.stringContaining('root ::=') })
@@ -116,7 +116,7 @@ describe('a request in the words of a server', () => {
     ])
   })
 
-  test('images and sound go through as parts', () => {
+  test('images and audio are sent as parts', () => {
     const content = [
       { type: 'text', text: 'what is it?' },
       { type: 'image', url: 'data:image/png;base64,AA==', detail: 'low' },
@@ -139,13 +139,13 @@ describe('a request in the words of a server', () => {
     ['one of them by name', 'vllm', { type: 'required', names: ['g'] }, { type: 'function', function: { name: 'g' } }, ['g']],
     ['one of them by name', 'llama-server', { type: 'required', names: ['g'] }, 'required', ['g']],
     ['any of some', 'vllm', { type: 'auto', names: ['f'] }, 'auto', ['f']],
-  ])('calls of %s: %s is shown just the tools that may be called', (_, kind, toolChoice, choice, names) => {
+  ])('tool choice %s: %s gets just the tools that may be called', (_, kind, toolChoice, choice, names) => {
     const body = bodyOf(kind, { toolChoice }, { tools: [tool('f'), tool('g')] })
     expect(body.tool_choice).toEqual(choice)
     expect((body.tools as { function: Tool }[]).map((one) => one.function.name)).toEqual(names)
   })
 
-  test('no tools are shown when none may be called', () => {
+  test('no tools are sent when none may be called', () => {
     expect(bodyOf('vllm', { toolChoice: { type: 'none' } }, { tools: [tool('f')] })).not.toHaveProperty('tools')
   })
 
@@ -160,7 +160,7 @@ describe('a request in the words of a server', () => {
     })
   })
 
-  test('a gap is sent as text and suffix, or refused', () => {
+  test('an infill prompt is sent as prompt and suffix, or refused', () => {
     const prompt = { type: 'infill', prefix: 'a', suffix: 'b' } as const
     const request = { ...plainRequest, id: 'x', model: 'm', prompt }
     expect(requestBody(request, { profile: profiles.openai, model: 'up' }, noGrammars)).toMatchObject({
@@ -173,18 +173,18 @@ describe('a request in the words of a server', () => {
   })
 })
 
-describe('the rest of an answer', () => {
+describe('a continued reply', () => {
   const upstream = { profile: profiles.vllm, model: 'up' }
   const chat = { type: 'chat', ...plainChat, messages: [say('count')] } as const
   const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, maxOutputTokens: 10 }
 
-  test('is asked for with what is there as the last message, and with the tokens that are left', () => {
+  test('has its text so far as the last message, and the tokens that are left', () => {
     const rest = continued(request, { text: 'one, ', outputTokens: 3 }, upstream)
     expect(rest).toMatchObject({ maxOutputTokens: 7, prompt: { start: 'last-message' } })
     expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', content: [{ text: 'one, ' }] }] })
   })
 
-  test('goes on in a message that was continued already', () => {
+  test('extends a message that was continued already', () => {
     const begun: Message = { role: 'assistant', content: [{ type: 'text', text: 'zero, ' }], toolCalls: [] }
     const prompt = { ...chat, start: 'last-message', messages: [say('count'), begun] } as const
     expect(continued({ ...request, prompt }, { text: 'one', outputTokens: 1 }, upstream)?.prompt).toMatchObject({
@@ -193,9 +193,9 @@ describe('the rest of an answer', () => {
   })
 
   test.each([
-    ['nothing is left of the limit', { profile: profiles.vllm, outputTokens: 10 }],
+    ['no tokens are left', { profile: profiles.vllm, outputTokens: 10 }],
     ['the server cannot continue', { profile: profiles.openai, outputTokens: 1 }],
-  ])('is not asked for where %s', (_, { profile, outputTokens }) => {
+  ])('is not requested when %s', (_, { profile, outputTokens }) => {
     expect(continued(request, { text: 'a', outputTokens }, { profile, model: 'up' })).toBeUndefined()
   })
 })

@@ -7,8 +7,8 @@ import { completionBody } from './completion-body.ts'
 import { grammarQuestion } from './output-fields.ts'
 
 /**
- * A request in the words of one server; a promise where a grammar has to be made for it. Throws, or rejects with,
- * `unsupported-field` and `invalid-request` with the request's own fields.
+ * The request to one upstream; a promise where a grammar has to be compiled. Throws, or rejects with, `unsupported-field` and
+ * `invalid-request` with the request's field.
  */
 export function requestBody(
   request: GenerationRequest,
@@ -27,7 +27,7 @@ function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: Compi
     : completionBody(request, prompt, upstream, grammar)
 }
 
-/** The rest of an answer of which `text` is there already; undefined where the server cannot go on with one. */
+/** The request that continues a reply after `text`; undefined where the upstream cannot continue one, or the limit is reached. */
 export function continued(
   request: GenerationRequest,
   { text, outputTokens }: { readonly text: string; readonly outputTokens: number },
@@ -54,7 +54,7 @@ function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string): Prom
   return { ...rest, messages: [...prompt.messages, message] }
 }
 
-/** One text: two parts would be two paragraphs to some servers. */
+/** One part: some servers would make two paragraphs of two. */
 function joinTexts(parts: readonly { readonly type: string; readonly text?: string }[]) {
   return [{ type: 'text', text: parts.map(({ text }) => text ?? '').join('') } as const]
 }

@@ -3,8 +3,8 @@ import type { GenerationRequest } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profiles.ts'
 
 /**
- * Sampling, limits and everything else that chat and completions share, in the server's words. Throws `unsupported-field` for
- * what would change the output and that the server cannot do.
+ * The fields that chat and completions share, in the server's names. Throws `unsupported-field` for what would change the output
+ * and the server does not know.
  */
 export function sharedFields(request: GenerationRequest, profile: Profile): Record<string, unknown> {
   const { sampling, maxOutputTokens, ignoreEos, stop, choices } = request
@@ -15,7 +15,7 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
     ...given('seed', seed),
     ...given('presence_penalty', presencePenalty),
     ...given('frequency_penalty', frequencyPenalty),
-    // Off is off everywhere; anything else must be understood.
+    // A value that means off may be left out; any other must be supported.
     ...extension(profile, { field: profile.fields.topK, param: 'top_k', value: topK, off: 0 }),
     ...extension(profile, { field: profile.fields.minP, param: 'min_p', value: minP, off: 0 }),
     ...extension(profile, {
@@ -41,7 +41,7 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
   }
 }
 
-/** Usage in any case; as it goes, where that is to be had: a reply that breaks off is continued elsewhere. */
+/** Running usage where available: a reply that breaks off is continued with its counts. */
 export function streamOptions({ runningUsage }: Profile): Record<string, unknown> {
   return { include_usage: true, ...(runningUsage && { continuous_usage_stats: true }) }
 }
@@ -59,7 +59,7 @@ type Extension = {
 
 function extension(profile: Profile, { field, param, value, off }: Extension): Record<string, unknown> {
   if (field !== undefined) {
-    // -1 is vLLM's word for all tokens, 0 is OpenAI-style servers' and ours.
+    // All tokens: -1 for vLLM, 0 for other servers and for us.
     return value === undefined || value === false ? {} : { [field]: param === 'top_k' && value === 0 ? -1 : value }
   }
   if (value === undefined || value === off) return {}
@@ -90,7 +90,7 @@ function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile):
   }
 }
 
-/** A field that the server behind a model does not know. */
+/** The error for a field that the server does not know. */
 export function unsupported({ name }: Profile, param: string): AppError {
   const message = `the server behind this model (${name}) does not know ${param}, which would change the output: leave it out`
   return new AppError('unsupported-field', message, { param })

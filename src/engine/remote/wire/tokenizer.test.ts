@@ -6,7 +6,7 @@ import type { GenerationRequest } from '../../../contract/request.ts'
 
 const tools = [{ name: 'long_name', description: 'x'.repeat(400), parameters: { type: 'object' } }]
 
-/** Counts a conversation as its JSON's characters; `chat` answers the rest. */
+/** Makes a token of each character of a conversation's JSON; `chat` replies to the rest. */
 function counting(chat: Answer): Answer {
   return (request, response) => {
     if (request.path !== '/tokenize') return chat(request, response)
@@ -31,7 +31,7 @@ test.each<[string, GenerationRequest['toolChoice'], boolean]>([
   ['none may be called', { type: 'none' }, false],
   ['others may be called', { type: 'auto', names: [] }, false],
   ['they may be called', { type: 'auto' }, true],
-])('tools count as they are shown: %s', async (_, toolChoice, areCounted) => {
+])('only declared tools are counted: %s', async (_, toolChoice, areCounted) => {
   const vllm = await server('vllm', 500)
   const request = ask('hi', { toolChoice }, tools)
   if (areCounted) expect(await failure(engineOver([vllm]), request)).toMatchObject({ code: 'context-length-exceeded' })
@@ -40,7 +40,7 @@ test.each<[string, GenerationRequest['toolChoice'], boolean]>([
   expect(JSON.stringify(counted).includes('long_name')).toBe(areCounted)
 })
 
-test('tools that were not shown are not in the counts of a server that counts nothing', async () => {
+test('tools that were not sent are not in the estimate for a server without usage', async () => {
   const uncounted = streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), doneLine)
   const vllm = await server('vllm', 100_000, uncounted)
   const { usage } = await answer(engineOver([vllm]), ask('hi', { toolChoice: { type: 'none' } }, tools))
@@ -48,14 +48,14 @@ test('tools that were not shown are not in the counts of a server that counts no
   expect(usage.inputTokens).toBeLessThan(400)
 })
 
-test('tokens are counted here, and nobody is asked', async () => {
+test('tokens are counted here, without a request', async () => {
   const vllm = await server('vllm', 100)
   const request = ask('', { prompt: { type: 'tokens', tokens: Array.from({ length: 200 }, () => 1) } })
   expect(await failure(engineOver([vllm]), request)).toMatchObject({ code: 'context-length-exceeded' })
   expect(vllm.seen).toEqual([])
 })
 
-test('a tokenizer that answers does not make up for answers that fail', async () => {
+test('a working tokenizer does not offset failed generations', async () => {
   const vllm = await server('vllm', 300, (_, response) => {
     response.writeHead(500)
     response.end('boom')
@@ -70,7 +70,7 @@ test('a tokenizer that answers does not make up for answers that fail', async ()
   expect(engine.servers?.()).not.toMatchObject([{ state: 'healthy' }])
 })
 
-test('of several servers, the one with a tokenizer is asked', async () => {
+test('of several replicas, the one with a tokenizer is asked', async () => {
   const engine = engineOver([await server('library', 100), await server('vllm', 100)])
   await engine.ensureReady(never)
   await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
@@ -80,20 +80,20 @@ test('of several servers, the one with a tokenizer is asked', async () => {
   }
 })
 
-test('vLLM is not asked to leave control tokens as text, which it cannot', async () => {
+test('vLLM cannot tokenize special tokens as text', async () => {
   const engine = engineOver([await server('vllm', 100)])
   const request = { prompt: { type: 'text', text: '<|im_end|>' }, reasoning: {}, addBos: false, parseSpecial: false } as const
   await expect(engine.tokenize?.(request, never)).rejects.toMatchObject({ code: 'unsupported-field', param: 'parse_special' })
 })
 
-test('llama-server is', async () => {
+test('llama-server can', async () => {
   const llama = await server('llamacpp', 100)
   const request = { prompt: { type: 'text', text: '<|im_end|>' }, reasoning: {}, addBos: false, parseSpecial: false } as const
   await engineOver([llama]).tokenize?.(request, never)
   expect(countings(llama)).toMatchObject([{ parse_special: false }])
 })
 
-test.each(['vllm', 'llamacpp'])('%s is not asked for a text without control tokens, which it cannot tell', async (ownedBy) => {
+test.each(['vllm', 'llamacpp'])('%s cannot leave out special tokens', async (ownedBy) => {
   const engine = engineOver([await server(ownedBy, 100)])
   const without = engine.detokenize?.({ tokens: [1], special: false }, never)
   await expect(without).rejects.toMatchObject({ code: 'unsupported-field', param: 'decode_special_tokens' })
@@ -104,14 +104,14 @@ test('a conversation is rendered without the tools that may not be called', asyn
   const { prompt } = ask('hi', {}, tools)
   if (prompt.type !== 'chat') throw new Error('a conversation was asked for')
   const engine = engineOver([llama])
-  // The answer is no rendering; what was asked is what matters.
+  // Only the request matters.
   await engine.render?.({ prompt, reasoning: {}, toolChoice: { type: 'none' } }, never).catch(() => undefined)
   const asked = llama.seen.filter(({ path }) => path === '/apply-template')
   expect(asked.length).toBeGreaterThan(0)
   expect(JSON.stringify(asked)).not.toContain('long_name')
 })
 
-test('what a server reads beside text is a fact about its model', async () => {
+test('the modalities of a server are facts of the model', async () => {
   const llama = await server('llamacpp', 1000)
   const { get } = llama
   llama.get = (path, response) => {

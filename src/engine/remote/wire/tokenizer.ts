@@ -8,11 +8,14 @@ import { unsupported } from './sampling-fields.ts'
 
 export type DetokenizeRequest = Parameters<NonNullable<Engine['detokenize']>>[0]
 
-/** Which tools a conversation shows depends on which may be called. */
-type Choice = Partial<Pick<GenerationRequest, 'toolChoice'>>
+/** A prompt declares only the tools that may be called. */
+type WithToolChoice = Partial<Pick<GenerationRequest, 'toolChoice'>>
 
-/** The tokens of a text or of a conversation, as the server's model has them. Throws `unsupported-field` where it cannot say. */
-export async function tokenizeRemotely(request: TokenizeRequest & Choice, access: UpstreamAccess): Promise<readonly number[]> {
+/** The tokens of a text or conversation. Throws `unsupported-field` without a tokenizer. */
+export async function tokenizeRemotely(
+  request: TokenizeRequest & WithToolChoice,
+  access: UpstreamAccess,
+): Promise<readonly number[]> {
   const { prompt, addBos, parseSpecial, ...rest } = request
   const { profile, model } = access.upstream
   if (profile.tokenizer === undefined) throw unsupported(profile, 'tokenize')
@@ -29,29 +32,29 @@ export async function tokenizeRemotely(request: TokenizeRequest & Choice, access
   return readIds(await post(access, '/tokenize', { model, content, ...flags }))
 }
 
-/** The text of tokens, with that of control tokens. Throws `unsupported-field` where it cannot say, or should leave that out. */
+/** The text of tokens, special tokens included. Throws `unsupported-field` without a tokenizer, or when they are to be left out. */
 export async function detokenizeRemotely({ tokens, special }: DetokenizeRequest, access: UpstreamAccess): Promise<string> {
   const { profile, model } = access.upstream
   if (profile.tokenizer === undefined) throw unsupported(profile, 'detokenize')
   if (!special) throw unsupported(profile, 'decode_special_tokens')
   const reply = asObject(await post(access, '/detokenize', { model, tokens }))
   const text = asText(reply?.content) ?? asText(reply?.prompt)
-  if (text === undefined) throw strange('detokenize')
+  if (text === undefined) throw unexpected('detokenize')
   return text
 }
 
-/** What the server's model would be given for a conversation. */
-export async function renderRemotely(request: RenderRequest & Choice, access: UpstreamAccess): Promise<string> {
+/** The prompt text of a conversation. */
+export async function renderRemotely(request: RenderRequest & WithToolChoice, access: UpstreamAccess): Promise<string> {
   const { profile } = access.upstream
   if (profile.tokenizer !== 'llama-server') throw unsupported(profile, 'apply-template')
   const reply = asObject(await post(access, '/apply-template', conversationOf(request, access.upstream)))
   const text = asText(reply?.prompt)
-  if (text === undefined) throw strange('apply-template')
+  if (text === undefined) throw unexpected('apply-template')
   return text
 }
 
-/** The fields that a conversation's text depends on, as a chat request has them. */
-function conversationOf(conversation: RenderRequest & Choice, upstream: Upstream): Readonly<Record<string, unknown>> {
+/** The fields of a chat request that its prompt depends on. */
+function conversationOf(conversation: RenderRequest & WithToolChoice, upstream: Upstream): Readonly<Record<string, unknown>> {
   const request = { ...plainRequest, id: '', model: upstream.model, ...conversation }
   const { stream: _, stream_options: __, ...body } = chatBody(request, conversation.prompt, upstream).body
   return body
@@ -63,10 +66,10 @@ function post({ client, endpoint, signal }: UpstreamAccess, path: string, body: 
 
 function readIds(reply: unknown): readonly number[] {
   const tokens = asObject(reply)?.tokens
-  if (!Array.isArray(tokens)) throw strange('tokenize')
+  if (!Array.isArray(tokens)) throw unexpected('tokenize')
   return asArray(tokens).filter((id): id is number => typeof id === 'number')
 }
 
-function strange(path: string): AppError {
-  return new AppError('engine-failed', `the server behind this model answered ${path} with something else than was asked for`)
+function unexpected(path: string): AppError {
+  return new AppError('engine-failed', `the server behind this model sent an unexpected reply to ${path}`)
 }

@@ -27,7 +27,7 @@ type Vector = {
 const vectors: readonly Vector[] = available ? JSON.parse(readFileSync(file, 'utf8')).vectors : []
 const tools: readonly Tool[] = ['f', 'g', 'weather'].map((name) => ({ name, parameters: { type: 'object' } }))
 
-/** What a client is told, in the order of the stream. */
+/** What a client gets, in the order of the stream. */
 type Seen = {
   texts: string[]
   reasoning: string
@@ -41,7 +41,7 @@ async function read(pieces: readonly Uint8Array[], options: { choices?: number; 
     response.writeHead(200, { 'content-type': options.contentType ?? 'text/event-stream' })
     for (const piece of pieces) {
       response.write(piece)
-      // Every piece is a packet of its own.
+      // Each piece in a packet of its own.
       await new Promise((resolve) => setImmediate(resolve))
     }
     response.end()
@@ -103,7 +103,7 @@ describe.skipIf(!available)('streams of other servers', () => {
     ['deepseek/chat-deepseek-tool-call', { calls: ['weather'], reasoning: true }],
     ['mistral/mistral-text', { calls: [], reasoning: false }],
     ['mistral/mistral-tool-call', { calls: ['weather'], reasoning: false }],
-  ])('the recording %s is read whole', async (name, wanted) => {
+  ])('the recording %s is read completely', async (name, wanted) => {
     const lines = readFileSync(new URL(`${name}.chunks.txt`, recordings), 'utf8')
       .trim()
       .split('\n')
