@@ -1,4 +1,5 @@
-import { failure, type NamedArguments, type Value } from './value.ts'
+import { runtimeError } from './jinja-error.ts'
+import type { NamedArguments, Value } from './value.ts'
 
 /** What a filter, test, method or macro was called with. */
 export type Call = { readonly positional: readonly Value[]; readonly named: NamedArguments }
@@ -12,16 +13,16 @@ export function bindArguments<const T extends readonly string[]>(
   { name, parameters, required = 0 }: { name: string; parameters: T; required?: number },
 ): { [K in keyof T]: Value | undefined } {
   if (positional.length > parameters.length) {
-    throw failure(`${name}() takes at most ${parameters.length} arguments (${positional.length} given)`)
+    throw runtimeError(`${name}() takes at most ${parameters.length} arguments (${positional.length} given)`)
   }
   const values: (Value | undefined)[] = parameters.map((_, index) => positional[index])
   for (const [key, value] of named) {
     const index = parameters.indexOf(key)
-    if (index === -1) throw failure(`${name}() got an unexpected keyword argument '${key}'`)
-    if (index < positional.length) throw failure(`${name}() got multiple values for argument '${key}'`)
+    if (index === -1) throw runtimeError(`${name}() got an unexpected keyword argument '${key}'`)
+    if (index < positional.length) throw runtimeError(`${name}() got multiple values for argument '${key}'`)
     values[index] = value
   }
   const missing = parameters.slice(0, required).find((_, index) => values[index] === undefined)
-  if (missing !== undefined) throw failure(`${name}() missing required argument: '${missing}'`)
+  if (missing !== undefined) throw runtimeError(`${name}() missing required argument: '${missing}'`)
   return values as { [K in keyof T]: Value | undefined }
 }

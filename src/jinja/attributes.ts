@@ -1,11 +1,12 @@
 import type { Call } from './arguments.ts'
 import { containerMethod } from './container-methods.ts'
 import { formatBraces } from './format-braces.ts'
+import { runtimeError, undefinedError } from './jinja-error.ts'
 import { asInteger, asNumber } from './operators.ts'
 import { toRepr } from './print.ts'
 import { stringMethods } from './string-methods.ts'
 import { characters } from './text.ts'
-import { callable, failure, hashKey, isA, orElse, typeName, undefinedValue, type Value } from './value.ts'
+import { callable, hashKey, isA, orElse, typeName, undefinedValue, type Value } from './value.ts'
 
 /**
  * Whose refusals hold. In `transformers` templates may not change lists and dictionaries, nor print a generator as JSON; in
@@ -33,7 +34,7 @@ export function ownAttribute(value: Value, name: string, rules: Rules): Value | 
   if (Array.isArray(value)) return containerAttribute(value, name, rules)
   switch (value.type) {
     case 'undefined':
-      throw failure(value.message)
+      throw undefinedError(value.message)
     case 'float':
       return numberAttribute(value, name)
     case 'markup':
@@ -85,7 +86,7 @@ function unsafe(value: Value, name: string): Value {
 }
 
 function itemAt(value: Value, key: Value): Value | undefined {
-  if (isA(value, 'undefined')) throw failure(value.message)
+  if (isA(value, 'undefined')) throw undefinedError(value.message)
   if (isA(value, 'dict')) {
     const hashable = !Array.isArray(key) && !isA(key, 'dict')
     return hashable ? value.entries.get(hashKey(key))?.value : undefined
@@ -115,12 +116,12 @@ type Bounds = { readonly start: Value | undefined; readonly stop: Value | undefi
 
 /** `value[start:stop:step]` of a text, list, tuple or range. Throws for anything else. */
 export function getSlice(value: Value, bounds: Bounds): Value {
-  if (isA(value, 'undefined')) throw failure(value.message)
+  if (isA(value, 'undefined')) throw undefinedError(value.message)
   const items = sequenceOf(value)
   if (items === undefined)
-    throw failure(isA(value, 'dict') ? "unhashable type: 'slice'" : `'${typeName(value)}' object is not subscriptable`)
+    throw runtimeError(isA(value, 'dict') ? "unhashable type: 'slice'" : `'${typeName(value)}' object is not subscriptable`)
   const step = bounds.step === undefined || bounds.step === null ? 1 : asInteger(bounds.step)
-  if (step === 0) throw failure('slice step cannot be zero')
+  if (step === 0) throw runtimeError('slice step cannot be zero')
   const { length } = items
   const place = (bound: Value | undefined, otherwise: number): number => {
     if (bound === undefined || bound === null) return otherwise

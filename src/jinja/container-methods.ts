@@ -1,6 +1,7 @@
 import { bindArguments, type Call } from './arguments.ts'
+import { runtimeError } from './jinja-error.ts'
 import { areEqual, asInteger, isTrue, itemsOf, iterate, orderOf } from './operators.ts'
-import { type Dict, dict, failure, hashKey, isA, orElse, type Stream, setKey, tuple, type Value } from './value.ts'
+import { type Dict, dict, hashKey, isA, orElse, type Stream, setKey, tuple, type Value } from './value.ts'
 
 /** A method of a list, tuple or dictionary. */
 type Method = {
@@ -59,13 +60,13 @@ function dictChangers(of: Dict): Methods {
     pop: (call) => {
       const [key = null, otherwise] = bindArguments(call, { name: 'pop', parameters: ['key', 'default'], required: 1 })
       return orElse(take(key), () => {
-        if (otherwise === undefined) throw failure('KeyError: the dictionary has no such key')
+        if (otherwise === undefined) throw runtimeError('KeyError: the dictionary has no such key')
         return otherwise
       })
     },
     popitem: () => {
       const last = [...of.entries.values()].at(-1)
-      if (last === undefined) throw failure('popitem(): dictionary is empty')
+      if (last === undefined) throw runtimeError('popitem(): dictionary is empty')
       take(last.key)
       return tuple(last.key, last.value)
     },
@@ -99,7 +100,7 @@ export function makeDict({ positional, named }: Call): Dict {
     else {
       for (const pair of iterate(source)) {
         const [key, value] = Array.from(iterate(pair))
-        if (key === undefined || value === undefined) throw failure('dictionary update sequence needs pairs')
+        if (key === undefined || value === undefined) throw runtimeError('dictionary update sequence needs pairs')
         setKey(made, key, value)
       }
     }
@@ -113,7 +114,7 @@ function sequenceReaders(items: readonly Value[]): Methods {
     count: ({ positional: [wanted = null] }) => items.filter((item) => areEqual(item, wanted)).length,
     index: ({ positional: [wanted = null] }) => {
       const at = items.findIndex((item) => areEqual(item, wanted))
-      if (at === -1) throw failure('the value is not in the list')
+      if (at === -1) throw runtimeError('the value is not in the list')
       return at
     },
     copy: () => [...items],
@@ -128,12 +129,12 @@ function listChangers(list: Value[]): Methods {
     insert: ({ positional: [at = 0, item = null] }) => done(list.splice(asInteger(at), 0, item)),
     remove: ({ positional: [wanted = null] }) => {
       const at = list.findIndex((item) => areEqual(item, wanted))
-      if (at === -1) throw failure('list.remove(x): x not in list')
+      if (at === -1) throw runtimeError('list.remove(x): x not in list')
       return done(list.splice(at, 1))
     },
     pop: ({ positional: [at = -1] }) => {
       const [taken] = list.splice(asInteger(at), 1)
-      if (taken === undefined) throw failure(list.length === 0 ? 'pop from empty list' : 'pop index out of range')
+      if (taken === undefined) throw runtimeError(list.length === 0 ? 'pop from empty list' : 'pop index out of range')
       return taken
     },
     clear: () => done(list.splice(0)),

@@ -1,6 +1,7 @@
 import type { Call } from './arguments.ts'
 import type { Rules } from './attributes.ts'
-import { failure, type Value } from './value.ts'
+import { JinjaError } from './jinja-error.ts'
+import type { Value } from './value.ts'
 
 /** What filters and tests may ask of the template that runs. */
 export type Environment = {
@@ -27,7 +28,7 @@ export class Budget {
 
   spend(steps: number): void {
     this.#left -= steps
-    if (this.#left < 0) throw failure('the template takes too long: it was stopped')
+    if (this.#left < 0) throw new JinjaError('budget', 'the template takes too long: it was stopped')
   }
 
   /** Pays for a text that was made, so that doubling one in a loop ends soon. */
@@ -37,7 +38,7 @@ export class Budget {
 
   /** Runs the body of a macro or of a recursive loop. */
   nest<T>(work: () => T): T {
-    if (this.#depth >= maxDepth) throw failure('maximum recursion depth exceeded')
+    if (this.#depth >= maxDepth) throw new JinjaError('budget', 'maximum recursion depth exceeded')
     this.#depth += 1
     try {
       return work()

@@ -2,11 +2,12 @@ import type { Call } from './arguments.ts'
 import { getAttribute, getItem, getSlice } from './attributes.ts'
 import type { Budget, Environment } from './environment.ts'
 import { markupFilters, markupKeepingFilters } from './filters.ts'
-import { calculate, compare, isTrue, iterate, negate } from './operators.ts'
+import { runtimeError } from './jinja-error.ts'
+import { calculate, compare, isTrue, iterate, negate, refuseUndefined } from './operators.ts'
 import { toText } from './print.ts'
 import type { Scope } from './scope.ts'
 import type { Arguments, Expression } from './syntax.ts'
-import { callable, dict, failure, isA, noNames, orElse, plain, typeName, undefinedValue, type Value } from './value.ts'
+import { callable, dict, isA, noNames, orElse, plain, typeName, undefinedValue, type Value } from './value.ts'
 
 /** What running a template needs beside its scopes. */
 export type Run = {
@@ -19,7 +20,7 @@ function evaluatePlain(expression: Expression, scope: Scope, run: Run): Value {
   return plain(evaluate(expression, scope, run))
 }
 
-/** The value of an expression. Throws `template-failed` with Python's words where Python would raise. */
+/** The value of an expression. Throws a `JinjaError` where Python would raise. */
 export function evaluate(expression: Expression, scope: Scope, run: Run): Value {
   run.budget.spend(1)
   switch (expression.type) {
@@ -103,7 +104,8 @@ function applyFilter(name: string, input: Value, { call, run }: { call: Call; ru
 export function callValue(callee: Value, { positional, named }: Call): Value {
   if (isA(callee, 'callable')) return callee.call(positional, named)
   if (isA(callee, 'native') && callee.call !== undefined) return callee.call(positional, named)
-  throw failure(isA(callee, 'undefined') ? callee.message : `'${typeName(callee)}' object is not callable`)
+  refuseUndefined(callee)
+  throw runtimeError(`'${typeName(callee)}' object is not callable`)
 }
 
 export function evaluateArguments(args: Arguments, scope: Scope, run: Run): Call {
@@ -115,7 +117,7 @@ export function evaluateArguments(args: Arguments, scope: Scope, run: Run): Call
   if (args.spread !== undefined) positional.push(...iterate(evaluate(args.spread, scope, run)))
   if (args.spreadNamed !== undefined) {
     const more = evaluate(args.spreadNamed, scope, run)
-    if (!isA(more, 'dict')) throw failure(`argument after ** must be a mapping, not ${typeName(more)}`)
+    if (!isA(more, 'dict')) throw runtimeError(`argument after ** must be a mapping, not ${typeName(more)}`)
     for (const { key, value } of more.entries.values()) named.set(toText(key), value)
   }
   return { positional, named }

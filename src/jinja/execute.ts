@@ -1,11 +1,12 @@
 import type { Call } from './arguments.ts'
 import { callValue, evaluate, evaluateArguments, macroValue, type Run } from './evaluate.ts'
+import { runtimeError } from './jinja-error.ts'
 import { Loop } from './loop.ts'
 import { isTrue, iterate } from './operators.ts'
 import { toText } from './print.ts'
 import { Scope } from './scope.ts'
 import { blockText, type Expression, type ForStatement, type MacroSyntax, type Statement, type Target } from './syntax.ts'
-import { dict, failure, isA, orElse, plain, undefinedValue, type Value } from './value.ts'
+import { dict, isA, orElse, plain, undefinedValue, type Value } from './value.ts'
 
 /** How a body ended: at its end, or with a `break` or `continue` that the loop around it is to follow. */
 type Ending = 'end' | 'break' | 'continue'
@@ -84,7 +85,7 @@ function execute(statement: Statement, frame: Frame): Ending {
     case 'continue':
       return statement.type
     case 'other-template':
-      throw failure(`the tag '${statement.tag}' needs other templates; a chat template is one file`)
+      throw runtimeError(`the tag '${statement.tag}' needs other templates; a chat template is one file`)
   }
 }
 
@@ -110,7 +111,7 @@ function assign(target: Target, value: Value, frame: Frame): void {
     case 'attribute': {
       const object = frame.scope.find(target.object)
       if (object === undefined || !isA(object, 'native') || object.assign === undefined) {
-        throw failure('cannot assign attribute on non-namespace object')
+        throw runtimeError('cannot assign attribute on non-namespace object')
       }
       object.assign(target.name, value)
       return
@@ -119,7 +120,7 @@ function assign(target: Target, value: Value, frame: Frame): void {
       const values = Array.from(iterate(value))
       if (values.length !== target.targets.length) {
         const fault = values.length < target.targets.length ? 'not enough' : 'too many'
-        throw failure(`${fault} values to unpack (expected ${target.targets.length}, got ${values.length})`)
+        throw runtimeError(`${fault} values to unpack (expected ${target.targets.length}, got ${values.length})`)
       }
       for (const [index, each] of target.targets.entries()) assign(each, values[index] ?? null, frame)
     }
@@ -211,9 +212,9 @@ function bindParameters({ name, parameters, mentions }: MacroSyntax, { positiona
   if (mentions.has('kwargs')) scope.set('kwargs', dict(rest))
   else {
     const [unknown] = rest.keys()
-    if (unknown !== undefined) throw failure(`macro '${name}' takes no keyword argument '${unknown}'`)
+    if (unknown !== undefined) throw runtimeError(`macro '${name}' takes no keyword argument '${unknown}'`)
   }
   const extra = positional.slice(parameters.length)
   if (mentions.has('varargs')) scope.set('varargs', { type: 'tuple', items: extra })
-  else if (extra.length > 0) throw failure(`macro '${name}' takes not more than ${parameters.length} argument(s)`)
+  else if (extra.length > 0) throw runtimeError(`macro '${name}' takes not more than ${parameters.length} argument(s)`)
 }

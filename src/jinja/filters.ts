@@ -2,12 +2,13 @@ import { bindArguments } from './arguments.ts'
 import { getAttribute, getItem, ownAttribute } from './attributes.ts'
 import type { Filter } from './environment.ts'
 import { fixedText, formatPercent } from './format-percent.ts'
+import { runtimeError } from './jinja-error.ts'
 import { asInteger, asNumber, escapeHtml, isTrue, iterate, lengthOf, refuseUndefined } from './operators.ts'
 import { toJson, toRepr, toText } from './print.ts'
 import { sequenceFilters } from './sequence-filters.ts'
 import { capitalize, justifyText, replaceText, splitText } from './string-methods.ts'
 import { countCharacters, cutText, splitLines, trimText } from './text.ts'
-import { type Dict, failure, float, generator, isA, orElse, tuple, typeName, type Value } from './value.ts'
+import { type Dict, float, generator, isA, orElse, tuple, typeName, type Value } from './value.ts'
 import { wrapText } from './wrap-text.ts'
 
 /** The filters of jinja2 3.1, with `tojson` as `transformers` has it. `random` and `urlize` have no use in a prompt. */
@@ -45,7 +46,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     forceescape: (input) => ({ type: 'markup', text: escapeHtml(toText(input)) }),
     format: (input, { positional, named }) => {
       if (positional.length > 0 && named.size > 0) {
-        throw failure("can't handle positional and keyword arguments at the same time")
+        throw runtimeError("can't handle positional and keyword arguments at the same time")
       }
       if (named.size === 0) return formatPercent(toText(input), tuple(...positional))
       return formatPercent(toText(input), {
@@ -66,7 +67,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     },
     items: (input) => {
       if (isA(input, 'undefined')) return generator([])
-      if (!isA(input, 'dict')) throw failure('Can only get item pairs from a mapping.')
+      if (!isA(input, 'dict')) throw runtimeError('Can only get item pairs from a mapping.')
       return generator(getDictItems(input))
     },
     length: lengthFilter,
@@ -143,11 +144,11 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     },
     xmlattr: (input, call, { rules }) => {
       const [autospace = true] = bindArguments(call, { name: 'xmlattr', parameters: ['autospace'] })
-      if (!isA(input, 'dict')) throw failure(`'${typeName(input)}' object has no attribute 'items'`)
+      if (!isA(input, 'dict')) throw runtimeError(`'${typeName(input)}' object has no attribute 'items'`)
       const parts = getDictItems(input).flatMap((pair) => {
         const [key, value] = [getItem(pair, 0, rules), getItem(pair, 1, rules)]
         if (value === null || isA(value, 'undefined')) return []
-        if (/[\s/>=]/.test(toText(key))) throw failure(`Invalid character in attribute name: ${toRepr(key)}`)
+        if (/[\s/>=]/.test(toText(key))) throw runtimeError(`Invalid character in attribute name: ${toRepr(key)}`)
         return [`${escapeHtml(key)}="${escapeHtml(value)}"`]
       })
       return (isTrue(autospace) && parts.length > 0 ? ' ' : '') + parts.join(' ')
@@ -157,7 +158,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
 
 function lengthFilter(input: Value): Value {
   const length = lengthOf(input)
-  if (length === undefined) throw failure(`object of type '${typeName(input)}' has no len()`)
+  if (length === undefined) throw runtimeError(`object of type '${typeName(input)}' has no len()`)
   return length
 }
 
@@ -175,13 +176,13 @@ function getDictItems({ entries }: Dict): Value[] {
 function textFor(value: Value): string {
   if (typeof value === 'string') return value
   refuseUndefined(value)
-  throw failure(`'${typeName(value)}' object is not a text`)
+  throw runtimeError(`'${typeName(value)}' object is not a text`)
 }
 
 function numberFor(value: Value): { number: number; isFloat: boolean } {
   refuseUndefined(value)
   const number = asNumber(value)
-  if (number === undefined) throw failure(`a number is needed, not '${typeName(value)}'`)
+  if (number === undefined) throw runtimeError(`a number is needed, not '${typeName(value)}'`)
   return number
 }
 
@@ -219,7 +220,7 @@ function round(value: Value, precision: number, method: string): Value {
   const factor = 10 ** precision
   if (method === 'ceil') return float(Math.ceil(number * factor) / factor)
   if (method === 'floor') return float(Math.floor(number * factor) / factor)
-  if (method !== 'common') throw failure('method must be common, ceil or floor')
+  if (method !== 'common') throw runtimeError('method must be common, ceil or floor')
   if (!isFloat) return precision >= 0 ? number : roundHalfEven(number * factor) / factor
   if (precision > 0) return float(Number(fixedText(number, precision)))
   return float(roundHalfEven(number * factor) / factor)
@@ -246,7 +247,7 @@ type TruncateOptions = { readonly length: number; readonly leeway: number; reado
 
 function truncate(text: string, { length, leeway, killWords, end }: TruncateOptions): string {
   const kept = length - countCharacters(end)
-  if (kept < 0) throw failure(`expected length >= ${countCharacters(end)}, got ${length}`)
+  if (kept < 0) throw runtimeError(`expected length >= ${countCharacters(end)}, got ${length}`)
   if (countCharacters(text) <= length + leeway) return text
   const cut = cutText(text, 0, kept)
   if (killWords) return cut + end

@@ -1,8 +1,9 @@
 import { formatNumber } from './format-percent.ts'
+import { runtimeError } from './jinja-error.ts'
 import { asNumber } from './operators.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, cutText } from './text.ts'
-import { failure, float, type NamedArguments, type Value } from './value.ts'
+import { float, type NamedArguments, type Value } from './value.ts'
 
 type Lookups = {
   readonly positional: readonly Value[]
@@ -24,7 +25,7 @@ export function formatBraces(format: string, lookups: Lookups): string {
       result += character
       at += 2
     } else if (character === '}') {
-      throw failure("Single '}' encountered in format string")
+      throw runtimeError("Single '}' encountered in format string")
     } else {
       const end = fieldEnd(format, at + 1)
       const { name, conversion, spec } = splitField(format.slice(at + 1, end))
@@ -47,7 +48,7 @@ function fieldEnd(format: string, from: number): number {
     if (format[at] === '}') depth -= 1
     if (depth === 0) return at
   }
-  throw failure("expected '}' before end of string")
+  throw runtimeError("expected '}' before end of string")
 }
 
 function splitField(field: string): { name: string; conversion: string | undefined; spec: string } {
@@ -60,7 +61,7 @@ function splitField(field: string): { name: string; conversion: string | undefin
 function resolve(field: string, { positional, named }: Lookups): Value {
   const value = /^\d+$/.test(field) ? positional[Number(field)] : named.get(field)
   if (value !== undefined) return value
-  throw failure(/^\d+$/.test(field) ? 'Replacement index out of range for positional args tuple' : `KeyError: '${field}'`)
+  throw runtimeError(/^\d+$/.test(field) ? 'Replacement index out of range for positional args tuple' : `KeyError: '${field}'`)
 }
 
 function follow(start: Value, path: string, { attribute, item }: Lookups): Value {
@@ -77,7 +78,7 @@ const specPattern = /^(?:([\s\S])?([<>=^]))?([-+ ])?(#)?(0)?(\d+)?([,_])?(?:\.(\
 function formatValue(value: Value, spec: string): string {
   if (spec === '') return toText(value)
   const match = specPattern.exec(spec)
-  if (match === null) throw failure(`Invalid format specifier '${spec}'`)
+  if (match === null) throw runtimeError(`Invalid format specifier '${spec}'`)
   const [, filling, alignment, sign, alternate, zero, width, grouping, digits, kind] = match
   const number = typeof value === 'string' || kind === 's' ? undefined : asNumber(value)
   const precision = digits === undefined ? undefined : Number(digits)
@@ -101,7 +102,7 @@ function plainNumber(number: number, isFloat: boolean, { kind, precision, altern
   if (kind === '%') return `${formatNumber(number * 100, 'f', { digits: precision })}%`
   if (kind === undefined && precision === undefined) return toText(isFloat ? float(number) : number)
   const text = formatNumber(number, kind === 'n' ? 'd' : (kind ?? 'g'), { digits: precision, alternate })
-  if (text === undefined) throw failure(`Unknown format code '${kind}'`)
+  if (text === undefined) throw runtimeError(`Unknown format code '${kind}'`)
   return text
 }
 

@@ -1,6 +1,7 @@
+import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, cutText } from './text.ts'
-import { type Dict, failure, isA, typeName, type Value } from './value.ts'
+import { type Dict, isA, typeName, type Value } from './value.ts'
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([\s\S])/g
 
@@ -11,7 +12,7 @@ export function formatPercent(format: string, values: Value): string {
   let used = 0
   const take = (): Value => {
     const value = list[used]
-    if (value === undefined) throw failure('not enough arguments for format string')
+    if (value === undefined) throw runtimeError('not enough arguments for format string')
     used += 1
     return value
   }
@@ -25,14 +26,14 @@ export function formatPercent(format: string, values: Value): string {
   })
   // Python counts only what cannot be taken for a mapping.
   const counted = !Array.isArray(values) && !isA(values, 'dict') && !isA(values, 'range') && !isA(values, 'undefined')
-  if (counted && used < list.length) throw failure('not all arguments converted during string formatting')
+  if (counted && used < list.length) throw runtimeError('not all arguments converted during string formatting')
   return result
 }
 
 function lookUp(mapping: Dict | undefined, key: string): Value {
-  if (mapping === undefined) throw failure('format requires a mapping')
+  if (mapping === undefined) throw runtimeError('format requires a mapping')
   const entry = mapping.entries.get(key)
-  if (entry === undefined) throw failure(`KeyError: '${key}'`)
+  if (entry === undefined) throw runtimeError(`KeyError: '${key}'`)
   return entry.value
 }
 
@@ -47,7 +48,7 @@ function convert(value: Value, { kind, flags, digits }: Conversion): string {
   const number = numberOf(value)
   const sign = number < 0 || Object.is(number, -0) ? '-' : flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : ''
   const body = formatNumber(Math.abs(number), kind, { digits, alternate: flags.includes('#') })
-  if (body === undefined) throw failure(`unsupported format character '${kind}'`)
+  if (body === undefined) throw runtimeError(`unsupported format character '${kind}'`)
   return sign + body
 }
 
@@ -132,6 +133,6 @@ function numberOf(value: Value): number {
   if (typeof value === 'number') return value
   if (typeof value === 'boolean') return Number(value)
   if (isA(value, 'float')) return value.value
-  if (isA(value, 'undefined')) throw failure(value.message)
-  throw failure(`%d format: a real number is required, not ${typeName(value)}`)
+  if (isA(value, 'undefined')) throw undefinedError(value.message)
+  throw runtimeError(`%d format: a real number is required, not ${typeName(value)}`)
 }

@@ -1,9 +1,10 @@
 import { bindArguments } from './arguments.ts'
 import { makeDict } from './container-methods.ts'
+import { JinjaError, runtimeError } from './jinja-error.ts'
 import { asInteger } from './operators.ts'
 import { toRepr, toText } from './print.ts'
 import { strftime } from './strftime.ts'
-import { callable, failure, type Native, type Value } from './value.ts'
+import { callable, type Native, type Value } from './value.ts'
 
 /** The sandbox of jinja2 refuses longer ranges. */
 const maxRange = 100_000
@@ -23,7 +24,7 @@ export function createGlobals(now: () => Date): ReadonlyMap<string, Value> {
           { positional, named },
           { name: 'raise_exception', parameters: ['message'], required: 1 },
         )
-        throw failure(toText(message))
+        throw new JinjaError('raised', toText(message))
       }),
     ],
     [
@@ -38,11 +39,12 @@ export function createGlobals(now: () => Date): ReadonlyMap<string, Value> {
 
 function makeRange(positional: readonly Value[]): Value {
   const [first, second, third] = positional.map(asInteger)
-  if (first === undefined || positional.length > 3) throw failure(`range expected 1 to 3 arguments, got ${positional.length}`)
+  if (first === undefined || positional.length > 3)
+    throw runtimeError(`range expected 1 to 3 arguments, got ${positional.length}`)
   const [start, stop, step] = second === undefined ? [0, first, 1] : [first, second, third ?? 1]
-  if (step === 0) throw failure('range() arg 3 must not be zero')
+  if (step === 0) throw runtimeError('range() arg 3 must not be zero')
   const length = Math.max(0, Math.ceil((stop - start) / step))
-  if (length > maxRange) throw failure(`Range too big. The sandbox blocks ranges larger than MAX_RANGE (${maxRange}).`)
+  if (length > maxRange) throw runtimeError(`Range too big. The sandbox blocks ranges larger than MAX_RANGE (${maxRange}).`)
   return { type: 'range', start, step, length }
 }
 
@@ -75,7 +77,7 @@ function makeJoiner(positional: readonly Value[], named: ReadonlyMap<string, Val
 }
 
 function makeCycler(items: readonly Value[]): Native {
-  if (items.length === 0) throw failure('at least one item has to be provided')
+  if (items.length === 0) throw runtimeError('at least one item has to be provided')
   let position = 0
   const current = (): Value => items[position] ?? null
   const next = callable('next', () => {

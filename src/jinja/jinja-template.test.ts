@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { JinjaErrorKind } from './jinja-error.ts'
 import { compileJinja, type JinjaOptions } from './jinja-template.ts'
 
 const now = () => new Date(2025, 6, 6, 15, 4, 5)
@@ -115,28 +116,36 @@ const printed: readonly Row[] = [
   ['{% if false %}{{ x | nothing_like_it }}{% endif %}ok', 'ok'],
 ]
 
+type Refusal = readonly [source: string, kind: JinjaErrorKind, message: string, variables?: Record<string, unknown>]
+
 /** What Python refuses, and with which words. */
-const refused: readonly Row[] = [
-  ["{{ raise_exception('roles must alternate') }}", 'roles must alternate'],
-  ["{{ 'a' + x }}", 'can only concatenate str (not "list") to str', { x: [] }],
-  ["{{ 'a' + none }}", 'can only concatenate str (not "NoneType") to str'],
-  ['{{ nothing.at.all }}', "'nothing' is undefined"],
-  ["{{ x.a['b'] }}", "'dict object' has no attribute 'a'", { x: {} }],
-  ['{{ x[0].role }}', 'list object has no element 0', { x: [] }],
-  ["{{ 'text'.items() }}", "'str object' has no attribute 'items'"],
-  ['{% for t in none %}{% endfor %}', "'NoneType' object is not iterable"],
-  ["{{ [1] | map('string') | tojson }}", 'Object of type generator is not JSON serializable'],
-  ['{{ [1] | length > none }}', "'>' not supported between instances of 'int' and 'NoneType'"],
-  ['{{ x | from_json }}', "No filter named 'from_json'."],
-  ['{% if true %}{{ x | from_json }}{% endif %}', "No filter named 'from_json' found."],
-  ['{% for a, b in [(1, 2, 3)] %}{% endfor %}', 'too many values to unpack (expected 2, got 3)'],
-  ['{{ [].append(1) }}', "access to attribute 'append' of 'list' object is unsafe."],
-  ['{{ range(100001) }}', 'Range too big'],
-  ['{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}', 'takes not more than 1 argument(s)'],
-  ["{% include 'other' %}", 'a chat template is one file'],
-  ['{% do 1 %}', "unknown tag 'do'"],
-  ['{% if true %}', 'was expected'],
-  ['a\nb {{ ? }}', 'line 2'],
+const refused: readonly Refusal[] = [
+  ["{{ raise_exception('roles must alternate') }}", 'raised', 'roles must alternate'],
+  ["{{ 'a' + x }}", 'runtime', 'can only concatenate str (not "list") to str', { x: [] }],
+  ["{{ 'a' + none }}", 'runtime', 'can only concatenate str (not "NoneType") to str'],
+  ['{{ nothing.at.all }}', 'undefined', "'nothing' is undefined"],
+  ["{{ x.a['b'] }}", 'undefined', "'dict object' has no attribute 'a'", { x: {} }],
+  ['{{ x[0].role }}', 'undefined', 'list object has no element 0', { x: [] }],
+  ['{{ nothing() }}', 'undefined', "'nothing' is undefined"],
+  ["{{ 'a'.split(nothing) }}", 'undefined', "'nothing' is undefined"],
+  ['{{ nothing + 1 }}', 'undefined', "'nothing' is undefined"],
+  ["{{ 'text'.items() }}", 'undefined', "'str object' has no attribute 'items'"],
+  ['{% for t in none %}{% endfor %}', 'runtime', "'NoneType' object is not iterable"],
+  ["{{ [1] | map('string') | tojson }}", 'runtime', 'Object of type generator is not JSON serializable'],
+  ['{{ [1] | length > none }}', 'runtime', "'>' not supported between instances of 'int' and 'NoneType'"],
+  ['{{ x | from_json }}', 'syntax', "No filter named 'from_json'."],
+  ['{{ x is odd_looking }}', 'syntax', "No test named 'odd_looking'."],
+  ['{% if true %}{{ x | from_json }}{% endif %}', 'runtime', "No filter named 'from_json' found."],
+  ['{% for a, b in [(1, 2, 3)] %}{% endfor %}', 'runtime', 'too many values to unpack (expected 2, got 3)'],
+  ['{{ [].append(1) }}', 'undefined', "access to attribute 'append' of 'list' object is unsafe."],
+  ['{{ range(100001) }}', 'runtime', 'Range too big'],
+  ['{% macro f(a) %}{% endmacro %}{{ f(1, 2) }}', 'runtime', 'takes not more than 1 argument(s)'],
+  ["{% include 'other' %}", 'runtime', 'a chat template is one file'],
+  ['{% do 1 %}', 'syntax', "unknown tag 'do'"],
+  ['{% if true %}', 'syntax', 'was expected'],
+  ['{{ 1', 'syntax', 'the tag does not end'],
+  ['{{ (1]) }}', 'syntax', "unexpected ']'"],
+  ['{% break %}', 'syntax', "'break' outside loop"],
 ]
 
 describe('a Jinja template', () => {
@@ -144,9 +153,18 @@ describe('a Jinja template', () => {
     expect(render(source, variables)).toBe(expected)
   })
 
-  test.each(rows(refused))('refuses what Python refuses: $source', ({ source, expected, variables }) => {
-    const failed = { code: 'template-failed', message: expect.stringContaining(expected) }
+  const refusals = refused.map(([source, kind, message, variables]) => ({ source, kind, message, variables }))
+  test.each(refusals)('refuses what Python refuses: $source', ({ source, kind, message, variables }) => {
+    const failed = { name: 'JinjaError', kind, message: expect.stringContaining(message) }
     expect(() => render(source, variables)).toThrow(expect.objectContaining(failed))
+  })
+
+  test.each([
+    ['a\nb {{ ? }}', 2],
+    ['{{ 1 }}\r\n\r\n{{ x | nope }}', 3],
+    ['{% for x in y %}\n{% endif %}', 2],
+  ])('%j: the error names line %i', (source, line) => {
+    expect(() => compileJinja(source)).toThrow(expect.objectContaining({ kind: 'syntax', line }))
   })
 
   test('may change its lists and print generators as JSON under the rules of llama.cpp', () => {
@@ -175,7 +193,7 @@ describe('a Jinja template', () => {
     ['brackets nested too deep', `{{ ${'['.repeat(50_000)}${']'.repeat(50_000)} }}`],
     ['replacement that multiplies', "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}"],
   ])('ends with a failure: %s', (_, source) => {
-    expect(() => compileJinja(source).render({}, 200_000)).toThrow(expect.objectContaining({ code: 'template-failed' }))
+    expect(() => compileJinja(source).render({}, 200_000)).toThrow(expect.objectContaining({ kind: 'budget' }))
   })
 
   test('says which names it reads', () => {

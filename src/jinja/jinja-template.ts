@@ -1,13 +1,13 @@
-import { AppError, messageOf } from '../contract/errors.ts'
 import type { Rules } from './attributes.ts'
 import { Budget, type Environment } from './environment.ts'
 import { runTemplate } from './execute.ts'
 import { filters } from './filters.ts'
 import { createGlobals } from './globals.ts'
+import { JinjaError, runtimeError } from './jinja-error.ts'
 import { parseTemplate } from './parse.ts'
 import { Scope } from './scope.ts'
 import { tests } from './tests.ts'
-import { failure, fromJson } from './value.ts'
+import { fromJson } from './value.ts'
 
 export type JinjaOptions = {
   /** `transformers` unless said otherwise. */
@@ -20,7 +20,7 @@ export type JinjaTemplate = {
   /** Every name that the template reads: variables it may be given, and its own. */
   readonly names: ReadonlySet<string>
   /**
-   * Renders with these variables, which are JSON. Throws `template-failed` wherever Python would raise, and after `maxSteps`,
+   * Renders with these variables, which are JSON. Throws a `JinjaError` wherever Python would raise, and after `maxSteps`,
    * when the template is taken for endless.
    */
   render(variables: Readonly<Record<string, unknown>>, maxSteps?: number): string
@@ -32,7 +32,7 @@ const defaultMaxSteps = 20_000_000
 
 /**
  * Compiles a chat template as `transformers` does: jinja2 3.1 in its immutable sandbox, with `trim_blocks`, `lstrip_blocks`,
- * loop controls, `generation`, `tojson`, `raise_exception` and `strftime_now`. Throws `template-failed` if it does not parse.
+ * loop controls, `generation`, `tojson`, `raise_exception` and `strftime_now`. Throws a `JinjaError` if it does not parse.
  */
 export function compileJinja(source: string, options: JinjaOptions = {}): JinjaTemplate {
   const { rules = 'transformers', now = () => new Date() } = options
@@ -56,7 +56,7 @@ export function compileJinja(source: string, options: JinjaOptions = {}): JinjaT
 }
 
 function unknownName(kind: 'filter' | 'test', name: string): never {
-  throw failure(`No ${kind} named '${name}' found.`)
+  throw runtimeError(`No ${kind} named '${name}' found.`)
 }
 
 /** A template that exhausts the stack or makes too long a text fails like any other. */
@@ -64,6 +64,6 @@ function guarded<T>(run: () => T): T {
   try {
     return run()
   } catch (error) {
-    throw error instanceof AppError ? error : new AppError('template-failed', messageOf(error), { cause: error })
+    throw JinjaError.from(error)
   }
 }

@@ -1,5 +1,6 @@
+import { runtimeError } from './jinja-error.ts'
 import { areEqual, lengthOf } from './operators.ts'
-import { callable, failure, type Native, undefinedValue, type Value } from './value.ts'
+import { callable, type Native, undefinedValue, type Value } from './value.ts'
 
 type LoopOptions = {
   /** What is gone through, where its length is known. */
@@ -46,7 +47,7 @@ export class Loop {
     call: ([items = null]) => {
       const { recurse } = this.#options
       if (recurse === undefined) {
-        throw failure("The loop must have the 'recursive' marker to be called recursively.")
+        throw runtimeError("The loop must have the 'recursive' marker to be called recursively.")
       }
       return recurse(items)
     },
@@ -81,7 +82,7 @@ export class Loop {
       }
       case 'cycle':
         return callable(name, (items) => {
-          if (items.length === 0) throw failure('no items for cycling given')
+          if (items.length === 0) throw runtimeError('no items for cycling given')
           return items[this.#index % items.length] ?? null
         })
       case 'changed':

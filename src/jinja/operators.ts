@@ -1,8 +1,9 @@
 import { formatPercent } from './format-percent.ts'
+import { JinjaError, runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import type { BinaryOperator, CompareOperator } from './syntax.ts'
 import { characters, compareTexts } from './text.ts'
-import { type Dict, failure, float, hashKey, isA, plain, tuple, typeName, type Value } from './value.ts'
+import { type Dict, float, hashKey, isA, plain, tuple, typeName, type Value } from './value.ts'
 
 /** More than this no text or list of a template may hold: a multiplication is a cheap way to ask for the whole memory. */
 export const maxLength = 1 << 26
@@ -45,7 +46,8 @@ export function asNumber(value: Value): { readonly number: number; readonly isFl
 /** An `int` argument, such as a width; throws for anything else. */
 export function asInteger(value: Value): number {
   const number = asNumber(value)
-  if (number === undefined || number.isFloat) throw failure(`'${typeName(value)}' object cannot be interpreted as an integer`)
+  if (number === undefined || number.isFloat)
+    throw runtimeError(`'${typeName(value)}' object cannot be interpreted as an integer`)
   return number.number
 }
 
@@ -110,7 +112,7 @@ export function orderOf(a: Value, b: Value, operator = '<'): number {
     return left.length - right.length
   }
   refuseUndefined(a, b)
-  throw failure(`'${operator}' not supported between instances of '${typeName(a)}' and '${typeName(b)}'`)
+  throw runtimeError(`'${operator}' not supported between instances of '${typeName(a)}' and '${typeName(b)}'`)
 }
 
 /** The items of a list or tuple. */
@@ -122,10 +124,10 @@ export function itemsOf(value: Value): readonly Value[] | undefined {
 function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
     if (typeof item === 'string') return container.includes(item)
-    throw failure(`'in <string>' requires string as left operand, not ${typeName(item)}`)
+    throw runtimeError(`'in <string>' requires string as left operand, not ${typeName(item)}`)
   }
   if (isA(container, 'dict')) return container.entries.has(hashKey(item))
-  if (!isIterable(container)) throw failure(`argument of type '${typeName(container)}' is not iterable`)
+  if (!isIterable(container)) throw runtimeError(`argument of type '${typeName(container)}' is not iterable`)
   for (const other of iterate(container)) if (areEqual(other, item)) return true
   return false
 }
@@ -173,7 +175,7 @@ export function iterate(value: Value): Iterable<Value> {
         break
     }
   }
-  throw failure(`'${typeName(value)}' object is not iterable`)
+  throw runtimeError(`'${typeName(value)}' object is not iterable`)
 }
 
 function* keysOf({ entries }: Dict): Generator<Value> {
@@ -211,7 +213,7 @@ export function negate(operator: '-' | '+', value: Value): Value {
   const number = asNumber(value)
   if (number === undefined) {
     refuseUndefined(value)
-    throw failure(`bad operand type for unary ${operator}: '${typeName(value)}'`)
+    throw runtimeError(`bad operand type for unary ${operator}: '${typeName(value)}'`)
   }
   const result = operator === '-' ? -number.number : number.number
   return number.isFloat ? float(result) : result + 0
@@ -229,7 +231,7 @@ export function calculate(operator: BinaryOperator, a: Value, b: Value): Value {
   refuseUndefined(a, b)
   const joined = operator === '+' ? add(a, b) : operator === '*' ? repeat(a, b) : undefined
   if (joined !== undefined) return joined
-  throw failure(`unsupported operand type(s) for ${operator}: '${typeName(a)}' and '${typeName(b)}'`)
+  throw runtimeError(`unsupported operand type(s) for ${operator}: '${typeName(a)}' and '${typeName(b)}'`)
 }
 
 function calculateMarkup(operator: BinaryOperator, a: Value, b: Value): Value {
@@ -250,7 +252,7 @@ export function escapeHtml(value: Value): string {
 }
 
 function arithmetic(operator: BinaryOperator, a: number, b: number): number {
-  if (b === 0 && (operator === '/' || operator === '//' || operator === '%')) throw failure('division by zero')
+  if (b === 0 && (operator === '/' || operator === '//' || operator === '%')) throw runtimeError('division by zero')
   switch (operator) {
     case '+':
       return a + b
@@ -275,11 +277,11 @@ function arithmetic(operator: BinaryOperator, a: number, b: number): number {
 function add(a: Value, b: Value): Value | undefined {
   if (typeof a === 'string') {
     if (typeof b === 'string') return a + b
-    throw failure(`can only concatenate str (not "${typeName(b)}") to str`)
+    throw runtimeError(`can only concatenate str (not "${typeName(b)}") to str`)
   }
   if (Array.isArray(a)) {
     if (Array.isArray(b)) return [...a, ...b]
-    throw failure(`can only concatenate list (not "${typeName(b)}") to list`)
+    throw runtimeError(`can only concatenate list (not "${typeName(b)}") to list`)
   }
   return isA(a, 'tuple') && isA(b, 'tuple') ? tuple(...a.items, ...b.items) : undefined
 }
@@ -303,10 +305,13 @@ function repeat(a: Value, b: Value): Value | undefined {
 /** Throws when something that is about to be made would be too long. */
 export function checkLength(length: number): void {
   if (length > maxLength)
-    throw failure(`the template makes a value of ${length} characters or items; at most ${maxLength} are allowed`)
+    throw new JinjaError(
+      'budget',
+      `the template makes a value of ${length} characters or items; at most ${maxLength} are allowed`,
+    )
 }
 
 /** Throws the message of the first undefined value among those given. */
 export function refuseUndefined(...values: readonly Value[]): void {
-  for (const value of values) if (isA(value, 'undefined')) throw failure(value.message)
+  for (const value of values) if (isA(value, 'undefined')) throw undefinedError(value.message)
 }

@@ -6,7 +6,7 @@ export type Known = { readonly filters: ReadonlySet<string>; readonly tests: Rea
 
 export type ExpressionParser = ReturnType<typeof createExpressionParser>
 
-/** The expressions of jinja2 3.1, one function for each level of precedence. Throws `template-failed`. */
+/** The expressions of jinja2 3.1, one function for each level of precedence. Throws a `JinjaError`. */
 export function createExpressionParser(cursor: TokenCursor, known: Known) {
   /** `conditional: false` leaves a following `if` to the statement, as `for x in y if z` does. */
   function parseExpression({ conditional = true } = {}): Expression {
@@ -252,8 +252,9 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
   function parseFilterChain(start: Expression, { inline = false } = {}): Expression {
     let value = start
     for (let first = inline; first || cursor.skip('operator', '|'); first = false) {
+      const { at } = cursor.current
       const name = parseDottedName()
-      note(name, known.filters, 'filter')
+      if (!known.filters.has(name)) cursor.noteUnknown('filter', name, at)
       value = { type: 'filter', name, input: value, args: cursor.isOperator('(') ? parseArguments() : noArguments }
     }
     return value
@@ -262,8 +263,9 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
   function parseTest(input: Expression): Expression {
     cursor.expect('name', 'is')
     const negated = cursor.skip('name', 'not')
+    const { at } = cursor.current
     const name = parseDottedName()
-    note(name, known.tests, 'test')
+    if (!known.tests.has(name)) cursor.noteUnknown('test', name, at)
     const test: Expression = { type: 'test', name, input, args: parseTestArguments() }
     return negated ? { type: 'unary', operator: 'not', operand: test } : test
   }
@@ -282,10 +284,6 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
     let name = cursor.expect('name').text
     while (cursor.skip('operator', '.')) name += `.${cursor.expect('name').text}`
     return name
-  }
-
-  function note(name: string, existing: ReadonlySet<string>, kind: 'filter' | 'test'): void {
-    if (!existing.has(name) && !cursor.inCondition) cursor.unknown.push(`No ${kind} named '${name}'.`)
   }
 
   return { parseExpression, parseTuple, parsePrimary, parseFilterChain }

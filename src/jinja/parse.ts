@@ -1,17 +1,16 @@
 import { createExpressionParser, type ExpressionParser, type Known } from './parse-expression.ts'
 import { blockText, type Expression, type MacroSyntax, type Statement, type Target } from './syntax.ts'
 import { TokenCursor } from './token-cursor.ts'
-import { failure } from './value.ts'
 
 /**
  * Reads a template into its statements: jinja2 3.1 with the tags that chat templates may use (`break`, `continue` and
- * `generation` included). Throws `template-failed` with the line.
+ * `generation` included). Throws a `JinjaError`.
  */
 export function parseTemplate(source: string, known: Known): ParsedTemplate {
   const cursor = new TokenCursor(source)
   const statements = createStatementParser(cursor, createExpressionParser(cursor, known))()
   const [unknown] = cursor.unknown
-  if (unknown !== undefined) throw failure(unknown)
+  if (unknown !== undefined) throw unknown
   return { statements, names: cursor.mentions }
 }
 

@@ -1,5 +1,6 @@
+import { runtimeError } from './jinja-error.ts'
 import { floatText, integerText, quoteText } from './text.ts'
-import { type Dict, type DictEntry, failure, isA, type Value } from './value.ts'
+import { type Dict, type DictEntry, isA, type Value } from './value.ts'
 
 /** Python's `str`: what `{{ value }}` prints. */
 export function toText(value: Value): string {
@@ -121,7 +122,7 @@ function jsonKey(key: Value): string {
   if (key === null) return 'null'
   if (typeof key === 'boolean') return key ? 'true' : 'false'
   if (typeof key === 'number' || isA(key, 'float')) return toRepr(key)
-  throw failure('keys must be str, int, float, bool or None')
+  throw runtimeError('keys must be str, int, float, bool or None')
 }
 
 function sorted(entries: readonly DictEntry[]): DictEntry[] {
@@ -137,5 +138,5 @@ function repeatable(items: Iterator<Value>): string {
 }
 
 function unserializable(name: string): Error {
-  return failure(`Object of type ${name} is not JSON serializable`)
+  return runtimeError(`Object of type ${name} is not JSON serializable`)
 }

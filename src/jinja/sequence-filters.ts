@@ -1,11 +1,12 @@
 import { bindArguments, type Call } from './arguments.ts'
 import { getItem } from './attributes.ts'
 import type { Environment, Filter } from './environment.ts'
+import { runtimeError, undefinedError } from './jinja-error.ts'
 import { areEqual, asInteger, calculate, isTrue, iterate, lengthOf, orderOf } from './operators.ts'
 import { toText } from './print.ts'
 import { reverseText } from './string-methods.ts'
 import { compareTexts } from './text.ts'
-import { failure, generator, hashKey, isA, orElse, tuple, typeName, undefinedValue, type Value } from './value.ts'
+import { generator, hashKey, isA, orElse, tuple, typeName, undefinedValue, type Value } from './value.ts'
 
 /** The filters of jinja2 that work on several values. Those that are generators in Python are generators here. */
 export const sequenceFilters = {
@@ -16,9 +17,9 @@ export const sequenceFilters = {
   dictsort: (input, call) => {
     const parameters = ['case_sensitive', 'by', 'reverse'] as const
     const [caseSensitive = false, by = 'key', reverse = false] = bindArguments(call, { name: 'dictsort', parameters })
-    if (by !== 'key' && by !== 'value') throw failure('You can only sort by either "key" or "value"')
-    if (isA(input, 'undefined')) throw failure(input.message)
-    if (!isA(input, 'dict')) throw failure(`'${typeName(input)}' object has no attribute 'items'`)
+    if (by !== 'key' && by !== 'value') throw runtimeError('You can only sort by either "key" or "value"')
+    if (isA(input, 'undefined')) throw undefinedError(input.message)
+    if (!isA(input, 'dict')) throw runtimeError(`'${typeName(input)}' object has no attribute 'items'`)
     const entries = [...input.entries.values()]
     const keyed = entries.map(({ key, value }) => ({ item: tuple(key, value), key: [by === 'key' ? key : value] }))
     return sortKeyed(keyed, { caseSensitive: isTrue(caseSensitive), reverse: isTrue(reverse) })
@@ -137,7 +138,7 @@ function sortKeyed(items: readonly Keyed[], { caseSensitive, reverse }: SortOpti
 }
 
 function reversed(input: Value): Value[] {
-  if (lengthOf(input) === undefined) throw failure(`'${typeName(input)}' object is not reversible`)
+  if (lengthOf(input) === undefined) throw runtimeError(`'${typeName(input)}' object is not reversible`)
   return Array.from(iterate(input)).reverse()
 }
 
@@ -161,7 +162,7 @@ function prepareMap(call: Call, environment: Environment): (item: Value) => Valu
     return (item) => attributeOf(item, attribute, { environment, otherwise })
   }
   const [name, ...args] = positional
-  if (name === undefined) throw failure('map requires a filter argument')
+  if (name === undefined) throw runtimeError('map requires a filter argument')
   const filter = environment.filter(toText(name))
   return (item) => filter(item, { positional: args, named }, environment)
 }
@@ -175,7 +176,7 @@ type ChooseOptions = { readonly environment: Environment; readonly wanted: boole
 function choose(input: Value, { positional, named }: Call, { environment, wanted, byAttribute }: ChooseOptions): Value {
   if (!isTrue(input)) return generator([])
   const [attribute] = positional
-  if (byAttribute && attribute === undefined) throw failure('Missing parameter for attribute name')
+  if (byAttribute && attribute === undefined) throw runtimeError('Missing parameter for attribute name')
   const [name, ...args] = byAttribute ? positional.slice(1) : positional
   const test = name === undefined ? isTrue : prepareTest(toText(name), { positional: args, named }, environment)
   const get = (item: Value) => (byAttribute && attribute !== undefined ? attributeOf(item, attribute, { environment }) : item)

@@ -1,7 +1,8 @@
 import { bindArguments, type Call } from './arguments.ts'
-import { asInteger, asNumber, checkLength, isTrue, iterate } from './operators.ts'
+import { runtimeError } from './jinja-error.ts'
+import { asInteger, asNumber, checkLength, isTrue, iterate, refuseUndefined } from './operators.ts'
 import { characters, countCharacters, cutText, isSpace, splitLines, trimText } from './text.ts'
-import { failure, isA, tuple, typeName, type Value } from './value.ts'
+import { isA, tuple, typeName, type Value } from './value.ts'
 
 type Method = (text: string, call: Call) => Value
 
@@ -80,7 +81,7 @@ export function replaceText(text: string, from: string, { to, count = -1 }: { to
 /** Python's `str.split`; without a separator it goes by white space, and drops empty parts. */
 export function splitText(text: string, separator: string | undefined, limit = -1): string[] {
   if (separator === undefined) return splitSpace(text, limit)
-  if (separator === '') throw failure('empty separator')
+  if (separator === '') throw runtimeError('empty separator')
   const parts = text.split(separator)
   if (limit < 0 || parts.length <= limit + 1) return parts
   return [...parts.slice(0, limit), parts.slice(limit).join(separator)]
@@ -140,7 +141,7 @@ function joinMethod(text: string, call: Call): string {
   const [values = null] = bindArguments(call, { name: 'join', parameters: ['iterable'], required: 1 })
   return Array.from(iterate(values), (item, index) => {
     if (typeof item === 'string') return item
-    throw failure(`sequence item ${index}: expected str instance, ${typeName(item)} found`)
+    throw runtimeError(`sequence item ${index}: expected str instance, ${typeName(item)} found`)
   }).join(text)
 }
 
@@ -161,7 +162,7 @@ function removeAffix(name: 'removeprefix' | 'removesuffix', text: string, call: 
 function partition(name: 'partition' | 'rpartition', text: string, call: Call): Value {
   const [separator = ''] = bindArguments(call, { name, parameters: ['sep'], required: 1 })
   const by = textOf(separator)
-  if (by === '') throw failure('empty separator')
+  if (by === '') throw runtimeError('empty separator')
   const at = name === 'partition' ? text.indexOf(by) : text.lastIndexOf(by)
   if (at === -1) return name === 'partition' ? tuple(text, '', '') : tuple('', '', text)
   return tuple(text.slice(0, at), by, text.slice(at + by.length))
@@ -175,7 +176,7 @@ function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call:
 }
 
 function found(at: number): number {
-  if (at === -1) throw failure('substring not found')
+  if (at === -1) throw runtimeError('substring not found')
   return at
 }
 
@@ -249,5 +250,6 @@ function every(text: string, pattern: RegExp): boolean {
 
 function textOf(value: Value): string {
   if (typeof value === 'string') return value
-  throw failure(isA(value, 'undefined') ? value.message : `must be str, not ${typeName(value)}`)
+  refuseUndefined(value)
+  throw runtimeError(`must be str, not ${typeName(value)}`)
 }

@@ -1,5 +1,5 @@
-import { lineOf, type Token, tokenize } from './tokenize.ts'
-import { failure } from './value.ts'
+import { JinjaError } from './jinja-error.ts'
+import { failAt, lineOf, type Token, tokenize } from './tokenize.ts'
 
 /** A place in the tokens of a template, and what the parser has learned on the way. */
 export class TokenCursor {
@@ -9,7 +9,7 @@ export class TokenCursor {
   /** Which of the names that mean something inside a macro were read since the macro began. */
   mentions = new Set<string>()
   /** Filters and tests that do not exist, where the template fails as a whole; in an `if` they fail when they are reached. */
-  unknown: string[] = []
+  unknown: JinjaError[] = []
   inCondition = false
 
   constructor(source: string) {
@@ -19,7 +19,7 @@ export class TokenCursor {
 
   get current(): Token {
     const token = this.#tokens[this.#index]
-    if (token === undefined) throw failure('the template ends too early')
+    if (token === undefined) throw new JinjaError('syntax', 'the template ends too early')
     return token
   }
 
@@ -60,7 +60,13 @@ export class TokenCursor {
     return text === '' ? type : `'${text}'`
   }
 
+  /** Notes a filter or test that does not exist. `at` is the offset of its name. */
+  noteUnknown(kind: 'filter' | 'test', name: string, at: number): void {
+    if (this.inCondition) return
+    this.unknown.push(new JinjaError('syntax', `No ${kind} named '${name}'.`, { line: lineOf(this.#source, at) }))
+  }
+
   fail(message: string): never {
-    throw failure(`${message} (line ${lineOf(this.#source, this.current.at)})`)
+    failAt(this.#source, this.current.at, message)
   }
 }

@@ -1,5 +1,6 @@
+import { JinjaError } from './jinja-error.ts'
 import { spaceClass, trimText } from './text.ts'
-import { failure, float, type Value } from './value.ts'
+import { float, type Value } from './value.ts'
 
 /** A piece of a template. `at` is the offset in the source with its line ends made one. */
 export type Token =
@@ -30,7 +31,7 @@ const pattern = {
 
 /**
  * Cuts a template into tokens as jinja2 does with `trim_blocks` and `lstrip_blocks`, the settings of chat templates. Throws
- * `template-failed` for what is not a template.
+ * a `JinjaError` for what is not a template.
  */
 export function tokenize(template: string): Token[] {
   const source = template.replace(/\r\n?/g, '\n').replace(/\n$/, '')
@@ -50,7 +51,7 @@ export function tokenize(template: string): Token[] {
     addData(strip(text, { sign: signed ? source[at + 2] : undefined, keepIndent: kind === '{', lineStarting }), position)
     const inside = at + 2 + (signed ? 1 : 0)
     if (kind === '#') {
-      position = endOf(find(pattern.commentEnd, source, inside)) ?? lost(source, at, 'the comment does not end')
+      position = endOf(find(pattern.commentEnd, source, inside)) ?? failAt(source, at, 'the comment does not end')
     } else if (kind === '{') {
       tokens.push({ type: 'variable-begin', text: '', at })
       position = tokenizeTag({ source, tokens, from: inside, end: pattern.variableEnd, endType: 'variable-end' })
@@ -61,7 +62,7 @@ export function tokenize(template: string): Token[] {
         position = tokenizeTag({ source, tokens, from: inside, end: pattern.blockEnd, endType: 'block-end' })
       } else {
         const start = at + raw.length
-        const end = find(pattern.rawEnd, source, start) ?? lost(source, at, 'the raw block does not end')
+        const end = find(pattern.rawEnd, source, start) ?? failAt(source, at, 'the raw block does not end')
         const options = { sign: end[1], keepIndent: false, lineStarting: source[start - 1] === '\n' }
         addData(strip(source.slice(start, end.index), options), start)
         position = endOf(end) ?? source.length
@@ -72,11 +73,6 @@ export function tokenize(template: string): Token[] {
   addData(source.slice(position), position)
   tokens.push({ type: 'end', text: '', at: source.length })
   return tokens
-}
-
-/** The line of an offset, for messages. */
-export function lineOf(template: string, at: number): number {
-  return template.replace(/\r\n?/g, '\n').slice(0, at).split('\n').length
 }
 
 type StripOptions = { readonly sign: string | undefined; readonly keepIndent: boolean; readonly lineStarting: boolean }
@@ -119,7 +115,7 @@ function tokenizeTag({ source, tokens, from, end, endType }: TagInput): number {
     tokens.push(token)
     at += token.text.length
   }
-  return lost(source, from, 'the tag does not end')
+  return failAt(source, from, 'the tag does not end')
 }
 
 function readToken(source: string, at: number): Token {
@@ -133,7 +129,7 @@ function readToken(source: string, at: number): Token {
   if (string !== undefined) return { type: 'string', text: string, value: unescapeText(string.slice(1, -1)), at }
   const operator = match(pattern.operator, source, at)
   if (operator !== undefined) return { type: 'operator', text: operator, at }
-  return lost(source, at, `unexpected char '${source.slice(at, at + 1)}'`)
+  return failAt(source, at, `unexpected char '${source.slice(at, at + 1)}'`)
 }
 
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' }
@@ -142,7 +138,7 @@ function balance(open: string[], operator: string, source: string, at: number): 
   const wanted = closing[operator]
   if (wanted !== undefined) open.push(wanted)
   else if (operator === ')' || operator === ']' || operator === '}') {
-    if (open.pop() !== operator) lost(source, at, `unexpected '${operator}'`)
+    if (open.pop() !== operator) failAt(source, at, `unexpected '${operator}'`)
   }
 }
 
@@ -186,6 +182,13 @@ function endOf(found: RegExpExecArray | undefined): number | undefined {
   return found === undefined ? undefined : found.index + found[0].length
 }
 
-function lost(source: string, at: number, message: string): never {
-  throw failure(`${message} (line ${lineOf(source, at)})`)
+/** The line of a token's offset, counted from 1. `source` may still have its original line ends. */
+export function lineOf(source: string, at: number): number {
+  return source.replace(/\r\n?/g, '\n').slice(0, at).split('\n').length
+}
+
+/** Throws a syntax error at a token's offset. */
+export function failAt(source: string, at: number, message: string): never {
+  const line = lineOf(source, at)
+  throw new JinjaError('syntax', `${message} (line ${line})`, { line })
 }

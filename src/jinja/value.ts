@@ -1,4 +1,4 @@
-import { AppError } from '../contract/errors.ts'
+import { runtimeError } from './jinja-error.ts'
 
 /**
  * What a template computes with: Python's values. A number is an `int` when it is whole and a `float` when it is not; a whole
@@ -58,11 +58,6 @@ export type HashKey = string | number | null | object
 
 export const noNames: NamedArguments = new Map()
 
-/** A template's failure, in Python's words. */
-export function failure(message: string): AppError {
-  return new AppError('template-failed', message)
-}
-
 export function undefinedValue(message: string): Undefined {
   return { type: 'undefined', message }
 }
@@ -107,14 +102,14 @@ export function generator(values: Iterable<Value>, typeName = 'generator'): Stre
 export function hashKey(key: Value): HashKey {
   if (key === null || typeof key === 'string' || typeof key === 'number') return key
   if (typeof key === 'boolean') return Number(key)
-  if (Array.isArray(key)) throw failure("unhashable type: 'list'")
+  if (Array.isArray(key)) throw runtimeError("unhashable type: 'list'")
   switch (key.type) {
     case 'float':
       return key.value
     case 'tuple':
       return `\0tuple:${JSON.stringify(key.items.map((item) => [typeof hashKey(item), hashKey(item)]))}`
     case 'dict':
-      throw failure("unhashable type: 'dict'")
+      throw runtimeError("unhashable type: 'dict'")
     case 'undefined':
       return '\0undefined'
     case 'markup':

@@ -1,18 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
-import { AppError } from '../../contract/errors.ts'
 import { type Message, plainChat } from '../../contract/request.ts'
-import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { type ChatTemplate, compileChatTemplate } from './chat-template.ts'
 
 const vectors = new URL('../../../../shared/vectors/', import.meta.url)
 const templates = existsSync(vectors) ? readLlamaTemplates() : undefined
 if (templates === undefined) console.warn('template goldens are skipped: ../shared/vectors or llama.cpp sources are not here')
 
-type Golden = { template: string; case: string; output?: string; error?: string }
-type Goldens = { cases: { id: string; context: Record<string, unknown> }[]; renders: Golden[] }
-type UnitCase = { name: string; template: string; vars: Record<string, unknown>; expect: string }
 type ChatCase = {
   template: string
   messages: { role: string; content: string; reasoning_content: string; tool_call_id: string; tool_calls: never[] }[]
@@ -23,12 +18,8 @@ type ChatCase = {
   rendered_prompt: string
 }
 
-function readVectors(path: string): string {
-  return readFileSync(new URL(path, vectors), 'utf8')
-}
-
 function readLines<T>(path: string): T[] {
-  const lines = readVectors(path).trim().split('\n')
+  const lines = readFileSync(new URL(path, vectors), 'utf8').trim().split('\n')
   return lines.map((line) => JSON.parse(line) as T)
 }
 
@@ -43,22 +34,6 @@ function compileAll<T>(compile: (source: string) => T): (name: string) => T {
 }
 
 describe.skipIf(templates === undefined)('the template goldens', () => {
-  test('every render of Python is matched, and every refusal is a template failure', { timeout: 60_000 }, () => {
-    const { cases, renders } = JSON.parse(readVectors('templates/goldens.json')) as Goldens
-    const contexts = new Map(cases.map(({ id, context }) => [id, context]))
-    const template = compileAll((source): JinjaTemplate => compileJinja(source, { now: () => new Date(2025, 6, 26, 12, 34, 56) }))
-    const differing = renders.filter((golden) => {
-      const rendered = attempt(() => template(golden.template).render(contexts.get(golden.case) ?? {}))
-      return rendered !== (golden.output ?? 'template-failed')
-    })
-    expect(differing.map((golden) => `${golden.template}: ${golden.case}`)).toEqual([])
-    expect(renders).toHaveLength(480)
-  })
-
-  test.each(existsSync(vectors) ? readLines<UnitCase>('templates/jinja-unit.jsonl') : [])('small template: $name', (unit) => {
-    expect(compileJinja(unit.template, { rules: 'llama.cpp' }).render(unit.vars)).toBe(unit.expect)
-  })
-
   test("the prompts of llama.cpp's own chat tests are matched", { timeout: 60_000 }, () => {
     const template = compileAll((source): ChatTemplate => compileChatTemplate(source, {}))
     const cases = readLines<ChatCase>('tool-calls/chat-parse.jsonl')
@@ -67,14 +42,6 @@ describe.skipIf(templates === undefined)('the template goldens', () => {
     expect(cases).toHaveLength(137)
   })
 })
-
-function attempt(render: () => string): string {
-  try {
-    return render()
-  } catch (error) {
-    return AppError.from(error).code
-  }
-}
 
 function renderChat(template: (name: string) => ChatTemplate, chat: ChatCase): string {
   const messages = chat.messages.map(({ role, content, reasoning_content: reasoning, tool_calls: calls, ...rest }): Message => {

@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { readLlamaTemplates } from '../../test/support/llama-templates.ts'
+import { JinjaError } from './jinja-error.ts'
+import { compileJinja, type JinjaTemplate } from './jinja-template.ts'
+
+/** What Python's jinja2 made of real chat templates. A plain clone has no vectors: `jinja-template.test.ts` runs everywhere. */
+const vectors = new URL('../../../shared/vectors/templates/', import.meta.url)
+const hasVectors = existsSync(vectors)
+const templates = hasVectors ? readLlamaTemplates() : undefined
+
+type Golden = { template: string; case: string; output?: string; error?: string }
+type Goldens = { cases: { id: string; context: Record<string, unknown> }[]; renders: Golden[] }
+type UnitCase = { name: string; template: string; vars: Record<string, unknown>; expect: string }
+
+function readVectors(name: string): string {
+  return readFileSync(new URL(name, vectors), 'utf8')
+}
+
+function readUnitCases(): UnitCase[] {
+  const lines = readVectors('jinja-unit.jsonl').trim().split('\n')
+  return lines.map((line) => JSON.parse(line) as UnitCase)
+}
+
+/** Undefined for a template that fails. */
+function attempt(render: () => string): string | undefined {
+  try {
+    return render()
+  } catch (error) {
+    if (error instanceof JinjaError) return undefined
+    throw error
+  }
+}
+
+test.skipIf(templates === undefined)('the 480 recorded renders of Python: same text, same refusals', { timeout: 60_000 }, () => {
+  const { cases, renders } = JSON.parse(readVectors('goldens.json')) as Goldens
+  const contexts = new Map(cases.map(({ id, context }) => [id, context]))
+  const compiled = new Map<string, JinjaTemplate>()
+  const now = () => new Date(2025, 6, 26, 12, 34, 56)
+  const compile = (name: string): JinjaTemplate => {
+    const template = compiled.get(name) ?? compileJinja(templates?.get(name) ?? '', { now })
+    compiled.set(name, template)
+    return template
+  }
+  const differing = renders.filter((golden) => {
+    const rendered = attempt(() => compile(golden.template).render(contexts.get(golden.case) ?? {}))
+    return rendered !== golden.output
+  })
+  expect(differing.map((golden) => `${golden.template}: ${golden.case}`)).toEqual([])
+  expect(renders).toHaveLength(480)
+})
+
+describe.skipIf(!hasVectors)('a small template', () => {
+  test.each(hasVectors ? readUnitCases() : [])('$name', ({ template, vars, expect: expected }) => {
+    expect(compileJinja(template, { rules: 'llama.cpp' }).render(vars)).toBe(expected)
+  })
+})
