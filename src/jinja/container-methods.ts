@@ -1,6 +1,8 @@
 import { bindArguments, type Call } from './arguments.ts'
+import { asInteger, isTrue } from './coerce.ts'
+import { areEqual, orderOf } from './compare.ts'
+import { itemsOf, iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
-import { areEqual, asInteger, isTrue, itemsOf, iterate, orderOf } from './operators.ts'
 import { type Dict, dict, hashKey, isA, orElse, type Stream, setKey, tuple, type Value } from './value.ts'
 
 /** A method of a list, tuple or dictionary. */

@@ -1,6 +1,6 @@
+import { asNumber } from './coerce.ts'
 import { formatNumber } from './format-percent.ts'
 import { runtimeError } from './jinja-error.ts'
-import { asNumber } from './operators.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, cutText } from './text.ts'
 import { float, type NamedArguments, type Value } from './value.ts'

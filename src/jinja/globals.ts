@@ -1,7 +1,7 @@
 import { bindArguments } from './arguments.ts'
+import { asInteger } from './coerce.ts'
 import { makeDict } from './container-methods.ts'
 import { JinjaError, runtimeError } from './jinja-error.ts'
-import { asInteger } from './operators.ts'
 import { toRepr, toText } from './print.ts'
 import { strftime } from './strftime.ts'
 import { callable, type Native, type Value } from './value.ts'

@@ -1,5 +1,6 @@
 import type { Rules } from './attributes.ts'
-import { Budget, type Environment } from './environment.ts'
+import { Budget } from './budget.ts'
+import type { Environment } from './environment.ts'
 import { runTemplate } from './execute.ts'
 import { filters } from './filters.ts'
 import { createGlobals } from './globals.ts'

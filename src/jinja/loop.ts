@@ -1,5 +1,6 @@
+import { areEqual } from './compare.ts'
+import { lengthOf } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
-import { areEqual, lengthOf } from './operators.ts'
 import { callable, type Native, undefinedValue, type Value } from './value.ts'
 
 type LoopOptions = {

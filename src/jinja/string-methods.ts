@@ -1,6 +1,8 @@
 import { bindArguments, type Call } from './arguments.ts'
+import { checkLength } from './budget.ts'
+import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
+import { iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
-import { asInteger, asNumber, checkLength, isTrue, iterate, refuseUndefined } from './operators.ts'
 import { characters, countCharacters, cutText, isSpace, splitLines, trimText } from './text.ts'
 import { isA, tuple, typeName, type Value } from './value.ts'
 

@@ -1,0 +1,101 @@
+import { checkLength } from './budget.ts'
+import { asNumber, refuseUndefined } from './coerce.ts'
+import { formatPercent } from './format-percent.ts'
+import { itemsOf } from './iterate.ts'
+import { runtimeError } from './jinja-error.ts'
+import { toText } from './print.ts'
+import type { BinaryOperator } from './syntax.ts'
+import { float, isA, plain, tuple, typeName, type Value } from './value.ts'
+
+export function negate(operator: '-' | '+', value: Value): Value {
+  const number = asNumber(value)
+  if (number === undefined) {
+    refuseUndefined(value)
+    throw runtimeError(`bad operand type for unary ${operator}: '${typeName(value)}'`)
+  }
+  const result = operator === '-' ? -number.number : number.number
+  return number.isFloat ? float(result) : result + 0
+}
+
+export function calculate(operator: BinaryOperator, a: Value, b: Value): Value {
+  if (isA(a, 'markup') || isA(b, 'markup')) return calculateMarkup(operator, a, b)
+  const [first, second] = [asNumber(a), asNumber(b)]
+  if (first !== undefined && second !== undefined) {
+    const isFloat = first.isFloat || second.isFloat || operator === '/' || (operator === '**' && second.number < 0)
+    const result = arithmetic(operator, first.number, second.number)
+    return isFloat ? float(result) : result
+  }
+  if (operator === '%' && typeof a === 'string') return formatPercent(a, b)
+  refuseUndefined(a, b)
+  const joined = operator === '+' ? add(a, b) : operator === '*' ? repeat(a, b) : undefined
+  if (joined !== undefined) return joined
+  throw runtimeError(`unsupported operand type(s) for ${operator}: '${typeName(a)}' and '${typeName(b)}'`)
+}
+
+function calculateMarkup(operator: BinaryOperator, a: Value, b: Value): Value {
+  const isText = (value: Value) => typeof value === 'string' || isA(value, 'markup')
+  if (operator !== '+' || !isText(a) || !isText(b)) return calculate(operator, plain(a), plain(b))
+  return { type: 'markup', text: escapeHtml(a) + escapeHtml(b) }
+}
+
+/** The text with its HTML escaped, unless it is marked as HTML already. */
+export function escapeHtml(value: Value): string {
+  if (isA(value, 'markup')) return value.text
+  return toText(value)
+    .replaceAll('&', '&amp;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('<', '&lt;')
+    .replaceAll("'", '&#39;')
+    .replaceAll('"', '&#34;')
+}
+
+function arithmetic(operator: BinaryOperator, a: number, b: number): number {
+  if (b === 0 && (operator === '/' || operator === '//' || operator === '%')) throw runtimeError('division by zero')
+  switch (operator) {
+    case '+':
+      return a + b
+    case '-':
+      return a - b
+    case '*':
+      return a * b
+    case '/':
+      return a / b
+    case '//':
+      return Math.floor(a / b)
+    case '%': {
+      // The result has the sign of the divisor.
+      const rest = a % b
+      return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest
+    }
+    case '**':
+      return a ** b
+  }
+}
+
+function add(a: Value, b: Value): Value | undefined {
+  if (typeof a === 'string') {
+    if (typeof b === 'string') return a + b
+    throw runtimeError(`can only concatenate str (not "${typeName(b)}") to str`)
+  }
+  if (Array.isArray(a)) {
+    if (Array.isArray(b)) return [...a, ...b]
+    throw runtimeError(`can only concatenate list (not "${typeName(b)}") to list`)
+  }
+  return isA(a, 'tuple') && isA(b, 'tuple') ? tuple(...a.items, ...b.items) : undefined
+}
+
+function repeat(a: Value, b: Value): Value | undefined {
+  const times = asNumber(a) ?? asNumber(b)
+  const value = asNumber(a) === undefined ? a : b
+  if (times === undefined || times.isFloat) return undefined
+  const count = Math.max(0, times.number)
+  if (typeof value === 'string') {
+    checkLength(value.length * count)
+    return value.repeat(count)
+  }
+  const items = itemsOf(value)
+  if (items === undefined) return undefined
+  checkLength(items.length * count)
+  const repeated = Array.from({ length: count }, () => items).flat()
+  return Array.isArray(value) ? repeated : tuple(...repeated)
+}

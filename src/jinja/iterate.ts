@@ -1,0 +1,86 @@
+import { runtimeError } from './jinja-error.ts'
+import { characters } from './text.ts'
+import { type Dict, isA, typeName, type Value } from './value.ts'
+
+export function isIterable(value: Value): boolean {
+  if (typeof value === 'string' || Array.isArray(value)) return true
+  if (value === null || typeof value !== 'object') return false
+  switch (value.type) {
+    case 'undefined':
+    case 'tuple':
+    case 'dict':
+    case 'range':
+    case 'stream':
+      return true
+    case 'float':
+    case 'markup':
+    case 'callable':
+    case 'native':
+      return false
+  }
+}
+
+/** The items of a list or tuple. */
+export function itemsOf(value: Value): readonly Value[] | undefined {
+  if (Array.isArray(value)) return value
+  return isA(value, 'tuple') ? value.items : undefined
+}
+
+/** What `for` goes through: characters, items, or the keys of a dictionary. Throws for what cannot be gone through. */
+export function iterate(value: Value): Iterable<Value> {
+  if (typeof value === 'string') return characters(value)
+  if (Array.isArray(value)) return value
+  if (value !== null && typeof value === 'object') {
+    switch (value.type) {
+      case 'undefined':
+        return []
+      case 'tuple':
+        return value.items
+      case 'dict':
+        return keysOf(value)
+      case 'range':
+        return numbersOf(value)
+      case 'stream': {
+        const iterator = value.read()
+        return { [Symbol.iterator]: () => ({ next: () => iterator.next() }) }
+      }
+      case 'float':
+      case 'markup':
+      case 'callable':
+      case 'native':
+        break
+    }
+  }
+  throw runtimeError(`'${typeName(value)}' object is not iterable`)
+}
+
+function* keysOf({ entries }: Dict): Generator<Value> {
+  for (const { key } of entries.values()) yield key
+}
+
+function* numbersOf({ start, step, length }: { start: number; step: number; length: number }): Generator<Value> {
+  for (let index = 0; index < length; index += 1) yield start + index * step
+}
+
+/** Python's `len`; undefined for what has none. */
+export function lengthOf(value: Value): number | undefined {
+  if (typeof value === 'string') return characters(value).length
+  if (Array.isArray(value)) return value.length
+  if (value === null || typeof value !== 'object') return undefined
+  switch (value.type) {
+    case 'undefined':
+      return 0
+    case 'tuple':
+      return value.items.length
+    case 'dict':
+      return value.entries.size
+    case 'range':
+    case 'stream':
+      return value.length
+    case 'float':
+    case 'markup':
+    case 'callable':
+    case 'native':
+      return undefined
+  }
+}
