@@ -1,12 +1,12 @@
 import { runtimeError } from './jinja-error.ts'
 import type { NamedArguments, Value } from './value.ts'
 
-/** What a filter, test, method or macro was called with. */
+/** The arguments of a filter, test, method or macro. */
 export type Call = { readonly positional: readonly Value[]; readonly named: NamedArguments }
 
 /**
- * Puts a call's arguments into the order of `parameters`; the first `required` of them must be there, the rest may be
- * undefined. Throws, as Python does, for too many, too few and unknown ones.
+ * Puts a call's arguments into the order of `parameters`, of which the first `required` must be given. Throws, as Python
+ * does, for missing, surplus and unknown arguments.
  */
 export function bindArguments<const T extends readonly string[]>(
   { positional, named }: Call,

@@ -38,7 +38,7 @@ function calculateMarkup(operator: BinaryOperator, a: Value, b: Value): Value {
   return { type: 'markup', text: escapeHtml(a) + escapeHtml(b) }
 }
 
-/** The text with its HTML escaped, unless it is marked as HTML already. */
+/** The text of a value with HTML escaped, unless it is `Markup`. */
 export function escapeHtml(value: Value): string {
   if (isA(value, 'markup')) return value.text
   return toText(value)

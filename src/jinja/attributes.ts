@@ -9,23 +9,23 @@ import { characters } from './text.ts'
 import { callable, hashKey, isA, orElse, typeName, undefinedValue, type Value } from './value.ts'
 
 /**
- * Whose refusals hold. In `transformers` templates may not change lists and dictionaries, nor print a generator as JSON; in
- * llama.cpp, for which the templates in GGUF files are made, they may.
+ * Whose restrictions apply. `transformers` does not let templates change lists and dictionaries or print a generator as JSON;
+ * llama.cpp, for which the templates in GGUF files are written, does.
  */
 export type Rules = 'transformers' | 'llama.cpp'
 
-/** `value.name`: an attribute or method first, then an item. What is not there is undefined. */
+/** `value.name`: an attribute or method first, then an item, then undefined. */
 export function getAttribute(value: Value, name: string, rules: Rules): Value {
   return orElse(ownAttribute(value, name, rules), () => orElse(itemAt(value, name), () => missing(value, name)))
 }
 
-/** `value[key]`: an item first, then, for a text, an attribute or method. What is not there is undefined. */
+/** `value[key]`: an item first, then, for a string key, an attribute or method, then undefined. */
 export function getItem(value: Value, key: Value, rules: Rules): Value {
   const own = () => (typeof key === 'string' ? ownAttribute(value, key, rules) : undefined)
   return orElse(itemAt(value, key), () => orElse(own(), () => missing(value, key)))
 }
 
-/** Only what `value.name` finds without looking at items. */
+/** `value.name` without the fallback to items. */
 export function ownAttribute(value: Value, name: string, rules: Rules): Value | undefined {
   if (/^__.*__$/.test(name)) return unsafe(value, name)
   if (typeof value === 'string') return stringAttribute(value, name, rules)
@@ -42,8 +42,8 @@ export function ownAttribute(value: Value, name: string, rules: Rules): Value | 
     case 'dict':
       return containerAttribute(value, name, rules)
     case 'tuple': {
-      const place = value.names?.indexOf(name) ?? -1
-      return place === -1 ? containerAttribute(value, name, rules) : value.items[place]
+      const index = value.names?.indexOf(name) ?? -1
+      return index === -1 ? containerAttribute(value, name, rules) : value.items[index]
     }
     case 'native':
       return value.attribute(name)
@@ -76,7 +76,7 @@ function numberAttribute(value: Value, name: string): Value | undefined {
 function containerAttribute(value: Value, name: string, rules: Rules): Value | undefined {
   const found = containerMethod(value, name)
   if (found === undefined) return undefined
-  if (found.changes && rules === 'transformers') return unsafe(value, name)
+  if (found.mutates && rules === 'transformers') return unsafe(value, name)
   return callable(name, (positional, named) => found.run({ positional, named } satisfies Call))
 }
 
@@ -91,10 +91,10 @@ function itemAt(value: Value, key: Value): Value | undefined {
     const hashable = !Array.isArray(key) && !isA(key, 'dict')
     return hashable ? value.entries.get(hashKey(key))?.value : undefined
   }
-  const place = asNumber(key)
-  if (place === undefined || place.isFloat) return undefined
+  const index = asNumber(key)
+  if (index === undefined || index.isFloat) return undefined
   const items = sequenceOf(value)
-  return items === undefined ? undefined : items[place.number < 0 ? place.number + items.length : place.number]
+  return items === undefined ? undefined : items[index.number < 0 ? index.number + items.length : index.number]
 }
 
 function sequenceOf(value: Value): ArrayLike<Value> | undefined {
@@ -123,15 +123,15 @@ export function getSlice(value: Value, bounds: Bounds): Value {
   const step = bounds.step === undefined || bounds.step === null ? 1 : asInteger(bounds.step)
   if (step === 0) throw runtimeError('slice step cannot be zero')
   const { length } = items
-  const place = (bound: Value | undefined, otherwise: number): number => {
+  const clamp = (bound: Value | undefined, otherwise: number): number => {
     if (bound === undefined || bound === null) return otherwise
     const index = asInteger(bound)
     const low = step > 0 ? 0 : -1
     const high = step > 0 ? length : length - 1
     return Math.min(high, Math.max(low, index < 0 ? index + length : index))
   }
-  const start = place(bounds.start, step > 0 ? 0 : length - 1)
-  const stop = place(bounds.stop, step > 0 ? length : -1)
+  const start = clamp(bounds.start, step > 0 ? 0 : length - 1)
+  const stop = clamp(bounds.stop, step > 0 ? length : -1)
   if (typeof items === 'string' && step === 1) return items.slice(start, Math.max(start, stop))
   const picked: Value[] = []
   for (let index = start; step > 0 ? index < stop : index > stop; index += step) picked.push(items[index] ?? null)

@@ -2,11 +2,11 @@ import { JinjaError } from './jinja-error.ts'
 
 /** The longest text or list a template may build: a multiplication is a cheap way to ask for all the memory. */
 const maxLength = 1 << 26
-/** Python gives up at about this many calls inside each other. */
+/** Macros and recursive loops inside each other; Python gives up at about as many. */
 const maxDepth = 200
 const charactersPerStep = 8
 
-/** Ends templates that would go on for ever: each step and each character made is paid for, and calls nest only so deep. */
+/** The cost of one render. Every step and every character built counts, so that no template runs or grows without end. */
 export class Budget {
   #left: number
   #depth = 0
@@ -17,10 +17,10 @@ export class Budget {
 
   spend(steps: number): void {
     this.#left -= steps
-    if (this.#left < 0) throw new JinjaError('budget', 'the template takes too long: it was stopped')
+    if (this.#left < 0) throw new JinjaError('budget', 'the template takes too many steps: it was stopped')
   }
 
-  /** Pays for a text that was made, so that doubling one in a loop ends soon. */
+  /** Counts a text that was built, so that doubling one in a loop ends soon. */
   spendText(length: number): void {
     this.spend(Math.floor(length / charactersPerStep))
   }
@@ -37,11 +37,11 @@ export class Budget {
   }
 }
 
-/** Throws when something that is about to be made would be too long. */
+/** Throws if a text or list about to be built would be too long. */
 export function checkLength(length: number): void {
   if (length > maxLength)
     throw new JinjaError(
       'budget',
-      `the template makes a value of ${length} characters or items; at most ${maxLength} are allowed`,
+      `the template builds a value of ${length} characters or items; at most ${maxLength} are allowed`,
     )
 }

@@ -1,7 +1,7 @@
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { isA, typeName, type Value } from './value.ts'
 
-/** Whether `if` takes the value for true. */
+/** Python's `bool(value)`. */
 export function isTrue(value: Value): boolean {
   if (value === null) return false
   if (Array.isArray(value)) return value.length > 0
@@ -29,7 +29,7 @@ export function isTrue(value: Value): boolean {
   }
 }
 
-/** The number a value is, and whether it is a `float`; undefined for what is no number. `true` is 1. */
+/** The number of a value, and whether it is a `float`; undefined for other types. `true` is 1. */
 export function asNumber(value: Value): { readonly number: number; readonly isFloat: boolean } | undefined {
   if (typeof value === 'boolean') return { number: Number(value), isFloat: false }
   if (typeof value === 'number') return { number: value, isFloat: !Number.isInteger(value) }
@@ -44,7 +44,7 @@ export function asInteger(value: Value): number {
   return number.number
 }
 
-/** Throws the message of the first undefined value among those given. */
+/** Throws for the first undefined value among those given. */
 export function refuseUndefined(...values: readonly Value[]): void {
   for (const value of values) if (isA(value, 'undefined')) throw undefinedError(value.message)
 }

@@ -53,7 +53,7 @@ export function compare(operator: CompareOperator, a: Value, b: Value): boolean 
   }
 }
 
-/** Below zero when `a` comes first; not a number when neither does. Throws for values that have no order. */
+/** Negative when `a` comes first, NaN when neither does. Throws for values without an order. */
 export function orderOf(a: Value, b: Value, operator = '<'): number {
   if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b)
   const [first, second] = [asNumber(a), asNumber(b)]

@@ -9,27 +9,27 @@ import { type Dict, dict, hashKey, isA, orElse, type Stream, setKey, tuple, type
 type Method = {
   readonly run: (call: Call) => Value
   /** It changes the object, which the sandbox of `transformers` refuses. */
-  readonly changes: boolean
+  readonly mutates: boolean
 }
 
-/** The method that a container has under this name. */
+/** The method of a container by its name. */
 export function containerMethod(value: Value, name: string): Method | undefined {
-  if (isA(value, 'dict')) return pick(dictReaders(value), dictChangers(value), name)
+  if (isA(value, 'dict')) return pick(dictReaders(value), dictMutators(value), name)
   const items = itemsOf(value)
   if (items === undefined) return undefined
-  return pick(sequenceReaders(items), Array.isArray(value) ? listChangers(value) : {}, name)
+  return pick(sequenceReaders(items), Array.isArray(value) ? listMutators(value) : {}, name)
 }
 
 type Methods = Readonly<Record<string, (call: Call) => Value>>
 
-function pick(readers: Methods, changers: Methods, name: string): Method | undefined {
+function pick(readers: Methods, mutators: Methods, name: string): Method | undefined {
   const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
-  if (reader !== undefined) return { run: reader, changes: false }
-  const changer = Object.hasOwn(changers, name) ? changers[name] : undefined
-  return changer === undefined ? undefined : { run: changer, changes: true }
+  if (reader !== undefined) return { run: reader, mutates: false }
+  const mutator = Object.hasOwn(mutators, name) ? mutators[name] : undefined
+  return mutator === undefined ? undefined : { run: mutator, mutates: true }
 }
 
-/** The pairs of a dictionary, each a tuple. */
+/** The pairs of a dictionary as tuples. */
 export function* pairsOf({ entries }: Dict): Generator<Value> {
   for (const { key, value } of entries.values()) yield tuple(key, value)
 }
@@ -51,7 +51,7 @@ function dictReaders(of: Dict): Methods {
   }
 }
 
-function dictChangers(of: Dict): Methods {
+function dictMutators(of: Dict): Methods {
   const take = (key: Value): Value | undefined => {
     const hash = hashKey(key)
     const value = of.entries.get(hash)?.value
@@ -94,7 +94,7 @@ function dictChangers(of: Dict): Methods {
   }
 }
 
-/** Python's `dict(…)`: from another one, from pairs, from named values. */
+/** Python's `dict(…)`: of a dictionary, of pairs, of named values. */
 export function makeDict({ positional, named }: Call): Dict {
   const made = dict()
   for (const source of positional) {
@@ -123,7 +123,7 @@ function sequenceReaders(items: readonly Value[]): Methods {
   }
 }
 
-function listChangers(list: Value[]): Methods {
+function listMutators(list: Value[]): Methods {
   const done = (_result: unknown) => null
   return {
     append: ({ positional: [item = null] }) => done(list.push(item)),

@@ -2,7 +2,7 @@ import type { Call } from './arguments.ts'
 import type { Rules } from './attributes.ts'
 import type { Value } from './value.ts'
 
-/** What filters and tests may ask of the template that runs. */
+/** What filters and tests can look up while a template runs. */
 export type Environment = {
   readonly rules: Rules
   readonly filter: (name: string) => Filter

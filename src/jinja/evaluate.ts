@@ -13,13 +13,13 @@ import type { Scope } from './scope.ts'
 import type { Arguments, Expression } from './syntax.ts'
 import { callable, dict, isA, noNames, orElse, plain, typeName, undefinedValue, type Value } from './value.ts'
 
-/** What running a template needs beside its scopes. */
+/** The context of one render. */
 export type Run = {
   readonly environment: Environment
   readonly budget: Budget
 }
 
-/** The value of an expression, for all who do not care whether a text is marked as HTML. */
+/** The value of an expression, with `Markup` reduced to its text. */
 function evaluatePlain(expression: Expression, scope: Scope, run: Run): Value {
   return plain(evaluate(expression, scope, run))
 }
@@ -46,15 +46,15 @@ export function evaluate(expression: Expression, scope: Scope, run: Run): Value 
       const { start, stop, step } = expression
       const of = evaluatePlain(expression.of, scope, run)
       const bound = (part: Expression | undefined) => (part === undefined ? undefined : evaluate(part, scope, run))
-      return paid(getSlice(of, { start: bound(start), stop: bound(stop), step: bound(step) }), run)
+      return charged(getSlice(of, { start: bound(start), stop: bound(stop), step: bound(step) }), run)
     }
     case 'call': {
       const callee = evaluate(expression.callee, scope, run)
-      return paid(callValue(callee, evaluateArguments(expression.args, scope, run)), run)
+      return charged(callValue(callee, evaluateArguments(expression.args, scope, run)), run)
     }
     case 'filter': {
       const input = evaluate(expression.input, scope, run)
-      return paid(applyFilter(expression.name, input, { call: evaluateArguments(expression.args, scope, run), run }), run)
+      return charged(applyFilter(expression.name, input, { call: evaluateArguments(expression.args, scope, run), run }), run)
     }
     case 'test': {
       const input = evaluatePlain(expression.input, scope, run)
@@ -67,7 +67,7 @@ export function evaluate(expression: Expression, scope: Scope, run: Run): Value 
     }
     case 'binary': {
       const left = evaluate(expression.left, scope, run)
-      return paid(calculate(expression.operator, left, evaluate(expression.right, scope, run)), run)
+      return charged(calculate(expression.operator, left, evaluate(expression.right, scope, run)), run)
     }
     case 'and': {
       const left = evaluate(expression.left, scope, run)
@@ -78,7 +78,7 @@ export function evaluate(expression: Expression, scope: Scope, run: Run): Value 
       return isTrue(left) ? left : evaluate(expression.right, scope, run)
     }
     case 'concat':
-      return paid(expression.items.map((item) => toText(evaluate(item, scope, run))).join(''), run)
+      return charged(expression.items.map((item) => toText(evaluate(item, scope, run))).join(''), run)
     case 'compare': {
       let left = evaluatePlain(expression.left, scope, run)
       for (const { operator, right } of expression.rest) {
@@ -104,7 +104,7 @@ function applyFilter(name: string, input: Value, { call, run }: { call: Call; ru
   return typeof result === 'string' && markupKeepingFilters.has(name) ? { type: 'markup', text: result } : result
 }
 
-/** Calls a function, macro or object. Throws for what cannot be called. */
+/** Calls a function, macro or object. Throws for a value that is not callable. */
 export function callValue(callee: Value, { positional, named }: Call): Value {
   if (isA(callee, 'callable')) return callee.call(positional, named)
   if (isA(callee, 'native') && callee.call !== undefined) return callee.call(positional, named)
@@ -127,14 +127,14 @@ export function evaluateArguments(args: Arguments, scope: Scope, run: Run): Call
   return { positional, named }
 }
 
-/** Long values cost more than short ones. */
-function paid(value: Value, { budget }: Run): Value {
+/** Counts the size of a value that was built. */
+function charged(value: Value, { budget }: Run): Value {
   if (typeof value === 'string') budget.spendText(value.length)
   if (Array.isArray(value)) budget.spend(value.length)
   return value
 }
 
-/** A function of the template's own, as a value. */
+/** A macro as a value. */
 export function macroValue(name: string, call: (given: Call) => Value): Value {
   return callable(name, (positional, named) => call({ positional, named }))
 }

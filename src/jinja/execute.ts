@@ -9,19 +9,19 @@ import { Scope } from './scope.ts'
 import { blockText, type Expression, type ForStatement, type MacroSyntax, type Statement, type Target } from './syntax.ts'
 import { dict, isA, orElse, plain, undefinedValue, type Value } from './value.ts'
 
-/** How a body ended: at its end, or with a `break` or `continue` that the loop around it is to follow. */
+/** How a body ended: at its end, or with a `break` or `continue` for the loop around it. */
 type Ending = 'end' | 'break' | 'continue'
 
-/** Where statements run, and where what they write goes. */
+/** The scope that statements run in, and the output that they write to. */
 type Frame = {
   readonly scope: Scope
   readonly output: string[]
   readonly run: Run
-  /** The template's own scope: all that a `block` sees. */
+  /** The template's outermost scope: all that a `block` sees. */
   readonly top: Scope
 }
 
-/** Runs a template's statements and returns what they write. `scope` is left with the names that they set. */
+/** Runs a template's statements in `scope` and returns their output. */
 export function runTemplate(statements: readonly Statement[], scope: Scope, run: Run): string {
   const output: string[] = []
   executeAll(statements, { scope, output, run, top: scope })
@@ -95,7 +95,7 @@ function write(text: string, { output, run }: Frame): void {
   if (text !== '') output.push(text)
 }
 
-/** The text that a body writes, gone through the filters of its tag. */
+/** The output of a body after the filters of its tag. */
 function capture(body: readonly Statement[], filter: Expression, frame: Frame): { ending: Ending; text: Value } {
   const scope = new Scope(frame.scope)
   const output: string[] = []
@@ -134,9 +134,9 @@ function executeFor(statement: ForStatement, frame: Frame): Ending {
   return ending
 }
 
-type LoopPlace = { readonly frame: Frame; readonly level: number }
+type LoopContext = { readonly frame: Frame; readonly level: number }
 
-function runLoop(statement: ForStatement, source: Value, { frame, level }: LoopPlace): { readonly ending: Ending } {
+function runLoop(statement: ForStatement, source: Value, { frame, level }: LoopContext): { readonly ending: Ending } {
   const { target, filter, recursive, body, otherwise } = statement
   const { scope, run } = frame
   const recurse = (items: Value): Value => {
@@ -187,7 +187,7 @@ function makeMacro(macro: MacroSyntax, frame: Frame): Value {
   })
 }
 
-/** Puts what a macro was called with under the names of its parameters. A fallback may use the parameters before it. */
+/** Sets a macro's parameters to the arguments of a call. A default may use the parameters before it. */
 function bindParameters({ name, parameters, mentions }: MacroSyntax, { positional, named }: Call, { scope, run }: Frame): void {
   const rest = new Map(named)
   for (const [index, parameter] of parameters.entries()) {

@@ -2,6 +2,7 @@ import { bindArguments } from './arguments.ts'
 import { escapeHtml } from './arithmetic.ts'
 import { getAttribute, getItem, ownAttribute } from './attributes.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
+import { pairsOf } from './container-methods.ts'
 import type { Filter } from './environment.ts'
 import { fixedText, formatPercent } from './format-percent.ts'
 import { iterate, lengthOf } from './iterate.ts'
@@ -9,8 +10,8 @@ import { runtimeError } from './jinja-error.ts'
 import { toJson, toRepr, toText } from './print.ts'
 import { sequenceFilters } from './sequence-filters.ts'
 import { capitalize, justifyText, replaceText, splitText } from './string-methods.ts'
-import { countCharacters, cutText, splitLines, trimText } from './text.ts'
-import { type Dict, float, generator, isA, orElse, tuple, typeName, type Value } from './value.ts'
+import { countCharacters, sliceText, splitLines, trimText } from './text.ts'
+import { float, generator, isA, orElse, tuple, typeName, type Value } from './value.ts'
 import { wrapText } from './wrap-text.ts'
 
 /** The filters of jinja2 3.1, with `tojson` as `transformers` has it. `random` and `urlize` have no use in a prompt. */
@@ -70,7 +71,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     items: (input) => {
       if (isA(input, 'undefined')) return generator([])
       if (!isA(input, 'dict')) throw runtimeError('Can only get item pairs from a mapping.')
-      return generator(getDictItems(input))
+      return generator(pairsOf(input))
     },
     length: lengthFilter,
     lower: (input) => toText(input).toLowerCase(),
@@ -129,7 +130,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     upper: (input) => toText(input).toUpperCase(),
     urlencode: (input) => {
       if (typeof input === 'string' || lengthOf(input) === undefined) return quoteUrl(toText(input)).replaceAll('%2F', '/')
-      const pairs = isA(input, 'dict') ? getDictItems(input) : Array.from(iterate(input))
+      const pairs = Array.from(isA(input, 'dict') ? pairsOf(input) : iterate(input))
       return pairs
         .map((pair) => Array.from(iterate(pair), (part) => quoteUrl(toText(part)).replaceAll('%20', '+')).join('='))
         .join('&')
@@ -147,7 +148,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     xmlattr: (input, call, { rules }) => {
       const [autospace = true] = bindArguments(call, { name: 'xmlattr', parameters: ['autospace'] })
       if (!isA(input, 'dict')) throw runtimeError(`'${typeName(input)}' object has no attribute 'items'`)
-      const parts = getDictItems(input).flatMap((pair) => {
+      const parts = Array.from(pairsOf(input)).flatMap((pair) => {
         const [key, value] = [getItem(pair, 0, rules), getItem(pair, 1, rules)]
         if (value === null || isA(value, 'undefined')) return []
         if (/[\s/>=]/.test(toText(key))) throw runtimeError(`Invalid character in attribute name: ${toRepr(key)}`)
@@ -170,21 +171,17 @@ function defaultFilter(input: Value, call: Parameters<Filter>[1]): Value {
   return isA(input, 'undefined') || (isTrue(boolean) && !isTrue(input)) ? otherwise : input
 }
 
-function getDictItems({ entries }: Dict): Value[] {
-  return Array.from(entries.values(), ({ key, value }) => tuple(key, value))
-}
-
-/** A text argument of a filter that does not make one of everything. */
+/** The input of a filter that takes strings only. */
 function textFor(value: Value): string {
   if (typeof value === 'string') return value
   refuseUndefined(value)
-  throw runtimeError(`'${typeName(value)}' object is not a text`)
+  throw runtimeError(`'${typeName(value)}' object is not a string`)
 }
 
 function numberFor(value: Value): { number: number; isFloat: boolean } {
   refuseUndefined(value)
   const number = asNumber(value)
-  if (number === undefined) throw runtimeError(`a number is needed, not '${typeName(value)}'`)
+  if (number === undefined) throw runtimeError(`must be a number, not '${typeName(value)}'`)
   return number
 }
 
@@ -216,7 +213,7 @@ function parseInteger(text: string, base: number): number | undefined {
   return valid ? (sign === '-' ? -1 : 1) * Number.parseInt(all, base) : undefined
 }
 
-/** Python's rounding: to the even neighbour from the exact middle; the other methods always give a float. */
+/** Python's rounding: halves go to the even neighbour. `ceil` and `floor` always give a float. */
 function round(value: Value, precision: number, method: string): Value {
   const { number, isFloat } = numberFor(value)
   const factor = 10 ** precision
@@ -251,7 +248,7 @@ function truncate(text: string, { length, leeway, killWords, end }: TruncateOpti
   const kept = length - countCharacters(end)
   if (kept < 0) throw runtimeError(`expected length >= ${countCharacters(end)}, got ${length}`)
   if (countCharacters(text) <= length + leeway) return text
-  const cut = cutText(text, 0, kept)
+  const cut = sliceText(text, 0, kept)
   if (killWords) return cut + end
   const space = cut.lastIndexOf(' ')
   return (space === -1 ? cut : cut.slice(0, space)) + end
@@ -264,14 +261,14 @@ function fileSize(bytes: number, binary: boolean): string {
   const prefixes = binary
     ? ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']
     : ['kB', 'MB', 'GB', 'TB', 'PB', 'EB', 'ZB', 'YB']
-  const place = prefixes.findIndex((_, index) => bytes < base ** (index + 2))
-  const power = place === -1 ? prefixes.length : place + 1
+  const found = prefixes.findIndex((_, index) => bytes < base ** (index + 2))
+  const power = found === -1 ? prefixes.length : found + 1
   return `${(bytes / base ** power).toFixed(1)} ${prefixes[power - 1]}`
 }
 
-/** Filters that see the mark of `safe`; for the others a marked text is a text. */
+/** Filters that receive `Markup` as it is; the others receive its text. */
 export const markupFilters: ReadonlySet<string> = new Set(['d', 'default', 'e', 'escape', 'safe', 'string'])
-/** Filters whose result is marked when their input was. */
+/** Filters that return `Markup` for `Markup`. */
 export const markupKeepingFilters: ReadonlySet<string> = new Set([
   'capitalize',
   'center',

@@ -2,7 +2,7 @@ import { asNumber } from './coerce.ts'
 import { formatNumber } from './format-percent.ts'
 import { runtimeError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
-import { countCharacters, cutText } from './text.ts'
+import { countCharacters, sliceText } from './text.ts'
 import { float, type NamedArguments, type Value } from './value.ts'
 
 type Lookups = {
@@ -12,7 +12,7 @@ type Lookups = {
   readonly item: (value: Value, key: Value) => Value
 }
 
-/** Python's `'{} and {name:>8}'.format(…)`. Throws for fields that are not there and formats that do not exist. */
+/** Python's `'{} and {name:>8}'.format(…)`. Throws for missing fields and invalid formats. */
 export function formatBraces(format: string, lookups: Lookups): string {
   let result = ''
   let nextIndex = 0
@@ -32,7 +32,7 @@ export function formatBraces(format: string, lookups: Lookups): string {
       const field = /^[^.[]*/.exec(name)?.[0] ?? ''
       const first = field === '' ? String(nextIndex++) : field
       const value = follow(resolve(first, lookups), name.slice(field.length), lookups)
-      // A format may itself hold fields, such as a width.
+      // A format may contain fields, such as a width.
       const inner = spec.includes('{') ? formatBraces(spec, lookups) : spec
       result += formatValue(conversion === 'r' ? toRepr(value) : conversion === 's' ? toText(value) : value, inner)
       at = end + 1
@@ -86,7 +86,7 @@ function formatValue(value: Value, spec: string): string {
   const size = width === undefined ? 0 : Number(width)
   if (number === undefined) {
     const text = toText(value)
-    return align(precision === undefined ? text : cutText(text, 0, precision), { fill, size, alignment: alignment ?? '<' })
+    return align(precision === undefined ? text : sliceText(text, 0, precision), { fill, size, alignment: alignment ?? '<' })
   }
   const prefix = number.number < 0 ? '-' : sign === '+' || sign === ' ' ? sign : ''
   const plain = plainNumber(Math.abs(number.number), number.isFloat, { kind, precision, alternate: alternate !== undefined })

@@ -1,11 +1,11 @@
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
-import { countCharacters, cutText } from './text.ts'
+import { countCharacters, sliceText } from './text.ts'
 import { type Dict, isA, typeName, type Value } from './value.ts'
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([\s\S])/g
 
-/** Python's `'%s and %d' % values`. Throws when the values do not fit the text. */
+/** Python's `'%s and %d' % values`. Throws when the values do not match the format. */
 export function formatPercent(format: string, values: Value): string {
   const mapping = isA(values, 'dict') ? values : undefined
   const list = isA(values, 'tuple') ? values.items : [values]
@@ -24,7 +24,7 @@ export function formatPercent(format: string, values: Value): string {
     const value = key === undefined ? take() : lookUp(mapping, key)
     return pad(convert(value, { kind, flags, digits }), { flags, size, kind })
   })
-  // Python counts only what cannot be taken for a mapping.
+  // Python checks for surplus values only where the value cannot be a mapping.
   const counted = !Array.isArray(values) && !isA(values, 'dict') && !isA(values, 'range') && !isA(values, 'undefined')
   if (counted && used < list.length) throw runtimeError('not all arguments converted during string formatting')
   return result
@@ -42,7 +42,7 @@ type Conversion = { readonly kind: string; readonly flags: string; readonly digi
 function convert(value: Value, { kind, flags, digits }: Conversion): string {
   if (kind === 's' || kind === 'r' || kind === 'a') {
     const text = kind === 's' ? toText(value) : toRepr(value)
-    return digits === undefined ? text : cutText(text, 0, digits)
+    return digits === undefined ? text : sliceText(text, 0, digits)
   }
   if (kind === 'c') return typeof value === 'string' ? value : String.fromCodePoint(numberOf(value))
   const number = numberOf(value)
@@ -54,7 +54,7 @@ function convert(value: Value, { kind, flags, digits }: Conversion): string {
 
 type NumberOptions = { readonly digits: number | undefined; readonly alternate?: boolean }
 
-/** A number without its sign, as C's `printf` writes it; undefined for a kind that does not exist. */
+/** A number without its sign, as C's `printf` writes it; undefined for an unknown conversion. */
 export function formatNumber(number: number, kind: string, { digits, alternate = false }: NumberOptions): string | undefined {
   const whole = BigInt(Number.isFinite(number) ? Math.trunc(number) : 0)
   const padded = (text: string) => text.padStart(digits ?? 0, '0')
@@ -89,7 +89,7 @@ export function formatNumber(number: number, kind: string, { digits, alternate =
   }
 }
 
-/** A number with this many digits after the point; Python rounds to the even digit from the exact middle. */
+/** A number with this many decimals; halves go to the even digit, as in Python. */
 export function fixedText(number: number, digits: number): string {
   const places = Math.max(0, Math.min(70, digits))
   const rounded = number.toFixed(places)

@@ -9,7 +9,7 @@ import { callable, type Native, type Value } from './value.ts'
 /** The sandbox of jinja2 refuses longer ranges. */
 const maxRange = 100_000
 
-/** The names that every chat template may use: jinja2's own, and those that `transformers` adds. */
+/** The global functions of jinja2, and those that `transformers` adds. */
 export function createGlobals(now: () => Date): ReadonlyMap<string, Value> {
   return new Map<string, Value>([
     ['range', callable('range', (positional) => makeRange(positional))],
@@ -48,7 +48,7 @@ function makeRange(positional: readonly Value[]): Value {
   return { type: 'range', start, step, length }
 }
 
-/** The one object whose attributes a template may set. */
+/** The only object whose attributes a template can set. */
 function makeNamespace(positional: readonly Value[], named: ReadonlyMap<string, Value>): Native {
   const initial = makeDict({ positional, named })
   const attributes = new Map<string, Value>()
@@ -64,7 +64,7 @@ function makeNamespace(positional: readonly Value[], named: ReadonlyMap<string, 
   }
 }
 
-/** Nothing at its first call, and the separator at every later one. */
+/** Empty at its first call, and the separator at every later one. */
 function makeJoiner(positional: readonly Value[], named: ReadonlyMap<string, Value>): Native {
   const [separator = ', '] = bindArguments({ positional, named }, { name: 'joiner', parameters: ['sep'] })
   let used = false

@@ -26,7 +26,7 @@ export function itemsOf(value: Value): readonly Value[] | undefined {
   return isA(value, 'tuple') ? value.items : undefined
 }
 
-/** What `for` goes through: characters, items, or the keys of a dictionary. Throws for what cannot be gone through. */
+/** Characters, items, or the keys of a dictionary. Throws for a value that is not iterable. */
 export function iterate(value: Value): Iterable<Value> {
   if (typeof value === 'string') return characters(value)
   if (Array.isArray(value)) return value
@@ -62,7 +62,7 @@ function* numbersOf({ start, step, length }: { start: number; step: number; leng
   for (let index = 0; index < length; index += 1) yield start + index * step
 }
 
-/** Python's `len`; undefined for what has none. */
+/** Python's `len`; undefined for a value without a length. */
 export function lengthOf(value: Value): number | undefined {
   if (typeof value === 'string') return characters(value).length
   if (Array.isArray(value)) return value.length

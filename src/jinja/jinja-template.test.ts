@@ -143,7 +143,7 @@ const refused: readonly Refusal[] = [
   ["{% include 'other' %}", 'runtime', 'a chat template is one file'],
   ['{% do 1 %}', 'syntax', "unknown tag 'do'"],
   ['{% if true %}', 'syntax', 'was expected'],
-  ['{{ 1', 'syntax', 'the tag does not end'],
+  ['{{ 1', 'syntax', 'the tag is not closed'],
   ['{{ (1]) }}', 'syntax', "unexpected ']'"],
   ['{% break %}', 'syntax', "'break' outside loop"],
 ]

@@ -11,24 +11,24 @@ import { tests } from './tests.ts'
 import { fromJson } from './value.ts'
 
 export type JinjaOptions = {
-  /** `transformers` unless said otherwise. */
+  /** Default: `transformers`. */
   readonly rules?: Rules
-  /** What `strftime_now` prints. */
+  /** The clock of `strftime_now`. */
   readonly now?: () => Date
 }
 
 export type JinjaTemplate = {
-  /** Every name that the template reads: variables it may be given, and its own. */
+  /** Every name that the template reads: variables and names it sets itself. */
   readonly names: ReadonlySet<string>
   /**
-   * Renders with these variables, which are JSON. Throws a `JinjaError` wherever Python would raise, and after `maxSteps`,
-   * when the template is taken for endless.
+   * Renders with variables that are JSON. Throws a `JinjaError` where Python would raise, and one of kind `budget` after
+   * `maxSteps`.
    */
   render(variables: Readonly<Record<string, unknown>>, maxSteps?: number): string
 }
 
 const known = { filters: new Set(filters.keys()), tests: new Set(tests.keys()) }
-/** A prompt of a thousand messages takes up to three million. */
+/** A prompt of a thousand messages takes up to three million steps. */
 const defaultMaxSteps = 20_000_000
 
 /**
@@ -60,7 +60,7 @@ function unknownName(kind: 'filter' | 'test', name: string): never {
   throw runtimeError(`No ${kind} named '${name}' found.`)
 }
 
-/** A template that exhausts the stack or makes too long a text fails like any other. */
+/** Turns JavaScript's own errors, such as an exhausted stack, into a `JinjaError`. */
 function guarded<T>(run: () => T): T {
   try {
     return run()

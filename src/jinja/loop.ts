@@ -4,7 +4,7 @@ import { runtimeError } from './jinja-error.ts'
 import { callable, type Native, undefinedValue, type Value } from './value.ts'
 
 type LoopOptions = {
-  /** What is gone through, where its length is known. */
+  /** The value that is iterated; absent when a filter makes its length unknown. */
   readonly source: Value | undefined
   readonly items: Iterator<Value>
   readonly depth: number
@@ -12,7 +12,7 @@ type LoopOptions = {
   readonly recurse: ((items: Value) => Value) | undefined
 }
 
-/** The `loop` of a `for`. It reads ahead only when asked, for a loop's filter may depend on what its body does. */
+/** The `loop` of a `for`. It reads ahead only on demand: the loop's filter may depend on what its body does. */
 export class Loop {
   #items: Iterator<Value>
   #length: number | undefined
@@ -29,7 +29,7 @@ export class Loop {
     this.#length = options.source === undefined ? undefined : lengthOf(options.source)
   }
 
-  /** Goes to the next item; undefined when there is none. */
+  /** Advances to the next item; undefined at the end. */
   next(): Value | undefined {
     const result = this.#ahead ?? this.#items.next()
     this.#ahead = undefined
@@ -40,7 +40,7 @@ export class Loop {
     return result.value
   }
 
-  /** What templates see as `loop`. */
+  /** The name `loop` in templates. */
   readonly value: Native = {
     type: 'native',
     typeName: 'LoopContext',

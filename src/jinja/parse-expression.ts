@@ -1,14 +1,14 @@
 import type { Arguments, BinaryOperator, CompareOperator, Comparison, Expression } from './syntax.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
-/** Names of filters and tests that exist; the rest makes a template fail. */
+/** The names of the filters and tests that exist. */
 export type Known = { readonly filters: ReadonlySet<string>; readonly tests: ReadonlySet<string> }
 
 export type ExpressionParser = ReturnType<typeof createExpressionParser>
 
-/** The expressions of jinja2 3.1, one function for each level of precedence. Throws a `JinjaError`. */
+/** Parses the expressions of jinja2 3.1, with one function for each level of precedence. */
 export function createExpressionParser(cursor: TokenCursor, known: Known) {
-  /** `conditional: false` leaves a following `if` to the statement, as `for x in y if z` does. */
+  /** `conditional: false` leaves a following `if` to the statement, as in `for x in y if z`. */
   function parseExpression({ conditional = true } = {}): Expression {
     return conditional ? parseConditional() : parseOr()
   }
@@ -20,7 +20,7 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
       const test = parseOr()
       const otherwise = cursor.skip('name', 'else') ? parseConditional() : undefined
       value = { type: 'conditional', test, value, otherwise }
-      // What is unknown inside a condition fails when it is reached, not before.
+      // Unknown filters inside a conditional fail only when they are reached.
       cursor.unknown.length = unknownBefore
     }
     return value
@@ -127,7 +127,7 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
     return { type: 'name', name }
   }
 
-  /** Texts that stand side by side are one. */
+  /** Adjacent string literals are one. */
   function parseStrings(): Expression {
     let value = ''
     for (let token = cursor.current; token.type === 'string'; token = cursor.current) {
@@ -137,7 +137,7 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
     return { type: 'constant', value }
   }
 
-  /** A tuple needs no brackets: one expression without a comma is itself. */
+  /** A tuple needs no brackets; one expression without a comma is not a tuple. */
   function parseTuple({ conditional = true, parentheses = false, ends = [] as readonly string[] } = {}): Expression {
     const items: Expression[] = []
     let comma = false
@@ -230,7 +230,7 @@ export function createExpressionParser(cursor: TokenCursor, known: Known) {
         cursor.next()
         named.push([token.text, parseExpression()])
       } else if (named.length > 0 || spread !== undefined || spreadNamed !== undefined) {
-        cursor.fail('invalid syntax for a function call: arguments without a name come first')
+        cursor.fail('invalid syntax for a function call: positional arguments come first')
       } else positional.push(parseExpression())
       if (!cursor.isOperator(')')) cursor.expect('operator', ',')
     }

@@ -3,8 +3,8 @@ import { blockText, type Expression, type MacroSyntax, type Statement, type Targ
 import { TokenCursor } from './token-cursor.ts'
 
 /**
- * Reads a template into its statements: jinja2 3.1 with the tags that chat templates may use (`break`, `continue` and
- * `generation` included). Throws a `JinjaError`.
+ * Parses a template: jinja2 3.1 with the tags of chat templates, `break`, `continue` and `generation` included. Throws a
+ * `JinjaError`.
  */
 export function parseTemplate(source: string, known: Known): ParsedTemplate {
   const cursor = new TokenCursor(source)
@@ -14,9 +14,9 @@ export function parseTemplate(source: string, known: Known): ParsedTemplate {
   return { statements, names: cursor.mentions }
 }
 
-export type ParsedTemplate = {
+type ParsedTemplate = {
   readonly statements: readonly Statement[]
-  /** Every name that the template reads, its own included. */
+  /** Every name that the template reads, also those it sets itself. */
   readonly names: ReadonlySet<string>
 }
 
@@ -44,7 +44,7 @@ function createStatementParser(cursor: TokenCursor, expressions: ExpressionParse
   const loops: string[] = []
   return () => parseUntil([])
 
-  /** Statements up to a tag that begins with one of `ends`, which is left standing; none: up to the end of the template. */
+  /** Statements up to a tag named one of `ends`, whose name is not consumed; without `ends`, up to the end of the template. */
   function parseUntil(ends: readonly string[]): Statement[] {
     const body: Statement[] = []
     for (;;) {
@@ -72,7 +72,7 @@ function createStatementParser(cursor: TokenCursor, expressions: ExpressionParse
     return read()
   }
 
-  /** The body of a tag that has just been read, with the tag that ends it. */
+  /** The body of a tag, and the name of the tag that ends it. */
   function parseBody(...ends: string[]): { readonly body: Statement[]; readonly end: string } {
     cursor.skip('operator', ':')
     cursor.expect('block-end')
@@ -80,7 +80,7 @@ function createStatementParser(cursor: TokenCursor, expressions: ExpressionParse
     return { body, end: cursor.next().text }
   }
 
-  /** A body in a frame of its own, where what is unknown makes the template fail as a whole again. */
+  /** A body in a frame of its own, where unknown filters make the template fail as a whole again. */
   function parseInner(end: string): Statement[] {
     return inFrame(() => parseBody(end).body)
   }
@@ -151,7 +151,7 @@ function createStatementParser(cursor: TokenCursor, expressions: ExpressionParse
     const outer = cursor.mentions
     const parameters = readHead()
     cursor.mentions = new Set()
-    // A loop around a macro is not a loop of its body.
+    // `break` in a macro cannot leave a loop around the macro.
     const outerLoops = loops.splice(0)
     const body = parseInner(end)
     loops.push(...outerLoops)
@@ -206,7 +206,7 @@ function createStatementParser(cursor: TokenCursor, expressions: ExpressionParse
     return { type: 'other-template', tag }
   }
 
-  /** A name, several of them, or with `attributes` also `namespace.name`. */
+  /** A name, several names or, with `attributes`, `namespace.name`. */
   function parseTarget({ attributes = false, ends = [] as readonly string[] }): Target {
     const first = parseOneTarget(attributes)
     if (!cursor.isOperator(',')) return first

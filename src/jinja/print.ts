@@ -42,18 +42,18 @@ export function toRepr(value: Value): string {
   }
 }
 
-export type JsonStyle = {
+type JsonStyle = {
   readonly ensureAscii: boolean
-  /** The text that one level of nesting is indented by; absent: everything on one line. */
+  /** The indentation of one level; undefined: everything on one line. */
   readonly indent: string | undefined
   readonly itemSeparator: string
   readonly keySeparator: string
   readonly sortKeys: boolean
-  /** Generators and views are lists; otherwise they cannot be said. */
+  /** Write generators and views as lists instead of refusing them. */
   readonly streams: boolean
 }
 
-/** Python's `json.dumps`. Throws for what JSON cannot say. */
+/** Python's `json.dumps`. Throws for a value that JSON cannot represent. */
 export function toJson(value: Value, style: JsonStyle, depth = 0): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return jsonText(value, style)

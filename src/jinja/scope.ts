@@ -1,6 +1,6 @@
 import type { Value } from './value.ts'
 
-/** Names and their values, on top of those of the scope around it. Assignments stay in the innermost one. */
+/** Names and their values inside an outer scope. Assignments stay in the innermost one. */
 export class Scope {
   readonly #names = new Map<string, Value>()
   readonly #outer: Scope | undefined

@@ -11,7 +11,7 @@ import { reverseText } from './string-methods.ts'
 import { compareTexts } from './text.ts'
 import { generator, hashKey, isA, orElse, tuple, typeName, undefinedValue, type Value } from './value.ts'
 
-/** The filters of jinja2 that work on several values. Those that are generators in Python are generators here. */
+/** The filters of jinja2 for sequences. Those that are generators in Python are generators here. */
 export const sequenceFilters = {
   batch: (input, call) => {
     const [size = 1, fill = null] = bindArguments(call, { name: 'batch', parameters: ['linecount', 'fill_with'], required: 1 })
@@ -107,7 +107,7 @@ export const sequenceFilters = {
 
 type AttributeOptions = { readonly environment: Environment; readonly otherwise?: Value | undefined }
 
-/** `a.b.0` of an item, as the `attribute` arguments of filters are written. */
+/** Resolves a path such as `a.b.0`, the `attribute` argument of filters. */
 function attributeOf(item: Value, path: Value, { environment, otherwise }: AttributeOptions): Value {
   const parts = typeof path === 'string' ? path.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part)) : [path]
   let value = item
@@ -125,7 +125,7 @@ function fold(value: Value, caseSensitive: boolean): Value {
 type Keyed = { readonly item: Value; readonly key: readonly Value[] }
 type SortOptions = { readonly caseSensitive: boolean; readonly reverse: boolean }
 
-/** A stable sort; reversed, equal items still keep their order. */
+/** A stable sort; equal items keep their order also when it is reversed. */
 function sortKeyed(items: readonly Keyed[], { caseSensitive, reverse }: SortOptions): Value[] {
   const folded = items.map(({ item, key }) => ({ item, key: key.map((part) => fold(part, caseSensitive)) }))
   const order = (a: Keyed, b: Keyed): number => {

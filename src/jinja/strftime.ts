@@ -16,7 +16,7 @@ const months = [
 
 type Part = { readonly value: string | number; readonly width?: number; readonly fill?: string }
 
-/** C's `strftime` in English and local time, with the flags of glibc (`%-d`). What it does not know stays as it is. */
+/** C's `strftime` in English and local time, with the flags of glibc (`%-d`). Unknown directives stay as written. */
 export function strftime(date: Date, format: string): string {
   return format.replace(/%([-_0^#]?)([A-Za-z%])/g, (whole, flag: string, directive: string) => {
     const part = partOf(date, directive)
@@ -118,7 +118,7 @@ function textPart(date: Date, directive: string): string | undefined {
       return '\t'
     case '%':
       return '%'
-    // A Python time without a zone prints nothing for it.
+    // A Python time without a zone prints nothing here.
     case 'Z':
     case 'z':
       return ''

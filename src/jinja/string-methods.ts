@@ -3,12 +3,12 @@ import { checkLength } from './budget.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
 import { iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
-import { characters, countCharacters, cutText, isSpace, splitLines, trimText } from './text.ts'
+import { characters, countCharacters, isSpace, sliceText, splitLines, trimText } from './text.ts'
 import { isA, tuple, typeName, type Value } from './value.ts'
 
 type Method = (text: string, call: Call) => Value
 
-/** The methods of Python's `str` that templates may call; `format` is with the attributes. */
+/** The methods of Python's `str`; `format` is in attributes.ts. */
 export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   Object.entries({
     capitalize,
@@ -60,12 +60,12 @@ export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method
   } satisfies Record<string, Method>),
 )
 
-/** The first letter large, the rest small. */
+/** Python's `str.capitalize`. */
 export function capitalize(text: string): string {
-  return cutText(text, 0, 1).toUpperCase() + cutText(text, 1).toLowerCase()
+  return sliceText(text, 0, 1).toUpperCase() + sliceText(text, 1).toLowerCase()
 }
 
-/** Python's `str.replace`; fewer than zero means all. Throws before the result gets too long. */
+/** Python's `str.replace`; a negative `count` means all. Throws instead of building too long a text. */
 export function replaceText(text: string, from: string, { to, count = -1 }: { to: string; count?: number }): string {
   const parts = from === '' ? ['', ...characters(text), ''] : text.split(from)
   const times = count < 0 ? parts.length - 1 : Math.min(count, parts.length - 1)
@@ -80,7 +80,7 @@ export function replaceText(text: string, from: string, { to, count = -1 }: { to
   )
 }
 
-/** Python's `str.split`; without a separator it goes by white space, and drops empty parts. */
+/** Python's `str.split`; without a separator it splits at white space and drops empty parts. */
 export function splitText(text: string, separator: string | undefined, limit = -1): string[] {
   if (separator === undefined) return splitSpace(text, limit)
   if (separator === '') throw runtimeError('empty separator')
@@ -189,16 +189,16 @@ function countIn(text: string, call: Call): number {
   return what === '' ? countCharacters(part) + 1 : part.split(what).length - 1
 }
 
-/** The part that optional bounds name, in code points and from the end where negative. */
+/** The slice between optional bounds, in code points; negative ones count from the end. */
 function sliceFor(text: string, start: Value | undefined, end: Value | undefined): { part: string; from: number } {
   const length = countCharacters(text)
-  const place = (value: Value | undefined, otherwise: number): number => {
+  const offset = (value: Value | undefined, otherwise: number): number => {
     if (value === undefined || value === null) return otherwise
     const number = asInteger(value)
     return number < 0 ? Math.max(0, number + length) : number
   }
-  const from = place(start, 0)
-  return { part: cutText(text, from, Math.max(from, place(end, length))), from }
+  const from = offset(start, 0)
+  return { part: sliceText(text, from, Math.max(from, offset(end, length))), from }
 }
 
 function justify(name: 'center' | 'ljust' | 'rjust', text: string, call: Call): string {
@@ -206,7 +206,7 @@ function justify(name: 'center' | 'ljust' | 'rjust', text: string, call: Call): 
   return justifyText(name, text, { width: asInteger(width), fill: textOf(fill) })
 }
 
-/** Pads a text; an odd space in the middle goes where Python puts it. */
+/** Pads a text; `center` puts an odd space where Python does. */
 export function justifyText(
   name: 'center' | 'ljust' | 'rjust',
   text: string,

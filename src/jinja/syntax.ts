@@ -1,6 +1,6 @@
 import type { Value } from './value.ts'
 
-/** The syntax tree of a template: what the parser makes and the interpreter walks. */
+/** The syntax tree of a template: the parser builds it, the interpreter walks it. */
 export type Expression =
   | { readonly type: 'constant'; readonly value: Value }
   | { readonly type: 'name'; readonly name: string }
@@ -53,7 +53,7 @@ export type MacroSyntax = {
   readonly name: string
   readonly parameters: readonly { readonly name: string; readonly fallback: Expression | undefined }[]
   readonly body: readonly Statement[]
-  /** Which of the names `caller`, `varargs` and `kwargs` the body speaks of: it takes what they stand for. */
+  /** The names that the body reads. `caller`, `varargs` and `kwargs` among them let callers pass more than the parameters. */
   readonly mentions: ReadonlySet<string>
 }
 
@@ -67,7 +67,7 @@ export type Statement =
     }
   | ForStatement
   | { readonly type: 'set'; readonly target: Target; readonly value: Expression }
-  /** A body whose text goes through `filter`, where the name `blockText` stands for it. */
+  /** `filter` reads the text of the body under the name `blockText`. */
   | { readonly type: 'set-block'; readonly target: Target; readonly filter: Expression; readonly body: readonly Statement[] }
   | { readonly type: 'filter-block'; readonly filter: Expression; readonly body: readonly Statement[] }
   | { readonly type: 'macro'; readonly macro: MacroSyntax }
@@ -77,10 +77,10 @@ export type Statement =
       readonly bindings: readonly { readonly target: Target; readonly value: Expression }[]
       readonly body: readonly Statement[]
     }
-  /** A part whose assignments stay inside: `generation`, `autoescape`, and `block`. */
+  /** A body whose assignments stay inside: `generation`, `autoescape` and `block`. */
   | { readonly type: 'scope'; readonly isolated: boolean; readonly body: readonly Statement[] }
   | { readonly type: 'break' | 'continue' }
-  /** A tag that needs other templates: chat templates are one file, so it fails when it is reached. */
+  /** `include` and its like. A chat template is one file, so they fail when they are reached. */
   | { readonly type: 'other-template'; readonly tag: string }
 
 export type ForStatement = {
@@ -93,5 +93,5 @@ export type ForStatement = {
   readonly otherwise: readonly Statement[]
 }
 
-/** The name under which a block's text is handed to its filters; no template can write it. */
+/** The name under which filters read the text of a block; templates cannot spell it. */
 export const blockText = '\0block'

@@ -7,7 +7,7 @@ import { toText } from './print.ts'
 import type { CompareOperator } from './syntax.ts'
 import { isA, type Value } from './value.ts'
 
-/** The tests of jinja2 3.1: what may follow `is`. */
+/** The tests of jinja2 3.1, which follow `is`. */
 export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
   Object.entries({
     ...comparisons({ eq: '==', equalto: '==', '==': '==', ne: '!=', '!=': '!=', in: 'in' }),
@@ -48,7 +48,7 @@ function comparisons(operators: Readonly<Record<string, CompareOperator>>): Reco
   )
 }
 
-/** Python's `is`: the very same object; small values are. */
+/** Python's `is`. Equal numbers of one type count as the same object, as small ones do in Python. */
 function isSame(a: Value, b: Value): boolean {
   const [first, second] = [asNumber(a), asNumber(b)]
   if (typeof a === 'boolean' || typeof b === 'boolean' || first === undefined || second === undefined) return a === b
@@ -64,7 +64,7 @@ function exists(look: () => unknown): boolean {
   try {
     return look() !== undefined
   } catch {
-    // The environment throws for a name that it does not know: that is the answer.
+    // The environment throws for an unknown name.
     return false
   }
 }

@@ -1,4 +1,4 @@
-/** The characters that Python takes for white space, as a class of a regular expression; JavaScript's `\s` differs. */
+/** Python's white space as a class of a regular expression; JavaScript's `\s` differs. */
 export const spaceClass = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
 const whiteSpace = new RegExp(spaceClass)
 
@@ -6,7 +6,7 @@ export function isSpace(character: string): boolean {
   return whiteSpace.test(character)
 }
 
-/** Python's `strip`, `lstrip` and `rstrip`: `characters` is a set of them; absent, it is white space. */
+/** Python's `strip`, `lstrip` and `rstrip`: `characters` is the set to remove, by default white space. */
 export function trimText(text: string, { start = false, end = false, characters }: TrimOptions): string {
   const set = characters === undefined ? undefined : new Set(characters)
   const drops = (character: string) => (set === undefined ? whiteSpace.test(character) : set.has(character))
@@ -32,7 +32,7 @@ function lastCharacter(text: string, end: number): string {
   return (pair.codePointAt(0) ?? 0) > 0xffff ? pair : text.slice(end - 1, end)
 }
 
-/** A text as Python counts it: by code points. Most texts have none above U+FFFF, and are their own list. */
+/** The code points of a text, which is how Python counts. Most texts have none above U+FFFF and are their own list. */
 export function characters(text: string): string | readonly string[] {
   return /[\ud800-\udbff]/.test(text) ? Array.from(text) : text
 }
@@ -41,13 +41,13 @@ export function countCharacters(text: string): number {
   return characters(text).length
 }
 
-/** The part of a text between two places in code points. */
-export function cutText(text: string, from: number, to?: number): string {
+/** A slice of a text by code points. */
+export function sliceText(text: string, from: number, to?: number): string {
   const all = characters(text)
   return typeof all === 'string' ? all.slice(from, to) : all.slice(from, to).join('')
 }
 
-/** Order of texts by code points; JavaScript's `<` goes by UTF-16 units. */
+/** The order of two texts by code points; JavaScript's `<` compares UTF-16 units. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0
   const [first, second] = [characters(a), characters(b)]
@@ -106,6 +106,5 @@ export function floatText(value: number): string {
     const digits = Math.abs(exponent).toString().padStart(2, '0')
     return `${mantissa}e${exponent < 0 ? '-' : '+'}${digits}`
   }
-  const plain = Math.abs(value) < 1e-6 ? value.toFixed(20).replace(/0+$/, '') : String(value)
-  return plain.includes('.') ? plain : `${plain}.0`
+  return Number.isInteger(value) ? `${value}.0` : String(value)
 }

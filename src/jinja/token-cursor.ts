@@ -1,14 +1,14 @@
 import { JinjaError } from './jinja-error.ts'
 import { failAt, lineOf, type Token, tokenize } from './tokenize.ts'
 
-/** A place in the tokens of a template, and what the parser has learned on the way. */
+/** The parser's position in the tokens of a template, and what the parser collects on the way. */
 export class TokenCursor {
   readonly #source: string
   readonly #tokens: readonly Token[]
   #index = 0
-  /** Which of the names that mean something inside a macro were read since the macro began. */
+  /** The names that were read since the innermost macro began. */
   mentions = new Set<string>()
-  /** Filters and tests that do not exist, where the template fails as a whole; in an `if` they fail when they are reached. */
+  /** Unknown filters and tests that make the template fail as a whole; inside an `if` they fail only when they are reached. */
   unknown: JinjaError[] = []
   inCondition = false
 
@@ -29,7 +29,7 @@ export class TokenCursor {
     return token
   }
 
-  /** Whether a token stands here, or `ahead` tokens later. */
+  /** Whether the current token, or the one `ahead` tokens later, matches. */
   is(type: Token['type'], text?: string, ahead = 0): boolean {
     const token = this.#tokens[this.#index + ahead]
     return token !== undefined && token.type === type && (text === undefined || token.text === text)
@@ -43,7 +43,7 @@ export class TokenCursor {
     return this.current.type === 'name' && texts.includes(this.current.text)
   }
 
-  /** Goes past the token if it stands here. */
+  /** Consumes the current token if it matches. */
   skip(type: Token['type'], text?: string): boolean {
     if (!this.is(type, text)) return false
     this.next()

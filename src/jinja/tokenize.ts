@@ -2,7 +2,7 @@ import { JinjaError } from './jinja-error.ts'
 import { spaceClass, trimText } from './text.ts'
 import { float, type Value } from './value.ts'
 
-/** A piece of a template. `at` is the offset in the source with its line ends made one. */
+/** A token. `at` is its offset in the source whose line ends were all made `\n`. */
 export type Token =
   | { readonly type: 'data'; readonly text: string; readonly at: number }
   | {
@@ -30,14 +30,14 @@ const pattern = {
 }
 
 /**
- * Cuts a template into tokens as jinja2 does with `trim_blocks` and `lstrip_blocks`, the settings of chat templates. Throws
- * a `JinjaError` for what is not a template.
+ * Splits a template into tokens as jinja2 does with `trim_blocks` and `lstrip_blocks`, the settings of chat templates. Throws
+ * a `JinjaError` for a syntax error.
  */
 export function tokenize(template: string): Token[] {
   const source = template.replace(/\r\n?/g, '\n').replace(/\n$/, '')
   const tokens: Token[] = []
   let position = 0
-  // Whether what follows stands at the start of a line, as far as the last tag can tell.
+  // Whether the text after the last tag starts at the beginning of a line.
   let lineStarting = true
   const addData = (text: string, at: number) => {
     if (text !== '') tokens.push({ type: 'data', text, at })
@@ -51,7 +51,7 @@ export function tokenize(template: string): Token[] {
     addData(strip(text, { sign: signed ? source[at + 2] : undefined, keepIndent: kind === '{', lineStarting }), position)
     const inside = at + 2 + (signed ? 1 : 0)
     if (kind === '#') {
-      position = endOf(find(pattern.commentEnd, source, inside)) ?? failAt(source, at, 'the comment does not end')
+      position = endOf(find(pattern.commentEnd, source, inside)) ?? failAt(source, at, 'the comment is not closed')
     } else if (kind === '{') {
       tokens.push({ type: 'variable-begin', text: '', at })
       position = tokenizeTag({ source, tokens, from: inside, end: pattern.variableEnd, endType: 'variable-end' })
@@ -62,7 +62,7 @@ export function tokenize(template: string): Token[] {
         position = tokenizeTag({ source, tokens, from: inside, end: pattern.blockEnd, endType: 'block-end' })
       } else {
         const start = at + raw.length
-        const end = find(pattern.rawEnd, source, start) ?? failAt(source, at, 'the raw block does not end')
+        const end = find(pattern.rawEnd, source, start) ?? failAt(source, at, 'the raw block is not closed')
         const options = { sign: end[1], keepIndent: false, lineStarting: source[start - 1] === '\n' }
         addData(strip(source.slice(start, end.index), options), start)
         position = endOf(end) ?? source.length
@@ -77,7 +77,7 @@ export function tokenize(template: string): Token[] {
 
 type StripOptions = { readonly sign: string | undefined; readonly keepIndent: boolean; readonly lineStarting: boolean }
 
-/** What is left of the text in front of a tag: `-` takes all space; a tag that stands first on its line, its indentation. */
+/** The text before a tag: `-` removes all white space at its end; a tag that is first on its line removes its indentation. */
 function strip(text: string, { sign, keepIndent, lineStarting }: StripOptions): string {
   if (sign === '-') return trimText(text, { end: true })
   if (sign === '+' || keepIndent) return text
@@ -94,7 +94,7 @@ type TagInput = {
   readonly endType: 'variable-end' | 'block-end'
 }
 
-/** Reads one tag and returns where it ends. */
+/** Reads one tag; returns the offset after it. */
 function tokenizeTag({ source, tokens, from, end, endType }: TagInput): number {
   const open: string[] = []
   let at = from
@@ -105,9 +105,9 @@ function tokenizeTag({ source, tokens, from, end, endType }: TagInput): number {
       tokens.push({ type: endType, text: '', at })
       return at + ending.length
     }
-    const gap = match(pattern.space, source, at)
-    if (gap !== undefined) {
-      at += gap.length
+    const space = match(pattern.space, source, at)
+    if (space !== undefined) {
+      at += space.length
       continue
     }
     const token = readToken(source, at)
@@ -115,7 +115,7 @@ function tokenizeTag({ source, tokens, from, end, endType }: TagInput): number {
     tokens.push(token)
     at += token.text.length
   }
-  return failAt(source, from, 'the tag does not end')
+  return failAt(source, from, 'the tag is not closed')
 }
 
 function readToken(source: string, at: number): Token {
@@ -156,7 +156,7 @@ const escapes: Readonly<Record<string, string>> = {
   '"': '"',
 }
 
-/** Python's escapes; one that it does not know stays as it is written. */
+/** Resolves Python's escape sequences; unknown ones stay as written. */
 function unescapeText(text: string): string {
   if (!text.includes('\\')) return text
   return text.replace(/\\(?:([0-7]{1,3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([\s\S]))/g, (...groups) => {

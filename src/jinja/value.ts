@@ -1,8 +1,8 @@
 import { runtimeError } from './jinja-error.ts'
 
 /**
- * What a template computes with: Python's values. A number is an `int` when it is whole and a `float` when it is not; a whole
- * `float` is a `Float`. No object of the caller is ever among them, so no property of JavaScript can be reached.
+ * Python's values, which a template computes with. A whole number is an `int`, any other a `float`; a whole `float` is a
+ * `Float`. Objects of the caller are never among them, so templates cannot reach properties of JavaScript.
  */
 export type Value =
   | null
@@ -20,12 +20,12 @@ export type Value =
   | Callable
   | Native
 
-/** A text that `safe` or `escape` has marked as HTML: what is added to it with `+` is escaped. Otherwise it is its text. */
+/** Text that `safe` or `escape` declared to be HTML: text added to it with `+` is escaped. Otherwise it acts as its text. */
 export type Markup = { readonly type: 'markup'; readonly text: string }
-export type Float = { readonly type: 'float'; readonly value: number }
-/** What a missing name or key gives: prints as nothing, and fails with `message` where more is asked of it. */
+type Float = { readonly type: 'float'; readonly value: number }
+/** The value of a missing name or key. It prints as nothing; most other uses fail with `message`. */
 export type Undefined = { readonly type: 'undefined'; readonly message: string }
-export type Tuple = { readonly type: 'tuple'; readonly items: readonly Value[]; readonly names?: readonly string[] }
+type Tuple = { readonly type: 'tuple'; readonly items: readonly Value[]; readonly names?: readonly string[] }
 /** Entries in order of insertion, by `hashKey` of the key. */
 export type Dict = { readonly type: 'dict'; readonly entries: Map<HashKey, DictEntry> }
 export type DictEntry = { readonly key: Value; readonly value: Value }
@@ -37,24 +37,24 @@ export type Stream = {
   readonly length?: number
   readonly read: () => Iterator<Value>
 }
-export type Callable = {
+type Callable = {
   readonly type: 'callable'
   readonly name: string
   readonly call: (positional: readonly Value[], named: NamedArguments) => Value
 }
-/** An object of the engine's own: a namespace, a loop, a macro's caller. */
+/** An object of the interpreter: a namespace, a loop, a cycler. */
 export type Native = {
   readonly type: 'native'
   readonly typeName: string
   readonly attribute: (name: string) => Value | undefined
-  /** Where `{% set object.name = value %}` goes; absent when attributes cannot be set. */
+  /** Handles `{% set object.name = value %}`. Absent: attributes cannot be set. */
   readonly assign?: (name: string, value: Value) => void
   readonly call?: Callable['call']
   readonly text: () => string
 }
 
 export type NamedArguments = ReadonlyMap<string, Value>
-export type HashKey = string | number | null | object
+type HashKey = string | number | null | object
 
 export const noNames: NamedArguments = new Map()
 
@@ -62,7 +62,7 @@ export function undefinedValue(message: string): Undefined {
   return { type: 'undefined', message }
 }
 
-/** What was found, or else something made for the case. `??` would take Python's `None` for nothing found. */
+/** `found`, or a fallback. Not `??`, because `null` is Python's `None` and counts as found. */
 export function orElse(found: Value | undefined, otherwise: () => Value): Value {
   return found === undefined ? otherwise() : found
 }
@@ -78,7 +78,7 @@ export function tuple(...items: Value[]): Tuple {
   return { type: 'tuple', items }
 }
 
-/** A value without the mark that `safe` leaves. */
+/** `Markup` as its text; other values unchanged. */
 export function plain(value: Value): Value {
   return isA(value, 'markup') ? value.text : value
 }
@@ -92,13 +92,13 @@ export function callable(name: string, call: Callable['call']): Callable {
   return { type: 'callable', name, call }
 }
 
-/** A generator: what is left of it is shared by all who read it. */
+/** A Python generator: all its readers share one iterator. */
 export function generator(values: Iterable<Value>, typeName = 'generator'): Stream {
   const iterator = values[Symbol.iterator]()
   return { type: 'stream', typeName, read: () => iterator }
 }
 
-/** Keys that are equal in Python have the same hash: 1, 1.0 and true. Throws for what cannot be a key. */
+/** Keys that are equal in Python have the same hash: 1, 1.0 and true. Throws for an unhashable value. */
 export function hashKey(key: Value): HashKey {
   if (key === null || typeof key === 'string' || typeof key === 'number') return key
   if (typeof key === 'boolean') return Number(key)
@@ -133,7 +133,7 @@ export function setKey({ entries }: Dict, key: Value, value: Value): void {
   entries.set(hash, { key: entries.get(hash)?.key ?? key, value })
 }
 
-/** JSON, as it came from a caller, as template values. What JSON cannot say is left out. */
+/** Converts JSON of a caller. Members that are `undefined` are left out. */
 export function fromJson(data: unknown): Value {
   switch (typeof data) {
     case 'string':
@@ -149,7 +149,7 @@ export function fromJson(data: unknown): Value {
     case 'undefined':
     case 'function':
     case 'symbol':
-      return undefinedValue('a value that JSON cannot say')
+      return undefinedValue('a value that is not JSON')
   }
 }
 

@@ -1,6 +1,6 @@
-import { characters, countCharacters, cutText } from './text.ts'
+import { characters, countCharacters, sliceText } from './text.ts'
 
-export type WrapOptions = { readonly width: number; readonly breakLong: boolean; readonly onHyphens: boolean }
+type WrapOptions = { readonly width: number; readonly breakLong: boolean; readonly onHyphens: boolean }
 
 /** Python's `textwrap.wrap` of one line, with white space kept inside lines and dropped at their ends. */
 export function wrapText(line: string, { width, breakLong, onHyphens }: WrapOptions): string[] {
@@ -21,12 +21,12 @@ export function wrapText(line: string, { width, breakLong, onHyphens }: WrapOpti
     } else if (countCharacters(chunk) > width && breakLong) {
       let rest = chunk
       const room = Math.max(1, width - countCharacters(current))
-      current += cutText(rest, 0, room)
-      rest = cutText(rest, room)
+      current += sliceText(rest, 0, room)
+      rest = sliceText(rest, room)
       while (rest !== '') {
         flush()
-        current = cutText(rest, 0, Math.max(1, width))
-        rest = cutText(rest, characters(current).length)
+        current = sliceText(rest, 0, Math.max(1, width))
+        rest = sliceText(rest, characters(current).length)
       }
     } else {
       flush()
