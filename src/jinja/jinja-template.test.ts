@@ -114,6 +114,111 @@ const printed: readonly Row[] = [
   ["{{ strftime_now('%d %b %Y %H:%M %-d %B %A %j') }}", '06 Jul 2025 15:04 6 July Sunday 187'],
   ["{{ range(1, 10, 4) | list }}{{ dict(a=1) }}{% set j = joiner('-') %}{{ j() }}{{ j() }}", "[1, 5, 9]{'a': 1}-"],
   ['{% if false %}{{ x | nothing_like_it }}{% endif %}ok', 'ok'],
+  // Filters, methods and formats that chat templates use less
+  ['{{ 1234567 | filesizeformat }} {{ 1024 | filesizeformat(true) }} {{ 1 | filesizeformat }}', '1.2 MB 1.0 KiB 1 Byte'],
+  ["{{ 'a b&c/d' | urlencode }} {{ {'q': 'a b', 'n': 1} | urlencode }}", 'a%20b%26c/d q=a+b&n=1'],
+  ["<p{{ {'id': 'a\"b', 'class': none, 'n': 2} | xmlattr }}>", '<p id="a&#34;b" n="2">'],
+  ["{{ '<b>a</b>  c<!-- x -->' | striptags }}", 'a c'],
+  [
+    "{{ 'one two three' | truncate(9) }}|{{ 'one two three' | truncate(9, true, leeway=0) }}|{{ 'short' | truncate(9) }}",
+    'one two three|one tw...|short',
+  ],
+  ["{{ 'aaa bbb cccccccc' | wordwrap(5) }}", 'aaa\nbbb c\nccccc\ncc'],
+  ["{{ 'ab' | center(5) }}|{{ 'ab'.ljust(4) }}|{{ '7'.zfill(3) }}|{{ '-7'.zfill(4) }}", '  ab |ab  |007|-007'],
+  [
+    "{% for g in xs | groupby('k') %}{{ g.grouper }}:{{ g.list | length }};{% endfor %}",
+    'A:1;b:2;',
+    { xs: [{ k: 'b' }, { k: 'A' }, { k: 'B' }] },
+  ],
+  ["{{ ['b', 'B', 'a'] | unique | list }}{{ [1, 2, 3, 4, 5] | slice(2) | list }}", "['b', 'a'][[1, 2, 3], [4, 5]]"],
+  [
+    "{{ [1, 2, 3] | reject('odd') | list }}{{ [0, 1] | select | list }}{{ xs | rejectattr('a') | list }}",
+    "[2][1][{'a': 0}]",
+    { xs: [{ a: 0 }, { a: 1 }] },
+  ],
+  [
+    "{{ '%s-%s' | format(1, 'x') }}{{ '%(a)s' | format(a=2) }}{{ 'ff' | int(base=16) }}{{ 'x' | int(7) }}{{ '1.5' | float }}",
+    '1-x225571.5',
+  ],
+  [
+    "{{ 2.5 | round }}{{ 3.14159 | round(2) }}{{ 1.2 | round(method='ceil') }}{{ 25 | round(-1) }}{{ -3.7 | int }}",
+    '2.03.142.020-3',
+  ],
+  ["{% for x in 'abcd' %}{{ loop.cycle('x', 'y') }}{{ loop.changed(x in 'ab') }};{% endfor %}", 'xTrue;yFalse;xTrue;yFalse;'],
+  [
+    "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.current }}{{ c.next() }}{% set _ = c.reset() %}{{ c.current }}",
+    'abaaa',
+  ],
+  [
+    '{{ loop.index if loop is defined }}{% for x in [[1], []] %}{{ loop.revindex }}{% for y in x %}{{ loop.first }}{% else %}none{% endfor %}{% endfor %}',
+    '2True1none',
+  ],
+  [
+    "{{ 'a-b c'.title() }}{{ 'Ab'.swapcase() }}{{ 'a,b'.partition(',') }}{{ 'a.b.c'.rsplit('.', 1) }}{{ 'x'.isalpha() }}{{ '١'.isdigit() }}",
+    "A-B CaB('a', ',', 'b')['a.b', 'c']TrueTrue",
+  ],
+  [
+    "{{ 'abcabc'.find('c') }}{{ 'abcabc'.rfind('c') }}{{ 'abcabc'.count('b') }}{{ 'a\tb'.expandtabs(4) }}{{ 'xyx'.removeprefix('x').removesuffix('x') }}",
+    '252a   by',
+  ],
+  [
+    "{{ x.items() | list }}{{ x | items | list }}{{ x.values() | list }}{{ x | dictsort(by='value', reverse=true) }}{{ x | length }}",
+    "[('b', 1), ('a', 2)][('b', 1), ('a', 2)][1, 2][('a', 2), ('b', 1)]2",
+    { x: { b: 1, a: 2 } },
+  ],
+  [
+    "{{ '{:,}'.format(1234567) }}{{ '{:.2f}'.format(2.675) }}{{ '{:^5}|{:>3}'.format('a', 1) }}{{ '{0.a}{1[0]}'.format(x, [5]) }}",
+    '1,234,5672.67  a  |  115',
+    { x: { a: 1 } },
+  ],
+  ["{{ '%5.1f|%-4d|%+d|%x|%e|%g' % (3.14159, 7, 7, 255, 12345.678, 0.0001) }}", '  3.1|7   |+7|ff|1.234568e+04|0.0001'],
+  ['{{ 10 // 3 }}{{ -10 // 3 }}{{ 10 % -3 }}{{ 2 ** -1 }}{{ 1e3 }}{{ 0x1f }}{{ 1_000 }}', '3-4-20.51000.0311000'],
+  [
+    "{{ [1, [2]] < [1, [3]] }}{{ 'a' < 'b' }}{{ (1, 2) == (1, 2) }}{{ none == false }}{{ 1 is sameas 1 }}{{ 1 is sameas true }}",
+    'TrueTrueTrueFalseTrueFalse',
+  ],
+  [
+    "{{ [3, 1, 2] | sort(reverse=true) }}{{ ['a', 'c', 'b'] | last }}{{ [] | first is defined }}{{ [] | max is defined }}{{ xs | sum(attribute='n') }}{{ ['a','B'] | min }}",
+    '[3, 2, 1]bFalseFalse3a',
+    { xs: [{ n: 1 }, { n: 2 }] },
+  ],
+  [
+    '{% macro outer() %}{% macro inner() %}i{% endmacro %}{{ inner() }}{{ caller() }}{% endmacro %}{% call outer() %}c{% endcall %}',
+    'ic',
+  ],
+  ['{% block body %}{% set x = 1 %}{{ x }}{% endblock %}{{ x }}', '1'],
+  [
+    '{%- set a, b = 1, [2, 3] -%}{{ a }}{{ b[::-1] }}{% set t = (1, 2, 3) %}{{ t[1:] }}{{ t.index(3) }}{{ t.count(1) }}',
+    '1[3, 2](2, 3)21',
+  ],
+  ["{{ \"a\" 'b' }}{{ 'é\\x41\\u00e9\\U0001F30D\\q' }}{{ '\\n' | length }}", 'abéAé🌍\\q1'],
+  [
+    "{{ 'x' if nothing else 'y' }}{{ nothing or 'z' }}{{ (nothing | default(1, true)) + 1 }}{{ '' | default('e', true) }}",
+    'yz2e',
+  ],
+  [
+    "{{ {'a': {'b': [1, (2, none)]}} | string }}{{ {'a': \"it's\"} | tojson }}{{ 'é' | tojson }}{{ 1.0 | tojson }}{{ [] | tojson(indent=4) }}",
+    '{\'a\': {\'b\': [1, (2, None)]}}{"a": "it\'s"}"é"1.0[]',
+  ],
+  ["{% if 'a' in ['b', 'a'] and not ('c' in 'ab') or false %}yes{% elif true %}no{% endif %}", 'yes'],
+  [
+    "{{ '  a\\n b ' | trim | indent(4, true) }}{{ 'x' | replace('', '-') }}{{ 'aXbX' | replace('X', '', 1) }}",
+    '    a\n     b-x-abX',
+  ],
+  [
+    "{{ [1,2] | join('-') }}{{ [{'n': 'a'}, {'n': 'b'}] | join(', ', attribute='n') }}{{ 'abc' | list }}{{ 'abc' | reverse }}{{ [1, 2] | reverse | list }}",
+    "1-2a, b['a', 'b', 'c']cba[2, 1]",
+  ],
+  [
+    "{{ 'Hello' | lower | capitalize | wordcount }}{{ -5 | abs }}{{ 'abc' | batch(2, '-') | list }}{{ {'a': 1} | attr('a') is defined }}",
+    "15[['a', 'b'], ['c', '-']]False",
+  ],
+  ['{%- for i in range(3) recursive -%}{{ i }}{%- endfor -%}\n  {#- c -#}  end', '012end'],
+  ['a\n  {%- if true %}\n  b\n  {%- endif %}\nc', 'a  bc'],
+  [
+    "{{ 3 is odd }}{{ 'A' is upper }}{{ none is none }}{{ x is callable }}{{ range is callable }}{{ 'a' is filter }}{{ 'trim' is filter }}{{ 2 is even }}{{ 1 is ge(1) }}",
+    'TrueTrueTrueTrueTrueFalseTrueTrueTrue',
+  ],
 ]
 
 type Refusal = readonly [source: string, kind: JinjaErrorKind, message: string, variables?: Record<string, unknown>]

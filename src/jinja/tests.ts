@@ -14,7 +14,8 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
     ...comparisons({ lt: '<', lessthan: '<', '<': '<', le: '<=', '<=': '<=' }),
     ...comparisons({ gt: '>', greaterthan: '>', '>': '>', ge: '>=', '>=': '>=' }),
     boolean: (value) => typeof value === 'boolean',
-    callable: (value) => isA(value, 'callable') || (isA(value, 'native') && value.call !== undefined),
+    // In Python what is undefined has a `__call__`, which raises.
+    callable: (value) => isA(value, 'callable') || isA(value, 'undefined') || (isA(value, 'native') && value.call !== undefined),
     defined: (value) => !isA(value, 'undefined'),
     divisibleby: (value, { positional: [by = null] }) => areEqual(calculate('%', value, by), 0),
     escaped: () => false,
