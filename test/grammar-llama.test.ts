@@ -1,7 +1,7 @@
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { AppError } from '../src/contract/errors.ts'
 import { checkGbnf } from '../src/grammar/check-gbnf.ts'
+import { GrammarError } from '../src/grammar/grammar-error.ts'
 import { compileJsonSchema, regexToGbnf } from './support/compile-json-schema.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { randomSchema } from './support/random-schema.ts'
@@ -73,7 +73,7 @@ function compiled(schema: object, propertyOrder: 'free' | 'declared'): string | 
   try {
     return compileJsonSchema(schema, { propertyOrder }).grammar
   } catch (error) {
-    if (error instanceof AppError) return undefined
+    if (error instanceof GrammarError) return undefined
     throw error
   }
 }

@@ -1,8 +1,8 @@
-import { AppError } from '../contract/errors.ts'
 import { type Automaton, determinize, trim } from './automaton.ts'
 import type { CharSet } from './char-set.ts'
 import { anyChar } from './char-set.ts'
 import { choice, type Expression, empty, never, repeat, rule, sequence } from './expression.ts'
+import { unlessTooLarge } from './grammar-error.ts'
 import type { AutomatonLimit } from './limits.ts'
 import type { RuleBook } from './rule-book.ts'
 
@@ -59,13 +59,8 @@ export function automatonGrammar(
 
 /** Deterministic if that stays small: some patterns have far fewer states when several may be possible at once. */
 function smallest(automaton: Automaton, limit: AutomatonLimit): Automaton {
-  try {
-    const states = Math.min(limit.states, automaton.length * 8 + 64)
-    return determinize(automaton, { states, spend: limit.spend })
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'unsupported-field') return automaton
-    throw error
-  }
+  const states = Math.min(limit.states, automaton.length * 8 + 64)
+  return unlessTooLarge(() => determinize(automaton, { states, spend: limit.spend })) ?? automaton
 }
 
 function remember(make: (set: CharSet) => Expression): (set: CharSet) => Expression {

@@ -1,13 +1,13 @@
 import { anyChar, type CharSet, charSet, intersect, isEmptySet, subtract, unite } from './char-set.ts'
+import { tooLarge } from './grammar-error.ts'
 import type { AutomatonLimit } from './limits.ts'
-import { tooLarge } from './rule-book.ts'
 
 type Edge = { readonly set: CharSet; readonly to: number }
 type State = { readonly accepting: boolean; readonly edges: readonly Edge[] }
 
 /**
  * A set of texts as a finite automaton over code points, without empty moves; state 0 is the start. It may be nondeterministic.
- * Every function that makes one throws `unsupported-field` past `limit` states.
+ * Every function that makes one throws `grammar-too-large` past `limit`.
  */
 export type Automaton = readonly State[]
 

@@ -54,7 +54,7 @@ describe('a grammar that a caller wrote', () => {
     ],
   ])('%j is refused', (grammar, message) => {
     expect(() => checkGbnf(grammar, { param: 'grammar' })).toThrow(
-      expect.objectContaining({ code: 'invalid-request', param: 'grammar' }),
+      expect.objectContaining({ kind: 'invalid-grammar', param: 'grammar' }),
     )
     expect(() => checkGbnf(grammar)).toThrow(message)
   })

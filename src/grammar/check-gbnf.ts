@@ -1,7 +1,7 @@
-import { AppError } from '../contract/errors.ts'
 import { type Expression, partsOf } from './expression.ts'
 import { findRules } from './find-rules.ts'
 import { parseGbnf } from './gbnf-syntax.ts'
+import { GrammarError, withParam } from './grammar-error.ts'
 import { namesIn, prune } from './prune.ts'
 
 const mostChars = 500_000
@@ -19,15 +19,11 @@ const mostEmptyRepetitions = 64
  * that can be reached, and of bearable size. Throws `invalid-request` that says what is wrong.
  */
 export function checkGbnf(text: string, options: { readonly param?: string } = {}): void {
-  try {
+  withParam(options.param, () => {
     if (text.length > mostChars) fail(`it has ${text.length} characters; the most is ${mostChars}`)
     if (text.includes('\0')) fail('it holds a NUL character')
-    const rules = parseGbnf(text)
-    checkRules(rules)
-  } catch (error) {
-    if (!(error instanceof AppError) || options.param === undefined) throw error
-    throw new AppError(error.code, error.message, { param: options.param, cause: error })
-  }
+    checkRules(parseGbnf(text))
+  })
 }
 
 function checkRules(rules: ReadonlyMap<string, Expression>): void {
@@ -150,5 +146,5 @@ function leadingNames(expression: Expression, nullable: ReadonlySet<string>): st
 }
 
 function fail(why: string): never {
-  throw new AppError('invalid-request', `the grammar cannot be used: ${why}`)
+  throw new GrammarError('invalid-grammar', `the grammar cannot be used: ${why}`)
 }

@@ -1,4 +1,3 @@
-import { AppError } from '../contract/errors.ts'
 import { kindOf, sameValue, valueKey } from './facets.ts'
 import type { Patterns } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
@@ -7,7 +6,7 @@ import { isObject, type Schema, type SchemaDocument, type SchemaObject } from '.
 const maxDepth = 100
 
 /** Thrown where the answer is not known: inside a `not`, a careful "no" would become a careless "yes". */
-const unknown = new AppError('unsupported-field', 'whether a listed value is valid cannot be said')
+const unknown = new Error('whether a listed value is valid cannot be said')
 
 export type CheckContext = {
   readonly book: RuleBook

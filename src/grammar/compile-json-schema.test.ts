@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { compileJsonObject, compileJsonSchema, object, texts } from '../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../test/support/gbnf-matcher.ts'
 import { randomSchema } from '../../test/support/random-schema.ts'
-import { AppError } from '../contract/errors.ts'
 import { checkGbnf } from './check-gbnf.ts'
+import { GrammarError } from './grammar-error.ts'
 
 function validator(schema: unknown): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, logger: false, ownProperties: true })
@@ -254,7 +254,7 @@ describe('the grammar of a schema', () => {
             expect(isValid, `${JSON.stringify(schema)}\n${text}\n${JSON.stringify(validate.errors)}`).toBe(true)
         }
       } catch (error) {
-        if (!(error instanceof AppError)) throw error
+        if (!(error instanceof GrammarError)) throw error
         expect(error.message).toMatch(/allows no value/)
         counts.refused++
       }

@@ -1,13 +1,16 @@
-import type { OutputConstraint } from '../contract/request.ts'
 import { type CompiledGrammar, createGrammarBuilder } from './grammar-builder.ts'
+import type { Schema } from './schema-document.ts'
 
-/** A constraint on the output that a grammar can be made of, and the request's field that holds it. */
-export type GrammarQuestion = {
-  readonly output: Extract<OutputConstraint, { type: 'regex' | 'json-object' | 'json-schema' }>
-  readonly param: string
-}
+/** The structure of an output. `strict`: refuse what the grammar cannot enforce. */
+export type OutputStructure =
+  | { readonly type: 'json-object' }
+  | { readonly type: 'json-schema'; readonly schema: Schema; readonly strict: boolean; readonly name?: string }
+  | { readonly type: 'regex'; readonly pattern: string }
 
-/** The grammar of an output. Throws `invalid-request` and `unsupported-field`. */
+/** An output, and the caller's name for it, which errors carry. */
+export type GrammarQuestion = { readonly output: OutputStructure; readonly param: string }
+
+/** The grammar of an output. Throws a `GrammarError`. */
 export function compileOutput({ output, param }: GrammarQuestion): CompiledGrammar {
   const builder = createGrammarBuilder()
   switch (output.type) {

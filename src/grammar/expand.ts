@@ -8,8 +8,8 @@ import { isObject, type Schema, type SchemaDocument, type SchemaObject } from '.
 export type Expand = (schemas: readonly Schema[]) => readonly Facets[]
 
 /**
- * Expands schemas of one document. Throws `invalid-request` for a schema that refers to itself about the same value, and
- * `unsupported-field` for more combinations, or more effort, than the limit.
+ * Expands schemas of one document. Throws `invalid-schema` for a schema that refers to itself about the same value, and
+ * `grammar-too-large` for more combinations, or more effort, than the limit.
  */
 export function createExpand(document: SchemaDocument, book: RuleBook): Expand {
   const expander = new Expander(document, book)
@@ -65,11 +65,11 @@ class Expander {
       const last = this.#chain.at(-1) ?? schema
       const keyword = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf'].find((each) => last[each] !== undefined)
       const why = 'leads back to itself without a member in between, so it means nothing that could be written'
-      throw this.#document.refusal('invalid-request', this.#document.pathOf(last), keyword, why)
+      throw this.#document.refusal('invalid-schema', this.#document.pathOf(last), keyword, why)
     }
     if (this.#chain.length > this.#limits.schemaDepth * 2) {
       const why = `is combined from more than ${this.#limits.schemaDepth * 2} levels of schemas; make it simpler`
-      throw this.#document.refusal('invalid-request', this.#document.pathOf(schema), undefined, why)
+      throw this.#document.refusal('schema-too-large', this.#document.pathOf(schema), undefined, why)
     }
     this.#chain.push(schema)
   }
@@ -140,7 +140,7 @@ class Expander {
       const map = schema[keyword]
       if (map === undefined) continue
       if (!isObject(map))
-        throw this.#document.refusal('invalid-request', this.#document.pathOf(schema), keyword, 'must be an object')
+        throw this.#document.refusal('invalid-schema', this.#document.pathOf(schema), keyword, 'must be an object')
       for (const [name, needs] of Object.entries(map)) {
         const absent = layer({ properties: new Map([[name, false]]), patterns: [] })
         const names = Array.isArray(needs) ? needs.map(String) : []
@@ -178,7 +178,7 @@ class Expander {
       const at = this.#chain[0]
       const path = at === undefined ? [] : this.#document.pathOf(at)
       const why = `has more than ${this.#limits.alternatives} combinations of its alternatives; make it simpler`
-      throw this.#document.refusal('unsupported-field', path, undefined, why)
+      throw this.#document.refusal('grammar-too-large', path, undefined, why)
     }
     this.#book.spend(left.length * sizeOf(right) + sizeOf(left) * right.length)
     return withoutEmpty(left.flatMap((a) => right.map((b) => mergeFacets(a, b))))
@@ -187,7 +187,7 @@ class Expander {
   #list(schema: SchemaObject, keyword: string): readonly Schema[] {
     const list = schema[keyword] ?? []
     const path = this.#document.pathOf(schema)
-    if (!Array.isArray(list)) throw this.#document.refusal('invalid-request', path, keyword, 'must be a list of schemas')
+    if (!Array.isArray(list)) throw this.#document.refusal('invalid-schema', path, keyword, 'must be a list of schemas')
     return list.map((part, index) => this.#document.asSchema(part, [...path, keyword, String(index)]))
   }
 

@@ -1,6 +1,6 @@
-import { AppError } from '../contract/errors.ts'
 import { anyChar, type CharSet, charSet, invert } from './char-set.ts'
 import type { Expression } from './expression.ts'
+import { GrammarError } from './grammar-error.ts'
 
 const maxNesting = 64
 const mostRepetitions = 2000
@@ -153,6 +153,6 @@ class GbnfReader {
   #fail(what: string): never {
     const line = this.#text.slice(0, this.#at).split('\n').length
     const near = JSON.stringify(this.#text.slice(this.#at, this.#at + 20))
-    throw new AppError('invalid-request', `the grammar cannot be read: ${what}, in line ${line} near ${near}`)
+    throw new GrammarError('invalid-grammar', `the grammar cannot be read: ${what}, in line ${line} near ${near}`)
   }
 }

@@ -110,7 +110,7 @@ describe('a grammar of several parts', () => {
     builder.addSchema({ type: 'array', uniqueItems: true })
     builder.addSchema(weather, { strict: true })
     expect(() => builder.addSchema({ type: 'array', uniqueItems: true }, { strict: true, param: 'tools[1]' })).toThrow(
-      expect.objectContaining({ code: 'unsupported-field', param: 'tools[1].uniqueItems' }),
+      expect.objectContaining({ kind: 'unsupported-schema', param: 'tools[1].uniqueItems' }),
     )
   })
 
@@ -119,7 +119,7 @@ describe('a grammar of several parts', () => {
     const add = (index: number): string =>
       builder.addSchema({ type: 'object', properties: { [`key${index}`]: { enum: ['a'.repeat(300)] } } })
     add(1)
-    expect(() => [2, 3, 4, 5, 6].map(add)).toThrow(expect.objectContaining({ code: 'unsupported-field', status: 400 }))
+    expect(() => [2, 3, 4, 5, 6].map(add)).toThrow(expect.objectContaining({ kind: 'grammar-too-large' }))
   })
 })
 

@@ -1,5 +1,5 @@
-import { AppError } from '../contract/errors.ts'
 import { type Expression, renderLiteral } from './expression.ts'
+import { GrammarError, withParam } from './grammar-error.ts'
 import { anyObject } from './json-text.ts'
 import { createLikeness } from './likeness.ts'
 import { defaultLimits, type GrammarLimits } from './limits.ts'
@@ -43,8 +43,8 @@ export type SchemaOptions = {
 /** One grammar made of several schemas, patterns and given texts, such as the calls of all the tools of a request. */
 export type GrammarBuilder = {
   /**
-   * The name of a rule for the JSON values of a schema. Throws `invalid-request` for what is no schema or allows nothing, and
-   * `unsupported-field` for what is too large, refers outside, or is strict and cannot be enforced.
+   * The name of a rule for the JSON values of a schema. Throws a `GrammarError`, also for a strict schema that cannot be
+   * enforced.
    */
   addSchema(schema: unknown, options?: SchemaOptions): string
   /** The name of a rule for the texts that the whole of a regular expression matches. */
@@ -81,7 +81,7 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
   }
 
   /** A part is cut to what can be finished as soon as it is there: nothing that comes later changes it. */
-  const addPart = (hint: string, expression: Expression, refuse: () => AppError): string => {
+  const addPart = (hint: string, expression: Expression, refuse: () => Error): string => {
     const name = expression.type === 'rule' ? expression.name : book.reserve(hint)
     if (expression.type !== 'rule') book.fill(name, expression)
     if (!prune(book.rules, name, kept)) throw refuse()
@@ -100,19 +100,18 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
       const [first] = schemaGrammar.gaps
       if (strict && first !== undefined) {
         const why = 'cannot be enforced while generating, and the schema is strict; leave it out, or ask without strict'
-        throw document.refusal('unsupported-field', first.path, first.keyword, why)
+        throw document.refusal('unsupported-schema', first.path, first.keyword, why)
       }
       for (const { keyword, path } of schemaGrammar.gaps) {
         const gap = { keyword, path: pointerText(path) }
         unenforced.set(JSON.stringify([param, gap]), gap)
       }
       return addPart(name, expression, () => {
-        return document.refusal('invalid-request', [], undefined, 'allows no value that could be written to its end')
+        return document.refusal('invalid-schema', [], undefined, 'allows no value that could be written to its end')
       })
     },
     addRegex(pattern, { name = 'text', param } = {}) {
-      const refuse = (): AppError =>
-        new AppError('invalid-request', `no text matches the pattern '${pattern}'`, param === undefined ? {} : { param })
+      const refuse = () => new GrammarError('invalid-regex', `no text matches the pattern '${pattern}'`, { param })
       return addPart(
         name,
         withParam(param, () => regexExpression(book, pattern, name)),
@@ -120,7 +119,7 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
       )
     },
     addAnyObject() {
-      return addPart('object', anyObject(book), () => new AppError('internal', 'objects need at least one level'))
+      return addPart('object', anyObject(book), () => new Error('the limits leave no level for an object'))
     },
     addRule(hint, body) {
       const name = book.reserve(hint)
@@ -136,15 +135,5 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
         unenforced: [...unenforced.values()],
       }
     },
-  }
-}
-
-/** A failure that does not know which field it is about gets the one that the caller named. */
-function withParam<T>(param: string | undefined, make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    if (!(error instanceof AppError) || error.param !== undefined || param === undefined) throw error
-    throw new AppError(error.code, error.message, { param, cause: error })
   }
 }

@@ -2,10 +2,11 @@ import type { CompilePart } from './array-grammar.ts'
 import type { Expand } from './expand.ts'
 import { choice, type Expression, empty, literal, never, optional, sequence, sequenceOf } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
+import { tooLarge } from './grammar-error.ts'
 import { comma, memberKey } from './json-text.ts'
 import { otherMembers } from './other-members.ts'
 import type { Patterns } from './patterns.ts'
-import { type RuleBook, tooLarge } from './rule-book.ts'
+import type { RuleBook } from './rule-book.ts'
 import type { Schema, SchemaPath } from './schema-document.ts'
 
 /** One declared member. */

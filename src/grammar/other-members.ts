@@ -1,9 +1,9 @@
-import { AppError } from '../contract/errors.ts'
 import type { CompilePart } from './array-grammar.ts'
 import { type Automaton, anyText, both, except, hasNoText, textsAmong, textsOfLength, trim } from './automaton.ts'
 import type { Expand } from './expand.ts'
 import { choice, type Expression, never, sequence } from './expression.ts'
 import { type Facets, type Gap, type PatternSchema, writesOnlyDeclared } from './facets.ts'
+import { isUnsupported } from './grammar-error.ts'
 import { anyName, colon } from './json-text.ts'
 import type { AutomatonLimit } from './limits.ts'
 import type { Patterns } from './patterns.ts'
@@ -36,7 +36,7 @@ export function otherMembers(
     return sorted(book, object, options)
   } catch (error) {
     // Too many names or patterns for an automaton: then there are no members but the declared ones.
-    if (error instanceof AppError && error.code === 'unsupported-field' && options.declared.length > 0) {
+    if (isUnsupported(error) && options.declared.length > 0) {
       return { expression: never, gaps: [] }
     }
     throw error

@@ -1,8 +1,8 @@
-import { AppError } from '../contract/errors.ts'
 import type { Automaton } from './automaton.ts'
 import { hasChar } from './char-set.ts'
 import type { Expression } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
+import { GrammarError, isUnsupported } from './grammar-error.ts'
 import { regexAutomaton } from './regex-automaton.ts'
 import { parseRegex, type Regex } from './regex-syntax.ts'
 import type { RuleBook } from './rule-book.ts'
@@ -16,8 +16,8 @@ export type WrittenText = { readonly expression: Expression; readonly gaps: read
 /** The automata of the patterns of one grammar, each made once. */
 export class Patterns {
   readonly #book: RuleBook
-  readonly #automata = new Map<string, Automaton | AppError>()
-  readonly #regexes = new Map<string, Regex | AppError>()
+  readonly #automata = new Map<string, Automaton | GrammarError>()
+  readonly #regexes = new Map<string, Regex | GrammarError>()
 
   readonly #texts = new Map<string, WrittenText>()
 
@@ -25,12 +25,12 @@ export class Patterns {
     this.#book = book
   }
 
-  /** `undefined` when a grammar cannot express it. Throws `invalid-request` when it is no pattern. */
+  /** `undefined` when a grammar cannot express it. Throws a `GrammarError` when it is not a pattern. */
   parse(source: string): Regex | undefined {
     return find(this.#regexes, source, () => parseRegex(source))
   }
 
-  /** `undefined` when no automaton of bearable size says the same. Throws `invalid-request` when it is no pattern. */
+  /** `undefined` when no automaton of bearable size says the same. Throws a `GrammarError` when it is not a pattern. */
   find(source: string): Automaton | undefined {
     return find(this.#automata, source, () => {
       const automaton = regexAutomaton(source, this.#book.automatonLimit)
@@ -75,19 +75,19 @@ export class Patterns {
   }
 }
 
-function find<T>(known: Map<string, T | AppError>, source: string, make: () => T): T | undefined {
+function find<T>(known: Map<string, T | GrammarError>, source: string, make: () => T): T | undefined {
   const found = known.get(source) ?? attempt(make)
   known.set(source, found)
-  if (!(found instanceof AppError)) return found
-  if (found.code === 'unsupported-field') return undefined
+  if (!(found instanceof GrammarError)) return found
+  if (isUnsupported(found)) return undefined
   throw found
 }
 
-function attempt<T>(make: () => T): T | AppError {
+function attempt<T>(make: () => T): T | GrammarError {
   try {
     return make()
   } catch (error) {
-    if (error instanceof AppError) return error
+    if (error instanceof GrammarError) return error
     throw error
   }
 }

@@ -1,9 +1,9 @@
-import { AppError } from '../contract/errors.ts'
 import { type Automaton, anyText, both, hasNoText, textsOfLength, trim } from './automaton.ts'
 import { automatonGrammar } from './automaton-grammar.ts'
 import { charSet, invert } from './char-set.ts'
 import { chars, type Expression, never } from './expression.ts'
 import type { Facets } from './facets.ts'
+import { unlessTooLarge } from './grammar-error.ts'
 import { effortPerState, type Patterns, type WrittenText } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import { textAutomaton } from './text-grammar.ts'
@@ -28,10 +28,10 @@ function writeRaw(book: RuleBook, text: Facets['text'], { mark, patterns }: RawO
     return { expression: book.once(`raw ${mark}`, () => write(book, withoutMark(mark)), 'raw'), gaps }
   }
   if (automaton === anyText) {
-    const bounded = attempt(() => both(withoutMark(mark), textsOfLength(min, max, limit), limit))
+    const bounded = unlessTooLarge(() => both(withoutMark(mark), textsOfLength(min, max, limit), limit))
     return { expression: bounded ? write(book, bounded) : book.repeat(chars(withoutFirst(mark)), min, max), gaps }
   }
-  const exact = attempt(() => both(withoutMark(mark), automaton, limit))
+  const exact = unlessTooLarge(() => both(withoutMark(mark), automaton, limit))
   const narrow: Automaton = [{ accepting: true, edges: [{ set: withoutFirst(mark), to: 0 }] }]
   return { expression: write(book, exact ?? both(narrow, automaton, limit)), gaps }
 }
@@ -76,13 +76,4 @@ function nextState(mark: readonly string[], state: number, letter: string): numb
 
 function codeOf(text: string): number {
   return text.codePointAt(0) ?? 0
-}
-
-function attempt(make: () => Automaton): Automaton | undefined {
-  try {
-    return make()
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'unsupported-field') return undefined
-    throw error
-  }
 }

@@ -25,7 +25,7 @@ const kindsOfType: ReadonlyMap<unknown, ReadonlySet<Kind>> = new Map<unknown, Re
 const numberFormats = new Set(['int32', 'int64', 'float', 'double'])
 
 /**
- * What a schema object says by itself, without what it refers to and combines. Throws `invalid-request` for a keyword with a
+ * What a schema object says by itself, without what it refers to and combines. Throws `invalid-schema` for a keyword with a
  * value that JSON Schema does not allow.
  */
 export function readFacets(document: SchemaDocument, schema: SchemaObject): Facets {
@@ -240,7 +240,7 @@ class FacetReader {
   }
 
   #wrong(keyword: string, why: string): Error {
-    return this.#document.refusal('invalid-request', this.#path, keyword, why)
+    return this.#document.refusal('invalid-schema', this.#path, keyword, why)
   }
 }
 

@@ -1,8 +1,8 @@
 import { type Automaton, both, except, trim } from './automaton.ts'
 import { anyChar, type CharSet, isEmptySet } from './char-set.ts'
+import { tooLarge } from './grammar-error.ts'
 import type { AutomatonLimit } from './limits.ts'
-import { parseRegex, type Regex } from './regex-syntax.ts'
-import { tooLarge } from './rule-book.ts'
+import { parseRegex, type Regex, unsupported } from './regex-syntax.ts'
 
 /** What a node of the network does to get to `to`: nothing, read a character, or be at the text's start or end. */
 type Move =
@@ -80,7 +80,7 @@ function networkOf(regex: Regex, limit: AutomatonLimit): Move[][] {
         connect(from, { type: part.type, to })
         return
       case 'lookahead':
-        throw tooLarge('a look-ahead that is not at the beginning of the pattern')
+        throw unsupported('a look-ahead that is not at the beginning')
       case 'choice':
         for (const option of part.options) build(option, from, to)
         return

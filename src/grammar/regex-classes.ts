@@ -1,5 +1,5 @@
-import { AppError } from '../contract/errors.ts'
 import { anyChar, type CharSet, charSet, charsOf, unite } from './char-set.ts'
+import { GrammarError } from './grammar-error.ts'
 
 export const digitChars: CharSet = charSet([0x30, 0x39])
 export const wordChars: CharSet = charSet([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a])
@@ -34,7 +34,7 @@ function propertyRuns(name: string): RegExp {
   try {
     return new RegExp(`\\p${name}+`, 'gu')
   } catch (error) {
-    throw new AppError('invalid-request', `'\\p${name}' names no Unicode property`, { cause: error })
+    throw new GrammarError('invalid-regex', `'\\p${name}' is not a Unicode property`, { cause: error })
   }
 }
 

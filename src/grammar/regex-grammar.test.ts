@@ -24,7 +24,7 @@ describe('the grammar of a regular expression', () => {
 
   test.each(['(a)\\1', '\\bword', 'a(?=b)', '(?<!a)b'])('%s is refused by name', (pattern) => {
     expect(() => regexToGbnf(pattern, { param: 'regex' })).toThrow(
-      expect.objectContaining({ code: 'unsupported-field', param: 'regex' }),
+      expect.objectContaining({ kind: 'unsupported-regex', param: 'regex' }),
     )
   })
 })

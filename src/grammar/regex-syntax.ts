@@ -1,5 +1,5 @@
-import { AppError } from '../contract/errors.ts'
 import { type CharSet, charSet, charsOf, invert, unite } from './char-set.ts'
+import { GrammarError } from './grammar-error.ts'
 import { digitChars, lineEnds, propertyChars, spaceChars, wordChars } from './regex-classes.ts'
 
 /** An ECMAScript regular expression, read. Greediness and capturing change which match is found, not which texts match. */
@@ -15,8 +15,8 @@ export type Regex =
 const maxNesting = 100
 
 /**
- * Reads a pattern. Throws `unsupported-field` for what no grammar can say (back-references, look-behind, word boundaries), and
- * `invalid-request` for what is no pattern at all.
+ * Parses a pattern. Throws `unsupported-regex` for what no grammar can express (back-references, look-behind, word
+ * boundaries), and `invalid-regex` for what is not a pattern.
  */
 export function parseRegex(source: string): Regex {
   checkSyntax(source)
@@ -32,7 +32,7 @@ function checkSyntax(source: string): void {
     } catch (error) {
       if (flags === '') {
         const why = error instanceof Error ? error.message : String(error)
-        throw new AppError('invalid-request', `'${source}' is no ECMAScript regular expression: ${why}`, { cause: error })
+        throw new GrammarError('invalid-regex', `'${source}' is not an ECMAScript regular expression: ${why}`, { cause: error })
       }
     }
   }
@@ -217,6 +217,7 @@ function soleCode(set: CharSet): number | undefined {
   return set.length === 1 && range !== undefined && range[0] === range[1] ? range[0] : undefined
 }
 
-function unsupported(what: string): AppError {
-  return new AppError('unsupported-field', `a grammar cannot express ${what} of a regular expression`)
+/** The failure of a pattern that is valid, and that no grammar can express. */
+export function unsupported(what: string): GrammarError {
+  return new GrammarError('unsupported-regex', `a grammar cannot express ${what} of a regular expression`)
 }

@@ -1,5 +1,5 @@
-import { AppError } from '../contract/errors.ts'
 import { type Expression, isEmpty, isNever, never, render, repeat, rule, sequence } from './expression.ts'
+import { tooLarge } from './grammar-error.ts'
 import type { AutomatonLimit, GrammarLimits } from './limits.ts'
 
 /** Repetitions up to this many are written as they are; llama.cpp refuses more than 2,000 of anything. */
@@ -132,13 +132,8 @@ export class RuleBook {
   }
 }
 
-/** The failure of a schema, pattern or grammar that would cost too much. */
-export function tooLarge(what: string): AppError {
-  return new AppError('unsupported-field', `this needs ${what}; make it smaller or simpler`)
-}
-
 /** llama.cpp knows letters, digits and hyphens in names. */
-export function toRuleName(hint: string): string {
+function toRuleName(hint: string): string {
   const name = hint
     .replace(/[^a-zA-Z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')

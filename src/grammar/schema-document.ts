@@ -1,4 +1,4 @@
-import { AppError } from '../contract/errors.ts'
+import { GrammarError, type GrammarErrorKind } from './grammar-error.ts'
 import type { GrammarLimits } from './limits.ts'
 
 /** A schema as it stands in a JSON document. */
@@ -45,7 +45,7 @@ export class SchemaDocument {
   readonly #dynamicAnchors = new Map<string, SchemaObject[]>()
   readonly #resolved = new Map<string, Schema>()
 
-  /** Throws `invalid-request` when the document is no schema or nests too deeply. `param` names it to the caller. */
+  /** Throws when the document is not a schema or too large. `param` is the caller's name for it. */
   constructor(root: unknown, limits: GrammarLimits, param?: string) {
     this.#limits = limits
     this.#param = param
@@ -81,7 +81,7 @@ export class SchemaDocument {
     return steps.reverse().flat()
   }
 
-  /** What a `$ref` in `from` refers to. Throws `unsupported-field` when that is not in this document. */
+  /** What a `$ref` in `from` refers to. Throws when that is not in this document. */
   resolve(reference: string, from: SchemaObject): Schema {
     const place = this.#places.get(from)
     const key = JSON.stringify([place?.resource.uri, reference])
@@ -94,7 +94,7 @@ export class SchemaDocument {
     const resource = uri === undefined ? undefined : this.#resources.get(withoutHash(uri.href))
     const found = resource === undefined ? undefined : this.#find(resource, fragment)
     if (found === undefined) {
-      throw this.refusal('unsupported-field', this.pathOf(from), '$ref', `refers to '${reference}', which is not in this schema`)
+      throw this.refusal('unsupported-schema', this.pathOf(from), '$ref', `refers to '${reference}', which is not in this schema`)
     }
     this.#resolved.set(key, found)
     return found
@@ -111,15 +111,15 @@ export class SchemaDocument {
   /** Takes a value for a schema, or refuses it. */
   asSchema(value: unknown, path: SchemaPath): Schema {
     if (isSchema(value)) return value
-    throw this.refusal('invalid-request', path.slice(0, -1), path.at(-1), 'must be a schema: an object, true or false')
+    throw this.refusal('invalid-schema', path.slice(0, -1), path.at(-1), 'must be a schema: an object, true or false')
   }
 
   /** The failure of one keyword, by its name and its place. */
-  refusal(code: 'invalid-request' | 'unsupported-field', path: SchemaPath, keyword: string | undefined, why: string): AppError {
+  refusal(kind: GrammarErrorKind, path: SchemaPath, keyword: string | undefined, why: string): GrammarError {
     const full = keyword === undefined ? path : [...path, keyword]
     const what = keyword === undefined ? 'the schema' : `'${keyword}'`
     const param = [this.#param ?? '', ...full.map(paramStep)].join('').replace(/^\./, '')
-    return new AppError(code, `${what} at ${pointerText(path)} ${why}`, param === '' ? {} : { param })
+    return new GrammarError(kind, `${what} at ${pointerText(path)} ${why}`, { param: param === '' ? undefined : param })
   }
 
   #find(resource: Resource, fragment: string): Schema | undefined {
@@ -183,8 +183,8 @@ export class SchemaDocument {
     }
   }
 
-  #tooLarge(why: string): AppError {
-    return this.refusal('invalid-request', [], undefined, `${why}; make it smaller`)
+  #tooLarge(why: string): GrammarError {
+    return this.refusal('schema-too-large', [], undefined, `${why}; make it smaller`)
   }
 }
 

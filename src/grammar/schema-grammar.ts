@@ -88,7 +88,7 @@ export class SchemaGrammar {
     }
     if (this.#open.size > this.#book.limits.schemaDepth) {
       const why = `nests deeper than ${this.#book.limits.schemaDepth} levels; make it simpler`
-      throw this.#document.refusal('invalid-request', [], undefined, why)
+      throw this.#document.refusal('schema-too-large', [], undefined, why)
     }
     this.#open.set(key, undefined)
     const gapsBefore = this.#gapsMet

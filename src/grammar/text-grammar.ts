@@ -1,9 +1,9 @@
-import { AppError } from '../contract/errors.ts'
 import { type Automaton, anyText, both, hasNoText, lengthsOf, textsOfLength, trim } from './automaton.ts'
 import { automatonGrammar } from './automaton-grammar.ts'
 import { type Expression, literal, never, sequence } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
 import { formatRule } from './formats.ts'
+import { unlessTooLarge } from './grammar-error.ts'
 import { anyString, stringChar, stringCharOf } from './json-text.ts'
 import type { AutomatonLimit } from './limits.ts'
 import { effortPerState, type Patterns, type WrittenText } from './patterns.ts'
@@ -52,7 +52,7 @@ export function textAutomaton(
   let automaton: Automaton = anyText
   for (const { source, gap } of conditions) {
     const found = patterns.find(source)
-    const joined = found === undefined ? undefined : bearable(() => trim(both(automaton, found, limit)))
+    const joined = found === undefined ? undefined : unlessTooLarge(() => trim(both(automaton, found, limit)))
     if (joined === undefined) gaps.push(gap)
     else automaton = joined
   }
@@ -61,7 +61,7 @@ export function textAutomaton(
   const isShort = lengths.min < text.min
   const isLong = text.max !== undefined && (lengths.max === undefined || lengths.max > text.max)
   if (!isShort && !isLong) return { automaton, gaps }
-  const bounded = bearable(() => trim(both(automaton, textsOfLength(text.min, text.max, limit), limit)))
+  const bounded = unlessTooLarge(() => trim(both(automaton, textsOfLength(text.min, text.max, limit), limit)))
   if (bounded !== undefined) return { automaton: bounded, gaps }
   const path = conditions[0]?.gap.path ?? []
   const keywords = [...(isShort ? ['minLength'] : []), ...(isLong ? ['maxLength'] : [])]
@@ -96,14 +96,4 @@ function conditionsOf({ patterns, formats }: Facets['text']): { conditions: read
   }
   const distinct = new Map(conditions.map((condition) => [condition.source, condition]))
   return { conditions: [...distinct.values()], unknown }
-}
-
-/** What is too large for an automaton is left to a validator. */
-function bearable(make: () => Automaton): Automaton | undefined {
-  try {
-    return make()
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'unsupported-field') return undefined
-    throw error
-  }
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { compileJsonSchema, object, texts } from '../../test/support/compile-json-schema.ts'
 import { createMatcher } from '../../test/support/gbnf-matcher.ts'
-import { AppError } from '../contract/errors.ts'
 import { checkGbnf } from './check-gbnf.ts'
+import { GrammarError, type GrammarErrorKind } from './grammar-error.ts'
 
-function refusal(schema: unknown, options: { strict?: boolean; param?: string } = {}): AppError {
+function refusal(schema: unknown, options: { strict?: boolean; param?: string } = {}): GrammarError {
   try {
     compileJsonSchema(schema, options)
   } catch (error) {
-    if (error instanceof AppError) return error
+    if (error instanceof GrammarError) return error
     throw error
   }
   throw new Error('it was accepted')
@@ -31,7 +31,7 @@ describe('what cannot be enforced', () => {
     expect(compiled.enforcement).toBe('partial')
     expect(compiled.unenforced).toContainEqual({ keyword, path })
     const error = refusal(schema, { strict: true, param: 'response_format.json_schema.schema' })
-    expect(error.code).toBe('unsupported-field')
+    expect(error.kind).toBe('unsupported-schema')
     expect(error.message).toContain(`'${keyword}' at ${path}`)
     expect(error.param).toMatch(new RegExp(`^response_format\\.json_schema\\.schema.*\\.${keyword}$`))
   })
@@ -52,34 +52,46 @@ describe('what is refused', () => {
     return { $ref: '#/$defs/d0', $defs: Object.fromEntries(names) }
   }
   const deep = (levels: number): object => (levels === 0 ? texts : { type: 'array', items: deep(levels - 1) })
-  test.each<[string, unknown, RegExp]>([
-    ['no schema', 3, /must be a schema/],
-    ['a schema that allows nothing', false, /allows no value/],
-    ['a value that never ends', object({ next: { $ref: '#' } }, { required: ['next'] }), /allows no value/],
-    ['a schema that is itself', { allOf: [{ $ref: '#' }] }, /'\$ref' at #\/allOf\/0 leads back to itself/],
+  test.each<[string, unknown, GrammarErrorKind, RegExp]>([
+    ['no schema', 3, 'invalid-schema', /must be a schema/],
+    ['a schema that allows nothing', false, 'invalid-schema', /allows no value/],
+    ['a value that never ends', object({ next: { $ref: '#' } }, { required: ['next'] }), 'invalid-schema', /allows no value/],
+    ['a schema that is itself', { allOf: [{ $ref: '#' }] }, 'invalid-schema', /'\$ref' at #\/allOf\/0 leads back to itself/],
     [
       'two schemas that are each other',
       { $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [texts, { $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' },
+      'invalid-schema',
       /leads back to itself/,
     ],
-    ['a reference to nowhere', { $ref: '#/$defs/none' }, /refers to '#\/\$defs\/none'/],
-    ['a reference outside', { $ref: 'https://example.com/schema' }, /not in this schema/],
-    ['an unknown type', object({ a: { type: 'text' } }), /'type' at #\/properties\/a must be/],
-    ['a malformed keyword', { minLength: '3' }, /'minLength' at # must be a number/],
-    ['no pattern', { type: 'string', pattern: '(' }, /no ECMAScript regular expression/],
-    ['too many levels', deep(300), /deeper/],
+    ['a reference to nowhere', { $ref: '#/$defs/none' }, 'unsupported-schema', /refers to '#\/\$defs\/none'/],
+    ['a reference outside', { $ref: 'https://example.com/schema' }, 'unsupported-schema', /not in this schema/],
+    ['an unknown type', object({ a: { type: 'text' } }), 'invalid-schema', /'type' at #\/properties\/a must be/],
+    ['a malformed keyword', { minLength: '3' }, 'invalid-schema', /'minLength' at # must be a number/],
+    ['no pattern', { type: 'string', pattern: '(' }, 'invalid-regex', /not an ECMAScript regular expression/],
+    ['too many levels', deep(300), 'schema-too-large', /deeper/],
     [
       'too many alternatives',
       { allOf: Array.from({ length: 12 }, () => ({ anyOf: [{ minLength: 1 }, { maxLength: 5 }] })) },
+      'grammar-too-large',
       /combinations/,
     ],
-    ['too many members', object(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`p${index}`, texts]))), /members/],
-    ['a list that is too long to write', { enum: Array.from({ length: 200_000 }, (_, index) => index) }, /characters/],
-    ['schemas that double', doubled(40), /too much work/],
-    ['a huge repetition', { type: 'string', minLength: 10_000_000 }, /repetition/],
-  ])('%s', (_, schema, message) => {
+    [
+      'too many members',
+      object(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`p${index}`, texts]))),
+      'grammar-too-large',
+      /members/,
+    ],
+    [
+      'a list that is too long to write',
+      { enum: Array.from({ length: 200_000 }, (_, index) => index) },
+      'grammar-too-large',
+      /characters/,
+    ],
+    ['schemas that double', doubled(40), 'grammar-too-large', /too much work/],
+    ['a huge repetition', { type: 'string', minLength: 10_000_000 }, 'grammar-too-large', /repetition/],
+  ])('%s', (_, schema, kind, message) => {
     const error = refusal(schema, { param: 'schema' })
-    expect(error.status).toBe(400)
+    expect(error.kind).toBe(kind)
     expect(error.message).toMatch(message)
     expect(error.param).toMatch(/^schema/)
   })

@@ -36,11 +36,26 @@ describe('GrammarMaker', () => {
     expect(await maker.make(question)).toBe(await maker.make(question))
   })
 
-  test('what is no schema is refused with the code and the field of the caller', async () => {
-    await expect(maker.make(schemaQuestion({ type: 'nothing' }))).rejects.toMatchObject({
-      code: 'invalid-request',
-      param: expect.stringContaining('response_format'),
-    })
+  test.each<[string, GrammarQuestion, object]>([
+    ['an invalid schema', schemaQuestion({ type: 'nothing' }), { code: 'invalid-request', param: 'response_format.type' }],
+    [
+      'an unenforceable strict schema',
+      { output: { type: 'json-schema', schema: { uniqueItems: true }, strict: true }, param: 'schema' },
+      { code: 'unsupported-field', param: 'schema.uniqueItems' },
+    ],
+    [
+      'an invalid pattern',
+      { output: { type: 'regex', pattern: '(' }, param: 'regex' },
+      { code: 'invalid-request', param: 'regex' },
+    ],
+    [
+      'an unsupported pattern',
+      { output: { type: 'regex', pattern: '(a)\\1' }, param: 'regex' },
+      { code: 'unsupported-field', param: 'regex' },
+    ],
+    ['too much', schemaQuestion({ minLength: 1e9 }), { code: 'unsupported-field', param: 'response_format' }],
+  ])('%s is refused with the code and the field of the request', async (_, question, failure) => {
+    await expect(maker.make(question)).rejects.toMatchObject({ name: 'AppError', ...failure })
   })
 
   test('nothing here stands still meanwhile', async () => {

@@ -2,6 +2,7 @@ import { AppError } from '../contract/errors.ts'
 import type { GrammarQuestion } from '../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../grammar/grammar-cache.ts'
+import { requestFailure } from './grammar-failure.ts'
 import type { GrammarAnswer } from './grammar-thread.ts'
 import { QuestionThread, threadModule } from './question-thread.ts'
 
@@ -22,8 +23,8 @@ export class GrammarMaker {
   }
 
   /**
-   * Rejects with what `compileOutput` throws, with `unsupported-field` for what takes too long, and with `model-unavailable`
-   * once it was closed.
+   * Rejects with the request's failure where `compileOutput` throws, with `unsupported-field` for what takes too long, and with
+   * `model-unavailable` once it was closed.
    */
   async make(question: GrammarQuestion): Promise<CompiledGrammar> {
     const known = this.#cache.peek(question)
@@ -36,10 +37,14 @@ export class GrammarMaker {
         param,
       })
     }
-    if (answer.type === 'refused') {
-      throw new AppError(answer.code, answer.message, answer.param === undefined ? {} : { param: answer.param })
+    switch (answer.type) {
+      case 'made':
+        return this.#cache.find(question, () => answer.grammar)
+      case 'refused':
+        throw requestFailure(answer.refusal)
+      case 'failed':
+        throw AppError.from(new Error(`the grammar thread failed: ${answer.message}`))
     }
-    return this.#cache.find(question, () => answer.grammar)
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import { createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
 import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
+import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import { addCalls } from './calls-grammar.ts'
 import { writeChosenCalls } from './chosen-calls.ts'
 
@@ -48,6 +49,10 @@ const cache = createGrammarCache()
  * constraint that is wrong, and `unsupported-field` for one that cannot be kept.
  */
 export function compileConstraint(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
+  return compileForRequest(() => compile(wanted, context))
+}
+
+function compile(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   const { output, toolChoice } = wanted
   // There is no text beside a call that must be made, so nothing that `output` could bind.
   if (toolChoice.type === 'required') return { gbnf: forcedCalls(wanted, context) }

@@ -3,6 +3,7 @@ import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import type { GrammarQuestion } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
+import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import type { Profile } from '../servers/profiles.ts'
 
 /** Request fields that constrain the output, and how far they do. */
@@ -42,7 +43,7 @@ export function outputFields({ output, outputParam }: Wanted, profile: Profile, 
       return { fields: {} }
     case 'gbnf': {
       const param = outputParam ?? 'grammar'
-      checkGbnf(output.grammar, { param })
+      compileForRequest(() => checkGbnf(output.grammar, { param }))
       if (gbnf === undefined) return refuse('grammars', param)
       return { fields: nested(gbnf, output.grammar), structured: 'full' }
     }
