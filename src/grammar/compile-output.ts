@@ -1,4 +1,4 @@
-import { type CompiledGrammar, createGrammarBuilder } from './grammar-builder.ts'
+import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from './grammar-builder.ts'
 import type { Schema } from './schema-document.ts'
 
 /** The structure of an output. `strict`: refuse what the grammar cannot enforce. */
@@ -8,19 +8,24 @@ export type OutputStructure =
   | { readonly type: 'regex'; readonly pattern: string }
 
 /** An output, and the caller's name for it, which errors carry. */
-export type GrammarQuestion = { readonly output: OutputStructure; readonly param: string }
+export type GrammarRequest = { readonly output: OutputStructure; readonly param: string }
 
 /** The grammar of an output. Throws a `GrammarError`. */
-export function compileOutput({ output, param }: GrammarQuestion): CompiledGrammar {
+export function compileOutput({ output, param }: GrammarRequest): CompiledGrammar {
   const builder = createGrammarBuilder()
+  return builder.build(addOutput(builder, output, param))
+}
+
+/** Adds an output to a grammar; returns the name of its rule. */
+export function addOutput(builder: GrammarBuilder, output: OutputStructure, param: string): string {
   switch (output.type) {
     case 'regex':
-      return builder.build(builder.addRegex(output.pattern, { param }))
+      return builder.addRegex(output.pattern, { param })
     case 'json-object':
-      return builder.build(builder.addAnyObject())
+      return builder.addAnyObject()
     case 'json-schema': {
       const { schema, strict, name = 'output' } = output
-      return builder.build(builder.addSchema(schema, { strict, param, name }))
+      return builder.addSchema(schema, { strict, param, name })
     }
   }
 }

@@ -1,16 +1,16 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { compileOutput, type GrammarQuestion } from '../grammar/compile-output.ts'
+import { compileOutput, type GrammarRequest } from '../grammar/compile-output.ts'
 import { GrammarMaker } from './grammar-maker.ts'
 
 const maker = new GrammarMaker()
 afterAll(() => maker.close())
 
-function schemaQuestion(schema: object): GrammarQuestion {
+function schemaRequest(schema: object): GrammarRequest {
   return { output: { type: 'json-schema', schema: { ...schema }, strict: false }, param: 'response_format' }
 }
 
-/** Takes a second, nearly all that it may: every alternative is told from every other. */
-function slowQuestion(seed: number): GrammarQuestion {
+/** Takes about a second, nearly the limit: every alternative is compared with every other. */
+function slowRequest(seed: number): GrammarRequest {
   const alternatives = Array.from({ length: 250 }, (_, index) => ({
     type: 'object',
     properties: {
@@ -19,25 +19,25 @@ function slowQuestion(seed: number): GrammarQuestion {
     },
     required: ['kind'],
   }))
-  return schemaQuestion({ properties: { a: { oneOf: alternatives }, b: { oneOf: alternatives.slice(1) } } })
+  return schemaRequest({ properties: { a: { oneOf: alternatives }, b: { oneOf: alternatives.slice(1) } } })
 }
 
 describe('GrammarMaker', () => {
-  test.each<[string, GrammarQuestion]>([
-    ['a schema', schemaQuestion({ type: 'object', properties: { a: { type: 'integer' } } })],
+  test.each<[string, GrammarRequest]>([
+    ['a schema', schemaRequest({ type: 'object', properties: { a: { type: 'integer' } } })],
     ['a pattern', { output: { type: 'regex', pattern: 'a+b' }, param: 'regex' }],
     ['any object', { output: { type: 'json-object' }, param: 'response_format' }],
-  ])('makes of %s what would be made here', async (_, question) => {
-    expect(await maker.make(question)).toEqual(compileOutput(question))
+  ])('compiles %s to the same grammar as in this thread', async (_, request) => {
+    expect(await maker.make(request)).toEqual(compileOutput(request))
   })
 
-  test('what was made is kept', async () => {
-    const question = schemaQuestion({ type: 'boolean' })
-    expect(await maker.make(question)).toBe(await maker.make(question))
+  test('keeps grammars', async () => {
+    const request = schemaRequest({ type: 'boolean' })
+    expect(await maker.make(request)).toBe(await maker.make(request))
   })
 
-  test.each<[string, GrammarQuestion, object]>([
-    ['an invalid schema', schemaQuestion({ type: 'nothing' }), { code: 'invalid-request', param: 'response_format.type' }],
+  test.each<[string, GrammarRequest, object]>([
+    ['an invalid schema', schemaRequest({ type: 'nothing' }), { code: 'invalid-request', param: 'response_format.type' }],
     [
       'an unenforceable strict schema',
       { output: { type: 'json-schema', schema: { uniqueItems: true }, strict: true }, param: 'schema' },
@@ -53,13 +53,13 @@ describe('GrammarMaker', () => {
       { output: { type: 'regex', pattern: '(a)\\1' }, param: 'regex' },
       { code: 'unsupported-field', param: 'regex' },
     ],
-    ['too much', schemaQuestion({ minLength: 1e9 }), { code: 'unsupported-field', param: 'response_format' }],
-  ])('%s is refused with the code and the field of the request', async (_, question, failure) => {
-    await expect(maker.make(question)).rejects.toMatchObject({ name: 'AppError', ...failure })
+    ['too much', schemaRequest({ minLength: 1e9 }), { code: 'unsupported-field', param: 'response_format' }],
+  ])('refuses %s with the code and the field of the request', async (_, request, failure) => {
+    await expect(maker.make(request)).rejects.toMatchObject({ name: 'AppError', ...failure })
   })
 
-  test('nothing here stands still meanwhile', async () => {
-    await maker.make(schemaQuestion({ type: 'null' }))
+  test('leaves this thread responsive meanwhile', async () => {
+    await maker.make(schemaRequest({ type: 'null' }))
     let longestMs = 0
     let lastMs = performance.now()
     const watch = setInterval(() => {
@@ -67,30 +67,30 @@ describe('GrammarMaker', () => {
       lastMs = performance.now()
     }, 1)
     const startMs = performance.now()
-    await maker.make(slowQuestion(1))
+    await maker.make(slowRequest(1))
     clearInterval(watch)
     expect(longestMs).toBeLessThan((performance.now() - startMs) / 2)
   })
 
-  test('what takes too long is refused, and the next is made', async () => {
+  test('refuses what takes too long, and compiles the next request', async () => {
     const hasty = new GrammarMaker({ timeoutMs: 200 })
     try {
-      await expect(hasty.make(slowQuestion(2))).rejects.toMatchObject({
+      await expect(hasty.make(slowRequest(2))).rejects.toMatchObject({
         code: 'unsupported-field',
         param: 'response_format',
         message: expect.stringContaining('too long'),
       })
-      expect((await hasty.make(schemaQuestion({ type: 'boolean' }))).enforcement).toBe('full')
+      expect((await hasty.make(schemaRequest({ type: 'boolean' }))).enforcement).toBe('full')
     } finally {
       await hasty.close()
     }
   })
 
-  test('closing it does not wait for what is under way, and does not blame the caller for it', async () => {
+  test('closing does not wait for a request under way, and does not blame its caller', async () => {
     const closed = new GrammarMaker({ timeoutMs: 60_000 })
-    const making = closed.make(slowQuestion(3))
+    const making = closed.make(slowRequest(3))
     const [made] = await Promise.allSettled([making, closed.close()])
     expect(made).toMatchObject({ status: 'rejected', reason: { code: 'model-unavailable' } })
-    await expect(closed.make(schemaQuestion({ type: 'boolean' }))).rejects.toMatchObject({ code: 'model-unavailable' })
+    await expect(closed.make(schemaRequest({ type: 'boolean' }))).rejects.toMatchObject({ code: 'model-unavailable' })
   })
 })

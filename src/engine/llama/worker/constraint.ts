@@ -3,7 +3,8 @@ import { AppError } from '../../../contract/errors.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { OutputConstraint, Tool, ToolChoice } from '../../../contract/request.ts'
 import { checkGbnf } from '../../../grammar/check-gbnf.ts'
-import { createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
+import { addOutput, type OutputStructure } from '../../../grammar/compile-output.ts'
+import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
 import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
@@ -65,7 +66,7 @@ function compile(wanted: Wanted, context: ConstraintContext): Constraint | undef
     case 'json-object':
     case 'json-schema':
     case 'regex': {
-      const { grammar, enforcement } = cache.find(cacheKey(wanted, context), () => compileOutput(output, wanted, context))
+      const { grammar, enforcement } = cache.find(cacheKey(wanted, context), () => compileOutputOrCalls(output, wanted, context))
       return { gbnf: grammar, structured: enforcement }
     }
   }
@@ -102,12 +103,11 @@ function cacheKey(
   return [output, outputParam, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
 }
 
-type Structure = Exclude<OutputConstraint, { type: 'text' | 'gbnf' }>
-
 /** The output, or calls instead of it where the model may choose to make some. */
-function compileOutput(output: Structure, wanted: Wanted, context: ConstraintContext): ReturnType<GrammarBuilder['build']> {
+function compileOutputOrCalls(output: OutputStructure, wanted: Wanted, context: ConstraintContext): CompiledGrammar {
   const builder = createGrammarBuilder()
-  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, wanted.outputParam)}`
+  const param = wanted.outputParam ?? (output.type === 'regex' ? 'regex' : 'response_format')
+  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, param)}`
   // What the tools' own schemas leave open says nothing about the output.
   const { enforcement, unenforced } = builder.build(root)
   const calls = addAllowedCalls(builder, wanted, context)
@@ -116,19 +116,6 @@ function compileOutput(output: Structure, wanted: Wanted, context: ConstraintCon
 
 function textHeader({ format }: ConstraintContext): string {
   return textHeaders.get(format?.toolFormat ?? '') ?? ''
-}
-
-function addOutput(builder: GrammarBuilder, output: Structure, param: string | undefined): string {
-  switch (output.type) {
-    case 'json-object':
-      return builder.addAnyObject()
-    case 'json-schema': {
-      const { schema, strict, name } = output
-      return builder.addSchema(schema, { strict, param: param ?? 'response_format', ...(name !== undefined && { name }) })
-    }
-    case 'regex':
-      return builder.addRegex(output.pattern, { param: param ?? 'regex' })
-  }
 }
 
 function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {

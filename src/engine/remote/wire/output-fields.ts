@@ -1,7 +1,7 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkGbnf } from '../../../grammar/check-gbnf.ts'
-import type { GrammarQuestion } from '../../../grammar/compile-output.ts'
+import type { GrammarRequest } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import type { Profile } from '../servers/profiles.ts'
@@ -15,7 +15,7 @@ export type OutputFields = {
 type Wanted = Pick<GenerationRequest, 'output' | 'outputParam'>
 
 /** The grammar to compile before sending: for servers that take ours, and for every schema, to refuse an invalid one. */
-export function grammarQuestion({ output, outputParam }: Wanted, profile: Profile): GrammarQuestion | undefined {
+export function grammarQuestion({ output, outputParam }: Wanted, profile: Profile): GrammarRequest | undefined {
   switch (output.type) {
     case 'text':
     case 'gbnf':
