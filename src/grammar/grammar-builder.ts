@@ -8,7 +8,7 @@ import { prune } from './prune.ts'
 import { regexExpression } from './regex-grammar.ts'
 import { RuleBook } from './rule-book.ts'
 import { pointerText, SchemaDocument } from './schema-document.ts'
-import { type PropertyOrder, SchemaGrammar } from './schema-grammar.ts'
+import { SchemaGrammar } from './schema-grammar.ts'
 
 /** A keyword of a schema that the grammar does not keep, and the schema that it stands in (a JSON pointer, `#` is the root). */
 export type Unenforced = { readonly keyword: string; readonly path: string }
@@ -33,7 +33,6 @@ export type SchemaOptions = {
   readonly strict?: boolean
   /** The request field that holds the schema, for failures: `tools[0].function.parameters`. */
   readonly param?: string
-  readonly propertyOrder?: PropertyOrder
   /** The document that the schema is part of, where it is not the whole: what its references refer to. */
   readonly document?: unknown
   /** Texts are written as they are, without quotes; this mark follows the value, and so is not in a text. */
@@ -90,9 +89,9 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
 
   return {
     addSchema(schema, options = {}) {
-      const { name = 'schema', strict = false, param, propertyOrder = 'declared', document: whole = schema, rawUntil } = options
+      const { name = 'schema', strict = false, param, document: whole = schema, rawUntil } = options
       const document = documentOf(whole, param)
-      const schemaGrammar = new SchemaGrammar({ book, patterns, document, propertyOrder, likenessOf, writtenAlike })
+      const schemaGrammar = new SchemaGrammar({ book, patterns, document, likenessOf, writtenAlike })
       const part = document.include(document.asSchema(schema, []))
       const expression = withParam(param, () => {
         return rawUntil === undefined ? schemaGrammar.compile([part], name) : schemaGrammar.compileRaw(part, rawUntil)

@@ -19,7 +19,7 @@ const suites = files.flatMap((file) =>
 
 function compile(schema: unknown): CompiledGrammar | GrammarError {
   try {
-    return compileJsonSchema(schema, { propertyOrder: 'free' })
+    return compileJsonSchema(schema)
   } catch (error) {
     if (error instanceof GrammarError) return error
     throw error

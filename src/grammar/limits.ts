@@ -21,10 +21,6 @@ export type GrammarLimits = {
   readonly repetitions: number
   /** Levels of nesting inside a value of which the schema says nothing. It keeps a model without sense from nesting for ever. */
   readonly anyValueDepth: number
-  /** Properties of one object that may come in any order; more of them come in the declared one. */
-  readonly freeProperties: number
-  /** Rules that one grammar spends on free order; past them, objects have the declared one. */
-  readonly freeOrderRules: number
 }
 
 /** What making one automaton may cost. `spend` counts effort, in about microseconds, and throws when it is too much. */
@@ -41,6 +37,4 @@ export const defaultLimits: GrammarLimits = {
   effort: 1_000_000,
   repetitions: 100_000,
   anyValueDepth: 8,
-  freeProperties: 6,
-  freeOrderRules: 1000,
 }

@@ -19,13 +19,12 @@ type Members = {
   readonly max: number
 }
 
-export type ObjectOptions = {
+type ObjectOptions = {
   readonly compile: CompilePart
   readonly patterns: Patterns
   readonly expand: Expand
   /** Whether a name satisfies the schemas of `propertyNames`. */
   readonly isName: (name: string, schema: Schema) => boolean
-  readonly propertyOrder: 'declared' | 'free'
 }
 
 /** The objects that satisfy the facets, and what of the facets they may break. */
@@ -57,9 +56,7 @@ export function objectGrammar(
     min: object.min <= least ? 0 : object.min,
     max: object.max ?? Number.POSITIVE_INFINITY,
   }
-  const isFree = options.propertyOrder === 'free' && canBeFree(book, members)
-  const body = isFree ? inAnyOrder(book, members) : inDeclaredOrder(book, members)
-  return { expression: sequence(literal('{'), body, literal('}')), gaps }
+  return { expression: sequence(literal('{'), inDeclaredOrder(book, members), literal('}')), gaps }
 }
 
 /** All that is said of a member of this name. */
@@ -132,37 +129,4 @@ function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members)
     return least === 0 ? optional(all) : all
   }
   return from(0, 0)
-}
-
-function canBeFree(book: RuleBook, { declared, other, min, max }: Members): boolean {
-  const isCounted = other !== never && (min > 0 || Number.isFinite(max))
-  const size = 2 ** declared.length
-  return declared.length <= book.limits.freeProperties && !isCounted && book.takeFreeOrder(size)
-}
-
-/** Members in any order, none twice: a rule for each set of those that are still to come. */
-function inAnyOrder(book: RuleBook, { declared, other, min, max }: Members): Expression {
-  const separator = comma(book)
-  const all = 2 ** declared.length - 1
-  const known = new Map<number, Expression>()
-  const missing = (left: number): readonly number[] => [...declared.keys()].filter((index) => (left & (1 << index)) !== 0)
-
-  const after = (left: number): Expression => {
-    const found = known.get(left)
-    if (found !== undefined) return found
-    const count = declared.length - missing(left).length
-    const members =
-      count >= max ? [] : missing(left).map((index) => sequence(separator, pair(index), after(left & ~(1 << index))))
-    const canEnd = count >= min && missing(left).every((index) => declared[index]?.required === false)
-    const next = choice(...members, ...(canEnd ? [empty] : []))
-    const expression = other === never ? next : sequence(book.repeat(sequence(separator, other), 0), next)
-    const shared = book.shared('rest', expression)
-    known.set(left, shared)
-    return shared
-  }
-  const pair = (index: number): Expression => declared[index]?.pair ?? never
-  const first = max === 0 ? [] : missing(all).map((index) => sequence(pair(index), after(all & ~(1 << index))))
-  const others = other === never ? never : sequence(other, after(all))
-  const canBeEmpty = min === 0 && declared.every((member) => !member.required)
-  return choice(...first, others, ...(canBeEmpty ? [empty] : []))
 }

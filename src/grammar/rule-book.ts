@@ -15,7 +15,6 @@ export class RuleBook {
   readonly #texts = new Map<Expression, string>()
   readonly #nextNumber = new Map<string, number>()
   #chars = 0
-  #freeOrderRules = 0
   #effort = 0
 
   constructor(limits: GrammarLimits) {
@@ -72,13 +71,6 @@ export class RuleBook {
   spend(effort: number): void {
     this.#effort += effort
     if (this.#effort > this.limits.effort) throw tooLarge('too much work to turn into a grammar')
-  }
-
-  /** Whether this many rules may still be spent on members in any order; if so, they are. */
-  takeFreeOrder(rules: number): boolean {
-    if (this.#freeOrderRules + rules > this.limits.freeOrderRules) return false
-    this.#freeOrderRules += rules
-    return true
   }
 
   /** `part` between `min` and `max` times, however large the numbers are. */

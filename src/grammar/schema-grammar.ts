@@ -20,9 +20,6 @@ const effortPerSet = 20
 
 type Written = { readonly expression: Expression; readonly hasGaps: boolean }
 
-/** How objects list their members: as the schema declares them, or in any order (small objects only; it costs rules). */
-export type PropertyOrder = 'declared' | 'free'
-
 /**
  * Writes the values of one schema document as rules. The grammar of a set of schemas is what satisfies all of them; a set that
  * is met again, also within itself, is one rule.
@@ -30,7 +27,6 @@ export type PropertyOrder = 'declared' | 'free'
 export class SchemaGrammar {
   readonly #book: RuleBook
   readonly #document: SchemaDocument
-  readonly #propertyOrder: PropertyOrder
   readonly #patterns: Patterns
   readonly #expand: Expand
   readonly #check: CheckContext
@@ -46,7 +42,6 @@ export class SchemaGrammar {
     readonly book: RuleBook
     readonly patterns: Patterns
     readonly document: SchemaDocument
-    readonly propertyOrder: PropertyOrder
     readonly likenessOf: LikenessOf
     /** What schemas of this likeness are written as, in any document; nothing of it has gaps. */
     readonly writtenAlike: Map<string, Expression>
@@ -54,7 +49,6 @@ export class SchemaGrammar {
     this.#book = parts.book
     this.#patterns = parts.patterns
     this.#document = parts.document
-    this.#propertyOrder = parts.propertyOrder
     this.#expand = createExpand(parts.document, parts.book)
     this.#likenessOf = parts.likenessOf
     this.#writtenAlike = parts.writtenAlike
@@ -110,7 +104,7 @@ export class SchemaGrammar {
 
   #likenessKey(schemas: readonly SchemaObject[]): string | undefined {
     const numbers = schemas.map(this.#likenessOf)
-    return numbers.includes(undefined) ? undefined : `${this.#propertyOrder} ${numbers.join()}`
+    return numbers.includes(undefined) ? undefined : numbers.join()
   }
 
   /** The values that satisfy the schema, texts without quotes around them and without `mark` in them. */
@@ -208,7 +202,6 @@ export class SchemaGrammar {
         patterns: this.#patterns,
         expand: this.#expand,
         isName: (name, schema) => satisfies(name, schema, this.#check),
-        propertyOrder: this.#propertyOrder,
       }),
     )
   }
