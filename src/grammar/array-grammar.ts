@@ -4,17 +4,18 @@ import { comma } from './json-text.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Schema } from './schema-document.ts'
 
-/** How a member's grammar is made: from all the schemas that speak of it. */
+/** Compiles a member from all schemas that apply to it. */
 export type CompilePart = (schemas: readonly Schema[], hint: string) => Expression
 
-const effortPerTry = 20
+const effortPerAttempt = 20
 
-type Place = { readonly schema: Schema; readonly from: number; readonly to: number }
+/** Positions in an array whose items must also satisfy the schema of a `contains`. */
+type Slot = { readonly schema: Schema; readonly from: number; readonly to: number }
 
 /**
- * The arrays that satisfy the facets. After a tuple, more items are written only when the schema speaks of them or asks for
- * them. What `contains` asks for comes first; where nothing could stand there, behind the tuple, one after the other, or at
- * the first place inside of it that allows all.
+ * The arrays that satisfy the facets. After a tuple, more items are written only if the schema describes or requires them. The
+ * items that `contains` requires come first; where that is impossible, after the tuple, one after the other, or at the last
+ * position inside it that allows all of them.
  */
 export function arrayGrammar(book: RuleBook, array: Facets['array'], compile: CompilePart): Expression {
   const tupleLength = Math.max(0, ...array.layers.map((layer) => layer.prefix.length))
@@ -24,17 +25,17 @@ export function arrayGrammar(book: RuleBook, array: Facets['array'], compile: Co
   ]
   for (const start of starts) {
     for (const isShared of array.contains.length > 1 ? [true, false] : [true]) {
-      // The first try is all that most arrays need.
-      if (start > 0 || !isShared) book.spend(tupleLength + effortPerTry)
-      const written = placedGrammar(book, array, { places: placesOf(array.contains, start, isShared), tupleLength, compile })
+      // Most arrays need only the first attempt, which is free.
+      if (start > 0 || !isShared) book.spend(tupleLength + effortPerAttempt)
+      const written = arrayWithSlots(book, array, { slots: slotsOf(array.contains, start, isShared), tupleLength, compile })
       if (!isNever(written)) return written
     }
   }
   return never
 }
 
-/** Where the items stand that `contains` asks for: all from the same place, or one after the other. */
-function placesOf(contains: Facets['array']['contains'], start: number, isShared: boolean): readonly Place[] {
+/** The slots of `contains`: all from the same position, or one after the other. */
+function slotsOf(contains: Facets['array']['contains'], start: number, isShared: boolean): readonly Slot[] {
   let next = start
   return contains.map(({ schema, min }) => {
     const from = isShared ? start : next
@@ -43,17 +44,17 @@ function placesOf(contains: Facets['array']['contains'], start: number, isShared
   })
 }
 
-type Placing = { readonly places: readonly Place[]; readonly tupleLength: number; readonly compile: CompilePart }
+type ArrayParts = { readonly slots: readonly Slot[]; readonly tupleLength: number; readonly compile: CompilePart }
 
-function placedGrammar(book: RuleBook, array: Facets['array'], { places, tupleLength, compile }: Placing): Expression {
+function arrayWithSlots(book: RuleBook, array: Facets['array'], { slots, tupleLength, compile }: ArrayParts): Expression {
   const { layers, min } = array
-  const wanted = Math.max(0, ...places.map(({ to }) => to))
+  const wanted = Math.max(0, ...slots.map(({ to }) => to))
   const partsAt = (index: number): readonly Schema[] => [
     ...layers.flatMap(({ prefix, rest }): readonly Schema[] => {
       const own = prefix[index] ?? rest
       return own === undefined ? [] : [own]
     }),
-    ...places.flatMap(({ schema, from, to }) => (index >= from && index < to ? [schema] : [])),
+    ...slots.flatMap(({ schema, from, to }) => (index >= from && index < to ? [schema] : [])),
   ]
   const fixed = Math.max(tupleLength, wanted)
   const max = Math.min(array.max ?? Number.POSITIVE_INFINITY, limitOf(array, fixed))
@@ -64,7 +65,7 @@ function placedGrammar(book: RuleBook, array: Facets['array'], { places, tupleLe
   const items = max > fixed ? compile(partsAt(fixed), 'item') : never
   const separator = comma(book)
 
-  /** What comes after `count` items. */
+  /** The rest after `count` items. */
   const after = (count: number): Expression => {
     const head = heads[count]
     if (head !== undefined) {

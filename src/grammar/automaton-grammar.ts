@@ -6,11 +6,11 @@ import { unlessTooLarge } from './grammar-error.ts'
 import type { AutomatonLimit } from './limits.ts'
 import type { RuleBook } from './rule-book.ts'
 
-const longestChain = 60
+const maxChain = 60
 
 /**
- * The automaton's texts as rules, one for each state that more than one way leads to. `spell` writes one character of a set;
- * `end` follows every text.
+ * The automaton's texts as rules, one for each state with several edges in. `spell` writes one character of a set; `end`
+ * follows every text.
  */
 export function automatonGrammar(
   book: RuleBook,
@@ -18,13 +18,13 @@ export function automatonGrammar(
   options: { readonly hint: string; readonly spell: (set: CharSet) => Expression; readonly end?: Expression },
 ): Expression {
   const states = trim(smallest(automaton, book.automatonLimit))
-  const ways = states.map(() => 0)
-  for (const { edges } of states) for (const { to } of edges) ways[to] = (ways[to] ?? 0) + 1
+  const inDegree = states.map(() => 0)
+  for (const { edges } of states) for (const { to } of edges) inDegree[to] = (inDegree[to] ?? 0) + 1
   const end = options.end ?? empty
   const names = new Map<number, string>()
   const spell = remember((set: CharSet) => {
     const spelled = options.spell(set)
-    // Long classes occur in many states; a rule for each keeps the grammar small.
+    // Long classes occur in many states; rules for them keep the grammar small.
     return set.length > 4 || set === anyChar ? book.shared('chars', spelled) : spelled
   })
 
@@ -40,16 +40,17 @@ export function automatonGrammar(
     const known = names.get(index)
     if (known !== undefined) return rule(known)
     const state = states[index]
-    // A chain needs no names: its states have one way in and one way on.
-    const isLink = ways[index] === 1 && index !== 0 && state !== undefined && state.edges.length + (state.accepting ? 1 : 0) === 1
-    if (isLink && chained < longestChain && state.edges.every(({ to }) => to !== index)) return bodyOf(index, chained + 1)
+    // A chain needs no names: its states have one edge in and one out.
+    const isLink =
+      inDegree[index] === 1 && index !== 0 && state !== undefined && state.edges.length + (state.accepting ? 1 : 0) === 1
+    if (isLink && chained < maxChain && state.edges.every(({ to }) => to !== index)) return bodyOf(index, chained + 1)
     const name = book.reserve(options.hint)
     names.set(index, name)
     todo.push(index)
     return rule(name)
   }
   const todo: number[] = []
-  const start = ways[0] === 0 ? bodyOf(0) : follow(0)
+  const start = inDegree[0] === 0 ? bodyOf(0) : follow(0)
   for (let index = todo.pop(); index !== undefined; index = todo.pop()) {
     const name = names.get(index)
     if (name !== undefined) book.fill(name, bodyOf(index))
@@ -57,7 +58,7 @@ export function automatonGrammar(
   return start
 }
 
-/** Deterministic if that stays small: some patterns have far fewer states when several may be possible at once. */
+/** Deterministic if that stays small: some patterns have far fewer states otherwise. */
 function smallest(automaton: Automaton, limit: AutomatonLimit): Automaton {
   const states = Math.min(limit.states, automaton.length * 8 + 64)
   return unlessTooLarge(() => determinize(automaton, { states, spend: limit.spend })) ?? automaton

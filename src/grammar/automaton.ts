@@ -11,13 +11,13 @@ type State = { readonly accepting: boolean; readonly edges: readonly Edge[] }
  */
 export type Automaton = readonly State[]
 
-/** What it costs to look at one way from a state to another. */
+/** The effort of visiting one edge. */
 const effortPerEdge = 0.2
 
 /** Every text. */
 export const anyText: Automaton = [{ accepting: true, edges: [{ set: anyChar, to: 0 }] }]
 
-/** The texts whose length in code points is within these bounds, which is how JSON Schema counts. */
+/** The texts whose length in code points, as JSON Schema counts, is within the bounds. */
 export function textsOfLength(min: number, max: number | undefined, limit: AutomatonLimit): Automaton {
   const last = max ?? min
   if (last + 1 > limit.states) throw tooLarge(`a text pattern of more than ${limit.states} states`)
@@ -55,7 +55,7 @@ function newState(): { accepting: boolean; edges: Edge[]; next: Map<string, numb
   return { accepting: false, edges: [], next: new Map() }
 }
 
-/** The texts of both. */
+/** The intersection. */
 export function both(left: Automaton, right: Automaton, limit: AutomatonLimit): Automaton {
   if (left === anyText) return right
   if (right === anyText) return left
@@ -75,7 +75,7 @@ export function both(left: Automaton, right: Automaton, limit: AutomatonLimit): 
   })
 }
 
-/** Every text that is not one of these. */
+/** The complement. */
 export function except(automaton: Automaton, limit: AutomatonLimit): Automaton {
   const sure = determinize(automaton, limit)
   const sink = sure.length
@@ -86,7 +86,7 @@ export function except(automaton: Automaton, limit: AutomatonLimit): Automaton {
   return trim([...states, { accepting: true, edges: [{ set: anyChar, to: sink }] }])
 }
 
-/** The same texts with one way to read each: an engine that follows it has one state to keep. */
+/** The same texts, deterministic: an engine that follows it keeps one state. */
 export function determinize(automaton: Automaton, limit: AutomatonLimit): Automaton {
   return explore<readonly number[]>([0], { limit, name: (members) => members.join() }, (members) => {
     limit.spend(members.reduce((sum, member) => sum + (automaton[member]?.edges.length ?? 0), 0) * effortPerEdge)
@@ -98,7 +98,7 @@ export function determinize(automaton: Automaton, limit: AutomatonLimit): Automa
   })
 }
 
-/** The same texts without the states from which no text can be completed. An automaton without texts is one state. */
+/** The same texts without dead states. An automaton without texts has one state. */
 export function trim(automaton: Automaton): Automaton {
   const users = automaton.map((): number[] => [])
   for (const [from, { edges }] of automaton.entries()) for (const { to } of edges) users[to]?.push(from)
@@ -118,15 +118,15 @@ export function trim(automaton: Automaton): Automaton {
   })
 }
 
-/** What is made of a limited automaton, and is no larger, needs no limit. */
+/** For results that are not larger than a limited automaton. */
 const unlimited: AutomatonLimit = { states: Number.POSITIVE_INFINITY, spend: () => undefined }
 
-/** Whether there is no text at all. The automaton must be trimmed. */
+/** Whether it accepts no text. The automaton must be trimmed. */
 export function hasNoText(automaton: Automaton): boolean {
   return automaton.every(({ accepting }) => !accepting)
 }
 
-/** The shortest and the longest text's length; no longest when there is none. The automaton must be trimmed. */
+/** The lengths of the shortest and the longest text; `max` is absent without a longest. The automaton must be trimmed. */
 export function lengthsOf(automaton: Automaton): { readonly min: number; readonly max?: number } {
   let min = 0
   let level = new Set([0])
@@ -142,30 +142,30 @@ export function lengthsOf(automaton: Automaton): { readonly min: number; readonl
   return max === undefined ? { min } : { min, max }
 }
 
-/** Longer ones are as good as endless: it only means that a length is checked where it need not be. */
-const longestOfInterest = 301
+/** Longer texts count as endless, at the cost of a length check that may be unnecessary. */
+const maxExactLength = 301
 
-/** States are met when all that lead to them are: where some never are, there is a circle, and no longest text. */
+/** Visits a state after all its predecessors. If some are never visited, there is a cycle, and no longest text. */
 function longest(automaton: Automaton): number | undefined {
-  const waysIn = automaton.map(() => 0)
-  for (const { edges } of automaton) for (const { to } of edges) waysIn[to] = (waysIn[to] ?? 0) + 1
+  const inDegree = automaton.map(() => 0)
+  for (const { edges } of automaton) for (const { to } of edges) inDegree[to] = (inDegree[to] ?? 0) + 1
   const lengths = automaton.map(() => 0)
-  const todo = waysIn[0] === 0 ? [0] : []
+  const todo = inDegree[0] === 0 ? [0] : []
   let met = 0
   for (let index = todo.pop(); index !== undefined; index = todo.pop()) {
     met++
     const length = (lengths[index] ?? 0) + 1
     for (const { to } of automaton[index]?.edges ?? []) {
       lengths[to] = Math.max(lengths[to] ?? 0, length)
-      waysIn[to] = (waysIn[to] ?? 0) - 1
-      if (waysIn[to] === 0) todo.push(to)
+      inDegree[to] = (inDegree[to] ?? 0) - 1
+      if (inDegree[to] === 0) todo.push(to)
     }
   }
   const most = lengths.reduce((max, length) => Math.max(max, length), 0)
-  return met < automaton.length || most > longestOfInterest ? undefined : most
+  return met < automaton.length || most > maxExactLength ? undefined : most
 }
 
-/** Builds the automaton that `visit` describes, from its first state on; states of one name are one. */
+/** Builds the automaton that `visit` describes, from its start on; states of the same name are one. */
 function explore<Key>(
   start: Key,
   { limit, name }: { limit: AutomatonLimit; name: (key: Key) => string | number },
@@ -194,7 +194,7 @@ function explore<Key>(
   return states
 }
 
-/** Cuts overlapping edges into disjoint ones, each leading to the set of all states that its characters lead to. */
+/** Splits overlapping edges into disjoint ones, each leading to the set of all states that its characters lead to. */
 function splitEdges(edges: readonly Edge[], limit: AutomatonLimit): { set: CharSet; to: readonly number[] }[] {
   if (edges.length === 1) return edges.map(({ set, to }) => ({ set, to: [to] }))
   const starts = new Map<number, number[]>()

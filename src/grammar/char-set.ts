@@ -1,18 +1,18 @@
 /**
- * A set of Unicode code points: sorted, disjoint, not adjacent `[first, last]` pairs. Surrogates are never members: they cannot
- * be part of a text that a model writes.
+ * A set of Unicode code points: sorted, disjoint, not adjacent `[first, last]` pairs. Surrogates are never members, because no
+ * text that a model writes contains them.
  */
 export type CharSet = readonly (readonly [first: number, last: number])[]
 
 const surrogates = [0xd800, 0xdfff] as const
 
-/** Every code point that a text can hold. */
+/** Every code point that a text can contain. */
 export const anyChar: CharSet = [
   [0, surrogates[0] - 1],
   [surrogates[1] + 1, 0x10ffff],
 ]
 
-/** The set of these ranges, given in any order and overlapping or not. */
+/** The set of these ranges, which may overlap and be in any order. */
 export function charSet(...ranges: readonly (readonly [number, number])[]): CharSet {
   const sorted = ranges.filter(([first, last]) => first <= last).sort((a, b) => a[0] - b[0])
   const merged: [number, number][] = []
@@ -49,13 +49,13 @@ export function intersect(left: CharSet, right: CharSet): CharSet {
 
 /** Every character that is not in the set. */
 export function invert(set: CharSet): CharSet {
-  const gaps: [number, number][] = []
+  const others: [number, number][] = []
   let next = 0
   for (const [first, last] of set) {
-    gaps.push([next, first - 1])
+    others.push([next, first - 1])
     next = last + 1
   }
-  return charSet(...gaps, [next, 0x10ffff])
+  return charSet(...others, [next, 0x10ffff])
 }
 
 export function subtract(left: CharSet, right: CharSet): CharSet {

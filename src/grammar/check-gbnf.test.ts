@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../test/support/gbnf-matcher.ts'
 import { checkGbnf } from './check-gbnf.ts'
 
-describe('a grammar that a caller wrote', () => {
+describe('a grammar of a caller', () => {
   test.each([
     'root ::= "yes" | "no"',
     'root ::= item+ # a comment\nitem ::= [a-z\\]\\x41] "\\n" |\n  .\n',
@@ -30,9 +30,9 @@ describe('a grammar that a caller wrote', () => {
     ['root ::= word', /uses 'word', which is not defined/],
     ['root ::= root "a" | "b"', /left recursion/],
     ['root ::= a\na ::= b? a "x" | "y"\nb ::= "z"', /left recursion/],
-    ['root ::= ("a"?)*', /without end, something that may be empty/],
+    ['root ::= ("a"?)*', /may be empty without an upper bound/],
     ['root ::= ("a" | "")+', /may be empty/],
-    ['root ::= "a" root', /no text/],
+    ['root ::= "a" root', /none of its texts ends/],
     ['root ::= "a"{3000}', /repeats something 3000 times/],
     ['root ::= ("a"{0,100}){100}', /repeats a group/],
     ['root ::= "a"{100}{100}', /repetitions in a row/],
@@ -60,7 +60,7 @@ describe('a grammar that a caller wrote', () => {
   })
 })
 
-test('the matcher of these tests reads what the grammar says', () => {
+test('the matcher of these tests follows the grammar', () => {
   const matcher = createMatcher('root ::= "a"{2,3} ("b" | c)* [^x]?\nc ::= "c" [d-f]')
   expect(['aa', 'aaa', 'aabcd', 'aacdcfb', 'aay'].filter((text) => !matcher.matches(text))).toEqual([])
   expect(['a', 'aaaaa', 'aacg', 'aax', 'aayy'].filter((text) => matcher.matches(text))).toEqual([])

@@ -4,24 +4,24 @@ import { parseGbnf } from './gbnf-syntax.ts'
 import { GrammarError, withParam } from './grammar-error.ts'
 import { namesIn, prune } from './prune.ts'
 
-const mostChars = 500_000
-/** llama.cpp writes repetitions out; together they may become this many elements. */
-const mostElements = 500_000
-/** It refuses, or silently lifts, larger counts; and it multiplies them with the rules inside. */
-const mostRepetitions = 2000
-/** It follows the first elements of rules into each other on its own stack. */
-const mostLeading = 2000
-/** Each nested place without a required character is a way of its own to keep for every token. */
-const mostEmptyRepetitions = 64
+const maxChars = 500_000
+/** llama.cpp expands repetitions; the bound is on all elements after that. */
+const maxElements = 500_000
+/** It refuses larger counts, or silently removes them, and multiplies them by the rules inside. */
+const maxRepetitions = 2000
+/** It follows the first elements of rules recursively, on its own stack. */
+const maxLeading = 2000
+/** Each repetition that may be empty is one more stack for every token. */
+const maxEmptyRepetitions = 64
 
 /**
- * Whether a grammar that a caller wrote is one that the engine can run: readable, complete, without left recursion, with an end
- * that can be reached, and of bearable size. Throws `invalid-request` that says what is wrong.
+ * Checks that llama.cpp can run a grammar of a caller: well-formed, complete, without left recursion, with an end that can be
+ * reached, and within limits. Throws `invalid-grammar`.
  */
 export function checkGbnf(text: string, options: { readonly param?: string } = {}): void {
   withParam(options.param, () => {
-    if (text.length > mostChars) fail(`it has ${text.length} characters; the most is ${mostChars}`)
-    if (text.includes('\0')) fail('it holds a NUL character')
+    if (text.length > maxChars) fail(`it has ${text.length} characters; the most is ${maxChars}`)
+    if (text.includes('\0')) fail('it contains a NUL character')
     checkRules(parseGbnf(text))
   })
 }
@@ -35,16 +35,16 @@ function checkRules(rules: ReadonlyMap<string, Expression>): void {
   const nullable = findRules(rules, (leaf) => leaf.type === 'literal' && leaf.text === '')
   let elements = 0
   for (const [name, body] of rules) {
-    if (needsNul(body)) fail(`the rule '${name}' holds a NUL character, which no token has`)
+    if (needsNul(body)) fail(`the rule '${name}' contains a NUL character, which no token has`)
     checkRepetitions(name, body, nullable)
     elements += countElements(body)
-    if (elements > mostElements) fail(`written out it has more than ${mostElements} elements`)
+    if (elements > maxElements) fail(`it expands to more than ${maxElements} elements`)
   }
   checkLeftRecursion(rules, nullable)
-  if (!prune(rules, 'root', new Map())) fail('no text that it describes has an end')
+  if (!prune(rules, 'root', new Map())) fail('none of its texts ends')
 }
 
-/** A NUL ends a text in llama.cpp; a set may hold it beside others. */
+/** A NUL ends a text in llama.cpp; a set may contain it beside others. */
 function needsNul(expression: Expression): boolean {
   if (expression.type === 'literal') return expression.text.includes('\0')
   if (expression.type === 'chars') return expression.set.every(([, last]) => last === 0)
@@ -74,19 +74,19 @@ function checkRepetitions(name: string, expression: Expression, nullable: Readon
   const { part, min, max } = expression
   const times = max ?? min
   const inner = part.type === 'sequence' || part.type === 'choice' || part.type === 'repeat' ? countGroups(part) + 1 : 1
-  if (times * inner > mostRepetitions) {
+  if (times * inner > maxRepetitions) {
     fail(
-      `the rule '${name}' repeats ${inner === 1 ? 'something' : `a group of ${inner} parts`} ${times} times; the most is ${mostRepetitions} together`,
+      `the rule '${name}' repeats ${inner === 1 ? 'something' : `a group of ${inner} parts`} ${times} times; the most is ${maxRepetitions} together`,
     )
   }
   if (max !== undefined && max < min) fail(`the rule '${name}' repeats something at least ${min} and at most ${max} times`)
   if (!isNullable(part, nullable)) return
-  if (max === undefined) fail(`the rule '${name}' repeats, without end, something that may be empty`)
-  if (max > mostEmptyRepetitions)
-    fail(`the rule '${name}' repeats something that may be empty ${max} times; the most is ${mostEmptyRepetitions}`)
+  if (max === undefined) fail(`the rule '${name}' repeats something that may be empty without an upper bound`)
+  if (max > maxEmptyRepetitions)
+    fail(`the rule '${name}' repeats something that may be empty ${max} times; the most is ${maxEmptyRepetitions}`)
 }
 
-/** How many rules llama.cpp makes of a group: one for each group, repetition and name in it. */
+/** The number of rules that llama.cpp makes of a group: one for each group, repetition and name in it. */
 function countGroups(expression: Expression): number {
   const own = expression.type === 'rule' || expression.type === 'choice' || expression.type === 'sequence' ? 1 : 0
   const repeated = expression.type === 'repeat' ? (expression.max === undefined ? 1 : expression.max - expression.min) : 0
@@ -114,7 +114,7 @@ function checkLeftRecursion(rules: ReadonlyMap<string, Expression>, nullable: Re
         path.pop()
         const parent = path.at(-1)
         if (parent !== undefined) parent.depth = Math.max(parent.depth, depth + 1)
-        if (depth > mostLeading) fail(`more than ${mostLeading} rules begin with one another`)
+        if (depth > maxLeading) fail(`more than ${maxLeading} rules begin with one another`)
       } else if (open.has(name)) {
         fail(`the rule '${name}' begins with itself (left recursion); write it with the recursion at its end`)
       } else {
@@ -125,7 +125,7 @@ function checkLeftRecursion(rules: ReadonlyMap<string, Expression>, nullable: Re
   }
 }
 
-/** The rules that may stand at the beginning of a text of this expression. */
+/** The rules that a text of this expression may begin with. */
 function leadingNames(expression: Expression, nullable: ReadonlySet<string>): string[] {
   switch (expression.type) {
     case 'literal':

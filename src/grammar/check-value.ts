@@ -5,20 +5,20 @@ import { isObject, type Schema, type SchemaDocument, type SchemaObject } from '.
 
 const maxDepth = 100
 
-/** Thrown where the answer is not known: inside a `not`, a careful "no" would become a careless "yes". */
+/** Thrown where the answer is unknown: inside a `not`, a cautious "no" would become a wrong "yes". */
 const unknown = new Error('whether a listed value is valid cannot be said')
 
 export type CheckContext = {
   readonly book: RuleBook
   readonly document: SchemaDocument
   readonly patterns: Patterns
-  /** The keys of the values of each `enum` met so far: all of them are looked for in their own list. */
+  /** The keys of the values of each `enum` met so far. */
   readonly listed: Map<readonly unknown[], ReadonlySet<string>>
 }
 
 /**
- * Whether a value that the schema itself lists (`enum`, `const`, a property's name) satisfies a schema. It knows every keyword
- * but `format`, which is an annotation to it; where it cannot say, it says no: a value less is still a valid grammar.
+ * Whether a value that the schema itself lists (`enum`, `const`, a property's name) satisfies a schema. It checks every keyword
+ * but `format`; where it cannot tell, the answer is no, because a grammar may leave a value out.
  */
 export function satisfies(value: unknown, schema: Schema, { book, document, patterns, listed }: CheckContext): boolean {
   try {
@@ -142,7 +142,7 @@ function isMatch(source: string, text: string, patterns: Patterns): boolean {
   return matches
 }
 
-/** What other schemas have spoken of is not kept track of here. */
+/** Which members other schemas have evaluated is not tracked here. */
 function isKnown(unevaluated: unknown, members: number): boolean {
   if (unevaluated === undefined || unevaluated === true || members === 0) return true
   throw unknown

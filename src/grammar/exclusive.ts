@@ -4,15 +4,15 @@ import type { RuleBook } from './rule-book.ts'
 import type { Schema } from './schema-document.ts'
 
 const maxDepth = 3
-/** What it costs to hold two alternatives against each other in one kind of value, without their members. */
+/** The effort of comparing two branches for one kind of value, without their members. */
 const effortPerPair = 1
 
 /**
- * Whether something written by the grammar of `written` might also satisfy `other`; when unsure, yes. What is written holds only
- * the declared properties, so an alternative that requires another one excludes it.
+ * Whether a value of the grammar of `written` might also satisfy `other`; true when unsure. Written objects have declared
+ * properties only, so a branch that requires another property excludes them.
  */
 export function overlaps(written: Facets, other: Facets, { expand, book }: Pick<Context, 'expand' | 'book'>): boolean {
-  // Listed values are checked one by one against the whole schema before they are written.
+  // Listed values are validated one by one against the whole schema before they are written.
   if (written.values !== undefined) return false
   return kindsToWrite(written).some(
     (kind) => other.kinds.has(kind) && overlapsAs(kind, written, other, { expand, book, depth: 0 }),
@@ -68,7 +68,7 @@ function overlapsObject(written: Facets, other: Facets, context: Context): boole
   return ![...certain].some((name) => isApart(partsOf(written, name), partsOf(other, name), context))
 }
 
-/** What a set of layers says of one member, as far as names say it; patterns are left out, which only makes it say less. */
+/** The schemas of one member by its name. Patterns are left out, which only makes the answer less certain. */
 function partsOf(facets: Facets, name: string): readonly Schema[] {
   return facets.object.layers.flatMap((layer) => {
     const own = layer.properties.get(name)
@@ -80,10 +80,10 @@ function partsOf(facets: Facets, name: string): readonly Schema[] {
 function isApart(a: readonly Schema[], b: readonly Schema[], { expand, book, depth }: Context): boolean {
   if (depth >= maxDepth || b.length === 0) return false
   const [left, right] = [expand(a), expand(b)]
-  return left.every((one) => right.every((two) => isWayApart(one, two, { expand, book, depth: depth + 1 })))
+  return left.every((one) => right.every((two) => isBranchApart(one, two, { expand, book, depth: depth + 1 })))
 }
 
-function isWayApart(a: Facets, b: Facets, context: Context): boolean {
+function isBranchApart(a: Facets, b: Facets, context: Context): boolean {
   if (a.values !== undefined && b.values !== undefined) {
     const keys = new Set(b.values.map(valueKey))
     context.book.spend((a.values.length + b.values.length) / 2)

@@ -4,7 +4,7 @@ import { readFacets } from './read-facets.ts'
 import type { RuleBook } from './rule-book.ts'
 import { isObject, type Schema, type SchemaDocument, type SchemaObject } from './schema-document.ts'
 
-/** The ways to satisfy all of these schemas at once, without looking into members: `anyOf` and its like multiplied out. */
+/** The branches of a set of schemas: `anyOf` and its like multiplied out, without looking into members. */
 export type Expand = (schemas: readonly Schema[]) => readonly Facets[]
 
 /**
@@ -28,7 +28,7 @@ class Expander {
   readonly #document: SchemaDocument
   readonly #book: RuleBook
   readonly #limits: GrammarLimits
-  /** The schemas that the one at hand is part of, all about the same value: meeting one again would never end. */
+  /** The schemas around the current one that apply to the same value: meeting one again would never end. */
   readonly #chain: SchemaObject[] = []
   readonly #known = new Map<SchemaObject, readonly Facets[]>()
 
@@ -42,7 +42,10 @@ class Expander {
     this.#chain.length = 0
     const [only] = schemas
     if (schemas.length === 1 && only !== undefined) return withoutEmpty(this.#one(only))
-    return [...new Set(schemas)].reduce<readonly Facets[]>((ways, schema) => this.#multiply(ways, this.#one(schema)), [noFacets])
+    return [...new Set(schemas)].reduce<readonly Facets[]>(
+      (branches, schema) => this.#multiply(branches, this.#one(schema)),
+      [noFacets],
+    )
   }
 
   #one(schema: Schema): readonly Facets[] {
@@ -50,21 +53,21 @@ class Expander {
     const known = this.#known.get(schema)
     if (known !== undefined) return known
     this.#enter(schema)
-    let ways: readonly Facets[] = [readFacets(this.#document, schema)]
-    if (isCombined(schema)) for (const part of this.#parts(schema)) ways = this.#multiply(ways, part)
+    let branches: readonly Facets[] = [readFacets(this.#document, schema)]
+    if (isCombined(schema)) for (const part of this.#parts(schema)) branches = this.#multiply(branches, part)
     if (schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined) {
-      ways = ways.map((way) => this.#closed(schema, way))
+      branches = branches.map((branch) => this.#closed(schema, branch))
     }
     this.#chain.pop()
-    this.#known.set(schema, ways)
-    return ways
+    this.#known.set(schema, branches)
+    return branches
   }
 
   #enter(schema: SchemaObject): void {
     if (this.#chain.includes(schema)) {
       const last = this.#chain.at(-1) ?? schema
       const keyword = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf'].find((each) => last[each] !== undefined)
-      const why = 'leads back to itself without a member in between, so it means nothing that could be written'
+      const why = 'leads back to itself without a member in between, so it describes no value'
       throw this.#document.refusal('invalid-schema', this.#document.pathOf(last), keyword, why)
     }
     if (this.#chain.length > this.#limits.schemaDepth * 2) {
@@ -74,7 +77,7 @@ class Expander {
     this.#chain.push(schema)
   }
 
-  /** What else must hold, each as a list of ways. */
+  /** What the schema combines, each as a list of branches. */
   *#parts(schema: SchemaObject): Generator<readonly Facets[]> {
     const { $ref, $dynamicRef } = schema
     if (typeof $ref === 'string') yield this.#one(this.#document.resolve($ref, schema))
@@ -91,16 +94,16 @@ class Expander {
     yield* this.#dependents(schema)
   }
 
-  /** The alternatives of a `oneOf`. Each knows the others, because it must be the only one. */
+  /** The branches of a `oneOf`. Each knows its rivals, because it must be the only one that matches. */
   #oneOf(schema: SchemaObject): readonly Facets[] {
     const parts = this.#list(schema, 'oneOf').map((part) => this.#one(part))
     const around = readFacets(this.#document, schema)
     const path = this.#document.pathOf(schema)
-    const whole = parts.map((part) => part.map((way) => mergeFacets(around, way)))
+    const whole = parts.map((part) => part.map((branch) => mergeFacets(around, branch)))
     return parts.flatMap((part, index) => {
       this.#book.spend(parts.length / 10)
-      const rival = { path, ways: whole.flatMap((others, at) => (at === index ? [] : others)) }
-      return part.map((way) => mergeFacets(way, { ...noFacets, rivals: [rival] }))
+      const rival = { path, branches: whole.flatMap((others, at) => (at === index ? [] : others)) }
+      return part.map((branch) => mergeFacets(branch, { ...noFacets, rivals: [rival] }))
     })
   }
 
@@ -118,7 +121,7 @@ class Expander {
       return [{ ...noFacets, kinds: new Set([...noFacets.kinds].filter((kind) => !kinds.has(kind))), typed: true }]
     }
     if (Object.keys(negated).length === 1 && Array.isArray(required) && required.length === 1) {
-      // What is no object has all required members by definition.
+      // Values that are not objects satisfy `required`, so `not` excludes them.
       const absent = layer({ properties: new Map([[String(required[0]), false]]), patterns: [] })
       return [{ ...absent, kinds: new Set(['object']) }]
     }
@@ -134,7 +137,7 @@ class Expander {
     return gaps.length === 0 ? [noFacets] : [gaps.map((keyword) => this.#gap(schema, keyword)).reduce(mergeFacets)]
   }
 
-  /** A dependency has two ways: the property is not there, or what depends on it holds too. */
+  /** A dependency has two branches: the property is absent, or it is present and its dependents hold. */
   *#dependents(schema: SchemaObject): Generator<readonly Facets[]> {
     for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       const map = schema[keyword]
@@ -146,27 +149,27 @@ class Expander {
         const names = Array.isArray(needs) ? needs.map(String) : []
         const present: Facets = { ...noFacets, object: { ...noFacets.object, required: [name, ...names] } }
         const also = Array.isArray(needs) ? [noFacets] : this.#one(this.#document.asSchema(needs, []))
-        yield [...also.map((way) => mergeFacets(present, way)), absent]
+        yield [...also.map((branch) => mergeFacets(present, branch)), absent]
       }
     }
   }
 
-  /** `unevaluated…` means what nothing else in this schema, or in what it combines, has spoken of: that is known here, for one way. */
-  #closed(schema: SchemaObject, way: Facets): Facets {
+  /** `unevaluated…` applies to members that nothing in this schema or its combinations covers, which is known for one branch. */
+  #closed(schema: SchemaObject, branch: Facets): Facets {
     const { unevaluatedProperties: properties, unevaluatedItems: items } = schema
-    let closed = way
+    let closed = branch
     if (properties !== undefined && properties !== true) {
       const additional = this.#document.asSchema(properties, [...this.#document.pathOf(schema), 'unevaluatedProperties'])
-      const open = way.object.layers.some((each) => each.additional !== undefined)
-      const names = way.object.layers.flatMap((each) => [...each.properties.keys()])
-      const patterns = way.object.layers.flatMap((each) => each.patterns.map((pattern) => ({ ...pattern, schema: true })))
+      const open = branch.object.layers.some((each) => each.additional !== undefined)
+      const names = branch.object.layers.flatMap((each) => [...each.properties.keys()])
+      const patterns = branch.object.layers.flatMap((each) => each.patterns.map((pattern) => ({ ...pattern, schema: true })))
       if (!open)
         closed = mergeFacets(closed, layer({ properties: new Map(names.map((name) => [name, true])), patterns, additional }))
     }
     if (items !== undefined && items !== true) {
       const rest = this.#document.asSchema(items, [...this.#document.pathOf(schema), 'unevaluatedItems'])
-      const open = way.array.layers.some((each) => each.rest !== undefined)
-      const longest = Math.max(0, ...way.array.layers.map((each) => each.prefix.length))
+      const open = branch.array.layers.some((each) => each.rest !== undefined)
+      const longest = Math.max(0, ...branch.array.layers.map((each) => each.prefix.length))
       const prefix = Array.from({ length: longest }, () => true)
       if (!open) closed = mergeFacets(closed, { ...noFacets, array: { ...noFacets.array, layers: [{ prefix, rest }] } })
     }
@@ -197,21 +200,21 @@ class Expander {
   }
 }
 
-function withoutEmpty(ways: readonly Facets[]): readonly Facets[] {
-  const isEmpty = (way: Facets): boolean => way.values?.length === 0
-  return ways.some(isEmpty) ? ways.filter((way) => !isEmpty(way)) : ways
+function withoutEmpty(branches: readonly Facets[]): readonly Facets[] {
+  const isEmpty = (branch: Facets): boolean => branch.values?.length === 0
+  return branches.some(isEmpty) ? branches.filter((branch) => !isEmpty(branch)) : branches
 }
 
-/** What it costs to copy all the lists of these ways, in the measure of effort. */
-function sizeOf(ways: readonly Facets[]): number {
+/** The effort of copying all lists of these branches. */
+function sizeOf(branches: readonly Facets[]): number {
   let size = 0
-  for (const { object, array, text, multiples, rivals, gaps, values } of ways) {
+  for (const { object, array, text, multiples, rivals, gaps, values } of branches) {
     const lists = [object.layers, object.required, object.names, array.layers, array.contains, text.patterns, text.formats]
     for (const list of [...lists, multiples, rivals, gaps, values ?? []]) size += list.length
   }
-  return ways.length / 2 + size / 20
+  return branches.length / 2 + size / 20
 }
 
 function layer(only: ObjectLayer): Facets {
-  return { ...noFacets, spokenOf: new Set(['object']), object: { ...noFacets.object, layers: [only] } }
+  return { ...noFacets, impliedKinds: new Set(['object']), object: { ...noFacets.object, layers: [only] } }
 }

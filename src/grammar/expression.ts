@@ -8,13 +8,13 @@ export type Expression =
   | { readonly type: 'rule'; readonly name: string }
   | { readonly type: 'sequence'; readonly parts: readonly Expression[] }
   | { readonly type: 'choice'; readonly options: readonly Expression[] }
-  /** `max` absent: without end. */
+  /** `max` absent: no upper bound. */
   | { readonly type: 'repeat'; readonly part: Expression; readonly min: number; readonly max?: number }
 
 export const empty: Expression = { type: 'sequence', parts: [] }
 export const never: Expression = { type: 'choice', options: [] }
 
-/** These characters, exactly. */
+/** Exactly this text. */
 export function literal(text: string): Expression {
   return text === '' ? empty : { type: 'literal', text }
 }
@@ -29,12 +29,12 @@ export function rule(name: string): Expression {
   return { type: 'rule', name }
 }
 
-/** One after the other; literals that meet become one. */
+/** One after the other; adjacent literals become one. */
 export function sequence(...parts: readonly Expression[]): Expression {
   return sequenceOf(parts)
 }
 
-/** `sequence` of a list of any length: what is spread into arguments must fit on the stack. */
+/** `sequence` of a long list: spread arguments must fit on the stack. */
 export function sequenceOf(parts: readonly Expression[]): Expression {
   const flat: Expression[] = []
   for (const part of parts) {
@@ -53,12 +53,12 @@ function append(flat: Expression[], part: Expression): void {
   else flat.push(part)
 }
 
-/** One of them; what can never be is left out. */
+/** One of the options, without those that are `never`. */
 export function choice(...options: readonly Expression[]): Expression {
   return choiceOf(options)
 }
 
-/** `choice` of a list of any length: what is spread into arguments must fit on the stack. */
+/** `choice` of a long list: spread arguments must fit on the stack. */
 export function choiceOf(options: readonly Expression[]): Expression {
   const flat: Expression[] = []
   for (const option of options) {
@@ -90,7 +90,7 @@ export function isNever(expression: Expression): boolean {
   return expression.type === 'choice' && expression.options.length === 0
 }
 
-/** What it is directly made of. */
+/** The direct parts of an expression. */
 export function partsOf(expression: Expression): readonly Expression[] {
   switch (expression.type) {
     case 'literal':
@@ -124,7 +124,7 @@ export function render(expression: Expression): string {
   }
 }
 
-/** Nothing in it has to be escaped. */
+/** Needs no escapes. */
 const plainText = /^[ !#-[\]-~]*$/
 
 /** A text as a GBNF literal, with its quotes. */
@@ -162,7 +162,7 @@ function renderCount(min: number, max: number | undefined): string {
   return min === max ? `{${min}}` : `{${min},${max}}`
 }
 
-/** Never `[^…]` or `.`: llama.cpp takes those for surrogates and for what is beyond Unicode, which no text can hold. */
+/** Never `[^…]` or `.`: in llama.cpp these match surrogates and numbers beyond Unicode, which no text contains. */
 function renderSet(set: CharSet): string {
   return `[${renderRanges(set)}]`
 }
@@ -182,7 +182,7 @@ function renderClassChar(code: number): string {
   return char === '^' || char === '"' ? `\\x${code.toString(16)}` : renderChar(code)
 }
 
-/** Printable ASCII as it is; the rest escaped, so that a grammar is safe to log and to send through any pipe. */
+/** Escapes all but printable ASCII, so that a grammar is safe to log and to send. */
 function renderChar(code: number): string {
   if (code === 0x0a) return '\\n'
   if (code === 0x0d) return '\\r'

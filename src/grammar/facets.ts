@@ -5,10 +5,10 @@ import type { Schema, SchemaPath } from './schema-document.ts'
 export type Kind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
 export const allKinds: readonly Kind[] = ['object', 'array', 'string', 'number', 'boolean', 'null']
 
-/** A keyword that the grammar does not keep. `kind`: it says something about values of that type only. */
+/** A keyword that the grammar does not enforce. `kind`: it applies to values of that type only. */
 export type Gap = { readonly keyword: string; readonly path: SchemaPath; readonly kind?: Kind }
 
-export type ArrayLayer = { readonly prefix: readonly Schema[]; readonly rest?: Schema }
+type ArrayLayer = { readonly prefix: readonly Schema[]; readonly rest?: Schema }
 export type PatternSchema = { readonly source: string; readonly schema: Schema; readonly path: SchemaPath }
 export type ObjectLayer = {
   readonly properties: ReadonlyMap<string, Schema>
@@ -17,14 +17,15 @@ export type ObjectLayer = {
 }
 
 /**
- * Everything that must hold of one value at once: what one way through `$ref`, `allOf`, `anyOf` … adds up to. A layer is what
- * one schema object says of members; layers stay apart because `additionalProperties` and `items` mean their own neighbours.
+ * All conditions on one value: the sum of one branch through `$ref`, `allOf`, `anyOf` … A layer is what one schema object says
+ * of members; layers stay apart because `additionalProperties` and `items` refer to the keywords beside them.
  */
 export type Facets = {
   readonly kinds: ReadonlySet<Kind>
-  /** Some `type` was given; otherwise the kinds that the keywords speak of are meant. */
+  /** A `type` was given; otherwise the implied kinds are meant. */
   readonly typed: boolean
-  readonly spokenOf: ReadonlySet<Kind>
+  /** The kinds that the keywords apply to: `minLength` implies strings. */
+  readonly impliedKinds: ReadonlySet<Kind>
   readonly integer: boolean
   /** The only candidates, by `enum` or `const`. */
   readonly values?: readonly unknown[]
@@ -49,19 +50,19 @@ export type Facets = {
     readonly names: readonly { readonly schema: Schema; readonly path: SchemaPath }[]
     readonly min: number
     readonly max?: number
-    /** Where `min` was said. */
+    /** The schema that has `min`. */
     readonly minPath?: SchemaPath
   }
-  /** The other ways of a `oneOf`: what is written must not satisfy them too. */
-  readonly rivals: readonly { readonly path: SchemaPath; readonly ways: readonly Facets[] }[]
+  /** The other branches of a `oneOf`: what is written must not satisfy them too. */
+  readonly rivals: readonly { readonly path: SchemaPath; readonly branches: readonly Facets[] }[]
   readonly gaps: readonly Gap[]
 }
 
-/** What holds of every value. */
+/** No conditions. */
 export const noFacets: Facets = {
   kinds: new Set(allKinds),
   typed: false,
-  spokenOf: new Set(),
+  impliedKinds: new Set(),
   integer: false,
   text: { min: 0, patterns: [], formats: [] },
   range: {},
@@ -72,14 +73,14 @@ export const noFacets: Facets = {
   gaps: [],
 }
 
-/** Both at once. */
+/** The conditions of both. */
 export function mergeFacets(a: Facets, b: Facets): Facets {
   if (a === noFacets) return b
   if (b === noFacets) return a
   return {
     kinds: b.kinds.size === allKinds.length ? a.kinds : new Set([...a.kinds].filter((kind) => b.kinds.has(kind))),
     typed: a.typed || b.typed,
-    spokenOf: new Set([...a.spokenOf, ...b.spokenOf]),
+    impliedKinds: new Set([...a.impliedKinds, ...b.impliedKinds]),
     integer: a.integer || b.integer,
     ...mergeValues(a.values, b.values),
     text: {
@@ -109,22 +110,22 @@ export function mergeFacets(a: Facets, b: Facets): Facets {
   }
 }
 
-/** The kinds of value that will be written. Without a `type`, those that the keywords speak of: who lists properties means an object. */
+/** The kinds of value that are written. Without a `type`, the implied ones: a schema with `properties` means an object. */
 export function kindsToWrite(facets: Facets): readonly Kind[] {
-  const inferred = !facets.typed && facets.spokenOf.size > 0
-  return allKinds.filter((kind) => facets.kinds.has(kind) && (!inferred || facets.spokenOf.has(kind)))
+  const inferred = !facets.typed && facets.impliedKinds.size > 0
+  return allKinds.filter((kind) => facets.kinds.has(kind) && (!inferred || facets.impliedKinds.has(kind)))
 }
 
 /**
- * Whether an object will have declared members only. That is so when some are declared and nothing is said about others: JSON
- * Schema then allows any, but who lists properties means these.
+ * Whether an object gets declared members only: when some are declared and nothing covers others. JSON Schema then allows any,
+ * but a schema that lists properties means those.
  */
 export function writesOnlyDeclared({ layers, required }: Facets['object']): boolean {
   const isOpen = layers.some((layer) => layer.additional !== undefined || layer.patterns.length > 0)
   return !isOpen && (required.length > 0 || layers.some((layer) => layer.properties.size > 0))
 }
 
-/** Whether two JSON values are the same value, whatever the order of keys. */
+/** Whether two JSON values are equal, whatever the order of keys. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -136,14 +137,14 @@ export function sameValue(a: unknown, b: unknown): boolean {
   )
 }
 
-/** A text that is the same for two JSON values when `sameValue` says that they are. */
+/** A string that is equal for two JSON values if `sameValue` is true of them. */
 export function valueKey(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part) ? entriesInOrder(part) : part,
   )
 }
 
-/** In a fixed order, and marked, so that no list looks like an object. */
+/** In a fixed order, and wrapped, so that no list looks like an object. */
 function entriesInOrder(object: object): unknown {
   return { o: Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)) }
 }

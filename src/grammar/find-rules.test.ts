@@ -16,11 +16,11 @@ test.each<[string, string[]]>([
   ['a ::= b+\nb ::= c{2}\nc ::= ""', ['a', 'b', 'c']],
   ['a ::= b\nb ::= a', []],
   ['a ::= (b | "x") (b | c)\nb ::= ""\nc ::= ""', ['a', 'b', 'c']],
-])('of %j, %j may be empty', (grammar, names) => {
+])('in %j, %j may be empty', (grammar, names) => {
   expect(empty(grammar)).toEqual(names)
 })
 
-test('each name in the grammar is looked at a bounded number of times, whatever the order of the rules', () => {
+test('visits each name a bounded number of times, whatever the order of the rules', () => {
   const count = 3000
   const names = Array.from({ length: count }, (_, index) => `r${index}`)
   const leaves = names.map((name) => `${name} ::= "a"`)

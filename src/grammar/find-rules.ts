@@ -1,34 +1,34 @@
 import type { Expression } from './expression.ts'
 
-/** What an expression is made of in the end. */
-export type Leaf = Extract<Expression, { type: 'literal' | 'chars' | 'rule' }>
+/** An expression without parts. */
+type Leaf = Extract<Expression, { type: 'literal' | 'chars' | 'rule' }>
 
 /**
- * The rules of which something holds that holds of a whole when it holds of its parts: of every part of a sequence, of one
- * option of a choice, and of a repetition that may be left out. `holds` says it of the leaves; of a rule's name it says what
- * was known before. The time grows with the size of the rules alone: each one that is found tells those who wait for it.
+ * The rules that have a property which follows from the parts: a sequence has it if all its parts do, a choice if one option
+ * does, and a repetition also if it may be left out. `holds` decides for leaves; for a rule's name, whether it is known to have
+ * it. Linear in the size of the rules: each rule that is found notifies those that wait for it.
  */
 export function findRules(rules: Iterable<readonly [string, Expression]>, holds: (leaf: Leaf) => boolean): Set<string> {
-  const search: Search = { holds, waiting: new Map() }
+  const search: Search = { holds, listeners: new Map() }
   const found = new Set<string>()
-  const untold: string[] = []
+  const toNotify: string[] = []
   for (const [name, body] of rules) {
     whenFound(body, search, () => {
       if (found.has(name)) return
       found.add(name)
-      untold.push(name)
+      toNotify.push(name)
     })
   }
-  for (let name = untold.pop(); name !== undefined; name = untold.pop()) {
-    for (const tell of search.waiting.get(name) ?? []) tell()
+  for (let name = toNotify.pop(); name !== undefined; name = toNotify.pop()) {
+    for (const listener of search.listeners.get(name) ?? []) listener()
   }
   return found
 }
 
-/** `waiting`: who is to be told when a rule is found. */
-type Search = { readonly holds: (leaf: Leaf) => boolean; readonly waiting: Map<string, (() => void)[]> }
+/** `listeners` are called when a rule is found. */
+type Search = { readonly holds: (leaf: Leaf) => boolean; readonly listeners: Map<string, (() => void)[]> }
 
-/** Calls `then`, once or more often, when it is known to hold of the expression. */
+/** Calls `then`, at least once, when the expression is known to have the property. */
 function whenFound(expression: Expression, search: Search, then: () => void): void {
   switch (expression.type) {
     case 'literal':
@@ -58,8 +58,8 @@ function whenFound(expression: Expression, search: Search, then: () => void): vo
   }
 }
 
-function waitFor(name: string, { waiting }: Search, then: () => void): void {
-  const others = waiting.get(name)
-  if (others === undefined) waiting.set(name, [then])
+function waitFor(name: string, { listeners }: Search, then: () => void): void {
+  const others = listeners.get(name)
+  if (others === undefined) listeners.set(name, [then])
   else others.push(then)
 }

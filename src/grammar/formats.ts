@@ -1,9 +1,9 @@
-/** What a `format` says of a text, as a pattern; or that it says nothing that a text could break. */
-export type FormatRule = { readonly type: 'pattern'; readonly source: string } | { readonly type: 'annotation' }
+/** A `format` as a pattern, or as an annotation without a condition. */
+type FormatRule = { readonly type: 'pattern'; readonly source: string } | { readonly type: 'annotation' }
 
 /**
- * The formats that a grammar keeps. Each pattern is within what the standards and common validators accept, and narrower where
- * the whole would be of no use to anybody (leap seconds, quoted local parts, addresses in brackets) or would not end.
+ * The rule of a format; undefined for an unknown one. Each pattern is within what the standards and common validators accept,
+ * and narrower where more would be useless (leap seconds, quoted local parts, addresses in brackets) or endless.
  */
 export function formatRule(name: string): FormatRule | undefined {
   const source = Object.hasOwn(patterns, name) ? patterns[name] : undefined
@@ -11,7 +11,7 @@ export function formatRule(name: string): FormatRule | undefined {
   return annotations.has(name) ? { type: 'annotation' } : undefined
 }
 
-/** OpenAPI's hints about storage: they assert nothing about a text. */
+/** Hints of OpenAPI about storage, which restrict no string. */
 const annotations: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'password', 'binary'])
 
 const leapYear = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'

@@ -3,12 +3,12 @@ import type { Expression } from './expression.ts'
 import { GrammarError } from './grammar-error.ts'
 
 const maxNesting = 64
-const mostRepetitions = 2000
-/** Each nests what stands before it, and groups nest too: what is read must fit on the stack. */
-const mostOperators = 8
+const maxRepetitions = 2000
+/** Each operator nests what precedes it, and groups nest too: the tree must fit on the stack. */
+const maxOperators = 8
 
 /**
- * Reads GBNF as llama.cpp does: rules in order, the last of one name wins. Throws `invalid-request` that says where it is wrong.
+ * Parses GBNF as llama.cpp does: the last rule of a name wins. Throws `invalid-grammar` with the line.
  * References to the model's tokens (`<[7]>`, `!<think>`) are refused.
  */
 export function parseGbnf(text: string): Map<string, Expression> {
@@ -58,10 +58,10 @@ class GbnfReader {
       let times = 1
       let operators = 0
       while (count !== undefined) {
-        if (++operators > mostOperators) this.#fail(`more than ${mostOperators} repetition operators in a row`)
+        if (++operators > maxOperators) this.#fail(`more than ${maxOperators} repetition operators in a row`)
         times *= Math.max(1, count.max ?? count.min)
-        // llama.cpp multiplies what stands in a row without a group.
-        if (times > mostRepetitions && part.type === 'repeat') this.#fail(`more than ${mostRepetitions} repetitions in a row`)
+        // llama.cpp multiplies operators in a row.
+        if (times > maxRepetitions && part.type === 'repeat') this.#fail(`more than ${maxRepetitions} repetitions in a row`)
         part = { type: 'repeat', part, ...count }
         this.#space(isNested)
         count = this.#count()
@@ -121,7 +121,7 @@ class GbnfReader {
     const kind = escaped[1] ?? ''
     if (!'xuU'.includes(kind)) return { t: 9, r: 13, n: 10 }[kind] ?? kind.charCodeAt(0)
     const code = Number.parseInt(escaped.slice(2), 16)
-    if (code > 0x10ffff) this.#fail(`'${escaped}' is no character that a model can write`)
+    if (code > 0x10ffff) this.#fail(`'${escaped}' is not a character that a model can write`)
     return code
   }
 

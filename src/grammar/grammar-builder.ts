@@ -1,7 +1,7 @@
 import { type Expression, renderLiteral } from './expression.ts'
+import { createFingerprints } from './fingerprint.ts'
 import { GrammarError, withParam } from './grammar-error.ts'
 import { anyObject } from './json-text.ts'
-import { createLikeness } from './likeness.ts'
 import { defaultLimits, type GrammarLimits } from './limits.ts'
 import { Patterns } from './patterns.ts'
 import { prune } from './prune.ts'
@@ -10,14 +10,14 @@ import { RuleBook } from './rule-book.ts'
 import { pointerText, SchemaDocument } from './schema-document.ts'
 import { SchemaGrammar } from './schema-grammar.ts'
 
-/** A keyword of a schema that the grammar does not keep, and the schema that it stands in (a JSON pointer, `#` is the root). */
+/** A keyword that the grammar does not enforce, and the schema that has it (a JSON pointer; `#` is the root). */
 export type Unenforced = { readonly keyword: string; readonly path: string }
 
 /**
- * `full`: every text of the grammar is a valid instance. `partial`: the listed keywords must still be checked. The reverse is
- * not promised: a grammar is narrower than its schema where more would be of no use or would not end (properties that an object
- * with `properties` does not declare, values of types that a schema without `type` does not speak of, more digits than a
- * number can hold, very long names, free white space, unusual spellings of dates and addresses).
+ * `full`: every text of the grammar is a valid instance. `partial`: the listed keywords must be validated afterwards. The
+ * reverse does not hold: a grammar is narrower than its schema where more would be useless or endless (undeclared properties,
+ * types that no keyword implies, more digits than a number holds, very long names, free white space, rare forms of dates and
+ * addresses).
  */
 export type CompiledGrammar = {
   /** GBNF; its start is `root`. */
@@ -27,50 +27,50 @@ export type CompiledGrammar = {
 }
 
 export type SchemaOptions = {
-  /** What the rule may be called; it will be called something like it. */
+  /** A hint for the rule's name. */
   readonly name?: string
-  /** Refuse what cannot be enforced, instead of listing it. */
+  /** Refuse keywords that cannot be enforced instead of listing them. */
   readonly strict?: boolean
-  /** The request field that holds the schema, for failures: `tools[0].function.parameters`. */
+  /** The caller's name for the schema, which begins the `param` of errors: `tools[0].function.parameters`. */
   readonly param?: string
-  /** The document that the schema is part of, where it is not the whole: what its references refer to. */
+  /** The document that the schema is part of, for its references; by default the schema itself. */
   readonly document?: unknown
-  /** Texts are written as they are, without quotes; this mark follows the value, and so is not in a text. */
+  /** Strings are written raw, without quotes and escapes; they never contain this delimiter, which follows the value. */
   readonly rawUntil?: string
 }
 
-/** One grammar made of several schemas, patterns and given texts, such as the calls of all the tools of a request. */
+/** One grammar of several schemas, patterns and literals, such as the calls of all tools of a request. */
 export type GrammarBuilder = {
   /**
    * The name of a rule for the JSON values of a schema. Throws a `GrammarError`, also for a strict schema that cannot be
    * enforced.
    */
   addSchema(schema: unknown, options?: SchemaOptions): string
-  /** The name of a rule for the texts that the whole of a regular expression matches. */
+  /** The name of a rule for the texts that a regular expression matches as a whole. */
   addRegex(pattern: string, options?: { readonly name?: string; readonly param?: string }): string
   /** The name of a rule for any JSON object. */
   addAnyObject(): string
-  /** The name of a rule with a body in GBNF: names of other rules, `literal` texts, and the operators. */
+  /** The name of a rule with a body in GBNF: rule names, `literal` texts and operators. */
   addRule(name: string, body: string): string
-  /** A given text as GBNF. */
+  /** A text as a GBNF literal. */
   literal(text: string): string
   /** The whole grammar. `root` is GBNF, as in `addRule`. */
   build(root: string): CompiledGrammar
 }
 
-/** An empty grammar. The limits hold for all that is added to it together. */
+/** An empty grammar. The limits apply to all its parts together. */
 export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): GrammarBuilder {
   const book = new RuleBook({ ...defaultLimits, ...limits })
-  const written: string[] = []
+  const givenRules: string[] = []
   const kept = new Map<string, Expression>()
   const unenforced = new Map<string, Unenforced>()
   const patterns = new Patterns(book)
   const documents = new Map<unknown, { readonly document: SchemaDocument; readonly param: string | undefined }>()
-  const likenessOf = createLikeness()
-  const writtenAlike = new Map<string, Expression>()
+  const fingerprintOf = createFingerprints()
+  const byFingerprint = new Map<string, Expression>()
   book.reserve('root')
 
-  /** Some tools are added member by member: their document is read once. */
+  /** Some tools are added member by member; their document is read once. */
   const documentOf = (whole: unknown, param: string | undefined): SchemaDocument => {
     const known = documents.get(whole)
     if (known !== undefined && known.param === param) return known.document
@@ -79,7 +79,7 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
     return document
   }
 
-  /** A part is cut to what can be finished as soon as it is there: nothing that comes later changes it. */
+  /** Each part is pruned when it is added: later parts do not change it. */
   const addPart = (hint: string, expression: Expression, refuse: () => Error): string => {
     const name = expression.type === 'rule' ? expression.name : book.reserve(hint)
     if (expression.type !== 'rule') book.fill(name, expression)
@@ -91,7 +91,7 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
     addSchema(schema, options = {}) {
       const { name = 'schema', strict = false, param, document: whole = schema, rawUntil } = options
       const document = documentOf(whole, param)
-      const schemaGrammar = new SchemaGrammar({ book, patterns, document, likenessOf, writtenAlike })
+      const schemaGrammar = new SchemaGrammar({ book, patterns, document, fingerprintOf, byFingerprint })
       const part = document.include(document.asSchema(schema, []))
       const expression = withParam(param, () => {
         return rawUntil === undefined ? schemaGrammar.compile([part], name) : schemaGrammar.compileRaw(part, rawUntil)
@@ -122,14 +122,14 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
     },
     addRule(hint, body) {
       const name = book.reserve(hint)
-      written.push(`${name} ::= ${body}\n`)
+      givenRules.push(`${name} ::= ${body}\n`)
       return name
     },
     literal: renderLiteral,
     build(root) {
       const rules = [...kept].map(([name, body]) => `${name} ::= ${book.textOf(body)}\n`)
       return {
-        grammar: `root ::= ${root}\n${written.join('')}${rules.join('')}`,
+        grammar: `root ::= ${root}\n${givenRules.join('')}${rules.join('')}`,
         enforcement: unenforced.size === 0 ? 'full' : 'partial',
         unenforced: [...unenforced.values()],
       }

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { CompiledGrammar } from './grammar-builder.ts'
 
-/** Remembers the grammars that were made last: agents send the same tools with every request. */
+/** The grammars that were used last: agents send the same tools with every request. */
 export type GrammarCache = {
-  /** The grammar that `make` gives for what `key` describes (a plain value, hashed as JSON). A failure is not remembered. */
+  /** The grammar of `key` (plain data, hashed as JSON), made by `make` if it is missing. Failures are not kept. */
   find(key: unknown, make: () => CompiledGrammar): CompiledGrammar
-  /** The grammar that is there for a key. */
+  /** The grammar of a key, if it is kept. */
   peek(key: unknown): CompiledGrammar | undefined
 }
 
-/** A cache that forgets the least recently used grammars past a number of them, or past a number of characters together. */
+/** Drops the least recently used grammars above a number of entries, or of characters in all. */
 export function createGrammarCache({ entries = 64, chars = 16_000_000 } = {}): GrammarCache {
   const known = new Map<string, CompiledGrammar>()
   let size = 0

@@ -2,7 +2,7 @@ import { type CharSet, charSet, intersect, invert, subtract, unite } from './cha
 import { chars, choice, type Expression, literal, never, optional, repeat, sequence } from './expression.ts'
 import type { RuleBook } from './rule-book.ts'
 
-/** JSON forbids these inside a string unless they are escaped. */
+/** JSON strings must escape these. */
 const mustEscape: CharSet = charSet([0, 0x1f], [0x22, 0x22], [0x5c, 0x5c])
 const shortEscapes = new Map([
   [0x08, '\\b'],
@@ -14,20 +14,20 @@ const shortEscapes = new Map([
   [0x5c, '\\\\'],
 ])
 
-/** Integers have at most the digits of 64 bits, fractions those that a double can tell apart: digits must end by themselves. */
+/** Digits are bounded, so that they end: integers by 64 bits, fractions by the precision of a double. */
 export const integerDigits = 19
 export const fractionDigits = 17
 
-/** Characters in a name that nobody has declared. */
-const longestName = 128
+/** Characters in an undeclared name. */
+const maxNameLength = 128
 
 export const digit: Expression = chars(charSet([0x30, 0x39]))
 const nonZero = chars(charSet([0x31, 0x39]))
 const zero = literal('0')
 
 /**
- * White space is bounded, so that a model without sense cannot write it for ever: at most one space, after a comma or a colon,
- * which is where models that were trained on ordinary JSON put one.
+ * White space is bounded, because a model that has lost its way writes it without end: at most one space after a comma or a
+ * colon, where models that were trained on ordinary JSON put one.
  */
 export function comma(book: RuleBook): Expression {
   return sequence(literal(','), space(book))
@@ -42,7 +42,7 @@ export function colon(book: RuleBook): Expression {
   return sequence(literal(':'), space(book))
 }
 
-/** One character of a JSON string, with every escape that JSON has, except those of half a character (lone surrogates). */
+/** One character of a JSON string, with every escape of JSON except lone surrogates. */
 export function stringChar(book: RuleBook): Expression {
   return book.once('char', anyStringChar)
 }
@@ -59,7 +59,7 @@ function anyStringChar(): Expression {
   return choice(chars(invert(mustEscape)), escaped)
 }
 
-/** One of these characters inside a JSON string, in its usual spelling: one spelling only, so that no escape slips past a pattern. */
+/** One of these characters inside a JSON string, in one spelling only, so that no escape gets past a pattern. */
 export function stringCharOf(set: CharSet): Expression {
   const controls = intersect(set, mustEscape).flatMap(([first, last]) =>
     Array.from({ length: last - first + 1 }, (_, offset) => first + offset),
@@ -74,18 +74,18 @@ export function anyString(book: RuleBook): Expression {
   return book.once('string', () => sequence(literal('"'), repeat(stringChar(book), 0), literal('"')))
 }
 
-/** Any name of a member. Values may be long texts, names are not: a model without sense must find its way out of them. */
+/** Any name of a member. Unlike values it is bounded, so that it ends. */
 export function anyName(book: RuleBook): Expression {
-  return book.once('name', () => sequence(literal('"'), book.repeat(stringChar(book), 0, longestName), literal('"')))
+  return book.once('name', () => sequence(literal('"'), book.repeat(stringChar(book), 0, maxNameLength), literal('"')))
 }
 
-/** Any JSON integer of bounded length, and not `-0`. */
+/** Any JSON integer of bounded length except `-0`. */
 export function anyInteger(book: RuleBook): Expression {
   const digits = sequence(nonZero, repeat(digit, 0, integerDigits - 1))
   return book.once('integer', () => choice(zero, sequence(optional(literal('-')), digits)))
 }
 
-/** Any JSON number of bounded length; its exponent is too small for it to be infinite. */
+/** Any JSON number of bounded length, with an exponent too small for infinity. */
 export function anyNumber(book: RuleBook): Expression {
   return book.once('number', numberText)
 }
@@ -125,7 +125,7 @@ export function anyArray(book: RuleBook, depth: number = book.limits.anyValueDep
   return book.once(`array-${depth}`, () => sequence(literal('['), optional(list(book, anyValue(book, depth - 1))), literal(']')))
 }
 
-/** A given JSON value, compact. */
+/** A given JSON value in compact form. */
 export function givenValue(value: unknown): Expression {
   return literal(JSON.stringify(value))
 }
@@ -138,7 +138,7 @@ function space(book: RuleBook): Expression {
   return book.once('space', () => optional(literal(' ')))
 }
 
-/** `\u00XX`, the hexadecimal digits in either case. */
+/** `\u00XX`, with hexadecimal digits in either case. */
 function longEscapes(codes: readonly number[]): Expression {
   if (codes.length === 0) return never
   const byHigh = new Map<number, CharSet>()

@@ -1,13 +1,13 @@
 /**
- * What one grammar may cost. Past a limit the request is refused: a grammar is parsed and walked by the engine for every token,
- * and a schema comes from outside.
+ * What one grammar may cost; past a limit it is refused. Schemas come from outside, and an engine parses a grammar and walks it
+ * for every token.
  */
 export type GrammarLimits = {
   /** Levels of subschemas inside subschemas. */
   readonly schemaDepth: number
   /** Subschemas in one document. */
   readonly schemaNodes: number
-  /** Alternatives of one place after `anyOf`, `oneOf` and `dependent…` are multiplied out. */
+  /** Branches of one value after `anyOf`, `oneOf` and `dependent…` are multiplied out. */
   readonly alternatives: number
   readonly rules: number
   readonly grammarChars: number
@@ -15,15 +15,15 @@ export type GrammarLimits = {
   readonly automatonStates: number
   /** Members that one object declares. */
   readonly members: number
-  /** Effort, in about microseconds, for what does not show in the size: patterns, combinations, listed values, counted members. */
+  /** Effort, in about microseconds, that does not show in the size: patterns, combinations, listed values, counted members. */
   readonly effort: number
   /** The largest lower bound of a repetition; a larger upper bound is lowered to it. */
   readonly repetitions: number
-  /** Levels of nesting inside a value of which the schema says nothing. It keeps a model without sense from nesting for ever. */
+  /** Levels of nesting inside a value without a schema; a model that has lost its way would nest without end. */
   readonly anyValueDepth: number
 }
 
-/** What making one automaton may cost. `spend` counts effort, in about microseconds, and throws when it is too much. */
+/** What one automaton may cost. `spend` counts effort, in about microseconds, and throws past the limit. */
 export type AutomatonLimit = { readonly states: number; spend(effort: number): void }
 
 export const defaultLimits: GrammarLimits = {

@@ -5,26 +5,26 @@ import { chars, choice, type Expression, literal, never, optional, sequence } fr
 import { type Bound, decimalParts, integerGrammar, type Range } from './number-grammar.ts'
 import type { RuleBook } from './rule-book.ts'
 
-/** So many multiples are listed; with more of them the text is computed with, digit by digit. */
-const mostListed = 512
-const mostSteps = 8
-/** The largest step whose remainders are states. */
-const largestStep = 64
-/** Digits of a whole number that is exactly a double, and so is judged as it is written. */
-const mostDigits = 15
+/** Up to this many multiples are listed; more of them become an automaton over digits. */
+const maxListed = 512
+const maxSteps = 8
+/** The largest step whose remainders become states. */
+const maxStep = 64
+/** Digits of whole numbers that are exact as doubles, so that validators see the number that is written. */
+const maxDigits = 15
 
-/** Numbers that are a multiple of each of `steps`, in a range. */
-export type Multiples = { readonly range: Range; readonly integer: boolean; readonly steps: readonly number[] }
+/** Numbers in a range that are multiples of each of `steps`. */
+type Multiples = { readonly range: Range; readonly integer: boolean; readonly steps: readonly number[] }
 
 /**
- * Numbers that are multiples, narrower than the range where it has no end. `exact`: a validator that divides doubles agrees.
- * Undefined where they are too many to write down.
+ * The grammar of multiples, narrower than an open range. `exact`: a validator that divides doubles agrees. Undefined where they
+ * are too many.
  */
 export function multiplesGrammar(
   book: RuleBook,
   { range, integer, steps }: Multiples,
 ): { readonly expression: Expression; readonly exact: boolean } | undefined {
-  if (steps.length > mostSteps) return undefined
+  if (steps.length > maxSteps) return undefined
   const step = commonStep(integer ? [...steps, 1] : steps)
   const exact = (step.count * 1024n) % 10n ** BigInt(step.decimals) === 0n
   const first = range.min === undefined ? undefined : index(range.min, step)
@@ -53,7 +53,7 @@ function divisor(a: bigint, b: bigint): bigint {
   return b === 0n ? a : divisor(b, a % b)
 }
 
-/** Which multiple is the first at or above a bound. */
+/** The index of the first multiple at or above a bound. */
 function index({ value, exclusive }: Bound, step: Step): bigint {
   const [whole, fraction] = decimalParts(Math.abs(value))
   const decimals = Math.max(fraction.length, step.decimals)
@@ -79,28 +79,28 @@ function signed(book: RuleBook, { first, last, step }: Signed): readonly (Expres
   return options
 }
 
-/** One impossible part makes the whole impossible. */
+/** Undefined if one option is. */
 function choiceOf(options: readonly (Expression | undefined)[]): Expression | undefined {
   const known = options.filter((option) => option !== undefined)
   return known.length < options.length ? undefined : choice(...known)
 }
 
-/** The multiples from one of them on, none of them negative. */
+/** The multiples from `from` on, which is not negative. */
 function upwards(
   book: RuleBook,
   from: bigint,
   { last, step }: { readonly last: bigint | undefined; readonly step: Step },
 ): Expression | undefined {
   if (last !== undefined) return listed(from, last, step)
-  if (step.count > largestStep) return undefined
+  if (step.count > maxStep) return undefined
   const digits = (from * step.count).toString().length
   const short = listed(from, (10n ** BigInt(digits) - 1n) / step.count, step)
-  if (short === undefined || digits >= mostDigits) return undefined
+  if (short === undefined || digits >= maxDigits) return undefined
   return choice(short, longer(book, Number(step.count), digits))
 }
 
 function listed(from: bigint, to: bigint, step: Step): Expression | undefined {
-  if (to - from >= BigInt(mostListed)) return undefined
+  if (to - from >= BigInt(maxListed)) return undefined
   if (to < from) return never
   return choice(...Array.from({ length: Number(to - from) + 1 }, (_, offset) => literal(textOf(from + BigInt(offset), step))))
 }
@@ -112,14 +112,14 @@ function textOf(multiple: bigint, { count, decimals }: Step): string {
   return decimals === 0 || fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** Whole multiples of more digits than that: a state is how many digits there are, and what they leave when divided. */
+/** Whole multiples of more than `digits` digits: a state is the number of digits and their remainder. */
 function longer(book: RuleBook, step: number, digits: number): Expression {
   const states: { accepting: boolean; edges: Automaton[number]['edges'] }[] = [{ accepting: false, edges: edges(step, 0, 0) }]
-  for (let length = 1; length <= mostDigits; length++) {
+  for (let length = 1; length <= maxDigits; length++) {
     for (let rest = 0; rest < step; rest++) {
       states.push({
         accepting: rest === 0 && length > digits,
-        edges: length === mostDigits ? [] : edges(step, rest, length),
+        edges: length === maxDigits ? [] : edges(step, rest, length),
       })
     }
   }
@@ -134,7 +134,7 @@ function edges(step: number, rest: number, length: number): Automaton[number]['e
   }))
 }
 
-/** Where 1 is a multiple, any whole number goes with any of the fractions. */
+/** Where 1 is a multiple, any whole number combines with any of the fractions. */
 function wholesAndFractions({ min, max }: Range, { count, decimals }: Step): Expression | undefined {
   const unit = 10n ** BigInt(decimals)
   if (unit % count !== 0n || unit / count > 100n || max !== undefined || (min !== undefined && min.value < 0)) return undefined

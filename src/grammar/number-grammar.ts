@@ -2,18 +2,18 @@ import { charSet } from './char-set.ts'
 import { chars, choice, type Expression, empty, literal, never, optional, repeat, sequence } from './expression.ts'
 import { digit, fractionDigits, integerDigits } from './json-text.ts'
 
-/** One end of a range, as the schema's number gives it. */
+/** One end of a range. */
 export type Bound = { readonly value: number; readonly exclusive: boolean }
 export type Range = { readonly min?: Bound; readonly max?: Bound }
 
-/** The integers in a range, as digits, up to 64 bits' worth of them where the range has no end. */
+/** The integers in a range; an open range ends at the digits of 64 bits. */
 export function integerGrammar(range: Range): Expression {
   const min = range.min === undefined ? undefined : firstInteger(range.min)
   const max = range.max === undefined ? undefined : -firstInteger({ ...range.max, value: -range.max.value })
   return signed(min, max, (low, high) => wholeNumbers(low, high))
 }
 
-/** The numbers in a range, as decimals without an exponent; exact, because decimals are compared digit by digit. */
+/** The numbers in a range as decimals without an exponent; exact, because bounds are compared digit by digit. */
 export function decimalGrammar(range: Range): Expression {
   const { min, max } = range
   const options: Expression[] = []
@@ -29,7 +29,7 @@ export function decimalGrammar(range: Range): Expression {
   return choice(...options)
 }
 
-/** Whether a bound can be kept to the last digit: with more than 15 of them, a larger decimal may be the same number to a validator. */
+/** Whether an exclusive bound is exact: beyond 15 digits, a larger decimal may be the same double to a validator. */
 export function isExact(bound: Bound): boolean {
   return !bound.exclusive || Number(bound.value.toPrecision(15)) === bound.value
 }
@@ -61,7 +61,7 @@ function wholeNumbers(low: bigint, high: bigint | undefined): Expression {
   for (let length = low.toString().length; length <= highText.length; length++) {
     const first = length === 1 ? 0n : 10n ** BigInt(length - 1)
     const from = low > first ? low : first
-    // Lengths of which every number is in the range are one expression together.
+    // Lengths all of whose numbers are in the range become one expression.
     if (length > 1 && from === first && lastOfLength(length) <= most) {
       const longest = lastOfLength(highText.length) <= most ? highText.length : highText.length - 1
       options.push(sequence(chars(charSet([0x31, 0x39])), repeat(digit, length - 1, longest - 1)))
@@ -121,7 +121,7 @@ type Edge = { readonly digits: string; readonly exclusive: boolean }
 
 const anyFraction = optional(sequence(literal('.'), repeat(digit, 1, fractionDigits)))
 
-/** One whole number with the fractions between two edges. So few digits that no two of these are the same double. */
+/** One whole number with the fractions between two edges; few enough digits that no two are the same double. */
 function withFraction(whole: bigint, low: Edge | undefined, high: Edge | undefined): Expression {
   const bounds = Math.max(low?.digits.length ?? 0, high?.digits.length ?? 0)
   const most = Math.max(1, bounds, 15 - whole.toString().length)
@@ -140,7 +140,7 @@ function fractions(low: Edge | undefined, high: Edge | undefined, most: number):
     return { bare, more: high.exclusive ? never : repeat(literal('0'), 1, most) }
   }
   if (high === undefined && low !== undefined && isZero(low)) {
-    // Above zero: something but zeros. The digits after it cannot bring it back.
+    // Above zero: one digit that is not zero, and any after it.
     const more = sequence(repeat(literal('0'), 0, most - 1), digits(1, 9), repeat(digit, 0, most - 1))
     return { bare, more }
   }
@@ -170,7 +170,7 @@ function isZero(edge: Edge): boolean {
   return /^0*$/.test(edge.digits)
 }
 
-/** The whole part and the digits after the point of a number that is not negative, exactly as JSON shows it. */
+/** The whole part and the decimals of a number that is not negative, as in JSON. */
 export function decimalParts(value: number): [whole: bigint, fraction: string] {
   const [mantissa = '0', exponentText = '0'] = value.toString().split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')

@@ -9,11 +9,10 @@ import type { Patterns } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import type { Schema, SchemaPath } from './schema-document.ts'
 
-/** One declared member. */
 type Member = { readonly pair: Expression; readonly required: boolean }
 type Members = {
   readonly declared: readonly Member[]
-  /** Any other member; never when there may be none. */
+  /** An undeclared member; `never` when there is none. */
   readonly other: Expression
   readonly min: number
   readonly max: number
@@ -27,7 +26,7 @@ type ObjectOptions = {
   readonly isName: (name: string, schema: Schema) => boolean
 }
 
-/** The objects that satisfy the facets, and what of the facets they may break. */
+/** The objects that satisfy the facets, and the gaps. */
 export function objectGrammar(
   book: RuleBook,
   object: Facets['object'],
@@ -47,7 +46,7 @@ export function objectGrammar(
   const others = otherMembers(book, object, { ...options, declared: names })
   gaps.push(...others.gaps)
   const least = declared.filter((member) => member.required).length
-  // Two members of one name count once, and nothing keeps free names apart.
+  // Members of the same name count once, and nothing keeps undeclared names distinct.
   if (others.expression !== never && object.min > least + 1)
     gaps.push({ keyword: 'minProperties', path: object.minPath ?? [], kind: 'object' })
   const members: Members = {
@@ -59,7 +58,7 @@ export function objectGrammar(
   return { expression: sequence(literal('{'), inDeclaredOrder(book, members), literal('}')), gaps }
 }
 
-/** All that is said of a member of this name. */
+/** All schemas that apply to a member of this name. */
 function partsOf(object: Facets['object'], name: string, patterns: Patterns, gaps: Gap[]): readonly Schema[] {
   return object.layers.flatMap((layer) => {
     const own = layer.properties.get(name)
@@ -77,7 +76,7 @@ function patternGap(path: SchemaPath): Gap {
   return { keyword: 'patternProperties', path, kind: 'object' }
 }
 
-/** Members as the schema lists them, then any others. */
+/** Members in the order of the schema, then any others. */
 function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members): Expression {
   const separator = comma(book)
   const needsCount = min > 0 || max < declared.length || (other !== never && Number.isFinite(max))
@@ -85,7 +84,7 @@ function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members)
   const known = new Map<string, Expression>()
   if (enough > 1) book.spend(declared.length * Math.min(enough, declared.length) * 10)
 
-  /** What comes from member `index` on, when `count` are written; counts that make no difference are one. */
+  /** The members from `index` on, after `written` ones; counts that make no difference are one. */
   const from = (index: number, written: number): Expression => {
     const count = Math.min(written, enough)
     if (count > max) return never
@@ -93,7 +92,7 @@ function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members)
     const found = known.get(key)
     if (found !== undefined) return found
     const made = make(index, count)
-    // Optional members are met on several ways; their rest is one rule for all.
+    // What follows an optional member is reached twice, so it is a rule.
     const isMetAgain = declared[index - 1]?.required === false && index < declared.length
     const expression = isMetAgain ? book.shared('rest', made) : made
     known.set(key, expression)
@@ -107,7 +106,7 @@ function inDeclaredOrder(book: RuleBook, { declared, other, min, max }: Members)
     if (count === enough && !needsCount) return sequence(optional(written), from(index + 1, count))
     return choice(sequence(written, from(index + 1, count + 1)), from(index + 1, count))
   }
-  /** Required members up to the next optional one, put together at once: there may be a thousand of them. */
+  /** Required members up to the next optional one in one loop: a thousand would exhaust the stack. */
   const requiredFrom = (start: number, written: number): Expression => {
     const parts: Expression[] = []
     let [index, count] = [start, written]

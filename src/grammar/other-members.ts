@@ -11,8 +11,8 @@ import type { RuleBook } from './rule-book.ts'
 import type { Schema } from './schema-document.ts'
 import { textAutomaton, writeText } from './text-grammar.ts'
 
-/** More patterns than this have too many combinations. */
-const mostPatterns = 4
+/** More patterns have too many combinations. */
+const maxPatterns = 4
 
 type Options = {
   readonly compile: CompilePart
@@ -23,8 +23,8 @@ type Options = {
 }
 
 /**
- * A member whose name the schema does not list: names are sorted by the patterns that they match, so that each gets all that is
- * said of it. Names that cannot be sorted are not written; that is narrower than the schema, and still within it.
+ * A member whose name the schema does not declare. Names are split by the patterns that they match, so that all schemas that
+ * apply to a name do. Names that cannot be split are not written, which is narrower than the schema.
  */
 export function otherMembers(
   book: RuleBook,
@@ -33,9 +33,9 @@ export function otherMembers(
 ): { readonly expression: Expression; readonly gaps: readonly Gap[] } {
   if (writesOnlyDeclared(object) || isClosed(object)) return { expression: never, gaps: [] }
   try {
-    return sorted(book, object, options)
+    return splitByPattern(book, object, options)
   } catch (error) {
-    // Too many names or patterns for an automaton: then there are no members but the declared ones.
+    // Too many names or patterns for an automaton: only declared members are written.
     if (isUnsupported(error) && options.declared.length > 0) {
       return { expression: never, gaps: [] }
     }
@@ -43,15 +43,19 @@ export function otherMembers(
   }
 }
 
-/** Most objects of tools are: without patterns, it is seen at once. */
+/** A quick check: most objects of tools are closed and have no patterns. */
 function isClosed({ layers }: Facets['object']): boolean {
   return layers.every(({ patterns }) => patterns.length === 0) && layers.some(({ additional }) => additional === false)
 }
 
-function sorted(book: RuleBook, object: Facets['object'], options: Options): { expression: Expression; gaps: readonly Gap[] } {
+function splitByPattern(
+  book: RuleBook,
+  object: Facets['object'],
+  options: Options,
+): { expression: Expression; gaps: readonly Gap[] } {
   const patterns = object.layers.flatMap((layer) => layer.patterns)
   const known = patterns.map(({ source }) => options.patterns.find(source))
-  if (known.includes(undefined) || patterns.length > mostPatterns) return { expression: never, gaps: [] }
+  if (known.includes(undefined) || patterns.length > maxPatterns) return { expression: never, gaps: [] }
   const possible = Array.from({ length: 2 ** patterns.length }, (_, set) => set).flatMap((set) => {
     const matched = patterns.filter((_, index) => (set & (1 << index)) !== 0)
     const parts = partsOf(object, matched)
@@ -77,10 +81,10 @@ function sorted(book: RuleBook, object: Facets['object'], options: Options): { e
   return { expression: book.shared('member', choice(...alternatives)), gaps: names.gaps }
 }
 
-/** Names without a pattern are written when the schema speaks of them, or when it says nothing of names at all. */
+/** Names that match no pattern are written if the schema covers them, or has no patterns. */
 function writesUnmatched(object: Facets['object'], patterns: readonly PatternSchema[]): boolean {
-  const isSpokenOf = object.layers.some((layer) => layer.additional !== undefined)
-  return isSpokenOf || patterns.length === 0
+  const isCovered = object.layers.some((layer) => layer.additional !== undefined)
+  return isCovered || patterns.length === 0
 }
 
 function partsOf(object: Facets['object'], matched: readonly PatternSchema[]): readonly Schema[] {
@@ -99,25 +103,25 @@ function namesOf(
   const gaps: Gap[] = []
   let automaton: Automaton = anyText
   for (const { schema, path } of object.names) {
-    const ways = expand([schema]).filter((way) => way.kinds.has('string'))
-    const [way] = ways
-    const values = ways.flatMap((each) => each.values ?? [])
-    if (ways.length > 0 && ways.every((each) => each.values !== undefined)) {
+    const branches = expand([schema]).filter((branch) => branch.kinds.has('string'))
+    const [branch] = branches
+    const values = branches.flatMap((each) => each.values ?? [])
+    if (branches.length > 0 && branches.every((each) => each.values !== undefined)) {
       const texts = values.filter((value) => typeof value === 'string' && isName(value, schema)).map(String)
       automaton = trim(both(automaton, textsAmong(texts, limit), limit))
-    } else if (ways.length > 1) {
+    } else if (branches.length > 1) {
       gaps.push({ keyword: 'propertyNames', path, kind: 'object' })
-    } else if (way === undefined) {
+    } else if (branch === undefined) {
       automaton = textsAmong([], limit)
     } else {
-      automaton = trim(both(automaton, textsWithLength(way.text, { patterns, gaps, limit }), limit))
-      gaps.push(...way.gaps.filter((gap) => gap.kind === undefined || gap.kind === 'string'))
+      automaton = trim(both(automaton, textsWithLength(branch.text, { patterns, gaps, limit }), limit))
+      gaps.push(...branch.gaps.filter((gap) => gap.kind === undefined || gap.kind === 'string'))
     }
   }
   return { automaton, gaps }
 }
 
-/** The texts of the facets; here lengths are states even when there is no pattern. */
+/** The strings of the facets. Lengths become states here, also without a pattern. */
 function textsWithLength(
   text: Facets['text'],
   { patterns, gaps, limit }: { patterns: Patterns; gaps: Gap[]; limit: AutomatonLimit },

@@ -7,10 +7,10 @@ import { regexAutomaton } from './regex-automaton.ts'
 import { parseRegex, type Regex } from './regex-syntax.ts'
 import type { RuleBook } from './rule-book.ts'
 
-/** What a state costs, to make it and to make it deterministic. */
+/** The effort of building a state and making it deterministic. */
 export const effortPerState = 30
 
-/** The texts under some conditions, and the conditions that were left out. */
+/** The strings under some conditions, and the conditions that were left out. */
 export type WrittenText = { readonly expression: Expression; readonly gaps: readonly Gap[] }
 
 /** The automata of the patterns of one grammar, each made once. */
@@ -25,12 +25,12 @@ export class Patterns {
     this.#book = book
   }
 
-  /** `undefined` when a grammar cannot express it. Throws a `GrammarError` when it is not a pattern. */
+  /** The parsed pattern; undefined if no grammar can express it. Throws when it is not a pattern. */
   parse(source: string): Regex | undefined {
     return find(this.#regexes, source, () => parseRegex(source))
   }
 
-  /** `undefined` when no automaton of bearable size says the same. Throws a `GrammarError` when it is not a pattern. */
+  /** The automaton of a pattern; undefined if it would be too large. Throws when it is not a pattern. */
   find(source: string): Automaton | undefined {
     return find(this.#automata, source, () => {
       const automaton = regexAutomaton(source, this.#book.automatonLimit)
@@ -40,26 +40,26 @@ export class Patterns {
   }
 
   /**
-   * What `write` makes of the conditions of a text, once for all texts under the same ones: only where the gaps are differs.
-   * `use` tells apart what is written for different uses.
+   * The result of `write`, which is called once for all strings under the same conditions and the same `use`; only the paths
+   * of the gaps differ.
    */
   writeOnce(use: string, text: Facets['text'], write: (text: Facets['text']) => WrittenText): WrittenText {
     const sources = text.patterns.map(({ source }) => source)
     const names = text.formats.map(({ name }) => name)
     const key = JSON.stringify([use, text.min, text.max, sources, names])
-    const places = [...text.patterns, ...text.formats].map(({ path }) => path)
-    // Gaps are kept under the number of the condition that they come from.
+    const paths = [...text.patterns, ...text.formats].map(({ path }) => path)
+    // The path of a gap is, until it is returned, the number of its condition.
     const patterns = text.patterns.map((each, index) => ({ ...each, path: [String(index)] }))
     const formats = text.formats.map((each, index) => ({ ...each, path: [String(patterns.length + index)] }))
     const written = this.#texts.get(key) ?? write({ ...text, patterns, formats })
     this.#texts.set(key, written)
-    const gaps = written.gaps.map((gap) => ({ ...gap, path: places[Number(gap.path[0])] ?? [] }))
+    const gaps = written.gaps.map((gap) => ({ ...gap, path: paths[Number(gap.path[0])] ?? [] }))
     return { expression: written.expression, gaps }
   }
 
   /**
-   * Whether the pattern is found in a text; `undefined` when it cannot be said. Never with `RegExp`: a caller's pattern could
-   * keep it busy for years.
+   * Whether a pattern is found in a text; undefined if there is no automaton. Never with `RegExp`, which a caller's pattern can
+   * keep busy for years.
    */
   matches(source: string, text: string): boolean | undefined {
     const automaton = this.find(source)

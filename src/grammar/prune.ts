@@ -2,26 +2,25 @@ import { choiceOf, type Expression, never, partsOf, repeat, sequenceOf } from '.
 import { findRules } from './find-rules.ts'
 
 /**
- * Adds to `kept` the rules that `root` needs, without what can never be finished: an alternative that leads to an impossible or
- * an endless value would leave the model in a place without a way out. False when nothing of `root` is left. What is in `kept`
- * already stays as it is.
+ * Adds to `kept` the rules that `root` needs, without options that can never end: one that leads to an impossible or endless
+ * value would trap the model. Returns false if nothing of `root` is left. Rules that are in `kept` already do not change.
  */
 export function prune(rules: ReadonlyMap<string, Expression>, root: string, kept: Map<string, Expression>): boolean {
   const found = reachable(rules, root, kept)
-  // From which some finite text comes.
+  // The rules that have a finite text.
   const bodies = Array.from(found, ([name, { body }]) => [name, body] as const)
   const finite = findRules(bodies, (leaf) => leaf.type !== 'rule' || kept.has(leaf.name))
   if (!finite.has(root) && !kept.has(root)) return false
-  const endsSomewhere = (name: string): boolean => finite.has(name) || kept.has(name)
+  const canEnd = (name: string): boolean => finite.has(name) || kept.has(name)
   const todo = [root]
   for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
     const body = rules.get(name)
     if (kept.has(name) || body === undefined) continue
     const names = found.get(name)?.names ?? namesIn(body)
-    const isWhole = names.every(endsSomewhere)
-    const pruned = isWhole ? body : cut(body, endsSomewhere)
+    const isUnchanged = names.every(canEnd)
+    const pruned = isUnchanged ? body : withoutEndless(body, canEnd)
     kept.set(name, pruned)
-    for (const used of (isWhole ? names : namesIn(pruned)).toReversed()) todo.push(used)
+    for (const used of (isUnchanged ? names : namesIn(pruned)).toReversed()) todo.push(used)
   }
   return true
 }
@@ -40,7 +39,7 @@ function collectNames(expression: Expression, names: string[]): void {
 
 type Rules = ReadonlyMap<string, Expression>
 
-/** A rule that is looked at, and the names in it. */
+/** A rule that was reached, and the names in it. */
 type Found = { readonly body: Expression; readonly names: readonly string[] }
 
 function reachable(rules: Rules, root: string, kept: Rules): Map<string, Found> {
@@ -56,20 +55,18 @@ function reachable(rules: Rules, root: string, kept: Rules): Map<string, Found> 
   return found
 }
 
-type EndsSomewhere = (name: string) => boolean
-
-function cut(expression: Expression, endsSomewhere: EndsSomewhere): Expression {
+function withoutEndless(expression: Expression, canEnd: (name: string) => boolean): Expression {
   switch (expression.type) {
     case 'literal':
     case 'chars':
       return expression
     case 'rule':
-      return endsSomewhere(expression.name) ? expression : never
+      return canEnd(expression.name) ? expression : never
     case 'sequence':
-      return sequenceOf(expression.parts.map((part) => cut(part, endsSomewhere)))
+      return sequenceOf(expression.parts.map((part) => withoutEndless(part, canEnd)))
     case 'choice':
-      return choiceOf(expression.options.map((option) => cut(option, endsSomewhere)))
+      return choiceOf(expression.options.map((option) => withoutEndless(option, canEnd)))
     case 'repeat':
-      return repeat(cut(expression.part, endsSomewhere), expression.min, expression.max)
+      return repeat(withoutEndless(expression.part, canEnd), expression.min, expression.max)
   }
 }

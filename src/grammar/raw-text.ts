@@ -9,30 +9,30 @@ import type { RuleBook } from './rule-book.ts'
 import { textAutomaton } from './text-grammar.ts'
 
 /**
- * The texts that satisfy the facets, as they are: without quotes and escapes, and without `mark` in them, which ends them.
- * Where texts with a part of the mark in them would be too many to write down, there are none with its first character.
+ * The strings that satisfy the facets, raw: without quotes and escapes, and without `delimiter`, which ends them. Where strings
+ * with a part of the delimiter would make the grammar too large, they do not contain its first character either.
  */
-export function rawText(book: RuleBook, text: Facets['text'], { mark, patterns }: RawOptions): WrittenText {
-  return patterns.writeOnce(`raw ${mark}`, text, (numbered) => writeRaw(book, numbered, { mark, patterns }))
+export function rawText(book: RuleBook, text: Facets['text'], { delimiter, patterns }: RawOptions): WrittenText {
+  return patterns.writeOnce(`raw ${delimiter}`, text, (numbered) => writeRaw(book, numbered, { delimiter, patterns }))
 }
 
-type RawOptions = { readonly mark: string; readonly patterns: Patterns }
+type RawOptions = { readonly delimiter: string; readonly patterns: Patterns }
 
-function writeRaw(book: RuleBook, text: Facets['text'], { mark, patterns }: RawOptions): WrittenText {
+function writeRaw(book: RuleBook, text: Facets['text'], { delimiter, patterns }: RawOptions): WrittenText {
   const limit = book.automatonLimit
   const { automaton, gaps } = textAutomaton(text, patterns, limit)
   const { min, max } = text
   const isBounded = min > 0 || max !== undefined
-  // What tools have most of is text without conditions: it is written once.
+  // Most parameters of tools are strings without conditions: they share one rule.
   if (automaton === anyText && !isBounded) {
-    return { expression: book.once(`raw ${mark}`, () => write(book, withoutMark(mark)), 'raw'), gaps }
+    return { expression: book.once(`raw ${delimiter}`, () => write(book, withoutDelimiter(delimiter)), 'raw'), gaps }
   }
   if (automaton === anyText) {
-    const bounded = unlessTooLarge(() => both(withoutMark(mark), textsOfLength(min, max, limit), limit))
-    return { expression: bounded ? write(book, bounded) : book.repeat(chars(withoutFirst(mark)), min, max), gaps }
+    const bounded = unlessTooLarge(() => both(withoutDelimiter(delimiter), textsOfLength(min, max, limit), limit))
+    return { expression: bounded ? write(book, bounded) : book.repeat(chars(withoutFirst(delimiter)), min, max), gaps }
   }
-  const exact = unlessTooLarge(() => both(withoutMark(mark), automaton, limit))
-  const narrow: Automaton = [{ accepting: true, edges: [{ set: withoutFirst(mark), to: 0 }] }]
+  const exact = unlessTooLarge(() => both(withoutDelimiter(delimiter), automaton, limit))
+  const narrow: Automaton = [{ accepting: true, edges: [{ set: withoutFirst(delimiter), to: 0 }] }]
   return { expression: write(book, exact ?? both(narrow, automaton, limit)), gaps }
 }
 
@@ -43,9 +43,9 @@ function write(book: RuleBook, automaton: Automaton): Expression {
   return automatonGrammar(book, states, { hint: 'raw', spell: chars })
 }
 
-/** Each state is how much of the mark the text ends in. */
-function withoutMark(mark: string): Automaton {
-  const letters = [...mark]
+/** A state is the length of the prefix of the delimiter that the text ends in. */
+function withoutDelimiter(delimiter: string): Automaton {
+  const letters = [...delimiter]
   const alphabet = [...new Set(letters)]
   const setOf = (among: readonly string[]) =>
     charSet(...among.map((letter): [number, number] => [codeOf(letter), codeOf(letter)]))
@@ -60,16 +60,16 @@ function withoutMark(mark: string): Automaton {
   }))
 }
 
-function withoutFirst(mark: string): ReturnType<typeof charSet> {
-  const code = codeOf(mark)
+function withoutFirst(delimiter: string): ReturnType<typeof charSet> {
+  const code = codeOf(delimiter)
   return invert(charSet([code, code]))
 }
 
-/** How much of the mark a text ends in that ended in `state` letters of it, and got one more. */
-function nextState(mark: readonly string[], state: number, letter: string): number {
-  const seen = [...mark.slice(0, state), letter]
+/** The state after one more letter. */
+function nextState(delimiter: readonly string[], state: number, letter: string): number {
+  const seen = [...delimiter.slice(0, state), letter]
   for (let length = seen.length; length > 0; length--) {
-    if (seen.slice(-length).every((each, index) => each === mark[index])) return length
+    if (seen.slice(-length).every((each, index) => each === delimiter[index])) return length
   }
   return 0
 }

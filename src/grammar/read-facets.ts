@@ -2,7 +2,7 @@ import { allKinds, type Facets, type Kind, noFacets, sameValue } from './facets.
 import { type Bound, isExact } from './number-grammar.ts'
 import { isObject, isSchema, type Schema, type SchemaDocument, type SchemaObject, type SchemaPath } from './schema-document.ts'
 
-/** The keywords that speak of one kind of value; `contains` the number of arrays' items, and so on. */
+/** The keywords that apply to one kind of value. */
 const kindKeywords: Readonly<Record<Kind, readonly string[]>> = {
   object: `additionalProperties dependencies dependentRequired dependentSchemas maxProperties minProperties patternProperties
     properties propertyNames required unevaluatedProperties`.split(/\s+/),
@@ -25,7 +25,7 @@ const kindsOfType: ReadonlyMap<unknown, ReadonlySet<Kind>> = new Map<unknown, Re
 const numberFormats = new Set(['int32', 'int64', 'float', 'double'])
 
 /**
- * What a schema object says by itself, without what it refers to and combines. Throws `invalid-schema` for a keyword with a
+ * The facets of a schema object by itself, without what it refers to and combines. Throws `invalid-schema` for a keyword with a
  * value that JSON Schema does not allow.
  */
 export function readFacets(document: SchemaDocument, schema: SchemaObject): Facets {
@@ -51,20 +51,20 @@ class FacetReader {
     const kinds = kindsOfType.get(type)
     const types = kinds === undefined ? this.#types() : undefined
     const integer = type === 'integer' || (types?.includes('integer') === true && !types.includes('number'))
-    const spoken = this.#spokenOf()
+    const implied = this.#impliedKinds()
     const isNumberFormat = typeof format === 'string' && numberFormats.has(format)
-    // What no keyword speaks of need not be read: most schemas have a type, and one keyword beside it or none.
+    // Kinds without keywords are skipped: most schemas have a type, and at most one keyword beside it.
     return {
       kinds: kinds ?? (types === undefined ? noFacets.kinds : kindsOf(types)),
       typed: kinds !== undefined || types !== undefined,
-      spokenOf: isNumberFormat ? new Set<Kind>(['number']) : spoken,
+      impliedKinds: isNumberFormat ? new Set<Kind>(['number']) : implied,
       integer: integer || this.#schema.multipleOf === 1,
       ...this.#values(),
-      text: spoken.has('string') ? this.#text() : noFacets.text,
-      range: spoken.has('number') || isNumberFormat ? this.#range() : noFacets.range,
-      multiples: spoken.has('number') ? this.#multiples() : noFacets.multiples,
-      array: spoken.has('array') ? this.#array() : noFacets.array,
-      object: spoken.has('object') ? this.#object() : noFacets.object,
+      text: implied.has('string') ? this.#text() : noFacets.text,
+      range: implied.has('number') || isNumberFormat ? this.#range() : noFacets.range,
+      multiples: implied.has('number') ? this.#multiples() : noFacets.multiples,
+      array: implied.has('array') ? this.#array() : noFacets.array,
+      object: implied.has('object') ? this.#object() : noFacets.object,
       rivals: noFacets.rivals,
       gaps: this.#gaps,
     }
@@ -82,7 +82,7 @@ class FacetReader {
     return list
   }
 
-  #spokenOf(): ReadonlySet<Kind> {
+  #impliedKinds(): ReadonlySet<Kind> {
     const kinds = new Set<Kind>()
     for (const keyword of Object.keys(this.#schema)) {
       const kind = kindOfKeyword.get(keyword)

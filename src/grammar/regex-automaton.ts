@@ -4,20 +4,20 @@ import { tooLarge } from './grammar-error.ts'
 import type { AutomatonLimit } from './limits.ts'
 import { parseRegex, type Regex, unsupported } from './regex-syntax.ts'
 
-/** What a node of the network does to get to `to`: nothing, read a character, or be at the text's start or end. */
+/** A move of the network to `to`: for free, by reading a character, or at the start or end of the text. */
 type Move =
   | { readonly type: 'free' | 'start' | 'end'; readonly to: number }
   | { readonly type: 'chars'; readonly set: CharSet; readonly to: number }
 
 /**
- * The texts in which the pattern is found; as in JSON Schema it may be anywhere, unless anchors say where. Throws as
- * `parseRegex` does, and when the pattern is too large.
+ * The texts in which a pattern is found, as in JSON Schema anywhere unless it is anchored. Throws as `parseRegex` does, and when
+ * the pattern is too large.
  */
 export function regexAutomaton(source: string, limit: AutomatonLimit): Automaton {
   return automatonOf(parseRegex(source), limit)
 }
 
-/** The texts that the pattern matches from their first character to their last. */
+/** The texts that a pattern matches as a whole. */
 export function wholeTextAutomaton(source: string, limit: AutomatonLimit): Automaton {
   return automatonOf(wholeRegex(parseRegex(source)), limit)
 }
@@ -38,12 +38,12 @@ function automatonOf(regex: Regex, limit: AutomatonLimit): Automaton {
   }, main)
 }
 
-/** What it costs to make or to meet one node of the network. */
+/** The effort of building or visiting one node of the network. */
 const effortPerNode = 0.2
 
 type Look = Extract<Regex, { type: 'lookahead' }>
 
-/** Conditions on the whole text are those that come right after a leading `^`; anywhere else they bind to a place. */
+/** Look-aheads right after a leading `^` are conditions on the whole text; elsewhere they depend on the position. */
 function splitLooks(regex: Regex): { looks: Look[]; rest: Regex } {
   if (regex.type !== 'sequence' || regex.parts[0]?.type !== 'start') return { looks: [], rest: regex }
   const [start, ...others] = regex.parts
@@ -53,10 +53,10 @@ function splitLooks(regex: Regex): { looks: Look[]; rest: Regex } {
   return { looks, rest: { type: 'sequence', parts: [start, ...others.slice(count)] } }
 }
 
-/** Thompson's construction; the pattern stands between two runs of anything. Node 0 is the start, node 1 the end. */
+/** Thompson's construction, with the pattern between two runs of any characters. Node 0 is the start, node 1 the end. */
 function networkOf(regex: Regex, limit: AutomatonLimit): Move[][] {
   const nodes: Move[][] = [[], []]
-  // Every character that is read may cost a state, and what is between them costs time.
+  // Every node that reads a character may become a state; the others cost time.
   const most = limit.states * 20
   let size = 0
   const grow = (): void => {
@@ -129,7 +129,7 @@ function networkOf(regex: Regex, limit: AutomatonLimit): Move[][] {
   return nodes
 }
 
-/** A state is a node right after a character was read (or the start). What lies behind `$` can read nothing more. */
+/** A state is the start, or a node right after a character was read. Nodes after `$` cannot read more. */
 function emptyMovesRemoved(nodes: readonly Move[][], limit: AutomatonLimit): Automaton {
   const numbers = new Map<number, number>([[0, 0]])
   const order = [0]
@@ -155,7 +155,7 @@ function emptyMovesRemoved(nodes: readonly Move[][], limit: AutomatonLimit): Aut
   return states
 }
 
-/** The nodes that nothing more has to be read for; `closed` are those behind the end of the text. */
+/** The nodes that are reached without reading; `closed` are those after the end of the text. */
 type Reached = { readonly open: ReadonlySet<number>; readonly closed: ReadonlySet<number>; readonly ends: boolean }
 
 function reach(nodes: readonly Move[][], from: number, atStart: boolean): Reached {

@@ -4,7 +4,7 @@ import { GrammarError } from './grammar-error.ts'
 export const digitChars: CharSet = charSet([0x30, 0x39])
 export const wordChars: CharSet = charSet([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a])
 
-/** What `.` does not match. */
+/** The characters that `.` does not match. */
 export const lineEnds: CharSet = charsOf('\n\r\u2028\u2029')
 
 /** `\s`: white space and line ends, as ECMAScript lists them. */
@@ -15,13 +15,13 @@ export const spaceChars: CharSet = unite(
 
 const known = new Map<string, CharSet>()
 
-/** The characters of a Unicode property such as `{Letter}`: asked of the regular expression engine itself, once for each. */
+/** The characters of a Unicode property such as `{Letter}`, taken from JavaScript's own regular expressions, once for each. */
 export function propertyChars(name: string): CharSet {
   const remembered = known.get(name)
   if (remembered !== undefined) return remembered
   const runs = [...everyChar().matchAll(propertyRuns(name))].map(([run]) => {
     const first = run.codePointAt(0) ?? 0
-    // The runs of a text that holds every character in order are ranges, but for the gap of the surrogates, which charSet takes out.
+    // Runs in a text of all characters in order are ranges, apart from the surrogates, which charSet removes.
     const last = [...run.slice(-2)].at(-1)?.codePointAt(0) ?? first
     return [first, last] as const
   })

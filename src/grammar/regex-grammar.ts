@@ -5,7 +5,7 @@ import { wholeRegex, wholeTextAutomaton } from './regex-automaton.ts'
 import { parseRegex, type Regex } from './regex-syntax.ts'
 import type { RuleBook } from './rule-book.ts'
 
-/** The texts that the whole of the pattern matches, as they are: not as JSON. Throws as `parseRegex` does, or when it is too large. */
+/** The texts that a pattern matches as a whole, raw and not as JSON. Throws as `parseRegex` does, or when it is too large. */
 export function regexExpression(book: RuleBook, pattern: string, hint: string): Expression {
   const direct = directExpression(book, wholeRegex(parseRegex(pattern)), chars)
   if (direct !== undefined) return direct
@@ -14,8 +14,8 @@ export function regexExpression(book: RuleBook, pattern: string, hint: string): 
 }
 
 /**
- * A pattern from `^` to `$` as the same operators in GBNF: small, and at once. `undefined` for one that needs an automaton: it
- * may be anywhere in the text, looks ahead, or repeats what may be empty, which GBNF cannot say.
+ * A pattern from `^` to `$` with the same operators in GBNF, which is small and fast. Undefined for one that needs an
+ * automaton: it is not anchored, looks ahead, or repeats what may be empty, which GBNF cannot express.
  */
 export function directExpression(book: RuleBook, regex: Regex, spell: (set: CharSet) => Expression): Expression | undefined {
   const inner = betweenAnchors(regex)

@@ -2,7 +2,7 @@ import { type CharSet, charSet, charsOf, invert, unite } from './char-set.ts'
 import { GrammarError } from './grammar-error.ts'
 import { digitChars, lineEnds, propertyChars, spaceChars, wordChars } from './regex-classes.ts'
 
-/** An ECMAScript regular expression, read. Greediness and capturing change which match is found, not which texts match. */
+/** A parsed ECMAScript regular expression. Greediness and captures do not affect which texts match, so they are dropped. */
 export type Regex =
   | { readonly type: 'chars'; readonly set: CharSet }
   | { readonly type: 'sequence'; readonly parts: readonly Regex[] }
@@ -23,7 +23,7 @@ export function parseRegex(source: string): Regex {
   return new RegexReader(source).read()
 }
 
-/** The engine's own parser is the judge of what is a pattern; JSON Schema means Unicode ones, but people write the older kind too. */
+/** JavaScript's own parser decides what is a pattern. JSON Schema means Unicode mode, but older patterns are in use too. */
 function checkSyntax(source: string): void {
   for (const flags of ['u', '']) {
     try {

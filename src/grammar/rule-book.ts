@@ -2,10 +2,10 @@ import { type Expression, isEmpty, isNever, never, render, repeat, rule, sequenc
 import { tooLarge } from './grammar-error.ts'
 import type { AutomatonLimit, GrammarLimits } from './limits.ts'
 
-/** Repetitions up to this many are written as they are; llama.cpp refuses more than 2,000 of anything. */
-const plainRepetitions = 1000
+/** Repetitions up to this many are written directly; llama.cpp refuses more than 2,000. */
+const maxDirectRepetitions = 1000
 
-/** The rules of one grammar while it is made: names them, lets equal bodies share a rule, and stops at the limits. */
+/** The rules of one grammar under construction: names them, shares rules of equal bodies, and enforces the limits. */
 export class RuleBook {
   readonly limits: GrammarLimits
   readonly #rules = new Map<string, Expression>()
@@ -21,7 +21,7 @@ export class RuleBook {
     this.limits = limits
   }
 
-  /** What one automaton of this grammar may cost. */
+  /** The limit of one automaton of this grammar. */
   get automatonLimit(): AutomatonLimit {
     return { states: this.limits.automatonStates, spend: (effort) => this.spend(effort) }
   }
@@ -30,7 +30,7 @@ export class RuleBook {
     return this.#rules
   }
 
-  /** A rule with this body: one that is there already, or a new one whose name is made from `hint`. */
+  /** The rule with this body: an existing one, or a new one named after `hint`. */
   shared(hint: string, body: Expression): Expression {
     if (body.type === 'rule' || isEmpty(body) || isNever(body)) return body
     const text = render(body)
@@ -42,7 +42,7 @@ export class RuleBook {
     return rule(name)
   }
 
-  /** What `make` gives, as a rule that is made once in this grammar. */
+  /** The rule of `key`, made by `make` at the first call. */
   once(key: string, make: () => Expression, hint = key): Expression {
     const known = this.#made.get(key)
     if (known !== undefined) return known
@@ -51,7 +51,7 @@ export class RuleBook {
     return made
   }
 
-  /** A name for a rule whose body comes later, with `fill`: that is how a rule can refer to itself. */
+  /** A name for a rule whose body comes later, with `fill`, so that it can refer to itself. */
   reserve(hint: string): string {
     const base = toRuleName(hint)
     let number = this.#nextNumber.get(base) ?? 0
@@ -67,44 +67,44 @@ export class RuleBook {
     this.#write(name, body, render(body))
   }
 
-  /** Counts effort, in about microseconds, and stops when it is too much. */
+  /** Counts effort, in about microseconds. Throws past the limit. */
   spend(effort: number): void {
     this.#effort += effort
     if (this.#effort > this.limits.effort) throw tooLarge('too much work to turn into a grammar')
   }
 
-  /** `part` between `min` and `max` times, however large the numbers are. */
+  /** `part` between `min` and `max` times, for large numbers as well. */
   repeat(part: Expression, min: number, max?: number): Expression {
     const { repetitions } = this.limits
     if (min > repetitions) throw tooLarge(`a repetition of at least ${min}; the most is ${repetitions}`)
     if (max !== undefined && max < min) return never
-    const most = max === undefined ? undefined : Math.min(max, repetitions)
-    if (min <= plainRepetitions && (most ?? 0) <= plainRepetitions) {
-      const many = min > 1 || (most ?? 0) > 1
-      return repeat(many ? this.#atom(part) : part, min, most)
+    const bounded = max === undefined ? undefined : Math.min(max, repetitions)
+    if (min <= maxDirectRepetitions && (bounded ?? 0) <= maxDirectRepetitions) {
+      const many = min > 1 || (bounded ?? 0) > 1
+      return repeat(many ? this.#atom(part) : part, min, bounded)
     }
     const atom = this.#atom(part)
     const blocks = this.#times(atom, min)
-    if (most === undefined) return sequence(blocks, repeat(atom, 0))
-    return sequence(blocks, this.#upTo(atom, most - min))
+    if (bounded === undefined) return sequence(blocks, repeat(atom, 0))
+    return sequence(blocks, this.#upTo(atom, bounded - min))
   }
 
-  /** In llama.cpp a repeated group counts once for each rule inside it: a name counts once in all. */
+  /** llama.cpp counts a repeated group once for each rule inside it, and a rule name once. */
   #atom(part: Expression): Expression {
     return part.type === 'chars' || (part.type === 'literal' && part.text.length === 1) ? part : this.shared('item', part)
   }
 
   #times(atom: Expression, count: number): Expression {
-    if (count <= plainRepetitions) return repeat(atom, count, count)
+    if (count <= maxDirectRepetitions) return repeat(atom, count, count)
     const size = Math.ceil(Math.sqrt(count))
     const block = this.shared('block', repeat(atom, size, size))
     const times = Math.floor(count / size)
     return sequence(repeat(block, times, times), repeat(atom, count - times * size, count - times * size))
   }
 
-  /** Whole blocks, then singles: as many singles as are needed for every count to be possible. */
+  /** Whole blocks, then single ones: enough of them that every count is possible. */
   #upTo(atom: Expression, count: number): Expression {
-    if (count <= plainRepetitions) return repeat(atom, 0, count)
+    if (count <= maxDirectRepetitions) return repeat(atom, 0, count)
     const size = Math.ceil(Math.sqrt(count))
     const block = this.shared('block', repeat(atom, size, size))
     const times = Math.floor((count - (size - 1)) / size)
@@ -124,7 +124,7 @@ export class RuleBook {
   }
 }
 
-/** llama.cpp knows letters, digits and hyphens in names. */
+/** Rule names of llama.cpp have letters, digits and hyphens. */
 function toRuleName(hint: string): string {
   const name = hint
     .replace(/[^a-zA-Z0-9]+/g, '-')

@@ -1,17 +1,17 @@
 import { GrammarError, type GrammarErrorKind } from './grammar-error.ts'
 import type { GrammarLimits } from './limits.ts'
 
-/** A schema as it stands in a JSON document. */
+/** A schema object of a JSON document. */
 export type SchemaObject = { readonly [keyword: string]: unknown }
 export type Schema = SchemaObject | boolean
 
-/** Where in a document: the keys from its root. */
+/** A path in a document: the keys from its root. */
 export type SchemaPath = readonly string[]
 
 type Resource = { readonly uri: string; readonly root: SchemaObject; readonly anchors: Map<string, SchemaObject> }
-/** `steps` lead here from the place outside, which most never have to be told. */
-type Place = {
-  readonly outer: Place | undefined
+/** Where a schema is in the document: `steps` lead to it from the schema around it. */
+type Location = {
+  readonly outer: Location | undefined
   readonly steps: SchemaPath
   readonly depth: number
   readonly resource: Resource
@@ -34,12 +34,12 @@ const schemaMapKeywords: ReadonlySet<string> = new Set([
 /** The keywords whose values are schemas: one, a list of them, or a map by name. `items` may be one or a list. */
 export const keywordsOfSchema = { single: schemaKeywords, lists: schemaListKeywords, maps: schemaMapKeywords }
 
-/** One JSON Schema document: knows the place of every schema in it, and what a reference means there. Nothing is ever fetched. */
+/** One JSON Schema document: the path of every schema in it, and the targets of references. Nothing is fetched. */
 export class SchemaDocument {
   readonly root: Schema
   readonly #param: string | undefined
   readonly #limits: GrammarLimits
-  readonly #places = new Map<SchemaObject, Place>()
+  readonly #locations = new Map<SchemaObject, Location>()
   readonly #numbers = new Map<SchemaObject, number>()
   readonly #resources = new Map<string, Resource>()
   readonly #dynamicAnchors = new Map<string, SchemaObject[]>()
@@ -56,18 +56,18 @@ export class SchemaDocument {
     }
   }
 
-  /** Takes in a schema that is not part of the document, as if it stood at its root. */
+  /** Adds a schema that is not part of the document, as if it were its root. */
   include(schema: Schema): Schema {
-    if (typeof schema === 'object' && !this.#places.has(schema)) {
+    if (typeof schema === 'object' && !this.#locations.has(schema)) {
       const uri = 'dragoman://schema/'
-      const resource = typeof this.root === 'object' ? this.#places.get(this.root)?.resource : undefined
-      const place = { outer: undefined, steps: [], depth: 0 }
-      this.#index(schema, { ...place, resource: resource ?? { uri, root: schema, anchors: new Map() } })
+      const resource = typeof this.root === 'object' ? this.#locations.get(this.root)?.resource : undefined
+      const location = { outer: undefined, steps: [], depth: 0 }
+      this.#index(schema, { ...location, resource: resource ?? { uri, root: schema, anchors: new Map() } })
     }
     return schema
   }
 
-  /** A number for each schema, so that a set of schemas has a name. */
+  /** A number for each schema, so that a set of schemas has a key. */
   numberOf(schema: SchemaObject): number {
     const known = this.#numbers.get(schema)
     if (known !== undefined) return known
@@ -77,18 +77,20 @@ export class SchemaDocument {
 
   pathOf(schema: SchemaObject): SchemaPath {
     const steps: SchemaPath[] = []
-    for (let place = this.#places.get(schema); place !== undefined; place = place.outer) steps.push(place.steps)
+    for (let location = this.#locations.get(schema); location !== undefined; location = location.outer) steps.push(location.steps)
     return steps.reverse().flat()
   }
 
-  /** What a `$ref` in `from` refers to. Throws when that is not in this document. */
+  /** The target of a `$ref` in `from`. Throws when it is not in this document. */
   resolve(reference: string, from: SchemaObject): Schema {
-    const place = this.#places.get(from)
-    const key = JSON.stringify([place?.resource.uri, reference])
+    const location = this.#locations.get(from)
+    const key = JSON.stringify([location?.resource.uri, reference])
     const known = this.#resolved.get(key)
     if (known !== undefined) return known
     const uri =
-      place === undefined || !URL.canParse(reference, place.resource.uri) ? undefined : new URL(reference, place.resource.uri)
+      location === undefined || !URL.canParse(reference, location.resource.uri)
+        ? undefined
+        : new URL(reference, location.resource.uri)
     const fragment = uri === undefined ? '' : decode(uri.hash.slice(1))
     if (uri !== undefined) uri.hash = ''
     const resource = uri === undefined ? undefined : this.#resources.get(withoutHash(uri.href))
@@ -100,7 +102,7 @@ export class SchemaDocument {
     return found
   }
 
-  /** What a `$dynamicRef` means, where only one schema can be meant. */
+  /** The target of a `$dynamicRef`; undefined where several are possible. */
   resolveDynamic(reference: string, from: SchemaObject): Schema | undefined {
     const [, name] = /^#([^/].*)$/.exec(reference) ?? []
     const candidates = name === undefined ? undefined : this.#dynamicAnchors.get(name)
@@ -108,13 +110,13 @@ export class SchemaDocument {
     return this.resolve(reference, from)
   }
 
-  /** Takes a value for a schema, or refuses it. */
+  /** The value as a schema. Throws when it is not one. */
   asSchema(value: unknown, path: SchemaPath): Schema {
     if (isSchema(value)) return value
     throw this.refusal('invalid-schema', path.slice(0, -1), path.at(-1), 'must be a schema: an object, true or false')
   }
 
-  /** The failure of one keyword, by its name and its place. */
+  /** The error of one keyword at a path. */
   refusal(kind: GrammarErrorKind, path: SchemaPath, keyword: string | undefined, why: string): GrammarError {
     const full = keyword === undefined ? path : [...path, keyword]
     const what = keyword === undefined ? 'the schema' : `'${keyword}'`
@@ -130,10 +132,10 @@ export class SchemaDocument {
     for (const step of fragment.slice(1).split('/')) {
       const key = step.replace(/~1/g, '/').replace(/~0/g, '~')
       at = Array.isArray(at) && /^\d+$/.test(key) ? at[Number(key)] : isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined
-      if (isObject(at) && this.#places.has(at)) owner = at
+      if (isObject(at) && this.#locations.has(at)) owner = at
     }
-    const outer = this.#places.get(owner)
-    if (isObject(at) && !this.#places.has(at))
+    const outer = this.#locations.get(owner)
+    if (isObject(at) && !this.#locations.has(at))
       this.#index(at, { outer, steps: ['…'], depth: (outer?.depth ?? 0) + 1, resource: outer?.resource ?? resource })
     return typeof at === 'boolean' || isObject(at) ? at : undefined
   }
@@ -145,18 +147,19 @@ export class SchemaDocument {
     return resource
   }
 
-  /** Takes in a schema that stands at `place`, and all that is in it. */
-  #index(schema: SchemaObject, place: Place): void {
-    if (this.#places.has(schema)) return
-    if (place.depth > this.#limits.schemaDepth * 2) throw this.#tooLarge(`nests deeper than ${this.#limits.schemaDepth} levels`)
-    if (this.#places.size >= this.#limits.schemaNodes) throw this.#tooLarge(`has more than ${this.#limits.schemaNodes} parts`)
-    const isResource = place.depth > 0 && typeof schema.$id === 'string' && !schema.$id.startsWith('#')
-    const own = isResource ? { ...place, resource: this.#addResource(schema, place.resource.uri) } : place
-    this.#places.set(schema, own)
+  /** Indexes a schema and all schemas in it. */
+  #index(schema: SchemaObject, location: Location): void {
+    if (this.#locations.has(schema)) return
+    if (location.depth > this.#limits.schemaDepth * 2)
+      throw this.#tooLarge(`nests deeper than ${this.#limits.schemaDepth} levels`)
+    if (this.#locations.size >= this.#limits.schemaNodes) throw this.#tooLarge(`has more than ${this.#limits.schemaNodes} parts`)
+    const isResource = location.depth > 0 && typeof schema.$id === 'string' && !schema.$id.startsWith('#')
+    const own = isResource ? { ...location, resource: this.#addResource(schema, location.resource.uri) } : location
+    this.#locations.set(schema, own)
     this.#indexAnchors(schema, own.resource)
     for (const keyword of Object.keys(schema)) {
       const value = schema[keyword]
-      // Most values are texts and numbers.
+      // Most values are strings and numbers.
       if (typeof value !== 'object' || value === null) continue
       if (schemaListKeywords.has(keyword) && Array.isArray(value)) {
         for (const [index, part] of value.entries()) this.#indexPart(part, own, [keyword, String(index)])
@@ -168,7 +171,7 @@ export class SchemaDocument {
     }
   }
 
-  #indexPart(part: unknown, outer: Place, steps: SchemaPath): void {
+  #indexPart(part: unknown, outer: Location, steps: SchemaPath): void {
     if (isObject(part)) this.#index(part, { outer, steps, depth: outer.depth + steps.length, resource: outer.resource })
   }
 
@@ -196,12 +199,12 @@ export function isObject(value: unknown): value is SchemaObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A place as a JSON pointer. */
+/** A path as a JSON pointer. */
 export function pointerText(path: SchemaPath): string {
   return ['#', ...path.map((step) => step.replace(/~/g, '~0').replace(/\//g, '~1'))].join('/')
 }
 
-/** A step of a place as requests spell it: `.name`, or `[0]`. */
+/** A step of a path as in `param`: `.name` or `[0]`. */
 function paramStep(step: string): string {
   return /^\d+$/.test(step) ? `[${step}]` : `.${step}`
 }
@@ -214,7 +217,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // Not percent-encoding, then: the text means itself.
+    // Not percent-encoded.
     return text
   }
 }

@@ -4,8 +4,8 @@ import { overlaps } from './exclusive.ts'
 import { createExpand, type Expand } from './expand.ts'
 import { choice, choiceOf, type Expression, isNever, literal, never, rule } from './expression.ts'
 import { allKinds, type Facets, type Gap, type Kind, kindsToWrite, noFacets } from './facets.ts'
+import type { FingerprintOf } from './fingerprint.ts'
 import { anyArray, anyBoolean, anyInteger, anyNumber, anyObject, anyValue, givenValue, nullValue } from './json-text.ts'
-import type { LikenessOf } from './likeness.ts'
 import { multiplesGrammar } from './multiples.ts'
 import { decimalGrammar, integerGrammar } from './number-grammar.ts'
 import { objectGrammar } from './object-grammar.ts'
@@ -15,14 +15,14 @@ import type { RuleBook } from './rule-book.ts'
 import type { Schema, SchemaDocument, SchemaObject } from './schema-document.ts'
 import { textGrammar } from './text-grammar.ts'
 
-/** What it costs to write one set of schemas, without what shows in the size of the grammar. */
+/** The effort for one set of schemas, beyond what shows in the size of the grammar. */
 const effortPerSet = 20
 
-type Written = { readonly expression: Expression; readonly hasGaps: boolean }
+type Compiled = { readonly expression: Expression; readonly hasGaps: boolean }
 
 /**
- * Writes the values of one schema document as rules. The grammar of a set of schemas is what satisfies all of them; a set that
- * is met again, also within itself, is one rule.
+ * Compiles the schemas of one document. It works on sets of schemas, whose grammar is the values that satisfy all of them; a
+ * set that is met again, also inside itself, is one rule.
  */
 export class SchemaGrammar {
   readonly #book: RuleBook
@@ -30,10 +30,10 @@ export class SchemaGrammar {
   readonly #patterns: Patterns
   readonly #expand: Expand
   readonly #check: CheckContext
-  readonly #known = new Map<string, Written>()
-  readonly #likenessOf: LikenessOf
-  readonly #writtenAlike: Map<string, Expression>
-  /** The sets being written, and the name of those that met themselves. */
+  readonly #known = new Map<string, Compiled>()
+  readonly #fingerprintOf: FingerprintOf
+  readonly #byFingerprint: Map<string, Expression>
+  /** The sets being compiled, and the rule name of those that contain themselves. */
   readonly #open = new Map<string, string | undefined>()
   readonly #gaps = new Map<string, Gap>()
   #gapsMet = 0
@@ -42,20 +42,20 @@ export class SchemaGrammar {
     readonly book: RuleBook
     readonly patterns: Patterns
     readonly document: SchemaDocument
-    readonly likenessOf: LikenessOf
-    /** What schemas of this likeness are written as, in any document; nothing of it has gaps. */
-    readonly writtenAlike: Map<string, Expression>
+    readonly fingerprintOf: FingerprintOf
+    /** The rules of schemas without gaps, of all documents. */
+    readonly byFingerprint: Map<string, Expression>
   }) {
     this.#book = parts.book
     this.#patterns = parts.patterns
     this.#document = parts.document
     this.#expand = createExpand(parts.document, parts.book)
-    this.#likenessOf = parts.likenessOf
-    this.#writtenAlike = parts.writtenAlike
+    this.#fingerprintOf = parts.fingerprintOf
+    this.#byFingerprint = parts.byFingerprint
     this.#check = { book: parts.book, document: parts.document, patterns: parts.patterns, listed: new Map() }
   }
 
-  /** What the grammar does not keep, each keyword once for each place. */
+  /** What the grammar does not enforce: each keyword once for each path. */
   get gaps(): readonly Gap[] {
     return [...this.#gaps.values()]
   }
@@ -71,9 +71,9 @@ export class SchemaGrammar {
       if (known.hasGaps) this.#gapsMet++
       return known.expression
     }
-    const likeness = this.#likenessKey(objects)
-    const alike = likeness === undefined ? undefined : this.#writtenAlike.get(likeness)
-    if (alike !== undefined) return alike
+    const fingerprint = this.#fingerprintKey(objects)
+    const same = fingerprint === undefined ? undefined : this.#byFingerprint.get(fingerprint)
+    if (same !== undefined) return same
     this.#book.spend(effortPerSet)
     if (this.#open.has(key)) {
       const name = this.#open.get(key) ?? this.#book.reserve(hint)
@@ -86,14 +86,14 @@ export class SchemaGrammar {
     }
     this.#open.set(key, undefined)
     const gapsBefore = this.#gapsMet
-    const body = choiceOf(this.#expand(objects).map((way) => this.#way(way, objects)))
+    const body = choiceOf(this.#expand(objects).map((branch) => this.#branch(branch, objects)))
     const name = this.#open.get(key)
     this.#open.delete(key)
     if (name !== undefined) this.#book.fill(name, body)
     const expression = name === undefined ? this.#named(hint, body) : rule(name)
     const hasGaps = this.#gapsMet > gapsBefore
     this.#known.set(key, { expression, hasGaps })
-    if (likeness !== undefined && !hasGaps) this.#writtenAlike.set(likeness, expression)
+    if (fingerprint !== undefined && !hasGaps) this.#byFingerprint.set(fingerprint, expression)
     return expression
   }
 
@@ -102,40 +102,40 @@ export class SchemaGrammar {
     return numbers.length === 1 ? String(numbers[0]) : numbers.sort((a, b) => a - b).join()
   }
 
-  #likenessKey(schemas: readonly SchemaObject[]): string | undefined {
-    const numbers = schemas.map(this.#likenessOf)
+  #fingerprintKey(schemas: readonly SchemaObject[]): string | undefined {
+    const numbers = schemas.map(this.#fingerprintOf)
     return numbers.includes(undefined) ? undefined : numbers.join()
   }
 
-  /** The values that satisfy the schema, texts without quotes around them and without `mark` in them. */
-  compileRaw(schema: Schema, mark: string): Expression {
-    if (typeof schema === 'boolean') return schema ? this.#rawWay(noFacets, schema, mark) : never
-    const likeness = this.#likenessKey([schema])
-    const key = `raw ${likeness} ${mark}`
-    const alike = likeness === undefined ? undefined : this.#writtenAlike.get(key)
-    if (alike !== undefined) return alike
+  /** The values that satisfy the schema, with strings raw: without quotes, and without `delimiter` in them. */
+  compileRaw(schema: Schema, delimiter: string): Expression {
+    if (typeof schema === 'boolean') return schema ? this.#rawBranch(noFacets, schema, delimiter) : never
+    const fingerprint = this.#fingerprintKey([schema])
+    const key = `raw ${fingerprint} ${delimiter}`
+    const known = fingerprint === undefined ? undefined : this.#byFingerprint.get(key)
+    if (known !== undefined) return known
     const gapsBefore = this.#gapsMet
-    const expression = choiceOf(this.#expand([schema]).map((way) => this.#rawWay(way, schema, mark)))
-    if (likeness !== undefined && this.#gapsMet === gapsBefore) this.#writtenAlike.set(key, expression)
+    const expression = choiceOf(this.#expand([schema]).map((branch) => this.#rawBranch(branch, schema, delimiter)))
+    if (fingerprint !== undefined && this.#gapsMet === gapsBefore) this.#byFingerprint.set(key, expression)
     return expression
   }
 
-  #rawWay(way: Facets, schema: Schema, mark: string): Expression {
-    if (way.values !== undefined) {
-      const values = way.values.filter((value) => satisfies(value, schema, this.#check))
+  #rawBranch(branch: Facets, schema: Schema, delimiter: string): Expression {
+    if (branch.values !== undefined) {
+      const values = branch.values.filter((value) => satisfies(value, schema, this.#check))
       return choiceOf(
         values.map((value) => {
           if (typeof value !== 'string') return givenValue(value)
-          return value.includes(mark) ? never : literal(value)
+          return value.includes(delimiter) ? never : literal(value)
         }),
       )
     }
-    const kinds = kindsToWrite(way)
-    this.#reportWay(way, kinds)
+    const kinds = kindsToWrite(branch)
+    this.#reportBranch(branch, kinds)
     return choice(
       ...kinds.map((kind) => {
-        if (kind !== 'string') return this.#kind(kind, way)
-        return this.#take(rawText(this.#book, way.text, { mark, patterns: this.#patterns }))
+        if (kind !== 'string') return this.#kind(kind, branch)
+        return this.#take(rawText(this.#book, branch.text, { delimiter, patterns: this.#patterns }))
       }),
     )
   }
@@ -144,38 +144,40 @@ export class SchemaGrammar {
     return body.type === 'literal' || body.type === 'rule' || body === never ? body : this.#book.shared(hint, body)
   }
 
-  #way(way: Facets, schemas: readonly Schema[]): Expression {
-    if (way.values !== undefined) {
-      const values = way.values.filter((value) => schemas.every((schema) => satisfies(value, schema, this.#check)))
+  #branch(branch: Facets, schemas: readonly Schema[]): Expression {
+    if (branch.values !== undefined) {
+      const values = branch.values.filter((value) => schemas.every((schema) => satisfies(value, schema, this.#check)))
       return choiceOf(values.map(givenValue))
     }
-    const kinds = kindsToWrite(way)
-    this.#reportWay(way, kinds)
-    const isAnything = kinds.length === allKinds.length && way.spokenOf.size === 0 && !way.integer
+    const kinds = kindsToWrite(branch)
+    this.#reportBranch(branch, kinds)
+    const isAnything = kinds.length === allKinds.length && branch.impliedKinds.size === 0 && !branch.integer
     if (isAnything) return anyValue(this.#book)
-    const meant = choice(...kinds.map((kind) => this.#kind(kind, way)))
-    // Nothing of the kinds that are spoken of can be; what is not spoken of still can.
-    const others = isNever(meant) ? [...way.kinds].filter((kind) => !kinds.includes(kind)) : []
-    return choice(meant, ...others.map((kind) => this.#kind(kind, way)))
+    const meant = choice(...kinds.map((kind) => this.#kind(kind, branch)))
+    // Where no value of the implied kinds is possible, the other kinds still are.
+    const others = isNever(meant) ? [...branch.kinds].filter((kind) => !kinds.includes(kind)) : []
+    return choice(meant, ...others.map((kind) => this.#kind(kind, branch)))
   }
 
-  #kind(kind: Kind, way: Facets): Expression {
+  #kind(kind: Kind, branch: Facets): Expression {
     switch (kind) {
       case 'null':
         return nullValue
       case 'boolean':
         return this.#book.once('boolean', () => anyBoolean)
       case 'number':
-        return this.#number(way)
+        return this.#number(branch)
       case 'string':
-        return this.#take(textGrammar(this.#book, way.text, this.#patterns))
+        return this.#take(textGrammar(this.#book, branch.text, this.#patterns))
       case 'array': {
-        const { layers, min, max, contains } = way.array
+        const { layers, min, max, contains } = branch.array
         const isAny = layers.length === 0 && min === 0 && max === undefined && contains.length === 0
-        return isAny ? anyArray(this.#book) : arrayGrammar(this.#book, way.array, (schemas, hint) => this.compile(schemas, hint))
+        return isAny
+          ? anyArray(this.#book)
+          : arrayGrammar(this.#book, branch.array, (schemas, hint) => this.compile(schemas, hint))
       }
       case 'object':
-        return this.#object(way.object)
+        return this.#object(branch.object)
     }
   }
 
@@ -211,12 +213,12 @@ export class SchemaGrammar {
     return expression
   }
 
-  #reportWay(way: Facets, kinds: readonly Kind[]): void {
-    for (const rival of way.rivals) {
+  #reportBranch(branch: Facets, kinds: readonly Kind[]): void {
+    for (const rival of branch.rivals) {
       const context = { expand: this.#expand, book: this.#book }
-      if (rival.ways.some((other) => overlaps(way, other, context))) this.#report([{ keyword: 'oneOf', path: rival.path }])
+      if (rival.branches.some((other) => overlaps(branch, other, context))) this.#report([{ keyword: 'oneOf', path: rival.path }])
     }
-    this.#report(way.gaps.filter((gap) => gap.kind === undefined || kinds.includes(gap.kind)))
+    this.#report(branch.gaps.filter((gap) => gap.kind === undefined || kinds.includes(gap.kind)))
   }
 
   #report(gaps: readonly Gap[]): void {

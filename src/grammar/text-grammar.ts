@@ -12,7 +12,7 @@ import type { RuleBook } from './rule-book.ts'
 
 type Condition = { readonly source: string; readonly gap: Gap }
 
-/** The JSON strings that satisfy the facets, and what of the facets they may break. */
+/** The JSON strings that satisfy the facets, and the gaps. */
 export function textGrammar(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
   if (text.patterns.length === 0 && text.formats.length === 0) return { expression: plainText(book, text), gaps: [] }
   return patterns.writeOnce('json', text, (numbered) => {
@@ -41,7 +41,7 @@ export function writeText(book: RuleBook, automaton: Automaton, hint: string): E
   return sequence(literal('"'), body)
 }
 
-/** The contents that satisfy patterns, formats and, beside them, lengths. Lengths alone are not made into states. */
+/** The string contents that satisfy patterns, formats and, where there are any, lengths. Lengths alone make no states. */
 export function textAutomaton(
   text: Facets['text'],
   patterns: Patterns,
@@ -68,7 +68,7 @@ export function textAutomaton(
   return { automaton, gaps: [...gaps, ...keywords.map((keyword): Gap => ({ keyword, path, kind: 'string' }))] }
 }
 
-/** One pattern whose texts are all of an allowed length is written as it stands. */
+/** The direct form of a single pattern all of whose texts have an allowed length. */
 function directText(book: RuleBook, text: Facets['text'], patterns: Patterns): Expression | undefined {
   const { conditions, unknown } = conditionsOf(text)
   const [condition] = conditions
@@ -81,7 +81,7 @@ function directText(book: RuleBook, text: Facets['text'], patterns: Patterns): E
   return body === undefined ? undefined : sequence(literal('"'), body, literal('"'))
 }
 
-/** What is asked of a text, as patterns; `unknown` are the formats that nobody here knows. */
+/** The conditions on a string as patterns; `unknown` are formats without one. */
 function conditionsOf({ patterns, formats }: Facets['text']): { conditions: readonly Condition[]; unknown: readonly Gap[] } {
   const conditions: Condition[] = patterns.map(({ source, path }) => ({
     source,

@@ -36,7 +36,7 @@ describe('what cannot be enforced', () => {
     expect(error.param).toMatch(new RegExp(`^response_format\\.json_schema\\.schema.*\\.${keyword}$`))
   })
 
-  test('a keyword about values that are not written is no gap', () => {
+  test('a keyword for kinds that are not written is not a gap', () => {
     expect(compileJsonSchema({ type: 'string', uniqueItems: true }).enforcement).toBe('full')
     expect(compileJsonSchema({ enum: ['a', 'b'], not: { const: 'a' } })).toMatchObject({ enforcement: 'full' })
   })
@@ -107,11 +107,11 @@ describe('what is refused', () => {
       'alternatives that must exclude each other',
       { oneOf: Object.values(times(250, (index) => ({ type: 'string', minLength: index, maxLength: index }))) },
     ],
-  ])('%s cost effort, also where nothing comes of it', (_, schema) => {
+  ])('%s cost effort, also without a result', (_, schema) => {
     expect(() => compileJsonSchema(object({ a: schema }), {}, { effort: 20_000 })).toThrow(/too much work/)
   })
 
-  test('long lists are written, and looked through once', () => {
+  test('long lists are written and searched once', () => {
     const values = Array.from({ length: 30_000 }, (_, index) => ({ a: [index] }))
     const { grammar, enforcement } = compileJsonSchema({ allOf: [{ enum: values }, { enum: values.slice(1).reverse() }] })
     expect(enforcement).toBe('full')

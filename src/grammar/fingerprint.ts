@@ -1,33 +1,33 @@
 import { isObject, keywordsOfSchema, type SchemaObject } from './schema-document.ts'
 
-/** Keywords that say nothing of values: what differs in them only is written alike. */
+/** Keywords without effect on values: schemas that differ in these only have the same fingerprint. */
 const annotations: ReadonlySet<string> = new Set(
   `$comment $defs $schema contentSchema default definitions deprecated description example examples readOnly title
   writeOnly`.split(/\s+/),
 )
-/** Their meaning depends on the document, and on the place in it. */
-const placed: ReadonlySet<string> = new Set(
+/** Keywords whose meaning depends on the document and the position in it. */
+const positional: ReadonlySet<string> = new Set(
   '$anchor $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref id'.split(' '),
 )
 
 /**
- * A number for what a schema says, whatever document it stands in: tools have the same properties over and over. Undefined for
- * one that means nothing apart from its place, because something in it refers or is referred to.
+ * A number for what a schema means, in whatever document: tools repeat the same properties again and again. Undefined for a
+ * schema whose meaning depends on its document, because it contains a reference or the target of one.
  */
-export type LikenessOf = (schema: SchemaObject) => number | undefined
+export type FingerprintOf = (schema: SchemaObject) => number | undefined
 
-/** Likenesses that can be compared with each other. Schemas must not be changed, nor nest more deeply than a document's may. */
-export function createLikeness(): LikenessOf {
+/** Fingerprints that can be compared with each other. Schemas must not change, nor nest more deeply than a document may. */
+export function createFingerprints(): FingerprintOf {
   const numbers = new Map<string, number>()
   const known = new Map<SchemaObject, number | undefined>()
 
-  const likenessOf = (schema: SchemaObject): number | undefined => {
+  const fingerprintOf = (schema: SchemaObject): number | undefined => {
     if (known.has(schema)) return known.get(schema)
-    // A schema that holds itself is never alike.
+    // A schema that contains itself has no fingerprint.
     known.set(schema, undefined)
-    const saying = describe(schema)
-    if (saying === undefined) return undefined
-    const text = JSON.stringify(saying)
+    const meaning = describe(schema)
+    if (meaning === undefined) return undefined
+    const text = JSON.stringify(meaning)
     const number = numbers.get(text) ?? numbers.size
     numbers.set(text, number)
     known.set(schema, number)
@@ -35,16 +35,16 @@ export function createLikeness(): LikenessOf {
   }
 
   const describe = (schema: SchemaObject): readonly unknown[] | undefined => {
-    const saying: unknown[] = []
+    const meaning: unknown[] = []
     for (const keyword of Object.keys(schema)) {
-      if (placed.has(keyword)) return undefined
+      if (positional.has(keyword)) return undefined
       if (annotations.has(keyword)) continue
       const value = schema[keyword]
       const part = describeKeyword(keyword, value)
       if (part === undefined) return undefined
-      saying.push(keyword, part)
+      meaning.push(keyword, part)
     }
-    return saying
+    return meaning
   }
 
   const describeKeyword = (keyword: string, value: unknown): unknown => {
@@ -62,11 +62,11 @@ export function createLikeness(): LikenessOf {
     return described.includes(undefined) ? undefined : described
   }
 
-  /** What is no schema is alike to nothing: it has to be refused where it stands. */
+  /** Undefined for what is not a schema: it has to be refused at its own path. */
   const describePart = (part: unknown): number | boolean | undefined => {
     if (typeof part === 'boolean') return part
-    return isObject(part) ? likenessOf(part) : undefined
+    return isObject(part) ? fingerprintOf(part) : undefined
   }
 
-  return likenessOf
+  return fingerprintOf
 }
