@@ -106,7 +106,7 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
         unenforced.set(JSON.stringify([param, gap]), gap)
       }
       return addPart(name, expression, () => {
-        return document.refusal('invalid-schema', [], undefined, 'allows no value that could be written to its end')
+        return document.refusal('invalid-schema', [], undefined, 'allows no value of finite length')
       })
     },
     addRegex(pattern, { name = 'text', param } = {}) {
