@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { plainRequest, type Tool } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/worker/constraint.ts'
-import { callMarks } from '../src/model-text/formats/call-marks.ts'
+import { callMarks } from '../src/model-text/formats/call-tags.ts'
 import { toolFormat, toolFormatNames } from '../src/model-text/formats/tool-formats.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'

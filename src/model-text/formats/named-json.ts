@@ -1,5 +1,5 @@
 import type { JsonObject, Tool } from '../../contract/request.ts'
-import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
+import type { ForcedCalls, ForcedPiece } from './required-calls.ts'
 
 type Around = Pick<ForcedCalls, 'prefix' | 'suffix'> & {
   /** Between calls, where several are allowed. */

@@ -1,10 +1,10 @@
 import type { Tool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import type { CallWriter } from './call-writer.ts'
-import type { ForcedCalls } from './forced-calls.ts'
 import { bareJson } from './json-formats.ts'
 import { argumentsSchema, text } from './named-json.ts'
 import { readCallExpression, readPythonCalls } from './python-calls.ts'
+import type { ForcedCalls } from './required-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const readList = readPythonCalls({ bracket: 'needed' })

@@ -1,6 +1,6 @@
 import type { Tool } from '../../contract/request.ts'
 import type { CallReader } from './call-writer.ts'
-import type { ForcedCalls } from './forced-calls.ts'
+import type { ForcedCalls } from './required-calls.ts'
 
 /**
  * Where a mark counts: `anywhere`; not directly after a quote or a backtick (`unquoted`); at the beginning of a `line`; or only

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { Tool } from '../../contract/request.ts'
-import type { ForcedCalls, ForcedPiece } from './forced-calls.ts'
 import { recogniseReasoning } from './recognise-reasoning.ts'
+import type { ForcedCalls, ForcedPiece } from './required-calls.ts'
 import { recogniseToolFormat, toolFormat, toolFormatNames, visibleTokens } from './tool-formats.ts'
 
 const tools: readonly Tool[] = [

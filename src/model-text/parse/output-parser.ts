@@ -9,9 +9,9 @@ import { toolFormat } from '../formats/tool-formats.ts'
 import { ChoiceSink } from '../scan/choice-sink.ts'
 import { JsonFence } from '../scan/json-fence.ts'
 import { type Reading, TextFeed } from '../scan/text-feed.ts'
-import { ChoiceParser, type ChoiceRules } from './choice-parser.ts'
-import { createMarks } from './marks.ts'
-import { readReasoningMarks, straysOf } from './reasoning-marks.ts'
+import { readReasoningMarks, straysOf } from './reasoning-tags.ts'
+import { ChoiceParser, type ChoiceRules } from './tagged-parser.ts'
+import { createMarks } from './tags.ts'
 
 type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 

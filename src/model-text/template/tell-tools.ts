@@ -1,5 +1,5 @@
 import type { ContentPart, Message, Tool, ToolCall } from '../../contract/request.ts'
-import type { ForcedPiece } from '../formats/forced-calls.ts'
+import type { ForcedPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
 
 /** How tools, calls and results are told in ordinary turns, to models whose template does not show them. */

@@ -1,7 +1,7 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { Tool } from '../../../contract/request.ts'
 import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
-import type { ForcedCall, ForcedCalls, ForcedPiece } from '../../../model-text/formats/forced-calls.ts'
+import type { ForcedCall, ForcedCalls, ForcedPiece } from '../../../model-text/formats/required-calls.ts'
 
 /** Calls to write down as a grammar, and the tools that they may be to, by position in the request. */
 export type CallsToWrite = {

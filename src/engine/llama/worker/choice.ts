@@ -1,7 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
 import type { GeneratedToken } from '../../../contract/event.ts'
-import { StopStrings } from '../../../model-text/parse/stop-strings.ts'
+import { StopStrings } from '../../../model-text/parse/stop-sequences.ts'
 import { watchReasoning } from '../../reasoning-watch.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Report } from '../channel/ipc.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StopStrings } from './stop-strings.ts'
+import { StopStrings } from './stop-sequences.ts'
 
 function run(stops: readonly string[], chunks: readonly string[]): { text: string; stop: string | undefined } {
   const parser = new StopStrings(stops)

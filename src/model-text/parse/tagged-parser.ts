@@ -2,9 +2,9 @@ import type { CallWriter } from '../formats/call-writer.ts'
 import type { MessageSyntax, Place, Stray, Trigger } from '../formats/tool-format.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
 import { acceptAfterSpace, isQuote, isSpace, peek, type Reading, space, type TextFeed, upcoming } from '../scan/text-feed.ts'
-import { isCutMark, type Marks, matchMark } from './marks.ts'
 import { findHeader, isQuoted } from './message-header.ts'
-import type { ReasoningMarks } from './reasoning-marks.ts'
+import type { ReasoningMarks } from './reasoning-tags.ts'
+import { isCutMark, type Marks, matchMark } from './tags.ts'
 
 export type ChoiceRules = {
   /** The answer is a row of messages, and nothing below applies but `startsInReasoning`. */

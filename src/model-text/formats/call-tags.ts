@@ -1,5 +1,5 @@
 import type { Tool } from '../../contract/request.ts'
-import type { ForcedCall, ForcedCalls } from './forced-calls.ts'
+import type { ForcedCall, ForcedCalls } from './required-calls.ts'
 import type { MessageSyntax, Place, ToolFormat, Trigger } from './tool-format.ts'
 
 /** A text that makes it certain that a call follows, and the calls as they go on behind it. */
