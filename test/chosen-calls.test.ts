@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { plainRequest, type Tool } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/worker/constraint.ts'
-import { callMarks } from '../src/model-text/formats/call-tags.ts'
+import { callTags } from '../src/model-text/formats/call-tags.ts'
 import { toolFormat, toolFormatNames } from '../src/model-text/formats/tool-formats.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
@@ -39,7 +39,7 @@ test('formats without marks are those that the documentation names', () => {
   const options = { parallel: true, writable: (text: string) => text }
   const without = toolFormatNames.filter((name) => {
     const format = toolFormat(name)
-    return format === undefined || callMarks(format, tools, options).length === 0
+    return format === undefined || callTags(format, tools, options).length === 0
   })
   expect(without).toEqual(unmarked)
 })

@@ -21,8 +21,8 @@ export function recogniseFormat(template: string | undefined, override = 'auto')
 
 /** Texts of special tokens that a reader of this format needs to see. */
 export function visibleTexts({ toolFormat, reasoning }: ModelFormat): ReadonlySet<string> {
-  const marks = reasoning === undefined ? [] : [reasoning.open.trim(), reasoning.close.trim()]
-  return new Set([...marks, ...(toolFormat === undefined ? [] : visibleTokens(toolFormat))])
+  const tags = reasoning === undefined ? [] : [reasoning.open.trim(), reasoning.close.trim()]
+  return new Set([...tags, ...(toolFormat === undefined ? [] : visibleTokens(toolFormat))])
 }
 
 /** Where a prompt leaves the model: inside reasoning; behind it, or in the middle of its answer; or free to begin with it. */

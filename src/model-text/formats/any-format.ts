@@ -9,7 +9,7 @@ import type { ToolFormat, Trigger } from './tool-format.ts'
  */
 const recoverable = [llama3, hermes, mistral, deepseek, kimiK2, toolCallsTag, granite, olmo, pythonic] as const
 
-/** Marks that models end a turn with, and that a server which does not know them leaves in the text. */
+/** Tags that models end a turn with, and that a server which does not know them leaves in the text. */
 const endMarks = ['<|eot_id|>', '<|eom_id|>', '<|im_end|>', '<|end_of_text|>', '<|eot|>', '<|eom|>'] as const
 
 /**
@@ -21,12 +21,12 @@ export const anyFormat: ToolFormat = {
   triggers: (tools) => {
     const byMark = new Map<string, Trigger>()
     for (const format of recoverable) {
-      for (const trigger of format.triggers(tools)) if (!byMark.has(trigger.mark)) byMark.set(trigger.mark, trigger)
+      for (const trigger of format.triggers(tools)) if (!byMark.has(trigger.tag)) byMark.set(trigger.tag, trigger)
     }
     return [...byMark.values()]
   },
   // Where more text follows they are spoken of.
-  strays: endMarks.map((mark) => ({ mark, place: 'anywhere', only: 'last' })),
+  droppedTags: endMarks.map((tag) => ({ tag, position: 'anywhere', only: 'last' })),
   visibleTokens: [],
   describeCalls: hermes.describeCalls,
 }

@@ -110,14 +110,14 @@ export function* readNamedObject(writer: CallWriter): Reading<boolean> {
 /** Reads one call after another: in brackets or not, with commas, semicolons or nothing in between, up to a closing mark. */
 export function readCallList(options: { readonly close: readonly string[]; readonly one?: CallReader }): CallReader {
   const { close, one = readCallObject } = options
-  const closers = close.flatMap((mark) => [mark, `}${mark}`, `}\n${mark}`])
+  const closers = close.flatMap((tag) => [tag, `}${tag}`, `}\n${tag}`])
   return function* (writer) {
     const { feed } = writer
     const bracketed = (yield* acceptAfterSpace(feed, ['['])) !== undefined
     yield* space(feed)
     if (!(yield* one(writer))) return false
     while (true) {
-      feed.mark()
+      feed.hold()
       yield* acceptAfterSpace(feed, [',', ';'])
       yield* space(feed)
       if ((yield* peek(feed)) === '{' && (yield* one(writer))) continue

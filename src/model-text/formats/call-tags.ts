@@ -1,11 +1,11 @@
 import type { Tool } from '../../contract/request.ts'
 import type { ForcedCall, ForcedCalls } from './required-calls.ts'
-import type { MessageSyntax, Place, ToolFormat, Trigger } from './tool-format.ts'
+import type { MessageSyntax, TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
 /** A text that makes it certain that a call follows, and the calls as they go on behind it. */
-export type CallMark = {
-  readonly mark: string
-  readonly place: Place
+export type CallTag = {
+  readonly tag: string
+  readonly position: TagPosition
   /** It counts inside reasoning as well. */
   readonly endsReasoning: boolean
   /** What follows: the canonical spelling of the calls, without the mark. */
@@ -22,70 +22,70 @@ type Options = {
  * The marks with which a model may begin calls of its own accord, where what follows can be bound: every spelling that the
  * format's own description begins with. Calls in another spelling, which readers tolerate, have no mark here.
  */
-export function callMarks(format: ToolFormat, tools: readonly Tool[], { parallel, writable }: Options): readonly CallMark[] {
+export function callTags(format: ToolFormat, tools: readonly Tool[], { parallel, writable }: Options): readonly CallTag[] {
   const described = format.describeCalls(tools, { parallel })
   const calls: ForcedCalls = { ...described, prefix: writable(described.prefix) }
-  if (format.messages !== undefined) return joinSame(messageMarks(calls, format.messages))
+  if (format.messages !== undefined) return joinSame(messageTags(calls, format.messages))
   const triggers = format.triggers(tools)
-  const block = blockMark(format, triggers, calls)
-  const single = block === undefined ? calls.calls.flatMap((call) => ownMarks(call, triggers)) : []
-  const bare = calls.calls.flatMap((call) => bareMarks(call, triggers))
+  const block = blockTag(format, triggers, calls)
+  const single = block === undefined ? calls.calls.flatMap((call) => ownTags(call, triggers)) : []
+  const bare = calls.calls.flatMap((call) => bareTags(call, triggers))
   return joinSame([...(block === undefined ? [] : [block]), ...single, ...bare])
 }
 
 /** The mark of a block of calls: a trigger, or what such a block begins with and says nothing by itself. */
-function blockMark({ strays = [] }: ToolFormat, triggers: readonly Trigger[], calls: ForcedCalls): CallMark | undefined {
-  const marks = [...triggers.filter(({ keep }) => keep !== true), ...strays].filter(({ mark }) => calls.prefix.startsWith(mark))
-  const [longest] = marks.sort((a, b) => b.mark.length - a.mark.length)
+function blockTag({ droppedTags = [] }: ToolFormat, triggers: readonly Trigger[], calls: ForcedCalls): CallTag | undefined {
+  const tags = [...triggers.filter(({ keep }) => keep !== true), ...droppedTags].filter(({ tag }) => calls.prefix.startsWith(tag))
+  const [longest] = tags.sort((a, b) => b.tag.length - a.tag.length)
   if (longest === undefined) return undefined
-  return { ...placeOf(longest), rest: { ...calls, prefix: calls.prefix.slice(longest.mark.length) } }
+  return { ...placeOf(longest), rest: { ...calls, prefix: calls.prefix.slice(longest.tag.length) } }
 }
 
-/** Marks that every call has for itself: its text begins with one, or is the end of one. */
-function ownMarks(call: ForcedCall, triggers: readonly Trigger[]): readonly CallMark[] {
+/** Tags that every call has for itself: its text begins with one, or is the end of one. */
+function ownTags(call: ForcedCall, triggers: readonly Trigger[]): readonly CallTag[] {
   const head = headOf(call)
-  return triggers.flatMap((trigger): CallMark[] => {
+  return triggers.flatMap((trigger): CallTag[] => {
     if (trigger.keep === true || head === '') return []
-    if (head.startsWith(trigger.mark)) return [{ ...placeOf(trigger), rest: behind(call, trigger.mark.length) }]
-    return trigger.mark.endsWith(head) ? [{ ...placeOf(trigger), rest: behind(call, head.length) }] : []
+    if (head.startsWith(trigger.tag)) return [{ ...placeOf(trigger), rest: behind(call, trigger.tag.length) }]
+    return trigger.tag.endsWith(head) ? [{ ...placeOf(trigger), rest: behind(call, head.length) }] : []
   })
 }
 
 /** An object without any mark is a call once the name of a tool stands where a call has it. */
-function bareMarks(call: ForcedCall, triggers: readonly Trigger[]): readonly CallMark[] {
+function bareTags(call: ForcedCall, triggers: readonly Trigger[]): readonly CallTag[] {
   const head = headOf(call)
   const name = JSON.stringify(call.name)
   const end = head.indexOf(name) + name.length
   if (!head.startsWith('{') || end < name.length) return []
   return triggers
-    .filter(({ mark, keep }) => mark === '{' && keep === true)
-    .map((trigger) => ({ ...placeOf(trigger), mark: head.slice(0, end), rest: behind(call, end) }))
+    .filter(({ tag, keep }) => tag === '{' && keep === true)
+    .map((trigger) => ({ ...placeOf(trigger), tag: head.slice(0, end), rest: behind(call, end) }))
 }
 
 /** Headers: what stands in front of the name, where that has a control mark in it; otherwise all of it. */
-function messageMarks({ calls }: ForcedCalls, { body }: MessageSyntax): readonly CallMark[] {
+function messageTags({ calls }: ForcedCalls, { body }: MessageSyntax): readonly CallTag[] {
   return calls.map((call) => {
     const head = headOf(call)
     const name = head.indexOf(call.name)
     const end = head.slice(0, name).includes('<|') ? name : head.indexOf(body) + body.length
-    return { mark: head.slice(0, end), place: 'anywhere', endsReasoning: true, rest: behind(call, end) }
+    return { tag: head.slice(0, end), position: 'anywhere', endsReasoning: true, rest: behind(call, end) }
   })
 }
 
 /** Where several calls begin with the same mark, any of them may follow it. */
-function joinSame(marks: readonly CallMark[]): readonly CallMark[] {
-  const joined = new Map<string, CallMark>()
-  for (const mark of marks) {
-    const key = `${mark.place} ${mark.mark}`
+function joinSame(tags: readonly CallTag[]): readonly CallTag[] {
+  const joined = new Map<string, CallTag>()
+  for (const tag of tags) {
+    const key = `${tag.position} ${tag.tag}`
     const known = joined.get(key)
-    const calls = [...(known?.rest.calls ?? []), ...mark.rest.calls]
-    joined.set(key, known === undefined ? mark : { ...known, rest: { ...known.rest, calls } })
+    const calls = [...(known?.rest.calls ?? []), ...tag.rest.calls]
+    joined.set(key, known === undefined ? tag : { ...known, rest: { ...known.rest, calls } })
   }
   return [...joined.values()]
 }
 
-function placeOf({ mark, place, ...trigger }: Pick<Trigger, 'mark' | 'place' | 'endsReasoning'>): Omit<CallMark, 'rest'> {
-  return { mark, place, endsReasoning: trigger.endsReasoning === true }
+function placeOf({ tag, position, ...trigger }: Pick<Trigger, 'tag' | 'position' | 'endsReasoning'>): Omit<CallTag, 'rest'> {
+  return { tag, position, endsReasoning: trigger.endsReasoning === true }
 }
 
 function headOf({ pieces: [first] }: ForcedCall): string {

@@ -46,8 +46,8 @@ export const qwen3Coder: ToolFormat = {
 export const seedOss: ToolFormat = {
   name: 'seed-oss',
   triggers: () => [
-    { mark: '<seed:tool_call>', place: 'anywhere', read: readSeedCall },
-    { mark: '<function', place: 'anywhere', read: readBareFunction },
+    { tag: '<seed:tool_call>', position: 'anywhere', read: readSeedCall },
+    { tag: '<function', position: 'anywhere', read: readBareFunction },
   ],
   visibleTokens: ['<seed:tool_call>', '</seed:tool_call>'],
   describeCalls: elementCalls({
@@ -99,10 +99,10 @@ const hunyuanPairs = argumentPairs(':opensource')
 export const hunyuan: ToolFormat = {
   name: 'hunyuan',
   triggers: () => [
-    { mark: '<tool_calls:opensource>', place: 'anywhere', read: readHunyuanBlock },
-    { mark: '<tool_call:opensource>', place: 'anywhere', read: readHunyuanCall },
+    { tag: '<tool_calls:opensource>', position: 'anywhere', read: readHunyuanBlock },
+    { tag: '<tool_call:opensource>', position: 'anywhere', read: readHunyuanCall },
   ],
-  strays: [{ mark: '</tool_calls:opensource>', place: 'anywhere' }],
+  droppedTags: [{ tag: '</tool_calls:opensource>', position: 'anywhere' }],
   visibleTokens: ['tool_calls', 'tool_call', 'tool_sep', 'arg_key', 'arg_value'].flatMap((name) => [
     `<${name}:opensource>`,
     `</${name}:opensource>`,
@@ -130,21 +130,21 @@ function* readHunyuanCall(writer: CallWriter): Reading<boolean> {
   return yield* readPairs(writer, { name: name.trim(), style: hunyuanPairs })
 }
 
-/** Calls as `<invoke name="…"><parameter name="…">…`, in a block; `tag` is what some put in front of every tag's name. */
+/** Calls as `<invoke name="…"><parameter name="…">…`, in a block; `namespace` is what some formats put before the name of every tag. */
 function invocations(options: {
   readonly name: string
   readonly blocks: readonly string[]
-  readonly tag: string
+  readonly namespace: string
   /** Whether each argument says if it is text. */
   readonly typed?: boolean
 }): ToolFormat & { readonly read: CallReader } {
-  const { name, blocks, tag, typed = false } = options
+  const { name, blocks, namespace, typed = false } = options
   const style: ElementStyle = {
-    head: `<${tag}parameter`,
+    head: `<${namespace}parameter`,
     readHead: readAttributes,
-    valueEnd: `</${tag}parameter>`,
-    callEnds: [`</${tag}invoke>`],
-    wrapperEnds: [...blocks.map((block) => `</${block}>`), `<${tag}invoke`],
+    valueEnd: `</${namespace}parameter>`,
+    callEnds: [`</${namespace}invoke>`],
+    wrapperEnds: [...blocks.map((block) => `</${block}>`), `<${namespace}invoke`],
   }
   const readInvoke: CallReader = function* (writer) {
     const { feed } = writer
@@ -159,8 +159,8 @@ function invocations(options: {
     const { feed } = writer
     let made = false
     while (true) {
-      if (made) feed.mark()
-      if ((yield* acceptAfterSpace(feed, [`<${tag}invoke`])) === undefined || !(yield* readInvoke(writer))) break
+      if (made) feed.hold()
+      if ((yield* acceptAfterSpace(feed, [`<${namespace}invoke`])) === undefined || !(yield* readInvoke(writer))) break
       made = true
     }
     if (!made) return false
@@ -176,35 +176,35 @@ function invocations(options: {
     name,
     read: readBlock,
     triggers: () => [
-      ...blocks.map((each): Trigger => ({ mark: `<${each}>`, place: 'anywhere', read: readBlock })),
-      { mark: `<${tag}invoke`, place: 'anywhere', read: readInvoke },
+      ...blocks.map((each): Trigger => ({ tag: `<${each}>`, position: 'anywhere', read: readBlock })),
+      { tag: `<${namespace}invoke`, position: 'anywhere', read: readInvoke },
     ],
     visibleTokens: blocks.flatMap((each) => [`<${each}>`, `</${each}>`]),
     describeCalls: elementCalls({
       prefix: `<${block}>\n`,
       separator: '\n',
       suffix: `\n</${block}>`,
-      begin: (toolName) => `<${tag}invoke name="${toolName}">\n`,
-      before: (key, isText) => `<${tag}parameter name="${key}"${typed ? ` string="${isText}"` : ''}>`,
-      after: () => `</${tag}parameter>\n`,
-      end: `</${tag}invoke>`,
+      begin: (toolName) => `<${namespace}invoke name="${toolName}">\n`,
+      before: (key, isText) => `<${namespace}parameter name="${key}"${typed ? ` string="${isText}"` : ''}>`,
+      after: () => `</${namespace}parameter>\n`,
+      end: `</${namespace}invoke>`,
     }),
   }
 }
 
 /** MiniMax M2. */
-export const minimaxM2: ToolFormat = invocations({ name: 'minimax-m2', blocks: ['minimax:tool_call'], tag: '' })
+export const minimaxM2: ToolFormat = invocations({ name: 'minimax-m2', blocks: ['minimax:tool_call'], namespace: '' })
 
 /** DeepSeek V3.2 and V4: each argument says whether it is text. */
 export const deepseekDsml: ToolFormat = invocations({
   name: 'deepseek-dsml',
   blocks: ['｜DSML｜tool_calls', '｜DSML｜function_calls'],
-  tag: '｜DSML｜',
+  namespace: '｜DSML｜',
   typed: true,
 })
 
 /** What stands inside a call message of Glimmer. */
-export const atemCalls = invocations({ name: 'atem', blocks: ['atem:function_calls'], tag: 'atem:' })
+export const atemCalls = invocations({ name: 'atem', blocks: ['atem:function_calls'], namespace: 'atem:' })
 
 /** Reads ` name="NAME" …>`, after the tag's own word. */
 function* readAttributes(feed: TextFeed): Reading<ArgumentHead | undefined> {
@@ -275,10 +275,10 @@ type Parameters = JsonObject & { readonly properties?: JsonObject; readonly requ
 function parametersOf({ parameters = {} }: Tool): Parameters {
   const { $ref } = parameters
   if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return parameters
-  let place: unknown = parameters
+  let target: unknown = parameters
   for (const step of $ref.slice(2).split('/')) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    place = typeof place === 'object' && place !== null && Object.hasOwn(place, key) ? (place as JsonObject)[key] : undefined
+    target = typeof target === 'object' && target !== null && Object.hasOwn(target, key) ? (target as JsonObject)[key] : undefined
   }
-  return typeof place === 'object' && place !== null ? (place as Parameters) : parameters
+  return typeof target === 'object' && target !== null ? (target as Parameters) : parameters
 }

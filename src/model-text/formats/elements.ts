@@ -138,7 +138,7 @@ function* readRaw(feed: TextFeed, place: ElementPlace, value: ElementValue): Rea
 
 /** Whether a stop really ends the value; it may be part of it. The proper end is consumed. */
 function* endsValue(feed: TextFeed, { style, wrapped, declared }: ElementPlace, stop: string): Reading<boolean> {
-  feed.mark()
+  feed.hold()
   feed.at += stop.length
   let ends: boolean
   if (stop === style.valueEnd) {

@@ -27,7 +27,7 @@ function braceCalls(options: {
   }
   return {
     name,
-    triggers: () => [{ mark: open, place: 'anywhere', read }],
+    triggers: () => [{ tag: open, position: 'anywhere', read }],
     visibleTokens: [open, close, quote],
     // JSON is understood where a grammar needs it, though the model was taught its own quotes.
     describeCalls: (tools, { parallel }) =>

@@ -20,7 +20,7 @@ export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun:
     let made = false
     let first = true
     while (true) {
-      if (made) feed.mark()
+      if (made) feed.hold()
       const here = first && begun ? true : (yield* acceptAfterSpace(feed, style.begin)) !== undefined
       first = false
       if (!here || !(yield* readHeadedCall(writer, style))) break

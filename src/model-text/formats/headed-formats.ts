@@ -25,8 +25,10 @@ const deepseekBlocks = [
 ]
 
 const deepseekTriggers: readonly Trigger[] = [
-  ...deepseekBlocks.map((mark): Trigger => ({ mark, place: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: false }) })),
-  { mark: '<｜tool▁call▁begin｜>', place: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: true }) },
+  ...deepseekBlocks.map(
+    (tag): Trigger => ({ tag, position: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: false }) }),
+  ),
+  { tag: '<｜tool▁call▁begin｜>', position: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: true }) },
 ]
 
 const deepseekTokens = [
@@ -80,8 +82,8 @@ const kimiStyle: HeadedStyle = {
 export const kimiK2: ToolFormat = {
   name: 'kimi-k2',
   triggers: () => [
-    { mark: '<|tool_calls_section_begin|>', place: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) },
-    { mark: '<|tool_call_begin|>', place: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: true }) },
+    { tag: '<|tool_calls_section_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) },
+    { tag: '<|tool_call_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: true }) },
   ],
   visibleTokens: [
     '<|tool_calls_section_begin|>',
@@ -121,10 +123,10 @@ const solarStyle: HeadedStyle = {
 /** Solar Open: an id, a name and JSON, each behind its mark. */
 export const solar: ToolFormat = {
   name: 'solar',
-  triggers: () => [{ mark: '<|tool_call:begin|>', place: 'anywhere', read: readHeadedCalls(solarStyle, { begun: true }) }],
-  strays: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((mark) => ({
-    mark,
-    place: 'anywhere',
+  triggers: () => [{ tag: '<|tool_call:begin|>', position: 'anywhere', read: readHeadedCalls(solarStyle, { begun: true }) }],
+  droppedTags: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag) => ({
+    tag,
+    position: 'anywhere',
   })),
   visibleTokens: [
     '<|begin|>',
@@ -161,7 +163,7 @@ const readMistralList = readCallList({ close: [], one: (writer) => readCallObjec
 /** Mistral before its eleventh tokenizer: a list of JSON objects, each with an id at its end. */
 export const mistral: ToolFormat = {
   name: 'mistral',
-  triggers: () => [{ mark: '[TOOL_CALLS]', place: 'anywhere', read: readMistral }, ...bareJson('start')],
+  triggers: () => [{ tag: '[TOOL_CALLS]', position: 'anywhere', read: readMistral }, ...bareJson('start')],
   visibleTokens: ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'],
   describeCalls: (tools, { parallel }) =>
     jsonCalls(
@@ -190,7 +192,7 @@ function* readMistral(writer: CallWriter): Reading<boolean> {
   if (next === '{' || next === '[') return yield* readMistralList(writer)
   if (!(yield* readMistralNamed(writer))) return false
   while (true) {
-    feed.mark()
+    feed.hold()
     yield* acceptAfterSpace(feed, [','])
     if (!(yield* readMistralNamed(writer))) break
   }
@@ -218,12 +220,12 @@ function* readMistralNamed(writer: CallWriter): Reading<boolean> {
 export const functionaryV32: ToolFormat = {
   name: 'functionary-v3.2',
   triggers: (tools) => [
-    ...tools.map((tool): Trigger => ({ mark: `>>>${tool.name}\n`, place: 'anywhere', read: readRecipient(tool) })),
-    ...tools.map((tool): Trigger => ({ mark: `${tool.name}\n`, place: 'start', read: readRecipient(tool) })),
+    ...tools.map((tool): Trigger => ({ tag: `>>>${tool.name}\n`, position: 'anywhere', read: readRecipient(tool) })),
+    ...tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'start', read: readRecipient(tool) })),
   ],
-  strays: [
-    { mark: '>>>all\n', place: 'anywhere' },
-    { mark: 'all\n', place: 'start', only: 'first' },
+  droppedTags: [
+    { tag: '>>>all\n', position: 'anywhere' },
+    { tag: 'all\n', position: 'start', only: 'first' },
   ],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
@@ -233,7 +235,7 @@ export const functionaryV32: ToolFormat = {
 /** GLM 4 before 4.5: the name on a line of its own, and JSON. */
 export const glm4: ToolFormat = {
   name: 'glm4',
-  triggers: (tools) => tools.map((tool): Trigger => ({ mark: `${tool.name}\n`, place: 'line', read: readRecipient(tool) })),
+  triggers: (tools) => tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'line', read: readRecipient(tool) })),
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
     jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
@@ -254,7 +256,7 @@ function readRecipient(tool: Tool): CallReader {
 /** Agents in words: `Action: NAME` and `Action Input: {…}`, each on a line. */
 export const react: ToolFormat = {
   name: 'react',
-  triggers: () => [{ mark: 'Action:', place: 'line', read: readAction }],
+  triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
     jsonCalls(

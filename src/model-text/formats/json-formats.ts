@@ -4,7 +4,7 @@ import type { CallReader, CallWriter } from './call-writer.ts'
 import { jsonCalls, objectCalls } from './named-json.ts'
 import { readPythonCalls } from './python-calls.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
-import type { Place, ToolFormat, Trigger } from './tool-format.ts'
+import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
 const readBareList = readCallList({ close: [], one: (writer) => readCallObject(writer, { bare: true }) })
 
@@ -21,17 +21,17 @@ const readFenced: CallReader = function* (writer) {
 }
 
 /** Calls as JSON without any mark, where a call may stand. */
-export function bareJson(place: Place): readonly Trigger[] {
+export function bareJson(position: TagPosition): readonly Trigger[] {
   return [
-    { mark: '{', place, keep: true, read: readBareList },
-    { mark: '[', place, keep: true, read: readBareList },
-    { mark: '```', place: 'start', read: readFenced },
+    { tag: '{', position, keep: true, read: readBareList },
+    { tag: '[', position, keep: true, read: readBareList },
+    { tag: '```', position: 'start', read: readFenced },
   ]
 }
 
 const taggedTriggers: readonly Trigger[] = [
-  { mark: '<tool_call>', place: 'anywhere', endsReasoning: true, read: readTaggedCall },
-  { mark: '<function', place: 'anywhere', read: readBareFunction },
+  { tag: '<tool_call>', position: 'anywhere', endsReasoning: true, read: readTaggedCall },
+  { tag: '<function', position: 'anywhere', read: readBareFunction },
 ]
 
 /** Hermes, Qwen 2.5 and 3, Granite 4 and many more: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. */
@@ -70,7 +70,7 @@ function markedList(options: {
   const [prefix = '', suffix = ''] = [open[0], close[0]]
   return {
     name,
-    triggers: () => [...open.map((mark) => ({ mark, place: 'anywhere' as const, read })), ...bareJson('start')],
+    triggers: () => [...open.map((tag) => ({ tag, position: 'anywhere' as const, read })), ...bareJson('start')],
     visibleTokens: visible,
     describeCalls: (tools, { parallel }) =>
       objectCalls(tools, {
@@ -106,9 +106,9 @@ export const granite: ToolFormat = {
     close: ['<|/tool_call|>', '</tool_call>'],
     visible: ['<|tool_call|>', '<|/tool_call|>'],
   }),
-  strays: [
-    { mark: '<response>', place: 'start' },
-    { mark: '</response>', place: 'anywhere', only: { closes: '<response>' } },
+  droppedTags: [
+    { tag: '<response>', position: 'start' },
+    { tag: '</response>', position: 'anywhere', only: { closes: '<response>' } },
   ],
   describeCalls: (tools, { parallel }) =>
     objectCalls(tools, { prefix: '<|tool_call|>[', separator: ', ', suffix: ']', parallel }),
@@ -142,9 +142,9 @@ export const gigachatHeader: ToolFormat = {
 /** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
 export const commandR7b: ToolFormat = {
   ...markedList({ name: 'command-r7b', open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
-  strays: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'].map((mark) => ({
-    mark,
-    place: 'anywhere',
+  droppedTags: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'].map((tag) => ({
+    tag,
+    position: 'anywhere',
   })),
   visibleTokens: [
     '<|START_ACTION|>',
@@ -168,7 +168,7 @@ export const commandR7b: ToolFormat = {
 /** Command R and R+: a list in a fence after `Action:`. */
 export const commandR: ToolFormat = {
   name: 'command-r',
-  triggers: () => [{ mark: 'Action:', place: 'line', read: readAction }, ...bareJson('start')],
+  triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }, ...bareJson('start')],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
     objectCalls(tools, {
@@ -189,7 +189,7 @@ function* readAction(writer: CallWriter): Reading<boolean> {
 export const apertus: ToolFormat = {
   name: 'apertus',
   triggers: () => [
-    { mark: '<|tools_prefix|>', place: 'anywhere', read: readCallList({ close: ['<|tools_suffix|>'], one: readNamedObject }) },
+    { tag: '<|tools_prefix|>', position: 'anywhere', read: readCallList({ close: ['<|tools_suffix|>'], one: readNamedObject }) },
   ],
   visibleTokens: ['<|tools_prefix|>', '<|tools_suffix|>'],
   describeCalls: (tools, { parallel }) =>
@@ -207,10 +207,10 @@ const readMarkedPython = readPythonCalls({ close: ['<|python_end|>'] })
 export const llama3: ToolFormat = {
   name: 'llama3',
   triggers: () => [
-    { mark: '<|python_tag|>', place: 'anywhere', read: readPythonTag },
-    { mark: '<function', place: 'anywhere', read: readBareFunction },
-    ...bareJson('line').filter(({ mark }) => mark !== '['),
-    { mark: '[', place: 'line', keep: true, read: readListOfEither },
+    { tag: '<|python_tag|>', position: 'anywhere', read: readPythonTag },
+    { tag: '<function', position: 'anywhere', read: readBareFunction },
+    ...bareJson('line').filter(({ tag }) => tag !== '['),
+    { tag: '[', position: 'line', keep: true, read: readListOfEither },
   ],
   visibleTokens: ['<|python_tag|>'],
   describeCalls: (tools, { parallel }) =>
@@ -221,7 +221,7 @@ export const llama3: ToolFormat = {
 export const llama4: ToolFormat = {
   ...llama3,
   name: 'llama4',
-  triggers: (tools) => [{ mark: '<|python_start|>', place: 'anywhere', read: readMarkedPython }, ...llama3.triggers(tools)],
+  triggers: (tools) => [{ tag: '<|python_start|>', position: 'anywhere', read: readMarkedPython }, ...llama3.triggers(tools)],
   visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
 }
 

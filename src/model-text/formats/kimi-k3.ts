@@ -30,15 +30,15 @@ const readCall: CallReader = function* (writer) {
 /** Kimi K3: XML whose tags are special tokens, `<|open|>call tool="…"<|sep|>`; each argument says its type. */
 export const kimiK3: ToolFormat = {
   name: 'kimi-k3',
-  triggers: () => [{ mark: '<|open|>call', place: 'anywhere', read: readCall }],
-  strays: [
+  triggers: () => [{ tag: '<|open|>call', position: 'anywhere', read: readCall }],
+  droppedTags: [
     '<|open|>response<|sep|>',
     '<|close|>response<|sep|>',
     '<|open|>tools<|sep|>',
     '<|close|>tools<|sep|>',
     '<|close|>message<|sep|>',
     '<|end_of_msg|>',
-  ].map((mark) => ({ mark, place: 'anywhere' })),
+  ].map((tag) => ({ tag, position: 'anywhere' })),
   visibleTokens: ['<|open|>', '<|close|>', '<|sep|>', '<|end_of_msg|>'],
   describeCalls(tools, options) {
     const { calls, ...around } = describeElements(tools, options)

@@ -6,20 +6,20 @@ import { type CallReader, type CallWriter, declaredArguments } from './call-writ
 import { elementCalls } from './element-formats.ts'
 import type { ToolFormat } from './tool-format.ts'
 
-const mark = ']<]minimax[>['
+const namespace = ']<]minimax[>['
 const deepest = 32
 
 const readBlock: CallReader = function* (writer) {
   const { feed } = writer
   let made = false
   while (true) {
-    if (made) feed.mark()
-    if ((yield* acceptAfterSpace(feed, [`${mark}<invoke`])) === undefined || !(yield* readInvoke(writer))) break
+    if (made) feed.hold()
+    if ((yield* acceptAfterSpace(feed, [`${namespace}<invoke`])) === undefined || !(yield* readInvoke(writer))) break
     made = true
   }
   if (!made) return false
   feed.rewind()
-  yield* acceptAfterSpace(feed, [`${mark}</tool_call>`])
+  yield* acceptAfterSpace(feed, [`${namespace}</tool_call>`])
   return true
 }
 
@@ -43,7 +43,7 @@ function* readMembers(writer: CallWriter, tool: Tool): Reading<void> {
   let separator = ''
   writer.arguments('{')
   while (true) {
-    if ((yield* acceptAfterSpace(feed, [`${mark}</invoke>`])) !== undefined) break
+    if ((yield* acceptAfterSpace(feed, [`${namespace}</invoke>`])) !== undefined) break
     if (feed.ended && feed.text.slice(feed.at).trim() === '') {
       if (feed.truncated) return
       break
@@ -65,15 +65,15 @@ function* readMember(
   declared: Declared,
   depth: number,
 ): Reading<{ readonly key: string; readonly json: string } | undefined> {
-  if (depth > deepest || (yield* acceptAfterSpace(feed, [`${mark}<`])) === undefined) return undefined
+  if (depth > deepest || (yield* acceptAfterSpace(feed, [`${namespace}<`])) === undefined) return undefined
   const key = yield* until(feed, ['>'], 512)
   if (key === undefined || key.startsWith('/')) return undefined
   feed.at += 1
   const own = declared === undefined ? undefined : (propertyOf(declared, key) ?? (key === 'item' ? itemOf(declared) : undefined))
-  const end = `${mark}</${key}>`
+  const end = `${namespace}</${key}>`
   // The call is open: however long it is, there is nothing that its text could be given back to.
-  const text = (yield* until(feed, [mark], Number.POSITIVE_INFINITY)) ?? ''
-  if (text.trim() === '' && (yield* upcoming(feed, [end, `${mark}<`])) !== end) {
+  const text = (yield* until(feed, [namespace], Number.POSITIVE_INFINITY)) ?? ''
+  if (text.trim() === '' && (yield* upcoming(feed, [end, `${namespace}<`])) !== end) {
     const members: { readonly key: string; readonly json: string }[] = []
     while ((yield* acceptAfterSpace(feed, [end])) === undefined) {
       const member = yield* readMember(feed, own, depth + 1)
@@ -96,15 +96,15 @@ function writeMembers(members: readonly { readonly key: string; readonly json: s
 /** MiniMax M3: an element for each argument, with elements inside it for objects and lists, and a mark before each tag. */
 export const minimaxM3: ToolFormat = {
   name: 'minimax-m3',
-  triggers: () => [{ mark: `${mark}<tool_call>`, place: 'anywhere', read: readBlock }],
-  visibleTokens: [mark, '<tool_call>', '</tool_call>'],
+  triggers: () => [{ tag: `${namespace}<tool_call>`, position: 'anywhere', read: readBlock }],
+  visibleTokens: [namespace, '<tool_call>', '</tool_call>'],
   describeCalls: elementCalls({
-    prefix: `${mark}<tool_call>\n`,
+    prefix: `${namespace}<tool_call>\n`,
     separator: '\n',
-    suffix: `\n${mark}</tool_call>`,
-    begin: (name) => `${mark}<invoke name="${name}">`,
-    before: (key) => `${mark}<${key}>`,
-    after: (key) => `${mark}</${key}>`,
-    end: `${mark}</invoke>`,
+    suffix: `\n${namespace}</tool_call>`,
+    begin: (name) => `${namespace}<invoke name="${name}">`,
+    before: (key) => `${namespace}<${key}>`,
+    after: (key) => `${namespace}</${key}>`,
+    end: `${namespace}</invoke>`,
   }),
 }

@@ -24,7 +24,7 @@ export function readPythonCalls(options: { readonly close?: readonly string[]; r
     yield* space(feed)
     if (!(yield* readItem(writer))) return false
     while (true) {
-      feed.mark()
+      feed.hold()
       const comma = yield* acceptAfterSpace(feed, [',', ';'])
       yield* space(feed)
       if ((comma !== undefined || !bracketed) && (yield* readItem(writer))) continue

@@ -12,18 +12,18 @@ const readList = readPythonCalls({ bracket: 'needed' })
 /** A call by name where an answer begins, as `f(a=1)`. */
 function namedCalls(tools: readonly Tool[]): readonly Trigger[] {
   const read = readPythonCalls()
-  return tools.map(({ name }) => ({ mark: `${name}(`, place: 'start', keep: true, read }))
+  return tools.map(({ name }) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
 }
 
 /** Calls as Python writes them, in a list or alone, without marks: MLC, Gorilla, Llama 3.2. */
 export const pythonic: ToolFormat = {
   name: 'pythonic',
   triggers: (tools) => [
-    { mark: '[', place: 'line', keep: true, read: readList },
+    { tag: '[', position: 'line', keep: true, read: readList },
     ...namedCalls(tools),
-    ...bareJson('start').filter(({ mark }) => mark === '{'),
-    { mark: '```tool_code', place: 'line', read: readToolCode },
-    { mark: '```python', place: 'start', read: readToolCode },
+    ...bareJson('start').filter(({ tag }) => tag === '{'),
+    { tag: '```tool_code', position: 'line', read: readToolCode },
+    { tag: '```python', position: 'start', read: readToolCode },
   ],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) => pythonCalls(tools, { prefix: '[', suffix: ']', parallel }),
@@ -38,8 +38,8 @@ function* readToolCode(writer: CallWriter): Reading<boolean> {
 export const lfm2: ToolFormat = {
   name: 'lfm2',
   triggers: () => [
-    { mark: '<|tool_call_start|>', place: 'anywhere', read: readLfm2 },
-    ...bareJson('start').filter(({ mark }) => mark === '{'),
+    { tag: '<|tool_call_start|>', position: 'anywhere', read: readLfm2 },
+    ...bareJson('start').filter(({ tag }) => tag === '{'),
   ],
   visibleTokens: ['<|tool_call_start|>', '<|tool_call_end|>'],
   describeCalls: (tools, { parallel }) =>
@@ -51,7 +51,7 @@ const readLfm2 = readPythonCalls({ close: ['<|tool_call_end|>'] })
 /** Olmo 3: a Python call in each line. */
 export const olmo: ToolFormat = {
   name: 'olmo',
-  triggers: () => [{ mark: '<function_calls>', place: 'anywhere', read: readOlmo }],
+  triggers: () => [{ tag: '<function_calls>', position: 'anywhere', read: readOlmo }],
   visibleTokens: ['<function_calls>', '</function_calls>'],
   describeCalls: (tools, { parallel }) =>
     pythonCalls(tools, { prefix: '<function_calls>', suffix: '</function_calls>', separator: '\n', parallel }),
@@ -62,7 +62,7 @@ function* readOlmo(writer: CallWriter): Reading<boolean> {
   yield* space(feed)
   if (!(yield* readCallExpression(writer))) return false
   while (true) {
-    feed.mark()
+    feed.hold()
     yield* space(feed)
     if (!/\w/.test(yield* peek(feed)) || !(yield* readCallExpression(writer))) break
   }

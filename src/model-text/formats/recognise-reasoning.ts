@@ -2,7 +2,7 @@ import type { OutputFormat } from '../../contract/output-format.ts'
 
 type Reasoning = NonNullable<OutputFormat['reasoning']>
 
-/** Marks that a template holds, and what they mean; the first that is there counts. */
+/** Tags that a template holds, and what they mean; the first that is there counts. */
 const known: readonly { readonly marker: string; readonly reasoning: Reasoning }[] = [
   { marker: '<seed:think>', reasoning: { open: '<seed:think>', close: '</seed:think>' } },
   { marker: '<mm:think>', reasoning: { open: '<mm:think>', close: '</mm:think>' } },

@@ -6,12 +6,12 @@ import type { ForcedCalls } from './required-calls.ts'
  * Where a mark counts: `anywhere`; not directly after a quote or a backtick (`unquoted`); at the beginning of a `line`; or only
  * at the `start` of the answer, or of what follows reasoning or a call.
  */
-export type Place = 'anywhere' | 'unquoted' | 'line' | 'start'
+export type TagPosition = 'anywhere' | 'unquoted' | 'line' | 'start'
 
 /** A text that may begin a call. */
 export type Trigger = {
-  readonly mark: string
-  readonly place: Place
+  readonly tag: string
+  readonly position: TagPosition
   /** Models make this call while they reason, without closing their reasoning. */
   readonly endsReasoning?: boolean
   /** The mark is part of the call: the reader begins with it, not after it. */
@@ -20,9 +20,9 @@ export type Trigger = {
 }
 
 /** A text that belongs to the format and says nothing by itself: it is left out, also where no calls are looked for. */
-export type Stray = {
-  readonly mark: string
-  readonly place: Place
+export type DroppedTag = {
+  readonly tag: string
+  readonly position: TagPosition
   /**
    * When alone it does: as the `first` thing of a turn, before any text and any call; as the `last`, with no more than its like
    * and white space behind it; or after another mark was left out that it closes.
@@ -35,7 +35,7 @@ export type ToolFormat = {
   readonly name: string
   /** What may begin a call of one of these tools. */
   triggers(tools: readonly Tool[]): readonly Trigger[]
-  readonly strays?: readonly Stray[]
+  readonly droppedTags?: readonly DroppedTag[]
   /** The whole answer is a row of messages, each with a header that says what it is. */
   readonly messages?: MessageSyntax
   /** Texts of special tokens that the engine must let through into the raw text. */

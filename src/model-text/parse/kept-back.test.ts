@@ -19,9 +19,9 @@ describe('what is kept back', { timeout: 60_000 }, () => {
   })
 
   test('is not limited for an argument of an open call', () => {
-    const mark = ']<]minimax[>['
+    const tag = ']<]minimax[>['
     const long = 'x'.repeat(70_000)
-    const raw = `${mark}<tool_call>${mark}<invoke name="f">${mark}<s>${long}${mark}</s>${mark}</invoke>${mark}</tool_call>`
+    const raw = `${tag}<tool_call>${tag}<invoke name="f">${tag}<s>${long}${tag}</s>${tag}</invoke>${tag}</tool_call>`
     const format = { toolFormat: 'minimax-m3', startsInReasoning: false }
     for (const chunks of [[raw], raw.match(/.{1,500}/gs) ?? []]) {
       expect(parseOutput({ format, tools }, chunks)).toMatchObject({ text: '', calls: [{ arguments: `{"s": "${long}"}` }] })

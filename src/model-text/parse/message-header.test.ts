@@ -28,7 +28,7 @@ describe('messages', { timeout: 60_000 }, () => {
     },
   )
 
-  test('a mark after a quote ends one where the quote is not closed behind it', () => {
+  test('a tag after a quote ends one where the quote is not closed behind it', () => {
     expect(read(`${final}Use \`x\`<|end|><|start|>assistant${final}, then y<|return|>`).text).toBe('Use `x`, then y')
   })
 
@@ -37,7 +37,7 @@ describe('messages', { timeout: 60_000 }, () => {
     expect(read(`${final}Hi<|start|>assi`, 'length')).toMatchObject({ text: 'Hi' })
   })
 
-  test('where reasoning stays in the text, a message that begins before its end leaves no mark behind', () => {
+  test('where reasoning stays in the text, a message that begins before its end leaves no tag behind', () => {
     const raw = `${thought}hm<|start|>assistant${final}Hi`
     expect(parse(raw, { format: harmony, splitReasoning: false }).text).toBe(`${thought}hmHi`)
   })

@@ -9,12 +9,12 @@ const inTags = (body: string) => `<tool_call>\n${body}\n</tool_call>`
 
 describe('reasoning', () => {
   test.each([
-    { name: 'between its marks', raw: '<think>\nhm\n</think>\n\nYes.', reasoning: 'hm', text: 'Yes.' },
+    { name: 'between its tags', raw: '<think>\nhm\n</think>\n\nYes.', reasoning: 'hm', text: 'Yes.' },
     { name: 'after white space', raw: '\n<think>hm</think>Yes.', reasoning: 'hm', text: 'Yes.' },
     { name: 'empty, so that there is none', raw: '<think>\n\n</think>\n\nYes.', reasoning: '', text: 'Yes.' },
     { name: 'never closed', raw: '<think>\nhm, well', reasoning: 'hm, well', text: '' },
-    { name: 'a mark inside an answer is its text', raw: 'Use <think> tags.', reasoning: '', text: 'Use <think> tags.' },
-    { name: 'a mark that was only begun', raw: 'a <thin', reasoning: '', text: 'a <thin' },
+    { name: 'a tag inside an answer is its text', raw: 'Use <think> tags.', reasoning: '', text: 'Use <think> tags.' },
+    { name: 'a tag that was only begun', raw: 'a <thin', reasoning: '', text: 'a <thin' },
   ])('$name', ({ raw, reasoning, text }) => {
     expect(parse(raw)).toEqual({ reasoning, text, calls: [] })
   })
@@ -298,7 +298,7 @@ describe('tokens', { timeout: 60_000 }, () => {
 })
 
 /** Text that is made of what the formats look for. */
-describe('marks that say nothing', () => {
+describe('tags that say nothing', () => {
   test.each([
     { format: 'any', raw: 'ChatML has <|im_end|> and Llama <|eot_id|>.', text: 'ChatML has <|im_end|> and Llama <|eot_id|>.' },
     { format: 'any', raw: 'Hi<|eot_id|>', text: 'Hi' },

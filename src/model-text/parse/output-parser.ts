@@ -4,14 +4,14 @@ import type { EngineEvent, GenerationEvent } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { OutputConstraint, Tool, ToolChoice } from '../../contract/request.ts'
 import { CallWriter } from '../formats/call-writer.ts'
-import type { Stray, Trigger } from '../formats/tool-format.ts'
+import type { DroppedTag, Trigger } from '../formats/tool-format.ts'
 import { toolFormat } from '../formats/tool-formats.ts'
 import { ChoiceSink } from '../scan/choice-sink.ts'
 import { JsonFence } from '../scan/json-fence.ts'
 import { type Reading, TextFeed } from '../scan/text-feed.ts'
-import { readReasoningMarks, straysOf } from './reasoning-tags.ts'
+import { readReasoningTags, unpairedTags } from './reasoning-tags.ts'
 import { ChoiceParser, type ChoiceRules } from './tagged-parser.ts'
-import { createMarks } from './tags.ts'
+import { createTagSet } from './tags.ts'
 
 type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 
@@ -45,8 +45,8 @@ export type OutputParserOptions = {
 /** A parser for the output of one request. */
 export function createOutputParser(options: OutputParserOptions = {}): OutputParser {
   const rules = rulesFor(options)
-  if (rules !== undefined) return new MarkedParser(rules, options)
-  return asksForJson(options) ? new MarkedParser(plainRules, options) : new PlainParser()
+  if (rules !== undefined) return new FormatParser(rules, options)
+  return asksForJson(options) ? new FormatParser(plainRules, options) : new PlainParser()
 }
 
 /** What holds for every request without tools that is answered in this format; made once. */
@@ -64,15 +64,15 @@ function rulesFor(options: OutputParserOptions): ChoiceRules | undefined {
 
 function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRules | undefined {
   const { tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = options
-  const marks = format.reasoning && readReasoningMarks(format.reasoning)
-  const reasoning = splitReasoning ? marks : undefined
-  const startsInReasoning = marks !== undefined && format.startsInReasoning
+  const tags = format.reasoning && readReasoningTags(format.reasoning)
+  const reasoning = splitReasoning ? tags : undefined
+  const startsInReasoning = tags !== undefined && format.startsInReasoning
   const called = toolFormat(format.toolFormat ?? '')
   const looksForCalls = tools.length > 0 && toolChoice.type !== 'none'
-  const triggers = looksForCalls ? (called?.triggers(tools) ?? []).map((value) => ({ mark: value.mark, value })) : []
-  const strays = [...(called?.strays ?? []), ...(reasoning === undefined ? [] : straysOf(reasoning))]
+  const triggers = looksForCalls ? (called?.triggers(tools) ?? []).map((value) => ({ tag: value.tag, value })) : []
+  const droppedTags = [...(called?.droppedTags ?? []), ...(reasoning === undefined ? [] : unpairedTags(reasoning))]
   const prefix = startsInReasoning && !splitReasoning ? (format.reasoning?.open ?? '') : ''
-  if (reasoning === undefined && !looksForCalls && strays.length === 0 && called?.messages === undefined && prefix === '') {
+  if (reasoning === undefined && !looksForCalls && droppedTags.length === 0 && called?.messages === undefined && prefix === '') {
     return undefined
   }
   return {
@@ -82,14 +82,14 @@ function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRu
     splitReasoning,
     mustCall: toolChoice.type === 'required',
     startsInReasoning: startsInReasoning && splitReasoning,
-    textMarks: createMarks<Trigger | Stray | 'reasoning'>([
+    textTags: createTagSet<Trigger | DroppedTag | 'reasoning'>([
       ...triggers,
-      ...(reasoning === undefined ? [] : [{ mark: reasoning.open, value: 'reasoning' as const }]),
-      ...strays.map((value) => ({ mark: value.mark, value })),
+      ...(reasoning === undefined ? [] : [{ tag: reasoning.open, value: 'reasoning' as const }]),
+      ...droppedTags.map((value) => ({ tag: value.tag, value })),
     ]),
-    reasoningMarks: createMarks<Trigger | 'close'>([
+    reasoningTags: createTagSet<Trigger | 'close'>([
       ...triggers.filter(({ value }) => value.endsReasoning === true),
-      ...(reasoning === undefined ? [] : [{ mark: reasoning.close, value: 'close' as const }]),
+      ...(reasoning === undefined ? [] : [{ tag: reasoning.close, value: 'close' as const }]),
     ]),
   }
 }
@@ -101,8 +101,8 @@ const plainRules: ChoiceRules = {
   splitReasoning: true,
   mustCall: false,
   startsInReasoning: false,
-  textMarks: createMarks([]),
-  reasoningMarks: createMarks([]),
+  textTags: createTagSet([]),
+  reasoningTags: createTagSet([]),
 }
 
 function asksForJson({ output }: OutputParserOptions): boolean {
@@ -147,7 +147,7 @@ type ChoiceState = {
 }
 
 /** One reading for each choice, moved on by each piece of its text. */
-class MarkedParser implements OutputParser {
+class FormatParser implements OutputParser {
   reasoningTokens = 0
   readonly #rules: ChoiceRules
   readonly #options: OutputParserOptions

@@ -6,7 +6,7 @@ import type { OutputFormat } from '../../contract/output-format.ts'
 import { toolFormatNames } from '../formats/tool-formats.ts'
 import { createOutputParser } from './output-parser.ts'
 
-const marks = [
+const tags = [
   ...['<tool_call>', '</tool_call>', '<function=f>', '<function=', '<parameter=s>', '</parameter>', '</function>', '<think>'],
   ...[
     '</think>',
@@ -62,7 +62,7 @@ const marks = [
     '<|close|>call<|sep|>',
   ],
 ]
-const pieces = fc.array(fc.oneof(fc.constantFrom(...marks), fc.string({ maxLength: 4 })), { maxLength: 25 })
+const pieces = fc.array(fc.oneof(fc.constantFrom(...tags), fc.string({ maxLength: 4 })), { maxLength: 25 })
 const anyFormat = fc.constantFrom(
   ...toolFormatNames.flatMap((toolFormat): OutputFormat[] => [
     { toolFormat, startsInReasoning: false },
@@ -95,7 +95,7 @@ describe('whatever comes', { timeout: 120_000 }, () => {
     )
   })
 
-  test('text without marks comes out as it went in', () => {
+  test('text without tags comes out as it went in', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 60 }),

@@ -1,8 +1,8 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { Stray } from '../formats/tool-format.ts'
+import type { DroppedTag } from '../formats/tool-format.ts'
 
 /** The marks around reasoning, taken apart. */
-export type ReasoningMarks = {
+export type ReasoningTags = {
   readonly open: string
   readonly close: string
   /** The white space after the closing mark belongs to it. */
@@ -12,19 +12,19 @@ export type ReasoningMarks = {
 }
 
 /** Takes apart what a template writes around reasoning: the marks, and whether white space follows them. */
-export function readReasoningMarks({ open, close }: NonNullable<OutputFormat['reasoning']>): ReasoningMarks {
-  const mark = open.trim()
-  return { open: mark, close: close.trim(), trimAfter: close !== close.trimEnd(), anywhere: isControlText(mark) }
+export function readReasoningTags({ open, close }: NonNullable<OutputFormat['reasoning']>): ReasoningTags {
+  const tag = open.trim()
+  return { open: tag, close: close.trim(), trimAfter: close !== close.trimEnd(), anywhere: isControlText(tag) }
 }
 
-/** Marks without their partner, which are no text of an answer either. */
-export function straysOf({ open, close, anywhere }: ReasoningMarks): readonly Stray[] {
+/** Tags without their partner, which are no text of an answer either. */
+export function unpairedTags({ open, close, anywhere }: ReasoningTags): readonly DroppedTag[] {
   if (!anywhere) return []
-  const marks = open.startsWith('<|channel>') ? [close, '<|channel>'] : [close]
-  return marks.map((mark) => ({ mark, place: 'anywhere' }))
+  const tags = open.startsWith('<|channel>') ? [close, '<|channel>'] : [close]
+  return tags.map((tag) => ({ tag, position: 'anywhere' }))
 }
 
 /** A text that a model's vocabulary has for this purpose, and that nobody writes in prose. */
-function isControlText(mark: string): boolean {
-  return /[|[◁]/.test(mark)
+function isControlText(tag: string): boolean {
+  return /[|[◁]/.test(tag)
 }

@@ -1,19 +1,19 @@
 import type { CallWriter } from '../formats/call-writer.ts'
-import type { MessageSyntax, Place, Stray, Trigger } from '../formats/tool-format.ts'
+import type { DroppedTag, MessageSyntax, TagPosition, Trigger } from '../formats/tool-format.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
 import { acceptAfterSpace, isQuote, isSpace, peek, type Reading, space, type TextFeed, upcoming } from '../scan/text-feed.ts'
 import { findHeader, isQuoted } from './message-header.ts'
-import type { ReasoningMarks } from './reasoning-tags.ts'
-import { isCutMark, type Marks, matchMark } from './tags.ts'
+import type { ReasoningTags } from './reasoning-tags.ts'
+import { isTruncatedTag, matchTag, type TagSet } from './tags.ts'
 
 export type ChoiceRules = {
   /** The answer is a row of messages, and nothing below applies but `startsInReasoning`. */
   readonly messages: MessageSyntax | undefined
   /** What may begin something in the answer. */
-  readonly textMarks: Marks<Trigger | Stray | 'reasoning'>
+  readonly textTags: TagSet<Trigger | DroppedTag | 'reasoning'>
   /** What may end reasoning. */
-  readonly reasoningMarks: Marks<Trigger | 'close'>
-  readonly reasoning: ReasoningMarks | undefined
+  readonly reasoningTags: TagSet<Trigger | 'close'>
+  readonly reasoning: ReasoningTags | undefined
   readonly startsInReasoning: boolean
   /** Text that the prompt ended with, and that is part of the answer where reasoning is not taken out of it. */
   readonly prefix: string
@@ -34,7 +34,7 @@ export class ChoiceParser {
   #atStart = true
   /** No text has begun yet, and no mark of a call or a part of the answer was followed. */
   #isFirst = true
-  /** Marks that were left out, and whose closing marks may follow. */
+  /** Tags that were left out, and whose closing marks may follow. */
   readonly #leftOut = new Set<string>()
   #keepLead = true
   #previous = ''
@@ -58,26 +58,26 @@ export class ChoiceParser {
     if (messages !== undefined) return yield* this.#readMessages(messages)
     if (this.inReasoning) yield* this.#readReasoning('prompt')
     const feed = this.#feed
-    const { textMarks } = this.#rules
+    const { textTags } = this.#rules
     while (true) {
       if (feed.at === feed.text.length) {
         if (feed.ended) break
         yield
         continue
       }
-      const next = textMarks.search(feed.text, feed.at)
+      const next = textTags.search(feed.text, feed.at)
       if (next > feed.at) {
         this.#write(feed.text.slice(feed.at, next))
         feed.at = next
         continue
       }
-      const match = matchMark(textMarks, feed)
+      const match = matchTag(textTags, feed)
       if (match === 'open') {
         yield
         continue
       }
-      if (match === undefined || !(yield* this.#enter(match.mark, match.value))) {
-        if (this.#rules.mustCall && isCutMark(textMarks, feed)) break
+      if (match === undefined || !(yield* this.#enter(match.tag, match.value))) {
+        if (this.#rules.mustCall && isTruncatedTag(textTags, feed)) break
         this.#write(feed.text[feed.at] as string)
         feed.at += 1
       }
@@ -109,8 +109,8 @@ export class ChoiceParser {
         continue
       }
       const read = this.#readCall({
-        mark: header + body,
-        place: 'anywhere',
+        tag: header + body,
+        position: 'anywhere',
         read: syntax.readCall(kind.name),
       })
       if (yield* read) {
@@ -127,7 +127,7 @@ export class ChoiceParser {
   *#readBody(syntax: MessageSyntax, type: 'text' | 'reasoning' | 'dropped', { keepEnd = false } = {}): Reading<void> {
     const feed = this.#feed
     const { start, ends } = syntax
-    const marks = [...ends, start]
+    const tags = [...ends, start]
     let previous = ''
     const write = (text: string) => {
       if (type !== 'dropped') this.#sink[type](text)
@@ -141,18 +141,18 @@ export class ChoiceParser {
         write(feed.text.slice(feed.at, next === -1 ? undefined : next))
         continue
       }
-      const mark = yield* upcoming(feed, marks)
-      if (mark === undefined) {
+      const tag = yield* upcoming(feed, tags)
+      if (tag === undefined) {
         write('<')
         continue
       }
-      if ((yield* isQuoted(feed, { mark, previous })) || (mark === start && (yield* findHeader(feed, syntax)) === undefined)) {
-        write(mark)
+      if ((yield* isQuoted(feed, { tag, previous })) || (tag === start && (yield* findHeader(feed, syntax)) === undefined)) {
+        write(tag)
         continue
       }
-      if (mark === start) break
-      feed.at += mark.length
-      if (keepEnd) this.#sink.text(mark)
+      if (tag === start) break
+      feed.at += tag.length
+      if (keepEnd) this.#sink.text(tag)
       break
     }
     this.inReasoning = false
@@ -160,13 +160,13 @@ export class ChoiceParser {
   }
 
   /** Follows a mark. False, with nothing consumed, when it is only text here. */
-  *#enter(mark: string, value: Trigger | Stray | 'reasoning'): Reading<boolean> {
+  *#enter(tag: string, value: Trigger | DroppedTag | 'reasoning'): Reading<boolean> {
     const feed = this.#feed
     if (value === 'reasoning') {
       if (!this.#atStart && this.#rules.reasoning?.anywhere !== true) return false
-      feed.at += mark.length
+      feed.at += tag.length
       this.#startText({ keepLead: false })
-      yield* this.#readReasoning('mark')
+      yield* this.#readReasoning('tag')
       return true
     }
     if (!this.#mayStand(value)) return false
@@ -178,30 +178,30 @@ export class ChoiceParser {
   }
 
   /** Passes over a mark that says nothing by itself; false where it is text. */
-  *#leaveOut({ mark, only }: Stray): Reading<boolean> {
+  *#leaveOut({ tag, only }: DroppedTag): Reading<boolean> {
     if (only === 'last') return yield* this.#passLast()
     if (only === 'first' && !this.#isFirst) return false
     if (typeof only === 'object' && !this.#leftOut.delete(only.closes)) return false
     this.#isFirst = false
-    this.#leftOut.add(mark)
-    this.#feed.at += mark.length
+    this.#leftOut.add(tag)
+    this.#feed.at += tag.length
     return true
   }
 
   /** Passes over all marks that only count at the end, and the space around them: left out if it is the end, otherwise text. */
   *#passLast(): Reading<true> {
     const feed = this.#feed
-    feed.mark()
+    feed.hold()
     while ((yield* peek(feed)) !== '') {
-      const match = matchMark(this.#rules.textMarks, feed)
+      const match = matchTag(this.#rules.textTags, feed)
       if (match === 'open') {
         yield
         continue
       }
       const isLast = typeof match?.value === 'object' && 'only' in match.value && match.value.only === 'last'
-      if (match !== undefined && isLast) feed.at += match.mark.length
+      if (match !== undefined && isLast) feed.at += match.tag.length
       else if ((yield* space(feed)) === '') {
-        const length = feed.marked
+        const length = feed.heldChars
         feed.rewind()
         this.#write(feed.text.slice(feed.at, feed.at + length))
         feed.at += length
@@ -212,8 +212,8 @@ export class ChoiceParser {
     return true
   }
 
-  #mayStand({ place }: { readonly place: Place }): boolean {
-    switch (place) {
+  #mayStand({ position }: { readonly position: TagPosition }): boolean {
+    switch (position) {
       case 'anywhere':
         return true
       case 'unquoted':
@@ -225,10 +225,10 @@ export class ChoiceParser {
     }
   }
 
-  *#readCall({ mark, keep = false, read: readIt }: Trigger): Reading<boolean> {
+  *#readCall({ tag, keep = false, read: readIt }: Trigger): Reading<boolean> {
     const feed = this.#feed
-    feed.mark()
-    if (!keep) feed.at += mark.length
+    feed.hold()
+    if (!keep) feed.at += tag.length
     const made = this.#writer.calls
     const read = yield* readIt(this.#writer)
     const isMade = read || this.#writer.calls > made
@@ -269,14 +269,14 @@ export class ChoiceParser {
     this.#lead = ''
   }
 
-  *#readReasoning(opened: 'prompt' | 'mark'): Reading<void> {
+  *#readReasoning(opened: 'prompt' | 'tag'): Reading<void> {
     const feed = this.#feed
-    const { reasoning, reasoningMarks } = this.#rules
+    const { reasoning, reasoningTags } = this.#rules
     if (reasoning === undefined) return
     this.inReasoning = true
     this.#seam = false
     const held = { started: false, space: '' }
-    if (opened === 'mark') yield* space(feed)
+    if (opened === 'tag') yield* space(feed)
     else yield* this.#passRepeatedOpen(reasoning)
     while (true) {
       if (feed.at === feed.text.length) {
@@ -284,19 +284,19 @@ export class ChoiceParser {
         yield
         continue
       }
-      const next = reasoningMarks.search(feed.text, feed.at)
+      const next = reasoningTags.search(feed.text, feed.at)
       if (next > feed.at) {
         this.#writeReasoning(held, feed.text.slice(feed.at, next))
         feed.at = next
         continue
       }
-      const match = matchMark(reasoningMarks, feed)
+      const match = matchTag(reasoningTags, feed)
       if (match === 'open') {
         yield
         continue
       }
       if (match?.value === 'close') {
-        feed.at += match.mark.length
+        feed.at += match.tag.length
         this.inReasoning = false
         this.#sink.closeBlock()
         if (reasoning.trimAfter) yield* space(feed)
@@ -344,9 +344,9 @@ export class ChoiceParser {
    * A model may repeat the mark that its prompt ended with: it is no text then. With nothing between it and the closing
    * mark it is the only thing that was said, and stays.
    */
-  *#passRepeatedOpen({ open, close }: ReasoningMarks): Reading<void> {
+  *#passRepeatedOpen({ open, close }: ReasoningTags): Reading<void> {
     const feed = this.#feed
-    feed.mark()
+    feed.hold()
     if ((yield* acceptAfterSpace(feed, [open])) === undefined) {
       feed.release()
       return

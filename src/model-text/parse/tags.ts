@@ -1,16 +1,16 @@
 import type { TextFeed } from '../scan/text-feed.ts'
 
 /** Texts to look for, longest first, and a search for the next place where one may begin. */
-export type Marks<Value> = {
-  readonly list: readonly { readonly mark: string; readonly value: Value }[]
+export type TagSet<Value> = {
+  readonly list: readonly { readonly tag: string; readonly value: Value }[]
   /** The first place from `from` on where a mark may begin; the text's length when there is none. */
   search(text: string, from: number): number
 }
 
 /** Prepares marks to be looked for; of two that begin alike the longer is tried first. */
-export function createMarks<Value>(entries: readonly { readonly mark: string; readonly value: Value }[]): Marks<Value> {
-  const list = [...entries].sort((a, b) => b.mark.length - a.mark.length)
-  const firstChars = [...new Set(list.map(({ mark }) => mark[0] as string))]
+export function createTagSet<Value>(entries: readonly { readonly tag: string; readonly value: Value }[]): TagSet<Value> {
+  const list = [...entries].sort((a, b) => b.tag.length - a.tag.length)
+  const firstChars = [...new Set(list.map(({ tag }) => tag[0] as string))]
   if (firstChars.length === 0) return { list, search: (text) => text.length }
   const first = new RegExp(`[${firstChars.map((char) => char.replace(/[\\\]^-]/, '\\$&')).join('')}]`, 'g')
   return {
@@ -23,20 +23,20 @@ export function createMarks<Value>(entries: readonly { readonly mark: string; re
 }
 
 /** Whether all that is left of a text that was cut off is the beginning of a mark. */
-export function isCutMark<Value>({ list }: Marks<Value>, feed: TextFeed): boolean {
-  return feed.truncated && list.some(({ mark }) => mark.startsWith(feed.text.slice(feed.at)))
+export function isTruncatedTag<Value>({ list }: TagSet<Value>, feed: TextFeed): boolean {
+  return feed.truncated && list.some(({ tag }) => tag.startsWith(feed.text.slice(feed.at)))
 }
 
 /** The mark that is next; `open` while the text may still become one that is longer than what there is. */
-export function matchMark<Value>(
-  { list }: Marks<Value>,
+export function matchTag<Value>(
+  { list }: TagSet<Value>,
   feed: TextFeed,
-): { readonly mark: string; readonly value: Value } | 'open' | undefined {
+): { readonly tag: string; readonly value: Value } | 'open' | undefined {
   const here = feed.text.length - feed.at
   for (const entry of list) {
-    if (entry.mark.length <= here) {
-      if (feed.text.startsWith(entry.mark, feed.at)) return entry
-    } else if (!feed.ended && entry.mark.startsWith(feed.text.slice(feed.at))) return 'open'
+    if (entry.tag.length <= here) {
+      if (feed.text.startsWith(entry.tag, feed.at)) return entry
+    } else if (!feed.ended && entry.tag.startsWith(feed.text.slice(feed.at))) return 'open'
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-import { ensure, mostHeldChars, peek, type Reading, type TextFeed } from './text-feed.ts'
+import { ensure, maxHeldChars, peek, type Reading, type TextFeed } from './text-feed.ts'
 
 const simpleEscapes = '"\\/bfnrt'
 
@@ -12,7 +12,7 @@ export function* readString(feed: TextFeed, quote: string, out: (text: string) =
   if (quote !== '"' && quote !== "'") return yield* readRaw(feed, quote, out)
   while (true) {
     const next = yield* peek(feed)
-    if (next === '' || feed.marked > mostHeldChars) return false
+    if (next === '' || feed.heldChars > maxHeldChars) return false
     const plainEnd = endOfPlain(feed, quote)
     if (plainEnd > feed.at) {
       out(feed.text.slice(feed.at, plainEnd))

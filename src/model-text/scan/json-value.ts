@@ -6,7 +6,7 @@ import {
   collectText,
   completeFeed,
   isSpace,
-  mostHeldChars,
+  maxHeldChars,
   peek,
   type Reading,
   readNow,
@@ -50,7 +50,7 @@ const deepest = 128
  */
 export function* readValue(reader: JsonReader, declared: Declared): Reading<boolean> {
   const { feed } = reader
-  if (feed.marked > mostHeldChars) return false
+  if (feed.heldChars > maxHeldChars) return false
   const next = yield* peek(feed)
   if (next === '{' || next === '[' || next === '(') {
     if (reader.closers.length >= (reader.deepest ?? deepest)) return yield* readToken(reader, declared)

@@ -11,14 +11,14 @@ export class TextFeed {
   ended = false
   /** It was cut off, by a limit or a stop text, so what is open is not to be completed. */
   truncated = false
-  #mark = -1
+  #heldFrom = -1
 
-  /** Adds a piece; what was read, and is not kept by `mark()`, is forgotten. */
+  /** Adds a piece; what was read, and is not kept by `hold()`, is forgotten. */
   push(piece: string): void {
-    const from = this.#mark === -1 ? this.at : this.#mark
+    const from = this.#heldFrom === -1 ? this.at : this.#heldFrom
     this.text = from === this.text.length ? piece : this.text.slice(from) + piece
     this.at -= from
-    if (this.#mark !== -1) this.#mark = 0
+    if (this.#heldFrom !== -1) this.#heldFrom = 0
   }
 
   end(truncated: boolean): void {
@@ -27,28 +27,28 @@ export class TextFeed {
   }
 
   /** Keeps the text from here on, until `release()` or `rewind()`. */
-  mark(): void {
-    this.#mark = this.at
+  hold(): void {
+    this.#heldFrom = this.at
   }
 
   release(): void {
-    this.#mark = -1
+    this.#heldFrom = -1
   }
 
   /** Goes back to the mark: what was read since is read again. */
   rewind(): void {
-    if (this.#mark !== -1) this.at = this.#mark
-    this.#mark = -1
+    if (this.#heldFrom !== -1) this.at = this.#heldFrom
+    this.#heldFrom = -1
   }
 
   /** How much was read since the mark. */
-  get marked(): number {
-    return this.#mark === -1 ? 0 : this.at - this.#mark
+  get heldChars(): number {
+    return this.#heldFrom === -1 ? 0 : this.at - this.#heldFrom
   }
 }
 
 /** As much text as is kept back for what may be a call: then it is text. */
-export const mostHeldChars = 65_536
+export const maxHeldChars = 65_536
 
 /** A reader's part of the work: it yields to wait for text. */
 export type Reading<T> = Generator<void, T, void>
@@ -153,7 +153,7 @@ function* findAfterSpace(
 }
 
 /** The text before the first of `stops`, which is not consumed; undefined, with nothing consumed, when none comes. */
-export function* until(feed: TextFeed, stops: readonly string[], limit = mostHeldChars): Reading<string | undefined> {
+export function* until(feed: TextFeed, stops: readonly string[], limit = maxHeldChars): Reading<string | undefined> {
   const longestStop = Math.max(...stops.map((stop) => stop.length))
   let searched = 0
   while (true) {

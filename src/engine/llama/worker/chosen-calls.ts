@@ -1,8 +1,8 @@
 import type { Tool } from '../../../contract/request.ts'
 import { createGrammarBuilder } from '../../../grammar/grammar-builder.ts'
-import { type CallMark, callMarks } from '../../../model-text/formats/call-tags.ts'
+import { type CallTag, callTags } from '../../../model-text/formats/call-tags.ts'
 import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
-import { readReasoningMarks } from '../../../model-text/parse/reasoning-tags.ts'
+import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
 import type { ConstraintContext } from './constraint.ts'
 import { beginOf, markedText, middleOf, type TextMark } from './marked-text.ts'
@@ -29,17 +29,17 @@ export function writeChosenCalls(
 ): string | undefined {
   const known = toolFormat(format?.toolFormat ?? '')
   if (known === undefined) return undefined
-  const marks = callMarks(known, tools, { parallel, writable: (text) => afterEnd(text, endTexts) })
-  if (marks.length === 0) return undefined
+  const tags = callTags(known, tools, { parallel, writable: (text) => afterEnd(text, endTexts) })
+  if (tags.length === 0) return undefined
 
   const builder = createGrammarBuilder()
-  const calls = marks.map((mark) => ({ mark, rule: builder.addRule('calls', callsOf(mark)) }))
-  const reasoning = known.messages === undefined && format?.reasoning ? readReasoningMarks(format.reasoning) : undefined
-  const inAnswer = calls.map(({ mark, rule }) => textMark(mark, `${rule} ${beginOf(answer)}`))
+  const calls = tags.map((tag) => ({ tag, rule: builder.addRule('calls', callsOf(tag)) }))
+  const reasoning = known.messages === undefined && format?.reasoning ? readReasoningTags(format.reasoning) : undefined
+  const inAnswer = calls.map(({ tag, rule }) => textMark(tag, `${rule} ${beginOf(answer)}`))
   // A call inside reasoning interrupts it, and does not end it.
   const inThought = calls
-    .filter(({ mark }) => mark.endsReasoning)
-    .map(({ mark, rule }) => textMark(mark, `${rule} ${middleOf(thought)}`))
+    .filter(({ tag }) => tag.endsReasoning)
+    .map(({ tag, rule }) => textMark(tag, `${rule} ${middleOf(thought)}`))
   const opens: TextMark[] = []
   const closes: TextMark[] = []
   if (reasoning !== undefined) {
@@ -55,12 +55,12 @@ export function writeChosenCalls(
   const { grammar } = builder.build(startsInThought ? middleOf(thought) : beginOf(answer))
   return `${grammar.trimEnd()}\n${rules.map(({ name, body }) => `${name} ::= ${body}`).join('\n')}\n`
 
-  function callsOf({ rest }: CallMark): string {
+  function callsOf({ rest }: CallTag): string {
     return addCalls(builder, { description: rest, tools: declared, endTexts, isLenient: true })
   }
 }
 
 /** Quotes in front of a mark are not looked at: what is quoted is then at least a right call. */
-function textMark({ mark, place }: CallMark, next: string): TextMark {
-  return { text: mark, place: place === 'unquoted' ? 'anywhere' : place, next }
+function textMark({ tag, position }: CallTag, next: string): TextMark {
+  return { text: tag, place: position === 'unquoted' ? 'anywhere' : position, next }
 }
