@@ -3,7 +3,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, GeneratedToken, PromptToken } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { StopStrings } from '../../model-text/parse/stop-sequences.ts'
+import { StopSequences } from '../../model-text/parse/stop-sequences.ts'
 import { type LinkedSignal, linkedSignal } from '../linked-signal.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
@@ -45,7 +45,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
     signal.throwIfAborted()
     if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
     for (let choice = 0; choice < request.choices; choice++) {
-      const stops = new StopStrings(request.stop)
+      const stops = new StopSequences(request.stop)
       const watch = watchReasoning(plan.outputFormat)
       const tally = request.logprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
       let sent = 0
@@ -65,7 +65,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
         sent += 1
         outputTokens += 1
         watch?.push(chunk)
-        stop = pushed.stop
+        stop = pushed.stopSequence
         if (tally === undefined) {
           if (pushed.text !== '') yield { type: 'raw-text', choice, text: pushed.text }
           continue

@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StopStrings } from './stop-sequences.ts'
+import { StopSequences } from './stop-sequences.ts'
 
 function run(stops: readonly string[], chunks: readonly string[]): { text: string; stop: string | undefined } {
-  const parser = new StopStrings(stops)
+  const parser = new StopSequences(stops)
   let text = ''
   for (const chunk of chunks) {
     const step = parser.push(chunk)
     text += step.text
-    if (step.stop !== undefined) return { text, stop: step.stop }
+    if (step.stopSequence !== undefined) return { text, stop: step.stopSequence }
   }
   return { text: text + parser.end(), stop: undefined }
 }
 
-describe('StopStrings', () => {
+describe('StopSequences', () => {
   test.each([
-    { name: 'no stop strings', stops: [], chunks: ['a', 'b'], text: 'ab', stop: undefined },
+    { name: 'no stop sequences', stops: [], chunks: ['a', 'b'], text: 'ab', stop: undefined },
     { name: 'inside one chunk', stops: ['END'], chunks: ['fooENDbar'], text: 'foo', stop: 'END' },
     { name: 'across chunks', stops: ['END'], chunks: ['foE', 'N', 'Dx'], text: 'fo', stop: 'END' },
     { name: 'an almost-match is output', stops: ['END'], chunks: ['E', 'N', 'X'], text: 'ENX', stop: undefined },
@@ -28,8 +28,8 @@ describe('StopStrings', () => {
     expect(run(stops, chunks)).toEqual({ text, stop })
   })
 
-  test('text that cannot become a stop string is not held back', () => {
-    expect(new StopStrings(['END']).push('fooE')).toEqual({ text: 'foo' })
+  test('text that cannot become a stop sequence is not held back', () => {
+    expect(new StopSequences(['END']).push('fooE')).toEqual({ text: 'foo' })
   })
 
   test('any split of the text gives the same result', () => {
@@ -37,10 +37,10 @@ describe('StopStrings', () => {
     const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 }), { maxLength: 3 })
     const cuts = fc.array(fc.nat({ max: 30 }), { maxLength: 10 })
     fc.assert(
-      fc.property(letters, stops, cuts, (text, stopStrings, at) => {
+      fc.property(letters, stops, cuts, (text, sequences, at) => {
         const points = [...new Set([0, ...at.filter((cut) => cut < text.length), text.length])].sort((x, y) => x - y)
         const chunks = points.slice(1).map((point, index) => text.slice(points[index], point))
-        expect(run(stopStrings, chunks)).toEqual(run(stopStrings, [...text]))
+        expect(run(sequences, chunks)).toEqual(run(sequences, [...text]))
       }),
     )
   })

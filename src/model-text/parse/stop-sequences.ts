@@ -1,33 +1,33 @@
-/** What one step of output makes certain. */
-export type StopStep = { readonly text: string; readonly stop?: string }
+/** The text that one more piece makes certain, and the stop sequence that it completed, if any. */
+export type StopStep = { readonly text: string; readonly stopSequence?: string }
 
 /**
- * Cuts a stream of text before the first stop string to be completed, also when it spans chunks. Text that may still
- * become a stop string is held back, so no part of one is ever output; where the text is cut makes no difference.
+ * Ends a stream of text before the first stop sequence to be completed, also when it spans pieces. Text that may still become
+ * a stop sequence is held back, so no part of one is ever output, and the split of the text makes no difference.
  */
-export class StopStrings {
-  readonly #stops: readonly string[]
+export class StopSequences {
+  readonly #sequences: readonly string[]
   #held = ''
 
-  constructor(stops: readonly string[]) {
-    this.#stops = stops
+  constructor(sequences: readonly string[]) {
+    this.#sequences = sequences
   }
 
-  /** Returns the text that is now certain, and the stop string if one was completed; nothing may be pushed after that. */
+  /** Returns the text that is now certain. After a step with a stop sequence nothing may be pushed. */
   push(text: string): StopStep {
-    if (this.#stops.length === 0) return { text }
+    if (this.#sequences.length === 0) return { text }
     const buffer = this.#held + text
-    const match = firstCompleted(buffer, this.#stops)
+    const match = firstCompleted(buffer, this.#sequences)
     if (match !== undefined) {
       this.#held = ''
-      return { text: buffer.slice(0, match.start), stop: match.stop }
+      return { text: buffer.slice(0, match.start), stopSequence: match.sequence }
     }
-    const certain = buffer.length - longestOpenSuffix(buffer, this.#stops)
+    const certain = buffer.length - longestOpenSuffix(buffer, this.#sequences)
     this.#held = buffer.slice(certain)
     return { text: buffer.slice(0, certain) }
   }
 
-  /** The held-back text, once no more will come. */
+  /** The held text, once no more will come. */
   end(): string {
     const rest = this.#held
     this.#held = ''
@@ -35,25 +35,27 @@ export class StopStrings {
   }
 }
 
-/** The stop string that ends first; of two that end together, the longer. This is what arrival letter by letter gives. */
-function firstCompleted(buffer: string, stops: readonly string[]): { start: number; stop: string } | undefined {
-  let best: { start: number; stop: string } | undefined
-  for (const stop of stops) {
-    const start = buffer.indexOf(stop)
+type Match = { readonly start: number; readonly sequence: string }
+
+/** The sequence that ends first; of two that end together, the longer. The same as if the text came letter by letter. */
+function firstCompleted(buffer: string, sequences: readonly string[]): Match | undefined {
+  let best: Match | undefined
+  for (const sequence of sequences) {
+    const start = buffer.indexOf(sequence)
     if (start === -1) continue
-    const end = start + stop.length
-    const bestEnd = best === undefined ? Number.POSITIVE_INFINITY : best.start + best.stop.length
-    if (end < bestEnd || (end === bestEnd && best !== undefined && start < best.start)) best = { start, stop }
+    const end = start + sequence.length
+    const bestEnd = best === undefined ? Number.POSITIVE_INFINITY : best.start + best.sequence.length
+    if (end < bestEnd || (end === bestEnd && best !== undefined && start < best.start)) best = { start, sequence }
   }
   return best
 }
 
-/** The length of the longest suffix of `buffer` that begins a stop string. */
-function longestOpenSuffix(buffer: string, stops: readonly string[]): number {
+/** The length of the longest suffix of `buffer` that begins a stop sequence. */
+function longestOpenSuffix(buffer: string, sequences: readonly string[]): number {
   let longest = 0
-  for (const stop of stops) {
-    for (let length = Math.min(stop.length - 1, buffer.length); length > longest; length--) {
-      if (buffer.endsWith(stop.slice(0, length))) longest = length
+  for (const sequence of sequences) {
+    for (let length = Math.min(sequence.length - 1, buffer.length); length > longest; length--) {
+      if (buffer.endsWith(sequence.slice(0, length))) longest = length
     }
   }
   return longest

@@ -1,7 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
 import type { GeneratedToken } from '../../../contract/event.ts'
-import { StopStrings } from '../../../model-text/parse/stop-sequences.ts'
+import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { watchReasoning } from '../../reasoning-watch.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Report } from '../channel/ipc.ts'
@@ -48,7 +48,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const output: Token[] = []
   // Bytes of a character that the output ends inside of are not text, and are left out.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const stops = new StopStrings(command.stop)
+  const stops = new StopSequences(command.stop)
   const tally = topLogprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
   const watch = watchReasoning(shape.format)
   const grammar = shape.grammar === undefined ? undefined : createGrammarState(loaded, shape.grammar)
@@ -68,9 +68,9 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     tally?.add(describe(loaded.vocabulary, next), text.length)
     const step = stops.push(text)
     const tokens = tally?.send(step.text.length)
-    if (step.stop !== undefined) tokens?.push(...(tally?.cut() ?? []))
+    if (step.stopSequence !== undefined) tokens?.push(...(tally?.cut() ?? []))
     send(step.text, tokens)
-    if (step.stop !== undefined) return { reason: 'stop', stopSequence: step.stop }
+    if (step.stopSequence !== undefined) return { reason: 'stop', stopSequence: step.stopSequence }
     if (output.length < maxOutputTokens) return undefined
     send(stops.end(), tally?.end())
     return { reason: 'length' }

@@ -4,7 +4,7 @@ import { AppError } from '../../../contract/errors.ts'
 import type { EngineEvent, GeneratedToken, Usage } from '../../../contract/event.ts'
 import type { GenerationRequest, Tool } from '../../../contract/request.ts'
 import { wasCut } from '../../../contract/was-cut.ts'
-import { StopStrings } from '../../../model-text/parse/stop-sequences.ts'
+import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Profile } from '../servers/profiles.ts'
 import { readChunk, type WireChoice, type WireChunk } from '../transport/wire-reply.ts'
@@ -23,7 +23,7 @@ export type ReplyContext = {
 type ChoiceState = {
   /** Made with its first piece. */
   calls: CallStream | undefined
-  readonly stops: StopStrings | undefined
+  readonly stops: StopSequences | undefined
   readonly tally: TokenTally<GeneratedToken> | undefined
   inReasoning: boolean
   /** The first half of a character whose second is in the next chunk: some servers cut between the two. */
@@ -60,7 +60,7 @@ export class ReplyReader {
       const stopsHere = request.stop.length > 0
       return {
         calls: undefined,
-        stops: stopsHere ? new StopStrings(request.stop) : undefined,
+        stops: stopsHere ? new StopSequences(request.stop) : undefined,
         tally: stopsHere && request.logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined,
         inReasoning: false,
         half: '',
@@ -181,9 +181,9 @@ export class ReplyReader {
       tally?.add(token, this.#profile.stopsHere ? (isLast ? text.length : 0) : token.text.length)
     }
     const sent = tally?.send(pushed.text.length) ?? []
-    if (pushed.stop !== undefined) {
+    if (pushed.stopSequence !== undefined) {
       state.cut = true
-      state.finish = { reason: 'stop', stopSequence: pushed.stop }
+      state.finish = { reason: 'stop', stopSequence: pushed.stopSequence }
       sent.push(...(tally?.cut() ?? []))
     }
     return pushed.text === '' && sent.length === 0 ? [] : [rawText(choice, pushed.text, sent)]
