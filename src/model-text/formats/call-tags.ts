@@ -1,5 +1,5 @@
 import type { Tool } from '../../contract/request.ts'
-import type { ForcedCall, ForcedCalls } from './required-calls.ts'
+import type { RequiredCall, RequiredCalls } from './required-calls.ts'
 import type { MessageSyntax, TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
 /** A text that makes it certain that a call follows, and the calls as they go on behind it. */
@@ -9,7 +9,7 @@ export type CallTag = {
   /** It counts inside reasoning as well. */
   readonly endsReasoning: boolean
   /** What follows: the canonical spelling of the calls, without the mark. */
-  readonly rest: ForcedCalls
+  readonly rest: RequiredCalls
 }
 
 type Options = {
@@ -24,7 +24,7 @@ type Options = {
  */
 export function callTags(format: ToolFormat, tools: readonly Tool[], { parallel, writable }: Options): readonly CallTag[] {
   const described = format.describeCalls(tools, { parallel })
-  const calls: ForcedCalls = { ...described, prefix: writable(described.prefix) }
+  const calls: RequiredCalls = { ...described, prefix: writable(described.prefix) }
   if (format.messages !== undefined) return joinSame(messageTags(calls, format.messages))
   const triggers = format.triggers(tools)
   const block = blockTag(format, triggers, calls)
@@ -34,7 +34,7 @@ export function callTags(format: ToolFormat, tools: readonly Tool[], { parallel,
 }
 
 /** The mark of a block of calls: a trigger, or what such a block begins with and says nothing by itself. */
-function blockTag({ droppedTags = [] }: ToolFormat, triggers: readonly Trigger[], calls: ForcedCalls): CallTag | undefined {
+function blockTag({ droppedTags = [] }: ToolFormat, triggers: readonly Trigger[], calls: RequiredCalls): CallTag | undefined {
   const tags = [...triggers.filter(({ keep }) => keep !== true), ...droppedTags].filter(({ tag }) => calls.prefix.startsWith(tag))
   const [longest] = tags.sort((a, b) => b.tag.length - a.tag.length)
   if (longest === undefined) return undefined
@@ -42,7 +42,7 @@ function blockTag({ droppedTags = [] }: ToolFormat, triggers: readonly Trigger[]
 }
 
 /** Tags that every call has for itself: its text begins with one, or is the end of one. */
-function ownTags(call: ForcedCall, triggers: readonly Trigger[]): readonly CallTag[] {
+function ownTags(call: RequiredCall, triggers: readonly Trigger[]): readonly CallTag[] {
   const head = headOf(call)
   return triggers.flatMap((trigger): CallTag[] => {
     if (trigger.keep === true || head === '') return []
@@ -52,7 +52,7 @@ function ownTags(call: ForcedCall, triggers: readonly Trigger[]): readonly CallT
 }
 
 /** An object without any mark is a call once the name of a tool stands where a call has it. */
-function bareTags(call: ForcedCall, triggers: readonly Trigger[]): readonly CallTag[] {
+function bareTags(call: RequiredCall, triggers: readonly Trigger[]): readonly CallTag[] {
   const head = headOf(call)
   const name = JSON.stringify(call.name)
   const end = head.indexOf(name) + name.length
@@ -63,7 +63,7 @@ function bareTags(call: ForcedCall, triggers: readonly Trigger[]): readonly Call
 }
 
 /** Headers: what stands in front of the name, where that has a control mark in it; otherwise all of it. */
-function messageTags({ calls }: ForcedCalls, { body }: MessageSyntax): readonly CallTag[] {
+function messageTags({ calls }: RequiredCalls, { body }: MessageSyntax): readonly CallTag[] {
   return calls.map((call) => {
     const head = headOf(call)
     const name = head.indexOf(call.name)
@@ -88,12 +88,12 @@ function placeOf({ tag, position, ...trigger }: Pick<Trigger, 'tag' | 'position'
   return { tag, position, endsReasoning: trigger.endsReasoning === true }
 }
 
-function headOf({ pieces: [first] }: ForcedCall): string {
+function headOf({ pieces: [first] }: RequiredCall): string {
   return first?.type === 'text' ? first.text : ''
 }
 
 /** One call without the beginning of its head. */
-function behind(call: ForcedCall, length: number): ForcedCalls {
+function behind(call: RequiredCall, length: number): RequiredCalls {
   const [, ...others] = call.pieces
   const pieces = [{ type: 'text' as const, text: headOf(call).slice(length) }, ...others]
   return { prefix: '', suffix: '', calls: [{ ...call, pieces }] }

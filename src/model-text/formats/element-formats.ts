@@ -6,7 +6,7 @@ import { type CallReader, type CallWriter, declaredArguments } from './call-writ
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { hermes } from './json-formats.ts'
 import { text } from './named-json.ts'
-import type { ForcedCalls, ForcedPiece } from './required-calls.ts'
+import type { CallPiece, RequiredCalls } from './required-calls.ts'
 import { argumentPairs, readBareFunction, readPairs, readTaggedCall } from './tagged-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
@@ -15,7 +15,7 @@ const readSeedCall: CallReader = function* (writer) {
   return yield* readTaggedCall(writer)
 }
 
-/** How a forced call is written with tags: what stands around each argument, and around them all. */
+/** How a required call is written with tags: the text around each argument, and around all of them. */
 type ElementSpelling = {
   readonly prefix: string
   readonly suffix: string
@@ -217,28 +217,32 @@ function* readAttributes(feed: TextFeed): Reading<ArgumentHead | undefined> {
   return { key, ...(string !== undefined && { typed: string === 'true' ? 'text' : 'json' }) }
 }
 
-/** What a forced call looks like where its arguments stand between tags: text as it is, the rest as JSON. */
+/** Required calls whose arguments are between tags: strings without quotes, everything else as JSON. */
 export function elementCalls(spelling: ElementSpelling): ToolFormat['describeCalls'] {
-  return (tools, { parallel }): ForcedCalls => ({
+  return (tools, { parallel }): RequiredCalls => ({
     prefix: spelling.prefix,
     suffix: spelling.suffix,
     ...(parallel && { separator: spelling.separator }),
-    calls: tools.map((tool) => ({ name: tool.name, pieces: elementPieces(tool, spelling), unkept: unkeptKeywords(tool) })),
+    calls: tools.map((tool) => ({
+      name: tool.name,
+      pieces: elementPieces(tool, spelling),
+      unenforced: unenforcedKeywords(tool),
+    })),
   })
 }
 
-function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpelling): readonly ForcedPiece[] {
+function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpelling): readonly CallPiece[] {
   const declared = declaredArguments(tool)
   const { properties = {}, required = [] } = parametersOf(tool)
   const keys = [...new Set([...Object.keys(properties), ...required])]
   return [
     text(begin(tool.name)),
-    ...keys.flatMap((key): readonly ForcedPiece[] => {
+    ...keys.flatMap((key): readonly CallPiece[] => {
       const property = propertyOf(declared, key)
       const isText = isTextOnly(property)
       const placed = { schema: (properties[key] ?? {}) as JsonObject, ...(tool.parameters && { document: tool.parameters }) }
       // Quotes around what may be a text would be read as part of it.
-      const value: ForcedPiece = allowedTypes(property)?.has('string')
+      const value: CallPiece = allowedTypes(property)?.has('string')
         ? { type: 'raw-text', ...placed, before: after(key).trim() }
         : { type: 'json', ...placed }
       const pieces = [text(before(key, isText)), value, text(after(key))]
@@ -264,7 +268,7 @@ const together = [
   'then',
 ]
 
-function unkeptKeywords(tool: Tool): readonly string[] {
+function unenforcedKeywords(tool: Tool): readonly string[] {
   const parameters: JsonObject = parametersOf(tool)
   return together.filter((keyword) => parameters[keyword] !== undefined)
 }

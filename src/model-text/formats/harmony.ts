@@ -73,13 +73,13 @@ export const glimmer: ToolFormat = {
   },
   visibleTokens: ['<|start|>', '<|message|>', '<|eom|>', '<|eot|>', '<atem:function_calls>', '</atem:function_calls>'],
   describeCalls(tools, { parallel }) {
-    const forced = atemCalls.describeCalls(tools, { parallel: false })
-    const inMessage = forced.calls.map(({ name, pieces }) => ({
+    const required = atemCalls.describeCalls(tools, { parallel: false })
+    const inMessage = required.calls.map(({ name, pieces }) => ({
       name,
       pieces: [
-        { type: 'text' as const, text: ` to=${name}<|message|>${forced.prefix}` },
+        { type: 'text' as const, text: ` to=${name}<|message|>${required.prefix}` },
         ...pieces,
-        { type: 'text' as const, text: forced.suffix },
+        { type: 'text' as const, text: required.suffix },
       ],
     }))
     return { prefix: '', suffix: '', calls: inMessage, ...(parallel && { separator: '<|eom|><|start|>assistant' }) }

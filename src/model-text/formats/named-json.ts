@@ -1,7 +1,7 @@
 import type { JsonObject, Tool } from '../../contract/request.ts'
-import type { ForcedCalls, ForcedPiece } from './required-calls.ts'
+import type { CallPiece, RequiredCalls } from './required-calls.ts'
 
-type Around = Pick<ForcedCalls, 'prefix' | 'suffix'> & {
+type Around = Pick<RequiredCalls, 'prefix' | 'suffix'> & {
   /** Between calls, where several are allowed. */
   readonly separator: string
   readonly parallel: boolean
@@ -12,7 +12,7 @@ export function jsonCalls(
   tools: readonly Tool[],
   { separator, parallel, prefix, suffix }: Around,
   piece: { before(name: string): string; readonly after: string },
-): ForcedCalls {
+): RequiredCalls {
   return {
     prefix,
     suffix,
@@ -28,7 +28,7 @@ export function jsonCalls(
 export function objectCalls(
   tools: readonly Tool[],
   around: Around & { readonly nameKey?: string; readonly argumentsKey?: string },
-): ForcedCalls {
+): RequiredCalls {
   const { nameKey = 'name', argumentsKey = 'arguments' } = around
   return jsonCalls(tools, around, {
     before: (name) => `{"${nameKey}": ${JSON.stringify(name)}, "${argumentsKey}": `,
@@ -42,6 +42,6 @@ export function argumentsSchema(tool: Tool): JsonObject {
 }
 
 /** A piece that stands as it is. */
-export function text(content: string): ForcedPiece {
+export function text(content: string): CallPiece {
   return { type: 'text', text: content }
 }

@@ -4,7 +4,7 @@ import type { CallWriter } from './call-writer.ts'
 import { bareJson } from './json-formats.ts'
 import { argumentsSchema, text } from './named-json.ts'
 import { readCallExpression, readPythonCalls } from './python-calls.ts'
-import type { ForcedCalls } from './required-calls.ts'
+import type { RequiredCalls } from './required-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const readList = readPythonCalls({ bracket: 'needed' })
@@ -75,7 +75,7 @@ function* readOlmo(writer: CallWriter): Reading<boolean> {
 function pythonCalls(
   tools: readonly Tool[],
   around: { readonly prefix: string; readonly suffix: string; readonly separator?: string; readonly parallel: boolean },
-): ForcedCalls {
+): RequiredCalls {
   const { prefix, suffix, separator = ', ', parallel } = around
   return {
     prefix,

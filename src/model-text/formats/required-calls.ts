@@ -3,29 +3,30 @@ import type { JsonObject } from '../../contract/request.ts'
 /** A schema, and the document that its references point into, where it is only a part of one. */
 type PlacedSchema = { readonly schema: JsonObject | boolean; readonly document?: JsonObject }
 
-/** A piece of a forced call: text as it stands, or a value. */
-export type ForcedPiece =
+/** A piece of a required call: fixed text, or a value. */
+export type CallPiece =
   | { readonly type: 'text'; readonly text: string }
   /** JSON that satisfies the schema. */
   | ({ readonly type: 'json' } & PlacedSchema)
-  /** JSON that satisfies the schema, but texts without quotes; in those is not `before`, the mark that follows. */
+  /** JSON that satisfies the schema, except that strings have no quotes; they do not contain `before`, the tag that follows. */
   | ({ readonly type: 'raw-text'; readonly before: string } & PlacedSchema)
-  /** The pieces in order, or nothing: a parameter that need not be given. */
-  | { readonly type: 'optional'; readonly pieces: readonly ForcedPiece[] }
-  /** Which call of the answer it is; the first one has this number. */
+  /** The pieces in order, or nothing: an optional parameter. */
+  | { readonly type: 'optional'; readonly pieces: readonly CallPiece[] }
+  /** The call's index in the answer; the first call has the number `first`. */
   | { readonly type: 'position'; readonly first: number }
 
-export type ForcedCall = {
+/** A call of one tool, in the format's canonical spelling. */
+export type RequiredCall = {
   readonly name: string
-  readonly pieces: readonly ForcedPiece[]
-  /** Keywords of the tool's parameters that the pieces do not keep. */
-  readonly unkept?: readonly string[]
+  readonly pieces: readonly CallPiece[]
+  /** Keywords of the tool's parameters that the pieces do not enforce. */
+  readonly unenforced?: readonly string[]
 }
 
-/** How calls look when nothing but calls may be written: one of `calls`, or several with `separator` between them. */
-export type ForcedCalls = {
+/** The text of an answer in which calls are required and nothing else is allowed: one of `calls`, or several separated ones. */
+export type RequiredCalls = {
   readonly prefix: string
-  readonly calls: readonly ForcedCall[]
+  readonly calls: readonly RequiredCall[]
   /** Between two calls; absent when only one is allowed. */
   readonly separator?: string
   readonly suffix: string

@@ -1,6 +1,6 @@
 import type { Tool } from '../../contract/request.ts'
 import type { CallReader } from './call-writer.ts'
-import type { ForcedCalls } from './required-calls.ts'
+import type { RequiredCalls } from './required-calls.ts'
 
 /**
  * Where a mark counts: `anywhere`; not directly after a quote or a backtick (`unquoted`); at the beginning of a `line`; or only
@@ -40,8 +40,8 @@ export type ToolFormat = {
   readonly messages?: MessageSyntax
   /** Texts of special tokens that the engine must let through into the raw text. */
   readonly visibleTokens: readonly string[]
-  /** The text of calls that are certain to be read back: what a grammar for a forced call is made of. */
-  describeCalls(tools: readonly Tool[], options: { readonly parallel: boolean }): ForcedCalls
+  /** The canonical spelling of calls, which is always read back: grammars for required calls are made from it. */
+  describeCalls(tools: readonly Tool[], options: { readonly parallel: boolean }): RequiredCalls
 }
 
 /** The marks of answers that are rows of messages, and what a header means. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { Tool } from '../../contract/request.ts'
 import { recogniseReasoning } from './recognise-reasoning.ts'
-import type { ForcedCalls, ForcedPiece } from './required-calls.ts'
+import type { CallPiece, RequiredCalls } from './required-calls.ts'
 import { recogniseToolFormat, toolFormat, toolFormatNames, visibleTokens } from './tool-formats.ts'
 
 const tools: readonly Tool[] = [
@@ -177,31 +177,31 @@ describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'S
     expect(left).toContain('get_weather')
   })
 
-  test('a forced call is read back as the call that it is', () => {
-    const forced = toolFormat(format)?.describeCalls(tools, { parallel: true })
-    expect(forced?.calls.map(({ name }) => name)).toEqual(['get_weather', 'now'])
-    const written = writeForced(forced as ForcedCalls)
+  test('a required call is read back as written', () => {
+    const required = toolFormat(format)?.describeCalls(tools, { parallel: true })
+    expect(required?.calls.map(({ name }) => name)).toEqual(['get_weather', 'now'])
+    const written = writeRequired(required as RequiredCalls)
     for (const chunks of [[written], [...written]]) {
       const { calls, text: left } = parseOutput(options, chunks)
       expect({ left, calls: calls.map((call) => ({ name: call.name, arguments: JSON.parse(call.arguments) })) }).toEqual({
         left: '',
         calls:
-          forced?.separator === undefined
-            ? [{ name: 'get_weather', arguments: forcedArguments }]
-            : [{ name: 'get_weather', arguments: forcedArguments }, now],
+          required?.separator === undefined
+            ? [{ name: 'get_weather', arguments: requiredArguments }]
+            : [{ name: 'get_weather', arguments: requiredArguments }, now],
       })
     }
   })
 })
 
-const forcedArguments = { city: 'a "b" <c', days: 7, options: { metric: true } }
+const requiredArguments = { city: 'a "b" <c', days: 7, options: { metric: true } }
 
 /** What a model writes when a grammar allows nothing but what is described. */
-function writeForced({ prefix, suffix, separator, calls }: ForcedCalls): string {
-  const values: unknown[] = [forcedArguments.city, forcedArguments.days, forcedArguments.options]
+function writeRequired({ prefix, suffix, separator, calls }: RequiredCalls): string {
+  const values: unknown[] = [requiredArguments.city, requiredArguments.days, requiredArguments.options]
   const write =
     (position: number) =>
-    (piece: ForcedPiece): string => {
+    (piece: CallPiece): string => {
       switch (piece.type) {
         case 'text':
           return piece.text
@@ -210,7 +210,7 @@ function writeForced({ prefix, suffix, separator, calls }: ForcedCalls): string 
         case 'position':
           return String(piece.first + position)
         case 'json':
-          if (piece.schema === tools[0]?.parameters) return JSON.stringify(forcedArguments)
+          if (piece.schema === tools[0]?.parameters) return JSON.stringify(requiredArguments)
           if (piece.schema === tools[1]?.parameters) return '{}'
           return JSON.stringify(values.shift())
         case 'optional':

@@ -80,7 +80,7 @@ function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRu
     reasoning,
     prefix,
     splitReasoning,
-    mustCall: toolChoice.type === 'required',
+    callRequired: toolChoice.type === 'required',
     startsInReasoning: startsInReasoning && splitReasoning,
     textTags: createTagSet<Trigger | DroppedTag | 'reasoning'>([
       ...triggers,
@@ -99,7 +99,7 @@ const plainRules: ChoiceRules = {
   reasoning: undefined,
   prefix: '',
   splitReasoning: true,
-  mustCall: false,
+  callRequired: false,
   startsInReasoning: false,
   textTags: createTagSet([]),
   reasoningTags: createTagSet([]),

@@ -20,7 +20,7 @@ export type ChoiceRules = {
   /** False: reasoning is text, with the marks around it. */
   readonly splitReasoning: boolean
   /** A call is demanded: what was cut off before it could become one is no text either, and is left out. */
-  readonly mustCall: boolean
+  readonly callRequired: boolean
 }
 
 /** Reads the text of one choice into its sink, from beginning to end. */
@@ -77,7 +77,7 @@ export class ChoiceParser {
         continue
       }
       if (match === undefined || !(yield* this.#enter(match.tag, match.value))) {
-        if (this.#rules.mustCall && isTruncatedTag(textTags, feed)) break
+        if (this.#rules.callRequired && isTruncatedTag(textTags, feed)) break
         this.#write(feed.text[feed.at] as string)
         feed.at += 1
       }
@@ -233,7 +233,7 @@ export class ChoiceParser {
     const read = yield* readIt(this.#writer)
     const isMade = read || this.#writer.calls > made
     // The reader waited for more of it when the text was cut off.
-    const isLeftOut = !isMade && this.#rules.mustCall && feed.truncated
+    const isLeftOut = !isMade && this.#rules.callRequired && feed.truncated
     if (isLeftOut) feed.at = feed.text.length
     if (read || isLeftOut) feed.release()
     else feed.rewind()

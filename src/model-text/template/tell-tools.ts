@@ -1,5 +1,5 @@
 import type { ContentPart, Message, Tool, ToolCall } from '../../contract/request.ts'
-import type { ForcedPiece } from '../formats/required-calls.ts'
+import type { CallPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
 
 /** How tools, calls and results are told in ordinary turns, to models whose template does not show them. */
@@ -54,11 +54,11 @@ function instructions(format: ToolFormat, tools: readonly Tool[]): string {
   ].join('\n')
 }
 
-function writeSample(pieces: readonly ForcedPiece[]): string {
+function writeSample(pieces: readonly CallPiece[]): string {
   return pieces.map(samplePiece).join('')
 }
 
-function samplePiece(piece: ForcedPiece): string {
+function samplePiece(piece: CallPiece): string {
   switch (piece.type) {
     case 'text':
       return piece.text
@@ -78,7 +78,7 @@ function samplePiece(piece: ForcedPiece): string {
 type Filling = { readonly whole: string; readonly position: number }
 
 /** A call's text; undefined where there is not one place for all of the arguments. */
-function fill(pieces: readonly ForcedPiece[], { whole, position }: Filling): string | undefined {
+function fill(pieces: readonly CallPiece[], { whole, position }: Filling): string | undefined {
   if (
     pieces
       .filter(({ type }) => type !== 'text' && type !== 'position')

@@ -1,11 +1,11 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { Tool } from '../../../contract/request.ts'
 import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
-import type { ForcedCall, ForcedCalls, ForcedPiece } from '../../../model-text/formats/required-calls.ts'
+import type { CallPiece, RequiredCall, RequiredCalls } from '../../../model-text/formats/required-calls.ts'
 
 /** Calls to write down as a grammar, and the tools that they may be to, by position in the request. */
 export type CallsToWrite = {
-  readonly description: ForcedCalls
+  readonly description: RequiredCalls
   readonly tools: readonly Tool[]
   /** Texts of tokens that end the turn: a grammar cannot ask for one as text. */
   readonly endTexts: readonly string[]
@@ -27,9 +27,9 @@ export function addCalls(builder: GrammarBuilder, { description, tools, endTexts
   return `${prefix} ${between === undefined ? writeCalls(0) : row(builder, { calls, between, writeCalls })} ${suffix}`
 }
 
-function refuseUnkept({ name, unkept = [] }: ForcedCall, tools: readonly Tool[]): void {
+function refuseUnkept({ name, unenforced = [] }: RequiredCall, tools: readonly Tool[]): void {
   const index = tools.findIndex((tool) => tool.name === name)
-  const [keyword] = unkept
+  const [keyword] = unenforced
   if (keyword === undefined || tools[index]?.strict !== true) return
   const message =
     `'${keyword}' at # of the parameters of '${name}' cannot be enforced in the way this model writes calls, and the tool is ` +
@@ -40,12 +40,12 @@ function refuseUnkept({ name, unkept = [] }: ForcedCall, tools: readonly Tool[])
 /** The rule of a call at a position in the answer. */
 type WriteCalls = (position: number) => string
 
-type Row = { readonly calls: ForcedCalls['calls']; readonly between: string; readonly writeCalls: WriteCalls }
+type Row = { readonly calls: RequiredCalls['calls']; readonly between: string; readonly writeCalls: WriteCalls }
 
 /** Several calls. Where they say how many there were before them, each position has rules of its own. */
 function row(builder: GrammarBuilder, { calls, between, writeCalls }: Row): string {
   const separator = builder.literal(between)
-  const counts = (piece: ForcedPiece): boolean =>
+  const counts = (piece: CallPiece): boolean =>
     piece.type === 'position' || (piece.type === 'optional' && piece.pieces.some(counts))
   if (!calls.some(({ pieces }) => pieces.some(counts))) {
     const call = writeCalls(0)
@@ -60,10 +60,10 @@ function row(builder: GrammarBuilder, { calls, between, writeCalls }: Row): stri
 
 function createWriter(
   builder: GrammarBuilder,
-  { calls, tools, isLenient }: Required<Pick<CallsToWrite, 'tools' | 'isLenient'>> & Pick<ForcedCalls, 'calls'>,
+  { calls, tools, isLenient }: Required<Pick<CallsToWrite, 'tools' | 'isLenient'>> & Pick<RequiredCalls, 'calls'>,
 ): WriteCalls {
-  const values = new Map<ForcedPiece, string>()
-  const writeValue = (piece: Exclude<ForcedPiece, { type: 'text' | 'optional' | 'position' }>, name: string): string => {
+  const values = new Map<CallPiece, string>()
+  const writeValue = (piece: Exclude<CallPiece, { type: 'text' | 'optional' | 'position' }>, name: string): string => {
     const index = tools.findIndex((tool) => tool.name === name)
     const rule =
       values.get(piece) ??
@@ -77,7 +77,7 @@ function createWriter(
     values.set(piece, rule)
     return rule
   }
-  const writePiece = (piece: ForcedPiece, name: string, position: number): string => {
+  const writePiece = (piece: CallPiece, name: string, position: number): string => {
     switch (piece.type) {
       case 'text':
         return builder.literal(piece.text)
@@ -90,7 +90,7 @@ function createWriter(
         return `(${write(piece.pieces, name, position)})?`
     }
   }
-  const write = (pieces: readonly ForcedPiece[], name: string, position: number): string => {
+  const write = (pieces: readonly CallPiece[], name: string, position: number): string => {
     return pieces.map((piece) => writePiece(piece, name, position)).join(' ')
   }
   return (position) => {
