@@ -1,108 +1,40 @@
 import { randomUUID } from 'node:crypto'
 import { callableTools } from '../../contract/callable-tools.ts'
 import type { EngineEvent, GenerationEvent } from '../../contract/event.ts'
-import type { OutputFormat } from '../../contract/output-format.ts'
-import type { OutputConstraint, Tool, ToolChoice } from '../../contract/request.ts'
 import { CallWriter } from '../formats/call-writer.ts'
-import type { DroppedTag, Trigger } from '../formats/tool-format.ts'
-import { toolFormat } from '../formats/tool-formats.ts'
 import { ChoiceSink } from '../scan/choice-sink.ts'
 import { JsonFence } from '../scan/json-fence.ts'
 import { type Reading, TextFeed } from '../scan/text-feed.ts'
-import { readReasoningTags, unpairedTags } from './reasoning-tags.ts'
-import { ChoiceParser, type ChoiceRules } from './tagged-parser.ts'
-import { createTagSet } from './tags.ts'
+import { type ChoiceRules, plainRules, type RulesRequest, rulesFor } from './choice-rules.ts'
+import { MessageParser } from './message-parser.ts'
+import { TaggedParser } from './tagged-parser.ts'
 
 type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 
-/** Turns a model's raw text into events. Whatever the split of the text, the joined events are equal. */
+/** Turns a model's raw text into events. The joined events are the same for every split of the text into pieces. */
 export interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
-  /** Ends a choice: returns what was held back, and ends what is open; the arguments of a call that was cut off stay as they are. */
-  end(choice: number, isCut?: boolean): readonly GenerationEvent[]
-  /** Something else than text comes next in a choice: as `end`, but more text may follow. */
+  /** Ends a choice: emits what was held back, and ends what is open. The arguments of a truncated call are not completed. */
+  end(choice: number, isTruncated?: boolean): readonly GenerationEvent[]
+  /** Ends the text of a choice, because the engine reports something else next; more text may follow. */
   interrupt(choice: number): readonly GenerationEvent[]
-  /** How many calls a choice made, so far. */
+  /** The number of calls in a choice so far. */
   calls(choice: number): number
   /** Pieces of raw text that began inside reasoning, over all choices: tokens, where a piece is a token. */
   readonly reasoningTokens: number
 }
 
-export type OutputParserOptions = {
-  /** Absent: the output is only text. */
-  readonly format?: OutputFormat | undefined
-  readonly tools?: readonly Tool[]
-  readonly toolChoice?: ToolChoice
+export type OutputParserOptions = RulesRequest & {
   readonly parallelToolCalls?: boolean
-  /** False: reasoning and the marks around it stay in the text, as the model wrote them. */
-  readonly splitReasoning?: boolean
-  /** Where it asks for JSON, a fence around the whole answer is not part of it. */
-  readonly output?: OutputConstraint
-  /** Makes the ids of calls that the model gave none. */
+  /** Makes an id for each call that the model gave none. */
   readonly makeCallId?: () => string
 }
 
-/** A parser for the output of one request. */
+/** Creates the parser for the output of one request. */
 export function createOutputParser(options: OutputParserOptions = {}): OutputParser {
   const rules = rulesFor(options)
   if (rules !== undefined) return new FormatParser(rules, options)
   return asksForJson(options) ? new FormatParser(plainRules, options) : new PlainParser()
-}
-
-/** What holds for every request without tools that is answered in this format; made once. */
-const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules | 'none'>()
-
-/** What to look for; undefined when there is nothing. */
-function rulesFor(options: OutputParserOptions): ChoiceRules | undefined {
-  const { format, tools = [], splitReasoning = true } = options
-  if (format === undefined) return undefined
-  if (tools.length > 0 || !splitReasoning) return planRules(format, options)
-  const rules = rulesWithoutTools.get(format) ?? planRules(format, options) ?? 'none'
-  rulesWithoutTools.set(format, rules)
-  return rules === 'none' ? undefined : rules
-}
-
-function planRules(format: OutputFormat, options: OutputParserOptions): ChoiceRules | undefined {
-  const { tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = options
-  const tags = format.reasoning && readReasoningTags(format.reasoning)
-  const reasoning = splitReasoning ? tags : undefined
-  const startsInReasoning = tags !== undefined && format.startsInReasoning
-  const called = toolFormat(format.toolFormat ?? '')
-  const looksForCalls = tools.length > 0 && toolChoice.type !== 'none'
-  const triggers = looksForCalls ? (called?.triggers(tools) ?? []).map((value) => ({ tag: value.tag, value })) : []
-  const droppedTags = [...(called?.droppedTags ?? []), ...(reasoning === undefined ? [] : unpairedTags(reasoning))]
-  const prefix = startsInReasoning && !splitReasoning ? (format.reasoning?.open ?? '') : ''
-  if (reasoning === undefined && !looksForCalls && droppedTags.length === 0 && called?.messages === undefined && prefix === '') {
-    return undefined
-  }
-  return {
-    messages: called?.messages,
-    reasoning,
-    prefix,
-    splitReasoning,
-    callRequired: toolChoice.type === 'required',
-    startsInReasoning: startsInReasoning && splitReasoning,
-    textTags: createTagSet<Trigger | DroppedTag | 'reasoning'>([
-      ...triggers,
-      ...(reasoning === undefined ? [] : [{ tag: reasoning.open, value: 'reasoning' as const }]),
-      ...droppedTags.map((value) => ({ tag: value.tag, value })),
-    ]),
-    reasoningTags: createTagSet<Trigger | 'close'>([
-      ...triggers.filter(({ value }) => value.endsReasoning === true),
-      ...(reasoning === undefined ? [] : [{ tag: reasoning.close, value: 'close' as const }]),
-    ]),
-  }
-}
-
-const plainRules: ChoiceRules = {
-  messages: undefined,
-  reasoning: undefined,
-  prefix: '',
-  splitReasoning: true,
-  callRequired: false,
-  startsInReasoning: false,
-  textTags: createTagSet([]),
-  reasoningTags: createTagSet([]),
 }
 
 function asksForJson({ output }: OutputParserOptions): boolean {
@@ -113,7 +45,7 @@ function randomCallId(): string {
   return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`
 }
 
-/** Where there is nothing to look for, everything is text. */
+/** Emits everything as text. */
 class PlainParser implements OutputParser {
   readonly reasoningTokens = 0
   readonly #open = new Set<number>()
@@ -142,17 +74,17 @@ type ChoiceState = {
   readonly feed: TextFeed
   readonly sink: ChoiceSink
   readonly writer: CallWriter
-  readonly parser: ChoiceParser
+  readonly parser: TaggedParser | MessageParser
   readonly reading: Reading<void>
 }
 
-/** One reading for each choice, moved on by each piece of its text. */
+/** Runs one reading for each choice; every piece of text resumes it. */
 class FormatParser implements OutputParser {
   reasoningTokens = 0
   readonly #rules: ChoiceRules
   readonly #options: OutputParserOptions
   readonly #choices: (ChoiceState | undefined)[] = []
-  /** Calls that were made before a choice's text was interrupted. */
+  /** By choice, the number of calls before its text was last interrupted. */
   readonly #callsBefore: number[] = []
 
   constructor(rules: ChoiceRules, options: OutputParserOptions) {
@@ -169,9 +101,9 @@ class FormatParser implements OutputParser {
     return sink.take()
   }
 
-  end(choice: number, isCut = false): readonly GenerationEvent[] {
+  end(choice: number, isTruncated = false): readonly GenerationEvent[] {
     const { feed, sink, reading } = this.#state(choice)
-    feed.end(isCut)
+    feed.end(isTruncated)
     reading.next()
     return sink.end()
   }
@@ -197,7 +129,9 @@ class FormatParser implements OutputParser {
     const { tools = [], toolChoice = { type: 'auto' }, parallelToolCalls = true, makeCallId = randomCallId } = this.#options
     const callable = callableTools(tools, toolChoice)
     const writer = new CallWriter(feed, sink, { tools: callable, parallel: parallelToolCalls, makeCallId })
-    const parser = new ChoiceParser({ feed, sink, writer }, this.#rules)
+    const parts = { feed, sink, writer }
+    const rules = this.#rules
+    const parser = rules.type === 'messages' ? new MessageParser(parts, rules) : new TaggedParser(parts, rules)
     const state = { feed, sink, writer, parser, reading: parser.read() }
     this.#choices[choice] = state
     return state

@@ -1,30 +1,35 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { DroppedTag } from '../formats/tool-format.ts'
 
-/** The marks around reasoning, taken apart. */
+/** The tags around reasoning. */
 export type ReasoningTags = {
   readonly open: string
   readonly close: string
-  /** The white space after the closing mark belongs to it. */
+  /** The white space after the closing tag belongs to it. */
   readonly trimAfter: boolean
-  /** Reasoning may begin anywhere, not only where an answer begins: an answer does not hold such a mark as text. */
-  readonly anywhere: boolean
+  /** `start`: reasoning begins only where an answer does. `anywhere`: the opening tag is never text. */
+  readonly position: 'start' | 'anywhere'
 }
 
-/** Takes apart what a template writes around reasoning: the marks, and whether white space follows them. */
+/** Splits what a template writes around reasoning into the tags and the white space around them. */
 export function readReasoningTags({ open, close }: NonNullable<OutputFormat['reasoning']>): ReasoningTags {
   const tag = open.trim()
-  return { open: tag, close: close.trim(), trimAfter: close !== close.trimEnd(), anywhere: isControlText(tag) }
+  return {
+    open: tag,
+    close: close.trim(),
+    trimAfter: close !== close.trimEnd(),
+    position: isSpecialToken(tag) ? 'anywhere' : 'start',
+  }
 }
 
-/** Tags without their partner, which are no text of an answer either. */
-export function unpairedTags({ open, close, anywhere }: ReasoningTags): readonly DroppedTag[] {
-  if (!anywhere) return []
+/** Tags without their partner, which are not text of an answer either. */
+export function unpairedTags({ open, close, position }: ReasoningTags): readonly DroppedTag[] {
+  if (position !== 'anywhere') return []
   const tags = open.startsWith('<|channel>') ? [close, '<|channel>'] : [close]
-  return tags.map((tag) => ({ tag, position: 'anywhere' }))
+  return tags.map((tag) => ({ tag, position }))
 }
 
-/** A text that a model's vocabulary has for this purpose, and that nobody writes in prose. */
-function isControlText(tag: string): boolean {
+/** By its look: a token that vocabularies have for this purpose, and that does not occur in prose. */
+function isSpecialToken(tag: string): boolean {
   return /[|[◁]/.test(tag)
 }

@@ -43,8 +43,8 @@ export function writeChosenCalls(
   const opens: TextMark[] = []
   const closes: TextMark[] = []
   if (reasoning !== undefined) {
-    const { open, close, anywhere } = reasoning
-    opens.push({ text: open, place: anywhere ? 'anywhere' : 'start', next: middleOf(thought) })
+    const { open, close, position } = reasoning
+    opens.push({ text: open, place: position, next: middleOf(thought) })
     closes.push({ text: close, place: 'anywhere', next: beginOf(answer) })
   }
   const rules = [

@@ -1,0 +1,90 @@
+import type { TagPosition } from '../formats/tool-format.ts'
+import type { ChoiceSink } from '../scan/choice-sink.ts'
+import { isQuote, isSpace } from '../scan/text-feed.ts'
+
+/**
+ * What the text of an answer follows. In every state but `in-text` no visible character has come yet, and white space is held:
+ * - at the `start`, and `after-reasoning`, it is text, also when nothing else comes
+ * - `after-call` it is text only in front of more text
+ * - `after-spaced-call` it is never text: there was white space in front of the call, which separates the words already
+ */
+type AnswerState = 'start' | 'after-reasoning' | 'after-call' | 'after-spaced-call' | 'in-text'
+
+/** Writes the text of an answer, apart from its calls and its reasoning, and decides which white space around those is text. */
+export class AnswerWriter {
+  readonly #sink: ChoiceSink
+  #state: AnswerState = 'start'
+  #heldSpace = ''
+  /** The last character written, while `in-text`. */
+  #last = ''
+
+  constructor(sink: ChoiceSink) {
+    this.#sink = sink
+  }
+
+  /** Neither text nor a call has come yet. */
+  get isEmpty(): boolean {
+    return this.#state === 'start'
+  }
+
+  /** Whether a tag that is next counts in this position. */
+  allows(position: TagPosition): boolean {
+    const isInText = this.#state === 'in-text'
+    switch (position) {
+      case 'anywhere':
+        return true
+      case 'unquoted':
+        return !isInText || !isQuote(this.#last)
+      case 'start':
+        return !isInText
+      case 'line':
+        return !isInText || this.#last === '\n'
+    }
+  }
+
+  write(text: string): void {
+    if (this.#state !== 'in-text') {
+      this.#begin(text)
+      return
+    }
+    this.#last = text.at(-1) ?? ''
+    this.#sink.text(text)
+  }
+
+  callEnded(): void {
+    const isSpaced = this.#state === 'in-text' ? isSpace(this.#last) : this.#state === 'after-spaced-call'
+    this.#state = isSpaced ? 'after-spaced-call' : 'after-call'
+    this.#heldSpace = ''
+  }
+
+  /** White space in front of reasoning is not text. */
+  reasoningStarted(): void {
+    this.#heldSpace = ''
+  }
+
+  reasoningEnded(): void {
+    if (this.#state !== 'start') this.#state = 'after-reasoning'
+  }
+
+  /** No more text comes. */
+  end(): void {
+    if (this.#state === 'start' || this.#state === 'after-reasoning') this.#sink.text(this.#heldSpace)
+  }
+
+  /** Holds white space until the first visible character comes. */
+  #begin(text: string): void {
+    const visible = firstVisible(text)
+    this.#heldSpace += text.slice(0, visible)
+    if (visible === text.length) return
+    const space = this.#state === 'after-spaced-call' ? '' : this.#heldSpace
+    this.#state = 'in-text'
+    this.#heldSpace = ''
+    this.write(space + text.slice(visible))
+  }
+}
+
+function firstVisible(text: string): number {
+  let at = 0
+  while (at < text.length && isSpace(text[at] as string)) at += 1
+  return at
+}

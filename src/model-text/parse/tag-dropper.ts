@@ -1,0 +1,54 @@
+import type { TextFeed } from '../scan/text-feed.ts'
+import { peek, type Reading, space } from '../scan/text-feed.ts'
+import type { AnswerWriter } from './answer-writer.ts'
+import type { AnswerTag } from './choice-rules.ts'
+import { matchTag, type TagSet } from './tags.ts'
+
+/** Removes tags that carry no meaning of their own from an answer, as far as they are not text. */
+export class TagDropper {
+  readonly #feed: TextFeed
+  readonly #answer: AnswerWriter
+  readonly #tags: TagSet<AnswerTag>
+  /** Tags that were dropped, and not closed since. */
+  readonly #dropped = new Set<string>()
+
+  constructor(feed: TextFeed, answer: AnswerWriter, tags: TagSet<AnswerTag>) {
+    this.#feed = feed
+    this.#answer = answer
+    this.#tags = tags
+  }
+
+  /** Drops the tag that is next. False, with nothing consumed, when it is text. */
+  *drop(tag: string, { only }: Extract<AnswerTag, { type: 'dropped' }>): Reading<boolean> {
+    if (only === 'last') return yield* this.#dropLast()
+    if (only === 'first' && !(this.#answer.isEmpty && this.#dropped.size === 0)) return false
+    if (typeof only === 'object' && !this.#dropped.delete(only.closes)) return false
+    this.#dropped.add(tag)
+    this.#feed.at += tag.length
+    return true
+  }
+
+  /** Passes over all tags that are dropped only at the end, and the space around them: text if anything else follows. */
+  *#dropLast(): Reading<true> {
+    const feed = this.#feed
+    feed.hold()
+    while ((yield* peek(feed)) !== '') {
+      const next = matchTag(this.#tags, feed)
+      if (next === 'wait') {
+        yield
+        continue
+      }
+      const isLast = next !== 'no-tag' && next.value.type === 'dropped' && next.value.only === 'last'
+      if (isLast) feed.at += next.tag.length
+      else if ((yield* space(feed)) === '') {
+        const length = feed.heldChars
+        feed.rewind()
+        this.#answer.write(feed.text.slice(feed.at, feed.at + length))
+        feed.at += length
+        return true
+      }
+    }
+    feed.release()
+    return true
+  }
+}

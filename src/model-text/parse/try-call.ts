@@ -1,0 +1,28 @@
+import type { CallWriter } from '../formats/call-writer.ts'
+import type { Trigger } from '../formats/tool-format.ts'
+import type { Reading } from '../scan/text-feed.ts'
+
+/**
+ * Reads the calls that the tag of a trigger, which is next, may begin. False, with nothing consumed, when the tag is text. Where
+ * a call is required, one that was truncated before its name was certain is consumed.
+ */
+export function* tryCall(
+  writer: CallWriter,
+  { tag, keep = false, read: readCalls }: Trigger,
+  callRequired: boolean,
+): Reading<boolean> {
+  const { feed } = writer
+  feed.hold()
+  if (!keep) feed.at += tag.length
+  const before = writer.calls
+  const isRead = yield* readCalls(writer)
+  const isOpened = isRead || writer.calls > before
+  // The reader was waiting for more of the call when the text was truncated.
+  const isLeftOut = !isOpened && callRequired && feed.truncated
+  if (isLeftOut) feed.at = feed.text.length
+  if (isRead || isLeftOut) feed.release()
+  else feed.rewind()
+  // A call that the end of the text broke off is still open.
+  if (isOpened) writer.close()
+  return isRead || isLeftOut
+}
