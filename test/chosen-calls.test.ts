@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { plainRequest, type Tool } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/worker/constraint.ts'
 import { callTags } from '../src/model-text/formats/call-tags.ts'
-import { toolFormat, toolFormatNames } from '../src/model-text/formats/tool-formats.ts'
+import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
+import { findToolFormat } from '../src/model-text/formats/tool-formats.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
 
@@ -38,14 +39,14 @@ function writtenCalls(name: string): string[] {
 test('formats without marks are those that the documentation names', () => {
   const options = { parallel: true, writable: (text: string) => text }
   const without = toolFormatNames.filter((name) => {
-    const format = toolFormat(name)
+    const format = findToolFormat(name)
     return format === undefined || callTags(format, tools, options).length === 0
   })
   expect(without).toEqual(unmarked)
 })
 
 describe.each(toolFormatNames.filter((name) => !unmarked.includes(name)))('calls of its own accord, as %s', (name) => {
-  const isWhole = toolFormat(name)?.messages !== undefined
+  const isWhole = findToolFormat(name)?.messages !== undefined
   const lead = isWhole ? '' : 'Let me see.\n'
   const options = { format: formatOf(name), tools }
   const matcher = createMatcher(bound(name)?.gbnf ?? '')
@@ -55,7 +56,7 @@ describe.each(toolFormatNames.filter((name) => !unmarked.includes(name)))('calls
     expect(matcher.matches('Just {"an": "answer"}, [1] and <b>.\n\n```js\nf(1)\n```\n')).toBe(true)
     for (const calls of writtenCalls(name)) {
       expect(matcher.matches(calls), calls).toBe(true)
-      if (toolFormat(name)?.name !== 'functionary-v3.2') expect(matcher.matches(lead + calls), calls).toBe(true)
+      if (name !== 'functionary-v3.2') expect(matcher.matches(lead + calls), calls).toBe(true)
     }
   })
 

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { plainRequest, type Tool } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/worker/constraint.ts'
-import { toolFormatNames } from '../src/model-text/formats/tool-formats.ts'
+import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
-import { toolFormatNames } from '../model-text/formats/tool-formats.ts'
+import { toolFormatNames } from '../model-text/formats/format-names.ts'
 import { parseSource, type Source } from '../registry/sources.ts'
 
 /** A positive integer. */

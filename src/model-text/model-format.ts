@@ -1,7 +1,8 @@
 import type { OutputFormat } from '../contract/output-format.ts'
 import type { Prompt } from '../contract/request.ts'
 import { recogniseReasoning } from './formats/recognise-reasoning.ts'
-import { recogniseToolFormat, visibleTokens } from './formats/tool-formats.ts'
+import { recogniseToolFormat } from './formats/recognise-tool-format.ts'
+import { visibleTokens } from './formats/tool-formats.ts'
 import type { RenderedPrompt } from './template/chat-template.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>

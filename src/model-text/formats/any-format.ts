@@ -17,7 +17,6 @@ const endMarks = ['<|eot_id|>', '<|eom_id|>', '<|im_end|>', '<|end_of_text|>', '
  * recognised by no template and is not to be configured.
  */
 export const anyFormat: ToolFormat = {
-  name: 'any',
   triggers: (tools) => {
     const byMark = new Map<string, Trigger>()
     for (const format of recoverable) {

@@ -28,7 +28,6 @@ type ElementSpelling = {
 
 /** Qwen 3 Coder, Qwen 3.5, Step 3.5, Nemotron 3: `<tool_call><function=…><parameter=…>…`. */
 export const qwen3Coder: ToolFormat = {
-  name: 'qwen3-coder',
   triggers: hermes.triggers,
   visibleTokens: ['<tool_call>', '</tool_call>'],
   describeCalls: elementCalls({
@@ -44,7 +43,6 @@ export const qwen3Coder: ToolFormat = {
 
 /** Seed OSS: the same inside tags of its own. */
 export const seedOss: ToolFormat = {
-  name: 'seed-oss',
   triggers: () => [
     { tag: '<seed:tool_call>', position: 'anywhere', read: readSeedCall },
     { tag: '<function', position: 'anywhere', read: readBareFunction },
@@ -63,7 +61,6 @@ export const seedOss: ToolFormat = {
 
 /** MiniCPM 5: `<function name="…"><param name="…">…`, without a wrapper. */
 export const minicpm: ToolFormat = {
-  name: 'minicpm',
   triggers: hermes.triggers,
   visibleTokens: ['<function', '</function>', '<param', '</param>'],
   describeCalls: elementCalls({
@@ -79,7 +76,6 @@ export const minicpm: ToolFormat = {
 
 /** GLM 4.5 and later, Laguna, Spark, Ling 3: `<tool_call>NAME<arg_key>…</arg_key><arg_value>…</arg_value>`. */
 export const glm: ToolFormat = {
-  name: 'glm',
   triggers: hermes.triggers,
   visibleTokens: ['<tool_call>', '</tool_call>', '<arg_key>', '</arg_key>', '<arg_value>', '</arg_value>'],
   describeCalls: elementCalls({
@@ -97,7 +93,6 @@ const hunyuanPairs = argumentPairs(':opensource')
 
 /** Hunyuan 3: GLM's pairs, with a suffix in every tag. */
 export const hunyuan: ToolFormat = {
-  name: 'hunyuan',
   triggers: () => [
     { tag: '<tool_calls:opensource>', position: 'anywhere', read: readHunyuanBlock },
     { tag: '<tool_call:opensource>', position: 'anywhere', read: readHunyuanCall },
@@ -132,13 +127,12 @@ function* readHunyuanCall(writer: CallWriter): Reading<boolean> {
 
 /** Calls as `<invoke name="…"><parameter name="…">…`, in a block; `namespace` is what some formats put before the name of every tag. */
 function invocations(options: {
-  readonly name: string
   readonly blocks: readonly string[]
   readonly namespace: string
   /** Whether each argument says if it is text. */
   readonly typed?: boolean
 }): ToolFormat & { readonly read: CallReader } {
-  const { name, blocks, namespace, typed = false } = options
+  const { blocks, namespace, typed = false } = options
   const style: ElementStyle = {
     head: `<${namespace}parameter`,
     readHead: readAttributes,
@@ -173,7 +167,6 @@ function invocations(options: {
   }
   const [block = ''] = blocks
   return {
-    name,
     read: readBlock,
     triggers: () => [
       ...blocks.map((each): Trigger => ({ tag: `<${each}>`, position: 'anywhere', read: readBlock })),
@@ -193,18 +186,17 @@ function invocations(options: {
 }
 
 /** MiniMax M2. */
-export const minimaxM2: ToolFormat = invocations({ name: 'minimax-m2', blocks: ['minimax:tool_call'], namespace: '' })
+export const minimaxM2: ToolFormat = invocations({ blocks: ['minimax:tool_call'], namespace: '' })
 
 /** DeepSeek V3.2 and V4: each argument says whether it is text. */
 export const deepseekDsml: ToolFormat = invocations({
-  name: 'deepseek-dsml',
   blocks: ['｜DSML｜tool_calls', '｜DSML｜function_calls'],
   namespace: '｜DSML｜',
   typed: true,
 })
 
 /** What stands inside a call message of Glimmer. */
-export const atemCalls = invocations({ name: 'atem', blocks: ['atem:function_calls'], namespace: 'atem:' })
+export const atemCalls = invocations({ blocks: ['atem:function_calls'], namespace: 'atem:' })
 
 /** Reads ` name="NAME" …>`, after the tag's own word. */
 function* readAttributes(feed: TextFeed): Reading<ArgumentHead | undefined> {

@@ -4,13 +4,8 @@ import { jsonCalls } from './named-json.ts'
 import type { ToolFormat } from './tool-format.ts'
 
 /** Calls as `call:NAME{key:value}` between marks; texts stand between marks as well, and in them nothing is escaped. */
-function braceCalls(options: {
-  readonly name: string
-  readonly open: string
-  readonly close: string
-  readonly quote: string
-}): ToolFormat {
-  const { name, open, close, quote } = options
+function braceCalls(options: { readonly open: string; readonly close: string; readonly quote: string }): ToolFormat {
+  const { open, close, quote } = options
   const read: CallReader = function* (writer) {
     const { feed } = writer
     yield* acceptAfterSpace(feed, ['call:'])
@@ -26,7 +21,6 @@ function braceCalls(options: {
     return true
   }
   return {
-    name,
     triggers: () => [{ tag: open, position: 'anywhere', read }],
     visibleTokens: [open, close, quote],
     // JSON is understood where a grammar needs it, though the model was taught its own quotes.
@@ -40,11 +34,10 @@ function braceCalls(options: {
 }
 
 /** Gemma 4. */
-export const gemma4 = braceCalls({ name: 'gemma4', open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' })
+export const gemma4 = braceCalls({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' })
 
 /** FunctionGemma. */
 export const functionGemma = braceCalls({
-  name: 'function-gemma',
   open: '<start_function_call>',
   close: '<end_function_call>',
   quote: '<escape>',

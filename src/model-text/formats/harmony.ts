@@ -18,7 +18,6 @@ const readJsonBody = (toolName: string): CallReader =>
 
 /** gpt-oss: messages on channels; a call is a message to `functions.NAME`. */
 export const harmony: ToolFormat = {
-  name: 'harmony',
   triggers: () => [],
   messages: {
     start: '<|start|>',
@@ -50,7 +49,6 @@ function readHarmonyHeader(header: string): MessageKind {
 
 /** Glimmer: messages to `self`, to the user, or to a tool. */
 export const glimmer: ToolFormat = {
-  name: 'glimmer',
   triggers: () => [],
   messages: {
     start: '<|start|>',

@@ -41,7 +41,6 @@ const deepseekTokens = [
 
 /** DeepSeek V3 and R1: a fence of JSON after `function<｜tool▁sep｜>NAME`. */
 export const deepseek: ToolFormat = {
-  name: 'deepseek',
   triggers: () => deepseekTriggers,
   visibleTokens: deepseekTokens,
   describeCalls: (tools, { parallel }) =>
@@ -58,7 +57,6 @@ export const deepseek: ToolFormat = {
 /** DeepSeek V3.1: JSON after `NAME<｜tool▁sep｜>`. */
 export const deepseekV31: ToolFormat = {
   ...deepseek,
-  name: 'deepseek-v3.1',
   describeCalls: (tools, { parallel }) =>
     jsonCalls(
       tools,
@@ -80,7 +78,6 @@ const kimiStyle: HeadedStyle = {
 
 /** Kimi K2: `functions.NAME:0` is the call's id, and later turns of the conversation have to repeat it. */
 export const kimiK2: ToolFormat = {
-  name: 'kimi-k2',
   triggers: () => [
     { tag: '<|tool_calls_section_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) },
     { tag: '<|tool_call_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: true }) },
@@ -122,7 +119,6 @@ const solarStyle: HeadedStyle = {
 
 /** Solar Open: an id, a name and JSON, each behind its mark. */
 export const solar: ToolFormat = {
-  name: 'solar',
   triggers: () => [{ tag: '<|tool_call:begin|>', position: 'anywhere', read: readHeadedCalls(solarStyle, { begun: true }) }],
   droppedTags: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag) => ({
     tag,
@@ -162,7 +158,6 @@ const readMistralList = readCallList({ close: [], one: (writer) => readCallObjec
 
 /** Mistral before its eleventh tokenizer: a list of JSON objects, each with an id at its end. */
 export const mistral: ToolFormat = {
-  name: 'mistral',
   triggers: () => [{ tag: '[TOOL_CALLS]', position: 'anywhere', read: readMistral }, ...bareJson('start')],
   visibleTokens: ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'],
   describeCalls: (tools, { parallel }) =>
@@ -176,7 +171,6 @@ export const mistral: ToolFormat = {
 /** Mistral since then: `[TOOL_CALLS]NAME[ARGS]{…}`. */
 export const mistralNamed: ToolFormat = {
   ...mistral,
-  name: 'mistral-named',
   describeCalls: (tools, { parallel }) =>
     jsonCalls(
       tools,
@@ -218,7 +212,6 @@ function* readMistralNamed(writer: CallWriter): Reading<boolean> {
 
 /** Functionary 3.2: every part of the answer begins with `>>>` and whom it is for; the prompt ends with the first `>>>`. */
 export const functionaryV32: ToolFormat = {
-  name: 'functionary-v3.2',
   triggers: (tools) => [
     ...tools.map((tool): Trigger => ({ tag: `>>>${tool.name}\n`, position: 'anywhere', read: readRecipient(tool) })),
     ...tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'start', read: readRecipient(tool) })),
@@ -234,7 +227,6 @@ export const functionaryV32: ToolFormat = {
 
 /** GLM 4 before 4.5: the name on a line of its own, and JSON. */
 export const glm4: ToolFormat = {
-  name: 'glm4',
   triggers: (tools) => tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'line', read: readRecipient(tool) })),
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
@@ -255,7 +247,6 @@ function readRecipient(tool: Tool): CallReader {
 
 /** Agents in words: `Action: NAME` and `Action Input: {…}`, each on a line. */
 export const react: ToolFormat = {
-  name: 'react',
   triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>

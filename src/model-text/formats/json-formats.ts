@@ -36,7 +36,6 @@ const taggedTriggers: readonly Trigger[] = [
 
 /** Hermes, Qwen 2.5 and 3, Granite 4 and many more: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. */
 export const hermes: ToolFormat = {
-  name: 'hermes',
   triggers: () => [...taggedTriggers, ...bareJson('start')],
   visibleTokens: ['<tool_call>', '</tool_call>'],
   describeCalls: (tools, { parallel }) =>
@@ -50,7 +49,6 @@ export const hermes: ToolFormat = {
 
 /** For models that nothing is known about: JSON, however it is wrapped. */
 export const genericJson: ToolFormat = {
-  name: 'json',
   triggers: () => [...taggedTriggers, ...bareJson('unquoted')],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: '[', separator: ', ', suffix: ']', parallel }),
@@ -58,18 +56,16 @@ export const genericJson: ToolFormat = {
 
 /** A list of calls as JSON between two marks. */
 function markedList(options: {
-  readonly name: string
   /** The first is how the model was taught; the others are tolerated. */
   readonly open: readonly string[]
   readonly close: readonly string[]
   readonly visible?: readonly string[]
   readonly bracketed?: boolean
 }): ToolFormat {
-  const { name, open, close, visible = [], bracketed = true } = options
+  const { open, close, visible = [], bracketed = true } = options
   const read = readCallList({ close })
   const [prefix = '', suffix = ''] = [open[0], close[0]]
   return {
-    name,
     triggers: () => [...open.map((tag) => ({ tag, position: 'anywhere' as const, read })), ...bareJson('start')],
     visibleTokens: visible,
     describeCalls: (tools, { parallel }) =>
@@ -84,7 +80,6 @@ function markedList(options: {
 
 /** MiniMax M1 and Apriel: `<tool_calls>` with a list, or one object in each line. */
 export const toolCallsTag = markedList({
-  name: 'tool-calls-tag',
   open: ['<tool_calls>'],
   close: ['</tool_calls>'],
   visible: ['<tool_calls>', '</tool_calls>'],
@@ -92,7 +87,6 @@ export const toolCallsTag = markedList({
 
 /** Nemotron Nano 2: `<TOOLCALL>[…]</TOOLCALL>`. */
 export const nemotron = markedList({
-  name: 'nemotron',
   open: ['<TOOLCALL>'],
   close: ['</TOOLCALL>'],
   visible: ['<TOOLCALL>', '</TOOLCALL>'],
@@ -101,7 +95,6 @@ export const nemotron = markedList({
 /** Granite 3 and Phi 4: `<|tool_call|>[…]`. */
 export const granite: ToolFormat = {
   ...markedList({
-    name: 'granite',
     open: ['<|tool_call|>', '<tool_call>'],
     close: ['<|/tool_call|>', '</tool_call>'],
     visible: ['<|tool_call|>', '<|/tool_call|>'],
@@ -116,7 +109,7 @@ export const granite: ToolFormat = {
 
 /** FireFunction: `functools[…]`. */
 export const functools: ToolFormat = {
-  ...markedList({ name: 'functools', open: ['functools'], close: [] }),
+  ...markedList({ open: ['functools'], close: [] }),
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: 'functools[', separator: ', ', suffix: ']', parallel }),
 }
 
@@ -124,7 +117,6 @@ const gigachatHead = '<|message_sep|>\n\nfunction call<|role_sep|>\n'
 
 /** GigaChat 3: one object after `<|function_call|>`, or after a header. */
 export const gigachat = markedList({
-  name: 'gigachat',
   open: ['<|function_call|>', gigachatHead, 'function call<|role_sep|>\n'],
   close: [],
   visible: ['<|function_call|>', '<|message_sep|>', '<|role_sep|>'],
@@ -134,14 +126,13 @@ export const gigachat = markedList({
 /** GigaChat 3.0, which has a header in place of a mark. */
 export const gigachatHeader: ToolFormat = {
   ...gigachat,
-  name: 'gigachat-header',
   describeCalls: (tools, { parallel }) =>
     objectCalls(tools, { prefix: gigachatHead, separator: gigachatHead, suffix: '', parallel }),
 }
 
 /** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
 export const commandR7b: ToolFormat = {
-  ...markedList({ name: 'command-r7b', open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
+  ...markedList({ open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
   droppedTags: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'].map((tag) => ({
     tag,
     position: 'anywhere',
@@ -167,7 +158,6 @@ export const commandR7b: ToolFormat = {
 
 /** Command R and R+: a list in a fence after `Action:`. */
 export const commandR: ToolFormat = {
-  name: 'command-r',
   triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }, ...bareJson('start')],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
@@ -187,7 +177,6 @@ function* readAction(writer: CallWriter): Reading<boolean> {
 
 /** Apertus: `<|tools_prefix|>[{"NAME": {…}}, …]<|tools_suffix|>`. */
 export const apertus: ToolFormat = {
-  name: 'apertus',
   triggers: () => [
     { tag: '<|tools_prefix|>', position: 'anywhere', read: readCallList({ close: ['<|tools_suffix|>'], one: readNamedObject }) },
   ],
@@ -205,7 +194,6 @@ const readMarkedPython = readPythonCalls({ close: ['<|python_end|>'] })
 
 /** Llama 3: a JSON object with `parameters`, or after `<|python_tag|>`, which also calls built-in tools as Python does. */
 export const llama3: ToolFormat = {
-  name: 'llama3',
   triggers: () => [
     { tag: '<|python_tag|>', position: 'anywhere', read: readPythonTag },
     { tag: '<function', position: 'anywhere', read: readBareFunction },
@@ -220,7 +208,6 @@ export const llama3: ToolFormat = {
 /** Llama 4: Python calls in a list, between marks or not. */
 export const llama4: ToolFormat = {
   ...llama3,
-  name: 'llama4',
   triggers: (tools) => [{ tag: '<|python_start|>', position: 'anywhere', read: readMarkedPython }, ...llama3.triggers(tools)],
   visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
 }
@@ -250,7 +237,6 @@ function* readPythonTag(writer: CallWriter): Reading<boolean> {
 
 /** Functionary 3.1: `<function=NAME>{…}</function>`. */
 export const functionaryV31: ToolFormat = {
-  name: 'functionary-v3.1',
   triggers: llama3.triggers,
   visibleTokens: ['<|python_tag|>'],
   describeCalls: (tools, { parallel }) =>

@@ -29,7 +29,6 @@ const readCall: CallReader = function* (writer) {
 
 /** Kimi K3: XML whose tags are special tokens, `<|open|>call tool="…"<|sep|>`; each argument says its type. */
 export const kimiK3: ToolFormat = {
-  name: 'kimi-k3',
   triggers: () => [{ tag: '<|open|>call', position: 'anywhere', read: readCall }],
   droppedTags: [
     '<|open|>response<|sep|>',

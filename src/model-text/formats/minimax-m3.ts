@@ -95,7 +95,6 @@ function writeMembers(members: readonly { readonly key: string; readonly json: s
 
 /** MiniMax M3: an element for each argument, with elements inside it for objects and lists, and a mark before each tag. */
 export const minimaxM3: ToolFormat = {
-  name: 'minimax-m3',
   triggers: () => [{ tag: `${namespace}<tool_call>`, position: 'anywhere', read: readBlock }],
   visibleTokens: [namespace, '<tool_call>', '</tool_call>'],
   describeCalls: elementCalls({

@@ -17,7 +17,6 @@ function namedCalls(tools: readonly Tool[]): readonly Trigger[] {
 
 /** Calls as Python writes them, in a list or alone, without marks: MLC, Gorilla, Llama 3.2. */
 export const pythonic: ToolFormat = {
-  name: 'pythonic',
   triggers: (tools) => [
     { tag: '[', position: 'line', keep: true, read: readList },
     ...namedCalls(tools),
@@ -36,7 +35,6 @@ function* readToolCode(writer: CallWriter): Reading<boolean> {
 
 /** LFM2: a list of Python calls between marks. */
 export const lfm2: ToolFormat = {
-  name: 'lfm2',
   triggers: () => [
     { tag: '<|tool_call_start|>', position: 'anywhere', read: readLfm2 },
     ...bareJson('start').filter(({ tag }) => tag === '{'),
@@ -50,7 +48,6 @@ const readLfm2 = readPythonCalls({ close: ['<|tool_call_end|>'] })
 
 /** Olmo 3: a Python call in each line. */
 export const olmo: ToolFormat = {
-  name: 'olmo',
   triggers: () => [{ tag: '<function_calls>', position: 'anywhere', read: readOlmo }],
   visibleTokens: ['<function_calls>', '</function_calls>'],
   describeCalls: (tools, { parallel }) =>

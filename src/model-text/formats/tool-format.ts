@@ -32,7 +32,6 @@ export type DroppedTag = {
 
 /** How one family of models writes its calls. */
 export type ToolFormat = {
-  readonly name: string
   /** What may begin a call of one of these tools. */
   triggers(tools: readonly Tool[]): readonly Trigger[]
   readonly droppedTags?: readonly DroppedTag[]

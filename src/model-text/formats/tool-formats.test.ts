@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { Tool } from '../../contract/request.ts'
+import { toolFormatNames } from './format-names.ts'
 import { recogniseReasoning } from './recognise-reasoning.ts'
+import { recogniseToolFormat } from './recognise-tool-format.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
-import { recogniseToolFormat, toolFormat, toolFormatNames, visibleTokens } from './tool-formats.ts'
+import { findToolFormat, visibleTokens } from './tool-formats.ts'
 
 const tools: readonly Tool[] = [
   {
@@ -178,7 +180,7 @@ describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'S
   })
 
   test('a required call is read back as written', () => {
-    const required = toolFormat(format)?.describeCalls(tools, { parallel: true })
+    const required = findToolFormat(format)?.describeCalls(tools, { parallel: true })
     expect(required?.calls.map(({ name }) => name)).toEqual(['get_weather', 'now'])
     const written = writeRequired(required as RequiredCalls)
     for (const chunks of [[written], [...written]]) {

@@ -1,7 +1,7 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { OutputConstraint, Tool, ToolChoice } from '../../contract/request.ts'
 import type { DroppedTag, MessageSyntax, TagPosition, Trigger } from '../formats/tool-format.ts'
-import { toolFormat } from '../formats/tool-formats.ts'
+import { findToolFormat } from '../formats/tool-formats.ts'
 import { type ReasoningTags, readReasoningTags, unpairedTags } from './reasoning-tags.ts'
 import { createTagSet, type TagSet } from './tags.ts'
 
@@ -70,7 +70,7 @@ export function rulesFor(request: RulesRequest): ChoiceRules | undefined {
 
 function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules | undefined {
   const { tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = request
-  const calls = toolFormat(format.toolFormat ?? '')
+  const calls = findToolFormat(format.toolFormat ?? '')
   const tags = format.reasoning && readReasoningTags(format.reasoning)
   const startsInReasoning = tags !== undefined && format.startsInReasoning
   const shared: SharedRules = {

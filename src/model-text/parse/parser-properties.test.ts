@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { cutAt, hermes, parseOutput, think, tools } from '../../../test/support/parse-output.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
-import { toolFormatNames } from '../formats/tool-formats.ts'
+import { toolFormatNames } from '../formats/format-names.ts'
 import { createOutputParser } from './output-parser.ts'
 
 const tags = [

@@ -5,7 +5,7 @@ import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { OutputConstraint, Tool } from '../../contract/request.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
-import { recogniseToolFormat } from '../formats/tool-formats.ts'
+import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
 
 const vectors = new URL('../../../../shared/vectors/tool-calls/', import.meta.url)
 const templates = readLlamaTemplates() ?? new Map<string, string>()

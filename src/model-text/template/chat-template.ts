@@ -3,7 +3,8 @@ import type { JsonObject, Message, Prompt, ReasoningOptions } from '../../contra
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { strftime } from '../../jinja/strftime.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
-import { recogniseToolFormat, toolFormat } from '../formats/tool-formats.ts'
+import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
+import { findToolFormat } from '../formats/tool-formats.ts'
 import { type ContinuedPrompt, continueLastMessage } from './continue-message.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
@@ -58,7 +59,7 @@ export function compileChatTemplate(
   const renderInput = (input: ProbeInput, maxSteps?: number) => template.render(variablesOf(input, { tokens, now }), maxSteps)
   const traits = probeTraits((input) => renderInput(input, probeSteps), template.names)
   const tags = recogniseReasoning(source)
-  const format = toolFormat(formatName)
+  const format = findToolFormat(formatName)
   const teller = traits.tools || format === undefined ? undefined : createToolTeller(format)
   return {
     source,

@@ -1,7 +1,7 @@
 import type { Tool } from '../../../contract/request.ts'
 import { createGrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { type CallTag, callTags } from '../../../model-text/formats/call-tags.ts'
-import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
+import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
 import type { ConstraintContext } from './constraint.ts'
@@ -27,7 +27,7 @@ export function writeChosenCalls(
   { tools, declared, parallel }: ChosenCalls,
   { format, endTexts }: ConstraintContext,
 ): string | undefined {
-  const known = toolFormat(format?.toolFormat ?? '')
+  const known = findToolFormat(format?.toolFormat ?? '')
   if (known === undefined) return undefined
   const tags = callTags(known, tools, { parallel, writable: (text) => afterEnd(text, endTexts) })
   if (tags.length === 0) return undefined

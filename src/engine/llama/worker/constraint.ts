@@ -6,7 +6,7 @@ import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import { addOutput, type OutputStructure } from '../../../grammar/compile-output.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
-import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
+import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import { addCalls } from './calls-grammar.ts'
 import { writeChosenCalls } from './chosen-calls.ts'
@@ -121,7 +121,7 @@ function textHeader({ format }: ConstraintContext): string {
 function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {
   const { tools: declared, parallelToolCalls } = wanted
   const tools = callableTools(wanted.tools, wanted.toolChoice)
-  const known = format?.toolFormat === undefined ? undefined : toolFormat(format.toolFormat)
+  const known = format?.toolFormat === undefined ? undefined : findToolFormat(format.toolFormat)
   if (known === undefined || tools.length === 0) return undefined
   const description = known.describeCalls(tools, { parallel: parallelToolCalls })
   return addCalls(builder, { description, tools: declared, endTexts })

@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import { renderLiteral } from '../../../grammar/expression.ts'
-import { toolFormat } from '../../../model-text/formats/tool-formats.ts'
+import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import type { Constraint } from './constraint.ts'
 import type { Grammar } from './grammars.ts'
 import { textUntil } from './text-until.ts'
@@ -36,6 +36,6 @@ export function afterReasoning({ gbnf, header = '' }: Constraint, { format, fron
 
 /** A line break or two, which the reader of the output takes away; in rows of messages, the beginning of the next. */
 function betweenBlocks(format: OutputFormat | undefined): string {
-  const messages = toolFormat(format?.toolFormat ?? '')?.messages
+  const messages = findToolFormat(format?.toolFormat ?? '')?.messages
   return messages === undefined ? '("\\n" "\\n"?)?' : renderLiteral(`${messages.start}assistant`)
 }
