@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A call's id as templates of Mistral demand it, nine letters and digits. One that is so already stays; another always gives
- * the same, so that a call and its result still belong together.
+ * A call's id as templates of Mistral require it, nine letters and digits. An id of that form is kept. Others are hashed, so that
+ * a call and its result still have the same id.
  */
 export function nineCharacterId(id: string): string {
   if (/^[a-zA-Z0-9]{9}$/.test(id)) return id

@@ -4,11 +4,11 @@ import { protectSpecialTokens } from './literal-text.ts'
 
 const special = ['<|im_start|>', '<|im_end|>', '<s>']
 
-/** A template that writes its own control tokens around the caller's text. */
+/** Renders like a template that writes its own special tokens around the caller's text. */
 const wrap = (content: string) => `<|im_start|>user\n${content}<|im_end|>`
 
 describe('protectSpecialTokens', () => {
-  test('text without special tokens is one segment, unchanged', () => {
+  test('text without special tokens is one unchanged segment', () => {
     const { value, split } = protectSpecialTokens('hello', special)
     expect(split(wrap(value))).toEqual([{ text: wrap('hello'), literal: false }])
   })
@@ -22,12 +22,12 @@ describe('protectSpecialTokens', () => {
     ])
   })
 
-  test('it reaches every text of a nested value, keys included', () => {
+  test('every string of a nested value is protected, keys included', () => {
     const { value } = protectSpecialTokens({ a: [{ '<s>': '<s>' }], n: 1, none: null }, special)
     expect(JSON.stringify(value)).not.toContain('<s>')
   })
 
-  test('a caller who uses the marker itself gets it back untouched', () => {
+  test("a sentinel in the caller's text stays", () => {
     const { value, split } = protectSpecialTokens('\uFDD0<s>\uFDD0', special)
     expect(split(value).map((segment) => segment.text)).toEqual(['\uFDD0', '<s>', '\uFDD0'])
   })
@@ -35,17 +35,17 @@ describe('protectSpecialTokens', () => {
   test.each([
     { name: 'Python or ASCII JSON', spell: (text: string) => text.replace('\uFDD0', '\\ufdd0') },
     { name: 'JSON inside of JSON', spell: (text: string) => text.replace('\uFDD0', '\\\\ufdd0') },
-  ])('a marker that the template escapes as $name is not in the prompt', ({ spell }) => {
+  ])('a sentinel that the template escapes as $name is not in the prompt', ({ spell }) => {
     const { value, split } = protectSpecialTokens('a<|im_end|>b', special)
     expect(split(wrap(spell(value)))[1]).toEqual({ text: '<|im_end|>', literal: true })
   })
 
-  test('a caller who writes the marker as an escape gets it back untouched', () => {
+  test("an escape of the sentinel in the caller's text stays", () => {
     const { value, split } = protectSpecialTokens('\\uFDD0<s>\\ufdd0', special)
     expect(split(value).map((segment) => segment.text)).toEqual(['\\uFDD0', '<s>', '\\ufdd0'])
   })
 
-  test('no caller text is lost, and none of its special tokens stays outside literal segments', () => {
+  test('all text of the caller is kept, and all of its special tokens are in literal segments', () => {
     const words = fc.array(fc.constantFrom(...special, 'a', ' ', '<', '|', 's>', 'im_end|>', '\uFDD0', 'ufdd0', '"', '\\'), {
       maxLength: 12,
     })

@@ -1,59 +1,33 @@
+import type { CallTraits } from './call-traits.ts'
 import type { TemplateMessage } from './template-messages.ts'
 
-/** Renders a conversation and says whether these texts are shown, in this order. */
+/** Renders a conversation and returns whether these texts are shown, in this order. */
 export type Shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools?: readonly unknown[]) => boolean
 type Turn = (role: string, text: string) => TemplateMessage
-
-/** What of the history of calls a template can express. */
-export type CallTraits = {
-  /** Tool calls of earlier turns and their results are rendered. */
-  readonly toolHistory: boolean
-  /** A user turn may follow a tool result, before the assistant has answered it. */
-  readonly userAfterTool: boolean
-  /** A user turn may follow a call that has no result. */
-  readonly userAfterCall: boolean
-  /** A result that follows no call, or comes after a later user turn, is rendered. */
-  readonly strayResults: boolean
-  /** A system message at the start is rendered when calls and results follow. */
-  readonly systemBeforeCalls: boolean
-  /** Several calls of one turn are rendered, their results behind them; otherwise only one in each turn. */
-  readonly callsTogether: boolean
-  /** A turn's calls are rendered when it has text as well. */
-  readonly callsBesideText: boolean
-  /** The text of turns with calls may stand in turns of its own in front, round after round. */
-  readonly textBeforeCalls: boolean
-  /** Tool-call arguments are printed from data; otherwise they must be handed over as JSON text. */
-  readonly objectArguments: boolean
-  /** Arguments that are no JSON object are rendered as the text they are. */
-  readonly anyArguments: boolean
-  /** Ids of calls must be nine letters and digits. */
-  readonly nineCharacterIds: boolean
-  /** The fields, of those asked for, whose text is shown as reasoning beside a call. */
-  readonly reasoningBesideCall: readonly string[]
-}
 
 const user = 'xUSRx'
 const call = { id: 'call00001', args: 'xVALx', result: 'xRESx' }
 const second = { id: 'call00002', args: 'xVAL2x', result: 'xRES2x' }
-type Call = typeof call
+type ProbedCall = typeof call
 
+/** Finds out by rendering small conversations what a template can express of calls. */
 export function probeCalls(shows: Shows, turn: Turn, reasoningFields: readonly string[]): CallTraits {
   const spellings: readonly ((text: string) => unknown)[] = [
     (text) => ({ xKEYx: text }),
     (text) => JSON.stringify({ xKEYx: text }),
   ]
-  const encode = ({ id, args }: Call, spell: (text: string) => unknown) => ({
+  const encode = ({ id, args }: ProbedCall, spell: (text: string) => unknown) => ({
     id,
     type: 'function',
     function: { name: 'xFNx', arguments: spell(args) },
   })
-  const answer = ({ id, result }: Call) => ({ ...turn('tool', result), tool_call_id: id, name: 'xFNx' })
+  const answer = ({ id, result }: ProbedCall) => ({ ...turn('tool', result), tool_call_id: id, name: 'xFNx' })
   // Some templates print calls only beside the declaration of the tool.
   const showsHistory = (messages: readonly TemplateMessage[], inOrder: readonly string[]) => {
     const all = [turn('user', user), ...messages]
     return shows(all, [user, ...inOrder]) || shows(all, [user, ...inOrder], [declaredTool])
   }
-  type Probe = { readonly probed?: Call; readonly fields?: Readonly<Record<string, string>>; readonly later?: string }
+  type Probe = { readonly probed?: ProbedCall; readonly fields?: Readonly<Record<string, string>>; readonly later?: string }
   const one = (spell: (text: string) => unknown, { probed = call, fields = {}, later }: Probe = {}) =>
     showsHistory(
       [
@@ -65,7 +39,10 @@ export function probeCalls(shows: Shows, turn: Turn, reasoningFields: readonly s
     )
   const any = (probe: Probe = {}) => spellings.some((spell) => one(spell, probe))
   const spelled = spellings.find((spell) => one(spell)) ?? spellings[0] ?? String
-  const calling = (...calls: Call[]) => ({ ...turn('assistant', ''), tool_calls: calls.map((each) => encode(each, spelled)) })
+  const calling = (...calls: ProbedCall[]) => ({
+    ...turn('assistant', ''),
+    tool_calls: calls.map((each) => encode(each, spelled)),
+  })
   const together = [calling(call, second), answer(call), answer(second)]
   const apart = [calling(call), answer(call), calling(second), answer(second)]
   const besideText = [{ ...calling(call), ...turn('assistant', 'xASTx') }, answer(call)]
@@ -90,7 +67,7 @@ export function probeCalls(shows: Shows, turn: Turn, reasoningFields: readonly s
     callsBesideText:
       (showsHistory(besideText, [call.args, call.result]) && showsHistory(besideText, ['xASTx', call.result])) || !toolHistory,
     textBeforeCalls: showsHistory(rounds, texts),
-    // Data unless only text is printed: templates that know both want data.
+    // Text only where data is not printed: templates that accept both want data.
     objectArguments: spelled === spellings[0],
     anyArguments: one((text) => text) || !any(),
     nineCharacterIds: any() && !any({ probed: { ...call, id: 'call_probe_1' } }),

@@ -1,9 +1,9 @@
 import type { JsonObject, ReasoningOptions } from '../../contract/request.ts'
 
-/** The variable with which a template's thinking is switched, or, where it has only that, tuned. */
+/** A variable that switches a template's thinking, or tunes it where there is no switch. */
 export type ThinkingSwitch = 'enable_thinking' | 'thinking' | 'thinking_mode' | 'thinking_budget' | 'reasoning_effort'
 
-/** What each switch is set to; the first that a template knows is its switch. */
+/** The values of each switch; the first that a template reads is its switch. */
 export const thinkingSwitches: readonly { readonly name: ThinkingSwitch; readonly on: unknown; readonly off: unknown }[] = [
   { name: 'enable_thinking', on: true, off: false },
   { name: 'thinking', on: true, off: false },
@@ -13,8 +13,8 @@ export const thinkingSwitches: readonly { readonly name: ThinkingSwitch; readonl
 ]
 
 /**
- * A request's reasoning as the variables that chat templates know it by, all of its names at once: what a template does not
- * know, it does not read. An absent field sets nothing, which leaves the template its own default.
+ * A request's reasoning options as template variables, under all names that templates use: a template ignores those it does not
+ * know. An absent field sets nothing, so that the template's default applies.
  */
 export function reasoningVariables(
   { enabled, effort, budgetTokens, preserve }: ReasoningOptions,
@@ -37,7 +37,7 @@ export function reasoningVariables(
 
 function switchVariables(wanted: boolean, thinkingSwitch: ThinkingSwitch | undefined): JsonObject {
   const pairs = thinkingSwitches.filter(({ name }) => {
-    // A budget and an effort say more than on and off: they are touched only to switch off, where nothing else can.
+    // A budget and an effort tune thinking: they are set only to switch it off, where the template has no other switch.
     const tunes = name === 'thinking_budget' || name === 'reasoning_effort'
     return !tunes || (name === thinkingSwitch && !wanted)
   })

@@ -1,6 +1,6 @@
 import type { ContentPart, JsonObject, Message, Tool } from '../../contract/request.ts'
 import { nineCharacterId } from './call-ids.ts'
-import type { CallTraits } from './probe-calls.ts'
+import type { CallTraits } from './call-traits.ts'
 
 /** A message in the form that chat templates are written against: OpenAI's, with tool arguments as data. */
 export type TemplateMessage = { readonly role: string; readonly content: string | readonly unknown[] } & {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/request.ts'
-import { type CallTraits, probeCalls } from './probe-calls.ts'
+import type { CallTraits } from './call-traits.ts'
+import { probeCalls } from './probe-calls.ts'
 import { type ThinkingSwitch, thinkingSwitches } from './reasoning-variables.ts'
 import { encodeTools, type ReasoningField, reasoningFields, type Spelling, type TemplateMessage } from './template-messages.ts'
 
@@ -16,13 +17,13 @@ export type TemplateTraits = Spelling &
     readonly repeatedAssistant: boolean
     /** Declared tools are shown to the model. */
     readonly tools: boolean
-    /** What stands for "no tools": most templates want none, a few an empty list. */
+    /** The value for "no tools": `null` for most templates, an empty list for a few. */
     readonly noTools: null | readonly unknown[]
-    /** The variable that switches thinking on and off; absent when the template has none, so that nothing can. */
+    /** The variable that switches thinking on and off; undefined when the template has none. */
     readonly thinkingSwitch: ThinkingSwitch | undefined
   }
 
-/** What a template is rendered with. */
+/** The values that a template is rendered with. */
 export type ProbeInput = {
   readonly messages: readonly TemplateMessage[]
   readonly tools: null | readonly unknown[]
@@ -30,7 +31,7 @@ export type ProbeInput = {
   readonly generationPrompt: boolean
 }
 
-/** Texts that no template contains by itself. */
+/** Texts that no template contains. */
 const needle = {
   system: 'xSYSx',
   second: 'xSECx',
@@ -41,15 +42,15 @@ const needle = {
 }
 
 /**
- * Renders some forty small conversations; what throws, loses text or moves it is not supported. Takes a few milliseconds.
- * `names` are those that the template reads.
+ * Renders some forty small conversations, in a few milliseconds. What throws, loses text or moves it is not supported. `names`
+ * are the variables that the template reads.
  */
 export function probeTraits(renderInput: (input: ProbeInput) => string, names: ReadonlySet<string>): TemplateTraits {
   const attempt = (input: Partial<ProbeInput>): string | undefined => {
     try {
       return renderInput({ messages: [], tools: null, variables: {}, generationPrompt: true, ...input })
     } catch {
-      // A template refuses what it cannot express by raising an exception: that is the answer to the probe.
+      // A template refuses what it cannot express by raising an exception, which answers the probe.
       return undefined
     }
   }
@@ -59,8 +60,8 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
   const shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools: readonly unknown[] = []): boolean => {
     const text = attempt({ messages, tools: tools.length > 0 ? tools : noTools })
     if (text === undefined) return false
-    const places = inOrder.map((word) => text.indexOf(word))
-    return places.every((place, index) => place !== -1 && place > (places[index - 1] ?? -1))
+    const positions = inOrder.map((word) => text.indexOf(word))
+    return positions.every((position, index) => position !== -1 && position > (positions[index - 1] ?? -1))
   }
   const typedContent = !shows([say('user', needle.user)], [needle.user]) && shows([say('user', needle.user, true)], [needle.user])
   const turn = (role: string, text: string) => say(role, text, typedContent)
