@@ -5,12 +5,10 @@ import { recogniseToolFormat } from './formats/recognise-tool-format.ts'
 import { visibleTokens } from './formats/tool-formats.ts'
 import type { RenderedPrompt } from './template/chat-template.ts'
 
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
-
-/** How a model writes its calls and its reasoning, whatever the request. */
+/** How a model writes its calls and its reasoning, in all requests. */
 export type ModelFormat = Pick<OutputFormat, 'toolFormat' | 'reasoning'>
 
-/** Finds out from a model's chat template. `override` names the tool format where the template would mislead. */
+/** Recognises a model's format by its chat template. `override` names the tool format if the template misleads. */
 export function recogniseFormat(template: string | undefined, override = 'auto'): ModelFormat {
   if (template === undefined) return override === 'auto' ? {} : { toolFormat: override }
   const reasoning = recogniseReasoning(template)
@@ -20,18 +18,19 @@ export function recogniseFormat(template: string | undefined, override = 'auto')
   }
 }
 
-/** Texts of special tokens that a reader of this format needs to see. */
+/** Texts of special tokens that the raw text must contain for this format to be read. */
 export function visibleTexts({ toolFormat, reasoning }: ModelFormat): ReadonlySet<string> {
   const tags = reasoning === undefined ? [] : [reasoning.open.trim(), reasoning.close.trim()]
   return new Set([...tags, ...(toolFormat === undefined ? [] : visibleTokens(toolFormat))])
 }
 
-/** Where a prompt leaves the model: inside reasoning; behind it, or in the middle of its answer; or free to begin with it. */
+/** Where a prompt ends: inside reasoning (`open`); after it or within the answer (`closed`); or where reasoning may begin. */
 export type ReasoningAtEnd = 'open' | 'closed' | 'untouched'
 
+/** Where a rendered prompt ends. */
 export function reasoningAtEnd(
   { text, startsInReasoning }: RenderedPrompt,
-  { start, responsePrefix }: Pick<ChatPrompt, 'start' | 'responsePrefix'>,
+  { start, responsePrefix }: Pick<Extract<Prompt, { type: 'chat' }>, 'start' | 'responsePrefix'>,
   tags: ModelFormat['reasoning'],
 ): ReasoningAtEnd {
   if (startsInReasoning) return 'open'
@@ -39,7 +38,7 @@ export function reasoningAtEnd(
   return tags !== undefined && text.trimEnd().endsWith(tags.close.trim()) ? 'closed' : 'untouched'
 }
 
-/** How one reply is to be read. Text that a model merely continues is read for nothing. */
+/** How to read the output for one prompt; undefined when all of it is text, as in continuations of plain text. */
 export function requestFormat(format: ModelFormat, prompt: Prompt, startsInReasoning: boolean): OutputFormat | undefined {
   const { toolFormat, reasoning } = format
   if (prompt.type !== 'chat' || (toolFormat === undefined && reasoning === undefined)) return undefined

@@ -4,28 +4,28 @@ import { olmo, pythonic } from './python-formats.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 /**
- * The formats whose marks say what they are. Hermes' tags are those of Qwen's and GLM's XML too; what Llama's brackets mean, a list
- * in JSON or in Python, is found out by reading it, so it comes first.
+ * The formats whose tags identify them. Hermes' tags are those of Qwen's and GLM's XML too. Llama's brackets may begin a list in
+ * JSON or in Python, and its reader finds out which: so it comes first.
  */
 const recoverable = [llama3, hermes, mistral, deepseek, kimiK2, toolCallsTag, granite, olmo, pythonic] as const
 
-/** Tags that models end a turn with, and that a server which does not know them leaves in the text. */
-const endMarks = ['<|eot_id|>', '<|eom_id|>', '<|im_end|>', '<|end_of_text|>', '<|eot|>', '<|eom|>'] as const
+/** Special tokens that end a turn; a server that does not know them leaves them in the text. */
+const endTokens = ['<|eot_id|>', '<|eom_id|>', '<|im_end|>', '<|end_of_text|>', '<|eot|>', '<|eom|>'] as const
 
 /**
- * Calls in whatever form a server left them in its text, when nothing tells how the model behind it writes them. It is
- * recognised by no template and is not to be configured.
+ * Calls in any form that a server left in its text, when it is not known how its model writes them. No template is recognised as
+ * this format, and it cannot be configured.
  */
 export const anyFormat: ToolFormat = {
   triggers: (tools) => {
-    const byMark = new Map<string, Trigger>()
+    const byTag = new Map<string, Trigger>()
     for (const format of recoverable) {
-      for (const trigger of format.triggers(tools)) if (!byMark.has(trigger.tag)) byMark.set(trigger.tag, trigger)
+      for (const trigger of format.triggers(tools)) if (!byTag.has(trigger.tag)) byTag.set(trigger.tag, trigger)
     }
-    return [...byMark.values()]
+    return [...byTag.values()]
   },
-  // Where more text follows they are spoken of.
-  droppedTags: endMarks.map((tag) => ({ tag, position: 'anywhere', only: 'last' })),
+  // Where more text follows, they are only mentioned.
+  droppedTags: endTokens.map((tag) => ({ tag, position: 'anywhere', only: 'last' })),
   visibleTokens: [],
   describeCalls: hermes.describeCalls,
 }

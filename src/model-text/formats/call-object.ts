@@ -15,12 +15,12 @@ import {
 } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
 
-export type CallObjectOptions = {
-  /** There is no mark around it, so that it must look like a call in every way: no other keys, and arguments. */
+type CallObjectOptions = {
+  /** No tag says that it is a call, so it must look like one in every way: with arguments, and without other keys. */
   readonly bare?: boolean
-  /** Its id may come last and is wanted. */
+  /** Its id may come last, and is needed. */
   readonly deferred?: boolean
-  /** It is what stands in `"function"`, in which no other does. */
+  /** It is the value of `"function"`, and contains no other such value. */
   readonly inFunction?: boolean
 }
 
@@ -28,10 +28,10 @@ const nameKeys = new Set(['name', 'tool_name', 'function_name'])
 const argumentKeys = new Set(['arguments', 'parameters', 'args'])
 const idKeys = new Set(['id', 'tool_call_id', 'call_id'])
 
-/** What may become a call at every bracket is read from every bracket: no deeper than calls are, or long answers get slow. */
-const deepestHeld = 24
+/** Anything in brackets may be a call and is read again from every bracket: without this limit, long answers get slow. */
+const maxHeldDepth = 24
 
-/** Reads `{"name": …, "arguments": {…}}`, in whatever order, flat or inside `"function"`. */
+/** Reads `{"name": …, "arguments": {…}}`, in any order, flat or inside `"function"`. */
 export function* readCallObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
   const { feed } = writer
   if (!(yield* accept(feed, '{'))) return false
@@ -101,13 +101,13 @@ export function* readNamedObject(writer: CallWriter): Reading<boolean> {
   yield* space(feed)
   if ((yield* peek(feed)) !== '{') return false
   writer.open(tool)
-  const whole = yield* readArguments(writer, tool)
+  const isComplete = yield* readArguments(writer, tool)
   writer.close()
-  if (whole) yield* acceptAfterSpace(feed, ['}'])
+  if (isComplete) yield* acceptAfterSpace(feed, ['}'])
   return true
 }
 
-/** Reads one call after another: in brackets or not, with commas, semicolons or nothing in between, up to a closing mark. */
+/** Reads calls in a row: in brackets or not, separated by commas, semicolons or nothing, up to a closing tag. */
 export function readCallList(options: { readonly close: readonly string[]; readonly one?: CallReader }): CallReader {
   const { close, one = readCallObject } = options
   const closers = close.flatMap((tag) => [tag, `}${tag}`, `}\n${tag}`])
@@ -130,12 +130,8 @@ export function readCallList(options: { readonly close: readonly string[]; reado
   }
 }
 
-/** Opens a call whose arguments are all here, as JSON: an object, or a text that holds one. False when they are neither. */
-export function writeHeld(
-  writer: CallWriter,
-  tool: Tool,
-  call: { readonly json: string; readonly id?: string | undefined },
-): boolean {
+/** Writes a call whose arguments are complete, as JSON: an object, or a string that contains one. False for anything else. */
+function writeHeld(writer: CallWriter, tool: Tool, call: { readonly json: string; readonly id?: string | undefined }): boolean {
   const object = asObject(call.json, tool)
   if (object === undefined) return false
   writer.open(tool, call.id)
@@ -158,15 +154,15 @@ function asObject(json: string, tool: Tool): string | undefined {
   return property === undefined ? undefined : JSON.stringify({ [property]: text })
 }
 
-/** A value that is kept back whole. */
+/** A value that is held until it is complete. */
 function* readHeld(feed: TextFeed): Reading<string | undefined> {
   const json = collectText()
-  const reader = jsonReader(feed, { out: json.out, strict: true, deepest: deepestHeld })
-  const whole = yield* readValue(reader, undefined)
-  return whole ? json.text.trim() : undefined
+  const reader = jsonReader(feed, { out: json.out, strict: true, maxDepth: maxHeldDepth })
+  const isComplete = yield* readValue(reader, undefined)
+  return isComplete ? json.text.trim() : undefined
 }
 
-/** An id: a text or a number. Empty for another value, which is none. */
+/** An id: a string or a number. Empty for any other value. */
 function* readId(feed: TextFeed): Reading<string | undefined> {
   const json = yield* readHeld(feed)
   if (json === undefined) return undefined
@@ -174,13 +170,13 @@ function* readId(feed: TextFeed): Reading<string | undefined> {
   return /^[\d-]/.test(json) ? json : ''
 }
 
-/** A quoted word, or one without quotes. */
+/** A quoted or unquoted word. */
 function* readWord(feed: TextFeed): Reading<string | undefined> {
   const next = yield* peek(feed)
   if (next === '"' || next === "'") {
     const quoted = collectText()
-    const whole = yield* readString(feed, next, quoted.out)
-    return whole ? JSON.parse(`"${quoted.text}"`) : undefined
+    const isComplete = yield* readString(feed, next, quoted.out)
+    return isComplete ? JSON.parse(`"${quoted.text}"`) : undefined
   }
   let word = ''
   while (true) {

@@ -7,12 +7,12 @@ import type { Reading, TextFeed } from '../scan/text-feed.ts'
 type WriterOptions = {
   /** The tools that may be called. */
   readonly tools: readonly Tool[]
-  /** False: calls after the first are read and left out. */
+  /** False: calls after the first are read and dropped. */
   readonly parallel: boolean
   makeCallId(): string
 }
 
-/** What a call reader works with: the text, the tools, and where the call goes. One for each choice. */
+/** What a call reader works with: the text, the callable tools, and the output. One for each choice. */
 export class CallWriter {
   readonly feed: TextFeed
   readonly #sink: ChoiceSink
@@ -22,9 +22,9 @@ export class CallWriter {
   #deferred: { readonly tool: Tool; id: string | undefined; arguments: string } | undefined
   #muted = false
   #open = false
-  /** Calls that left, so far. */
+  /** The number of calls emitted so far. */
   calls = 0
-  /** A name stood where a call's name stands, declared or not, since this was last set to false. */
+  /** A reader has found a name where a call has its name, callable or not, since this was last set to false. */
   sawName = false
 
   constructor(feed: TextFeed, sink: ChoiceSink, options: WriterOptions) {
@@ -34,19 +34,15 @@ export class CallWriter {
     this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]))
   }
 
-  /** The tool that is called by this name, if it may be called. */
+  /** The tool of this name, if it may be called. */
   tool(name: string): Tool | undefined {
     this.sawName = true
     return this.#tools.get(name)
   }
 
-  get tools(): readonly Tool[] {
-    return this.#options.tools
-  }
-
   /**
-   * Starts a call. From here on the text is the call's: it cannot be given back. An id that is empty, or another call's already,
-   * is replaced.
+   * Starts a call. The text so far belongs to the call: it can no longer become text of the answer. An id that is empty, or that
+   * another call has, is replaced.
    */
   open(tool: Tool, id?: string): void {
     this.feed.release()
@@ -59,13 +55,13 @@ export class CallWriter {
     this.#sink.openCall(ownId, tool.name)
   }
 
-  /** As `open`, for formats whose calls carry an id of their own at their end: nothing leaves before `close`. */
+  /** Like `open`, for formats that write a call's id at its end: nothing is emitted before `close`. */
   openDeferred(tool: Tool, id?: string): void {
     this.feed.release()
     this.#deferred = { tool, id, arguments: '' }
   }
 
-  /** The id that the model gave the call; it counts until the call has left. */
+  /** Sets the id of a call that was opened with `openDeferred`, unless it has one. */
   set callId(id: string) {
     if (this.#deferred !== undefined) this.#deferred.id ??= id
   }
@@ -76,7 +72,7 @@ export class CallWriter {
     else if (!this.#muted) this.#sink.callArguments(text)
   }
 
-  /** Ends the call, also one that the end of the text cut off. */
+  /** Ends the open call, if any. */
   close(): void {
     const deferred = this.#deferred
     if (deferred !== undefined) {
@@ -90,15 +86,15 @@ export class CallWriter {
   }
 }
 
-/** Reads one call, or several in one block, after its mark. False, with no call opened, when it is none after all. */
+/** Reads one call, or a block of several, after its tag. False, with no call opened, when it is not a call. */
 export type CallReader = (writer: CallWriter) => Reading<boolean>
 
-/** What a tool declares about its arguments. */
+/** The schema of a tool's arguments. */
 export function declaredArguments(tool: Tool): Declared {
   return tool.parameters === undefined ? undefined : { schema: tool.parameters, root: tool.parameters }
 }
 
-/** Reads the arguments of the open call, an object that is next. Brackets missing at a natural end are added. */
+/** Reads the arguments of the open call, an object, which is next. Brackets missing where the model stopped are added. */
 export function* readArguments(
   writer: CallWriter,
   tool: Tool,
@@ -110,8 +106,8 @@ export function* readArguments(
     strict: false,
     ...(rawQuote !== undefined && { rawQuote }),
   })
-  const whole = yield* readObject(reader, declaredArguments(tool))
-  if (!whole && !feed.truncated && reader.closable) {
+  const isComplete = yield* readObject(reader, declaredArguments(tool))
+  if (!isComplete && !feed.truncated && reader.closable) {
     writer.arguments(
       reader.closers
         .reverse()
@@ -119,5 +115,5 @@ export function* readArguments(
         .join(''),
     )
   }
-  return whole
+  return isComplete
 }

@@ -41,7 +41,7 @@ export const qwen3Coder: ToolFormat = {
   }),
 }
 
-/** Seed OSS: the same inside tags of its own. */
+/** Seed OSS: like Qwen 3 Coder, with a wrapper of its own. */
 export const seedOss: ToolFormat = {
   triggers: () => [
     { tag: '<seed:tool_call>', position: 'anywhere', read: readSeedCall },
@@ -129,7 +129,7 @@ function* readHunyuanCall(writer: CallWriter): Reading<boolean> {
 function invocations(options: {
   readonly blocks: readonly string[]
   readonly namespace: string
-  /** Whether each argument says if it is text. */
+  /** Each argument says whether it is text. */
   readonly typed?: boolean
 }): ToolFormat & { readonly read: CallReader } {
   const { blocks, namespace, typed = false } = options
@@ -188,17 +188,17 @@ function invocations(options: {
 /** MiniMax M2. */
 export const minimaxM2: ToolFormat = invocations({ blocks: ['minimax:tool_call'], namespace: '' })
 
-/** DeepSeek V3.2 and V4: each argument says whether it is text. */
+/** DeepSeek V3.2 and V4. */
 export const deepseekDsml: ToolFormat = invocations({
   blocks: ['｜DSML｜tool_calls', '｜DSML｜function_calls'],
   namespace: '｜DSML｜',
   typed: true,
 })
 
-/** What stands inside a call message of Glimmer. */
+/** The body of a call message of Glimmer. */
 export const atemCalls = invocations({ blocks: ['atem:function_calls'], namespace: 'atem:' })
 
-/** Reads ` name="NAME" …>`, after the tag's own word. */
+/** Reads ` name="NAME" …>`, after the name of the tag. */
 function* readAttributes(feed: TextFeed): Reading<ArgumentHead | undefined> {
   const rest = yield* until(feed, ['>'], 512)
   if (rest === undefined) return undefined
@@ -233,7 +233,7 @@ function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpellin
       const property = propertyOf(declared, key)
       const isText = isTextOnly(property)
       const placed = { schema: (properties[key] ?? {}) as JsonObject, ...(tool.parameters && { document: tool.parameters }) }
-      // Quotes around what may be a text would be read as part of it.
+      // Quotes around a value that may be a string would be read as part of it.
       const value: CallPiece = allowedTypes(property)?.has('string')
         ? { type: 'raw-text', ...placed, before: after(key).trim() }
         : { type: 'json', ...placed }
@@ -244,8 +244,8 @@ function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpellin
   ]
 }
 
-/** Keywords about arguments together: one after the other, they are written without regard to each other. */
-const together = [
+/** Keywords that relate several arguments: a grammar writes each argument independently of the others. */
+const relatingKeywords = [
   'allOf',
   'anyOf',
   'dependencies',
@@ -262,12 +262,12 @@ const together = [
 
 function unenforcedKeywords(tool: Tool): readonly string[] {
   const parameters: JsonObject = parametersOf(tool)
-  return together.filter((keyword) => parameters[keyword] !== undefined)
+  return relatingKeywords.filter((keyword) => parameters[keyword] !== undefined)
 }
 
 type Parameters = JsonObject & { readonly properties?: JsonObject; readonly required?: readonly string[] }
 
-/** The schema of the arguments, where it is also if there is only a reference to it. */
+/** The schema of the arguments; a reference to it is resolved. */
 function parametersOf({ parameters = {} }: Tool): Parameters {
   const { $ref } = parameters
   if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return parameters

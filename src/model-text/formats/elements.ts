@@ -5,25 +5,25 @@ import { allowedTypes, type Declared, propertyNames, propertyOf } from '../scan/
 import { acceptAfterSpace, followedBy, type Reading, type TextFeed, upcoming } from '../scan/text-feed.ts'
 import { type CallWriter, declaredArguments } from './call-writer.ts'
 
-/** The head of one argument: its name, and whether its value is text or JSON, where the model says so itself. */
+/** The head of one argument: its name, and whether its value is text or JSON if the model says so. */
 export type ArgumentHead = { readonly key: string; readonly typed?: 'text' | 'json' }
 
-/** How arguments stand between tags. */
+/** How arguments are written between tags. */
 export type ElementStyle = {
-  /** What every argument begins with. */
+  /** The beginning of every argument. */
   readonly head: string
-  /** Reads the rest of an argument's head, after `head`; undefined when it is none. */
+  /** Reads the rest of an argument's head, after `head`; undefined when it is not one. */
   readHead(feed: TextFeed): Reading<ArgumentHead | undefined>
   readonly valueEnd: string
-  /** What ends the call's arguments, the first of them properly. */
+  /** Any of these ends the call's arguments. */
   readonly callEnds: readonly string[]
-  /** What may follow the end of the call; a call's end inside a value is only believed in front of it, if `wrapped`. */
+  /** What may follow the end of the call. If `wrapped`, a call's end inside a value counts only in front of one of these. */
   readonly wrapperEnds: readonly string[]
   /** The line break after the opening tag and the one before the closing tag are not part of the value. */
   readonly ownLines?: boolean
 }
 
-/** Reads the arguments of an open call, up to and with its end, and closes it. Always something that can be closed. */
+/** Reads the arguments of an open call and its end, and closes the call. */
 export function* readElements(
   writer: CallWriter,
   tool: Tool,
@@ -40,20 +40,20 @@ export function* readElements(
     const property = propertyOf(declared, head.key)
     writer.arguments(`${separator}${JSON.stringify(head.key)}: `)
     separator = ', '
-    const whole = yield* readElement(writer, { style, wrapped, declared, property, typed: head.typed })
-    if (!whole && feed.truncated) {
+    const isComplete = yield* readElement(writer, { style, wrapped, declared, property, typed: head.typed })
+    if (!isComplete && feed.truncated) {
       writer.close()
       return
     }
   }
   const ended = (yield* acceptAfterSpace(feed, style.callEnds)) !== undefined
   const following = yield* followedBy(feed, style.wrapperEnds)
-  // Cut off by a limit before its end, it is left as it is; what else ends it is as good as its end.
+  // A call that was truncated before its end stays open; anything else that follows ends it.
   if (ended || following || !(feed.truncated && feed.at >= feed.text.length)) writer.arguments('}')
   writer.close()
 }
 
-type ElementPlace = {
+type ElementContext = {
   readonly style: ElementStyle
   readonly wrapped: boolean
   readonly declared: Declared
@@ -61,24 +61,24 @@ type ElementPlace = {
   readonly typed: ArgumentHead['typed']
 }
 
-/** Reads one value. Text leaves as it comes; what has to be converted leaves when it is complete. */
-function* readElement(writer: CallWriter, place: ElementPlace): Reading<boolean> {
-  const { style, property, typed } = place
+/** Reads one value. A string is emitted as it comes, everything else when it is complete, because it is converted. */
+function* readElement(writer: CallWriter, context: ElementContext): Reading<boolean> {
+  const { style, property, typed } = context
   const streams = typed === 'text' ? acceptsText(property) : isTextOnly(property) && typed === undefined
   const value = new ElementValue(style.ownLines === true, streams ? (text) => writer.arguments(escapeText(text)) : undefined)
   if (streams) writer.arguments('"')
-  const whole = yield* readRaw(writer.feed, place, value)
-  value.finish(whole)
-  if (!whole && writer.feed.truncated) return false
+  const isComplete = yield* readRaw(writer.feed, context, value)
+  value.finish(isComplete)
+  if (!isComplete && writer.feed.truncated) return false
   writer.arguments(streams ? '"' : coerceBare(value.held, property))
-  return whole
+  return isComplete
 }
 
 function acceptsText(declared: Declared): boolean {
   return allowedTypes(declared)?.has('string') !== false
 }
 
-/** Puts the pieces of one value together, or passes them on, without the line breaks that are not part of it. */
+/** Joins the pieces of one value, or passes them on, without the line breaks that are not part of it. */
 class ElementValue {
   held = ''
   readonly #ownLines: boolean
@@ -103,8 +103,8 @@ class ElementValue {
     this.#write(this.#lineBreak === '' ? text : text.slice(0, -1))
   }
 
-  finish(whole: boolean): void {
-    if (!whole) this.#write(this.#lineBreak)
+  finish(isComplete: boolean): void {
+    if (!isComplete) this.#write(this.#lineBreak)
   }
 
   #write(text: string): void {
@@ -113,8 +113,8 @@ class ElementValue {
   }
 }
 
-function* readRaw(feed: TextFeed, place: ElementPlace, value: ElementValue): Reading<boolean> {
-  const { style } = place
+function* readRaw(feed: TextFeed, context: ElementContext, value: ElementValue): Reading<boolean> {
+  const { style } = context
   const stops = [style.valueEnd, style.head, ...style.callEnds]
   const first = style.valueEnd[0] as string
   while (true) {
@@ -129,15 +129,15 @@ function* readRaw(feed: TextFeed, place: ElementPlace, value: ElementValue): Rea
     feed.at = upTo
     if (next === -1) continue
     const stop = yield* upcoming(feed, stops)
-    if (stop !== undefined && (yield* endsValue(feed, place, stop))) return true
+    if (stop !== undefined && (yield* endsValue(feed, context, stop))) return true
     const passed = stop ?? first
     value.push(passed)
     feed.at += passed.length
   }
 }
 
-/** Whether a stop really ends the value; it may be part of it. The proper end is consumed. */
-function* endsValue(feed: TextFeed, { style, wrapped, declared }: ElementPlace, stop: string): Reading<boolean> {
+/** Whether a stop really ends the value, and is not part of it. `valueEnd` is consumed, other stops are not. */
+function* endsValue(feed: TextFeed, { style, wrapped, declared }: ElementContext, stop: string): Reading<boolean> {
   feed.hold()
   feed.at += stop.length
   let ends: boolean
@@ -148,7 +148,7 @@ function* endsValue(feed: TextFeed, { style, wrapped, declared }: ElementPlace, 
       return true
     }
   } else if (stop === style.head) {
-    // The closing tag was forgotten, if what begins here is one of the arguments.
+    // The model forgot the closing tag if this is the head of a declared argument.
     const head = yield* style.readHead(feed)
     const names = propertyNames(declared)
     ends = head !== undefined && (names.length === 0 || names.includes(head.key))

@@ -3,7 +3,7 @@ import { type CallReader, readArguments } from './call-writer.ts'
 import { jsonCalls } from './named-json.ts'
 import type { ToolFormat } from './tool-format.ts'
 
-/** Calls as `call:NAME{key:value}` between marks; texts stand between marks as well, and in them nothing is escaped. */
+/** Calls as `call:NAME{key:value}` between tags. Strings are between delimiters, without escapes. */
 function braceCalls(options: { readonly open: string; readonly close: string; readonly quote: string }): ToolFormat {
   const { open, close, quote } = options
   const read: CallReader = function* (writer) {
@@ -23,7 +23,7 @@ function braceCalls(options: { readonly open: string; readonly close: string; re
   return {
     triggers: () => [{ tag: open, position: 'anywhere', read }],
     visibleTokens: [open, close, quote],
-    // JSON is understood where a grammar needs it, though the model was taught its own quotes.
+    // The model was taught delimiters of its own, but JSON's quotes are read as well, and grammars need them.
     describeCalls: (tools, { parallel }) =>
       jsonCalls(
         tools,

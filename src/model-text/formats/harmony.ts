@@ -28,7 +28,7 @@ export const harmony: ToolFormat = {
     readCall: readJsonBody,
   },
   visibleTokens: ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>', '<|call|>', '<|return|>'],
-  // The prompt ends with `<|start|>assistant`; after reasoning that message is begun anew.
+  // The prompt ends with `<|start|>assistant`; after reasoning, the next message begins with it.
   describeCalls: (tools, { parallel }) =>
     jsonCalls(
       tools,

@@ -1,19 +1,19 @@
 import { accept, acceptAfterSpace, followedBy, peek, type Reading, space, until } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
 
-/** Calls that begin with a name between marks, and go on with JSON. */
+/** Calls with a head, which has the name, and JSON after it. */
 export type HeadedStyle = {
-  /** The mark in front of each call, where the trigger is that of the whole block. */
+  /** The tag in front of each call, where the trigger is that of the block. */
   readonly begin: readonly string[]
-  /** What ends the head. */
+  /** Any of these ends the head. */
   readonly headEnds: readonly string[]
-  /** Takes the head apart; undefined when it is none. */
+  /** Reads a head; undefined when it is not one. */
   readHead(head: string): { readonly name: string; readonly id?: string } | undefined
   readonly end: readonly string[]
   readonly blockEnd: readonly string[]
 }
 
-/** A reader for what follows the mark of a block of such calls; `begun` where that mark is a call's own. */
+/** A reader for what follows the tag of a block of such calls or, if `begun`, the tag of a call. */
 export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun: boolean }): CallReader {
   return function* (writer) {
     const { feed } = writer
@@ -21,9 +21,9 @@ export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun:
     let first = true
     while (true) {
       if (made) feed.hold()
-      const here = first && begun ? true : (yield* acceptAfterSpace(feed, style.begin)) !== undefined
+      const isNext = (first && begun) || (yield* acceptAfterSpace(feed, style.begin)) !== undefined
       first = false
-      if (!here || !(yield* readHeadedCall(writer, style))) break
+      if (!isNext || !(yield* readHeadedCall(writer, style))) break
       made = true
     }
     if (!made) return false
@@ -42,7 +42,7 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolea
   if (head === undefined) return false
   yield* space(feed)
   if (head.name === '') {
-    // The name stands on a line of its own after the mark, in front of the JSON.
+    // The name is on a line of its own, in front of the JSON.
     const line = yield* until(feed, ['\n', '```', '{'], 512)
     if (line === undefined) return false
     head = { ...head, name: line.trim() }
@@ -54,7 +54,7 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolea
   yield* space(feed)
   const next = yield* peek(feed)
   if (next !== '{') {
-    // Nothing at all stands for no arguments.
+    // A call without JSON has no arguments.
     if (!(yield* followedBy(feed, style.end)) || next === '') return false
     writer.open(tool, head.id)
     writer.arguments('{}')
@@ -63,9 +63,9 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolea
     return true
   }
   writer.open(tool, head.id)
-  const whole = yield* readArguments(writer, tool)
+  const isComplete = yield* readArguments(writer, tool)
   writer.close()
-  if (!whole) return true
+  if (!isComplete) return true
   if (fence !== undefined) yield* acceptAfterSpace(feed, ['```'])
   if (style.end.length > 0) yield* acceptAfterSpace(feed, style.end)
   return true

@@ -10,7 +10,7 @@ import type { ToolFormat, Trigger } from './tool-format.ts'
 const deepseekStyle: HeadedStyle = {
   begin: ['<｜tool▁call▁begin｜>'],
   headEnds: ['<｜tool▁sep｜>'],
-  // `function` is a kind, and the name is on the next line; later models have the name here.
+  // The kind of the tool, with the name on the next line; later models write the name here.
   readHead: (head) => ({ name: head === 'function' ? '' : head }),
   end: ['<｜tool▁call▁end｜>'],
   blockEnd: ['<｜tool▁calls▁end｜>'],
@@ -117,7 +117,7 @@ const solarStyle: HeadedStyle = {
   blockEnd: ['<|calls|>'],
 }
 
-/** Solar Open: an id, a name and JSON, each behind its mark. */
+/** Solar Open: an id, a name and JSON, each after its tag. */
 export const solar: ToolFormat = {
   triggers: () => [{ tag: '<|tool_call:begin|>', position: 'anywhere', read: readHeadedCalls(solarStyle, { begun: true }) }],
   droppedTags: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag) => ({
@@ -136,7 +136,7 @@ export const solar: ToolFormat = {
     '<|tool_call:args|>',
     '<|tool_call:end|>',
   ],
-  // A call's id is of the model's own making, and must be no other call's.
+  // The model makes up the ids of its calls; they must be unique.
   describeCalls: (tools, { parallel }) => ({
     prefix: '<|tool_calls|>',
     suffix: '<|calls|>',
@@ -210,7 +210,7 @@ function* readMistralNamed(writer: CallWriter): Reading<boolean> {
   return true
 }
 
-/** Functionary 3.2: every part of the answer begins with `>>>` and whom it is for; the prompt ends with the first `>>>`. */
+/** Functionary 3.2: every part of the answer begins with `>>>` and its recipient; the prompt ends with the first `>>>`. */
 export const functionaryV32: ToolFormat = {
   triggers: (tools) => [
     ...tools.map((tool): Trigger => ({ tag: `>>>${tool.name}\n`, position: 'anywhere', read: readRecipient(tool) })),
@@ -233,7 +233,7 @@ export const glm4: ToolFormat = {
     jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
 }
 
-/** JSON that follows the name of a tool; for a tool that takes one text, the text may follow as it is. */
+/** A reader for JSON after the name of a tool. */
 function readRecipient(tool: Tool): CallReader {
   return function* (writer) {
     yield* space(writer.feed)
@@ -245,7 +245,7 @@ function readRecipient(tool: Tool): CallReader {
   }
 }
 
-/** Agents in words: `Action: NAME` and `Action Input: {…}`, each on a line. */
+/** ReAct: `Action: NAME` and `Action Input: {…}`, each on a line. */
 export const react: ToolFormat = {
   triggers: () => [{ tag: 'Action:', position: 'line', read: readAction }],
   visibleTokens: [],

@@ -8,7 +8,7 @@ import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
 const readBareList = readCallList({ close: [], one: (writer) => readCallObject(writer, { bare: true }) })
 
-/** A fence around calls, and around nothing else. */
+/** A Markdown fence that contains nothing but calls. */
 const readFenced: CallReader = function* (writer) {
   const { feed } = writer
   yield* acceptAfterSpace(feed, ['json', 'tool_call', 'tool_code'])
@@ -20,7 +20,7 @@ const readFenced: CallReader = function* (writer) {
   return true
 }
 
-/** Calls as JSON without any mark, where a call may stand. */
+/** Calls as JSON without a tag, in this position. */
 export function bareJson(position: TagPosition): readonly Trigger[] {
   return [
     { tag: '{', position, keep: true, read: readBareList },
@@ -47,16 +47,16 @@ export const hermes: ToolFormat = {
     }),
 }
 
-/** For models that nothing is known about: JSON, however it is wrapped. */
+/** For models of unknown format: JSON in any wrapping. */
 export const genericJson: ToolFormat = {
   triggers: () => [...taggedTriggers, ...bareJson('unquoted')],
   visibleTokens: [],
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: '[', separator: ', ', suffix: ']', parallel }),
 }
 
-/** A list of calls as JSON between two marks. */
-function markedList(options: {
-  /** The first is how the model was taught; the others are tolerated. */
+/** A list of calls as JSON between two tags. */
+function taggedList(options: {
+  /** The first is what the model was taught; the others are tolerated. */
   readonly open: readonly string[]
   readonly close: readonly string[]
   readonly visible?: readonly string[]
@@ -79,14 +79,14 @@ function markedList(options: {
 }
 
 /** MiniMax M1 and Apriel: `<tool_calls>` with a list, or one object in each line. */
-export const toolCallsTag = markedList({
+export const toolCallsTag = taggedList({
   open: ['<tool_calls>'],
   close: ['</tool_calls>'],
   visible: ['<tool_calls>', '</tool_calls>'],
 })
 
 /** Nemotron Nano 2: `<TOOLCALL>[…]</TOOLCALL>`. */
-export const nemotron = markedList({
+export const nemotron = taggedList({
   open: ['<TOOLCALL>'],
   close: ['</TOOLCALL>'],
   visible: ['<TOOLCALL>', '</TOOLCALL>'],
@@ -94,7 +94,7 @@ export const nemotron = markedList({
 
 /** Granite 3 and Phi 4: `<|tool_call|>[…]`. */
 export const granite: ToolFormat = {
-  ...markedList({
+  ...taggedList({
     open: ['<|tool_call|>', '<tool_call>'],
     close: ['<|/tool_call|>', '</tool_call>'],
     visible: ['<|tool_call|>', '<|/tool_call|>'],
@@ -109,21 +109,21 @@ export const granite: ToolFormat = {
 
 /** FireFunction: `functools[…]`. */
 export const functools: ToolFormat = {
-  ...markedList({ open: ['functools'], close: [] }),
+  ...taggedList({ open: ['functools'], close: [] }),
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: 'functools[', separator: ', ', suffix: ']', parallel }),
 }
 
 const gigachatHead = '<|message_sep|>\n\nfunction call<|role_sep|>\n'
 
 /** GigaChat 3: one object after `<|function_call|>`, or after a header. */
-export const gigachat = markedList({
+export const gigachat = taggedList({
   open: ['<|function_call|>', gigachatHead, 'function call<|role_sep|>\n'],
   close: [],
   visible: ['<|function_call|>', '<|message_sep|>', '<|role_sep|>'],
   bracketed: false,
 })
 
-/** GigaChat 3.0, which has a header in place of a mark. */
+/** GigaChat 3.0: a header in place of the tag. */
 export const gigachatHeader: ToolFormat = {
   ...gigachat,
   describeCalls: (tools, { parallel }) =>
@@ -132,7 +132,7 @@ export const gigachatHeader: ToolFormat = {
 
 /** Command R7B and A: `<|START_ACTION|>[{"tool_call_id": …, "tool_name": …, "parameters": {…}}]<|END_ACTION|>`. */
 export const commandR7b: ToolFormat = {
-  ...markedList({ open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
+  ...taggedList({ open: ['<|START_ACTION|>'], close: ['<|END_ACTION|>'] }),
   droppedTags: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'].map((tag) => ({
     tag,
     position: 'anywhere',
@@ -190,7 +190,7 @@ export const apertus: ToolFormat = {
 }
 
 const readPython = readPythonCalls()
-const readMarkedPython = readPythonCalls({ close: ['<|python_end|>'] })
+const readTaggedPython = readPythonCalls({ close: ['<|python_end|>'] })
 
 /** Llama 3: a JSON object with `parameters`, or after `<|python_tag|>`, which also calls built-in tools as Python does. */
 export const llama3: ToolFormat = {
@@ -205,10 +205,10 @@ export const llama3: ToolFormat = {
     objectCalls(tools, { prefix: '', separator: '; ', suffix: '', parallel, argumentsKey: 'parameters' }),
 }
 
-/** Llama 4: Python calls in a list, between marks or not. */
+/** Llama 4: Python calls in a list, between tags or not. */
 export const llama4: ToolFormat = {
   ...llama3,
-  triggers: (tools) => [{ tag: '<|python_start|>', position: 'anywhere', read: readMarkedPython }, ...llama3.triggers(tools)],
+  triggers: (tools) => [{ tag: '<|python_start|>', position: 'anywhere', read: readTaggedPython }, ...llama3.triggers(tools)],
   visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
 }
 

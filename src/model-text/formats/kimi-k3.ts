@@ -27,7 +27,7 @@ const readCall: CallReader = function* (writer) {
   return true
 }
 
-/** Kimi K3: XML whose tags are special tokens, `<|open|>call tool="…"<|sep|>`; each argument says its type. */
+/** Kimi K3: XML whose tags are special tokens, `<|open|>call tool="…"<|sep|>`; each argument has its type. */
 export const kimiK3: ToolFormat = {
   triggers: () => [{ tag: '<|open|>call', position: 'anywhere', read: readCall }],
   droppedTags: [

@@ -6,20 +6,20 @@ import { type CallReader, type CallWriter, declaredArguments } from './call-writ
 import { elementCalls } from './element-formats.ts'
 import type { ToolFormat } from './tool-format.ts'
 
-const namespace = ']<]minimax[>['
-const deepest = 32
+const tagPrefix = ']<]minimax[>['
+const maxDepth = 32
 
 const readBlock: CallReader = function* (writer) {
   const { feed } = writer
   let made = false
   while (true) {
     if (made) feed.hold()
-    if ((yield* acceptAfterSpace(feed, [`${namespace}<invoke`])) === undefined || !(yield* readInvoke(writer))) break
+    if ((yield* acceptAfterSpace(feed, [`${tagPrefix}<invoke`])) === undefined || !(yield* readInvoke(writer))) break
     made = true
   }
   if (!made) return false
   feed.rewind()
-  yield* acceptAfterSpace(feed, [`${namespace}</tool_call>`])
+  yield* acceptAfterSpace(feed, [`${tagPrefix}</tool_call>`])
   return true
 }
 
@@ -36,14 +36,14 @@ function* readInvoke(writer: CallWriter): Reading<boolean> {
   return true
 }
 
-/** The arguments: each leaves when it is complete. */
+/** Reads the arguments; each is emitted when it is complete. */
 function* readMembers(writer: CallWriter, tool: Tool): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
   let separator = ''
   writer.arguments('{')
   while (true) {
-    if ((yield* acceptAfterSpace(feed, [`${namespace}</invoke>`])) !== undefined) break
+    if ((yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])) !== undefined) break
     if (feed.ended && feed.text.slice(feed.at).trim() === '') {
       if (feed.truncated) return
       break
@@ -59,21 +59,21 @@ function* readMembers(writer: CallWriter, tool: Tool): Reading<void> {
   writer.arguments('}')
 }
 
-/** One element: its name, and what stands in it as JSON. Undefined when there is none, or the text ends inside it. */
+/** Reads one element: its name, and its content as JSON. Undefined when there is none, or the text ends inside it. */
 function* readMember(
   feed: TextFeed,
   declared: Declared,
   depth: number,
 ): Reading<{ readonly key: string; readonly json: string } | undefined> {
-  if (depth > deepest || (yield* acceptAfterSpace(feed, [`${namespace}<`])) === undefined) return undefined
+  if (depth > maxDepth || (yield* acceptAfterSpace(feed, [`${tagPrefix}<`])) === undefined) return undefined
   const key = yield* until(feed, ['>'], 512)
   if (key === undefined || key.startsWith('/')) return undefined
   feed.at += 1
   const own = declared === undefined ? undefined : (propertyOf(declared, key) ?? (key === 'item' ? itemOf(declared) : undefined))
-  const end = `${namespace}</${key}>`
-  // The call is open: however long it is, there is nothing that its text could be given back to.
-  const text = (yield* until(feed, [namespace], Number.POSITIVE_INFINITY)) ?? ''
-  if (text.trim() === '' && (yield* upcoming(feed, [end, `${namespace}<`])) !== end) {
+  const end = `${tagPrefix}</${key}>`
+  // The call is open, so its text can no longer become text of the answer: there is no limit.
+  const text = (yield* until(feed, [tagPrefix], Number.POSITIVE_INFINITY)) ?? ''
+  if (text.trim() === '' && (yield* upcoming(feed, [end, `${tagPrefix}<`])) !== end) {
     const members: { readonly key: string; readonly json: string }[] = []
     while ((yield* acceptAfterSpace(feed, [end])) === undefined) {
       const member = yield* readMember(feed, own, depth + 1)
@@ -93,17 +93,17 @@ function writeMembers(members: readonly { readonly key: string; readonly json: s
     : `{${members.map(({ key, json }) => `${JSON.stringify(key)}: ${json}`).join(', ')}}`
 }
 
-/** MiniMax M3: an element for each argument, with elements inside it for objects and lists, and a mark before each tag. */
+/** MiniMax M3: an element for each argument, nested for objects and arrays; every tag has a prefix. */
 export const minimaxM3: ToolFormat = {
-  triggers: () => [{ tag: `${namespace}<tool_call>`, position: 'anywhere', read: readBlock }],
-  visibleTokens: [namespace, '<tool_call>', '</tool_call>'],
+  triggers: () => [{ tag: `${tagPrefix}<tool_call>`, position: 'anywhere', read: readBlock }],
+  visibleTokens: [tagPrefix, '<tool_call>', '</tool_call>'],
   describeCalls: elementCalls({
-    prefix: `${namespace}<tool_call>\n`,
+    prefix: `${tagPrefix}<tool_call>\n`,
     separator: '\n',
-    suffix: `\n${namespace}</tool_call>`,
-    begin: (name) => `${namespace}<invoke name="${name}">`,
-    before: (key) => `${namespace}<${key}>`,
-    after: (key) => `${namespace}</${key}>`,
-    end: `${namespace}</invoke>`,
+    suffix: `\n${tagPrefix}</tool_call>`,
+    begin: (name) => `${tagPrefix}<invoke name="${name}">`,
+    before: (key) => `${tagPrefix}<${key}>`,
+    after: (key) => `${tagPrefix}</${key}>`,
+    end: `${tagPrefix}</invoke>`,
   }),
 }

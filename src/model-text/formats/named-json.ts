@@ -1,16 +1,16 @@
 import type { JsonObject, Tool } from '../../contract/request.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 
-type Around = Pick<RequiredCalls, 'prefix' | 'suffix'> & {
-  /** Between calls, where several are allowed. */
+type Surroundings = Pick<RequiredCalls, 'prefix' | 'suffix'> & {
+  /** Between calls, if several are allowed. */
   readonly separator: string
   readonly parallel: boolean
 }
 
-/** Calls as `before(name)`, the arguments as JSON, `after`. */
+/** Calls that are `before(name)`, the arguments as JSON, and `after`. */
 export function jsonCalls(
   tools: readonly Tool[],
-  { separator, parallel, prefix, suffix }: Around,
+  { separator, parallel, prefix, suffix }: Surroundings,
   piece: { before(name: string): string; readonly after: string },
 ): RequiredCalls {
   return {
@@ -24,10 +24,10 @@ export function jsonCalls(
   }
 }
 
-/** Calls as one JSON object each, the name first. */
+/** Calls that are one JSON object each, with the name first. */
 export function objectCalls(
   tools: readonly Tool[],
-  around: Around & { readonly nameKey?: string; readonly argumentsKey?: string },
+  around: Surroundings & { readonly nameKey?: string; readonly argumentsKey?: string },
 ): RequiredCalls {
   const { nameKey = 'name', argumentsKey = 'arguments' } = around
   return jsonCalls(tools, around, {
@@ -36,12 +36,12 @@ export function objectCalls(
   })
 }
 
-/** What the arguments must be: an object, whatever else is declared. */
+/** The schema of a tool's arguments; an empty object where none is declared. */
 export function argumentsSchema(tool: Tool): JsonObject {
   return tool.parameters ?? { type: 'object', properties: {} }
 }
 
-/** A piece that stands as it is. */
+/** A piece of fixed text. */
 export function text(content: string): CallPiece {
   return { type: 'text', text: content }
 }

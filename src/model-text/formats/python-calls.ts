@@ -14,7 +14,7 @@ import {
 } from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
 
-/** Reads `[f(a=1), g()]`, or calls without the brackets, up to one of `close` where the format has such marks. */
+/** Reads `[f(a=1), g()]`, or calls without the brackets, up to one of the tags in `close`, if any. */
 export function readPythonCalls(options: { readonly close?: readonly string[]; readonly bracket?: 'needed' } = {}): CallReader {
   const { close = [], bracket } = options
   return function* (writer) {
@@ -37,7 +37,7 @@ export function readPythonCalls(options: { readonly close?: readonly string[]; r
   }
 }
 
-/** One call, or a quoted text that holds one. */
+/** One call, or a quoted string that contains one. */
 function* readItem(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   const quote = yield* peek(feed)
@@ -47,10 +47,10 @@ function* readItem(writer: CallWriter): Reading<boolean> {
   return yield* readCallExpression(writer, completeFeed(JSON.parse(`"${quoted.text}"`)))
 }
 
-/** Reads `name(key=value, …)`; values without a key belong to the properties in the order of their declaration. */
+/** Reads `name(key=value, …)`; values without a key belong to the properties in order of declaration. */
 export function* readCallExpression(writer: CallWriter, feed: TextFeed = writer.feed): Reading<boolean> {
   const name = yield* readName(feed)
-  // Llama 3 writes `NAME.call(…)` where it was taught a tool of its own.
+  // Llama 3 writes `NAME.call(…)` for its built-in tools.
   const tool = name === '' ? undefined : (writer.tool(name) ?? writer.tool(name.replace(/\.call$/, '')))
   if (tool === undefined || !(yield* accept(feed, '('))) return false
   yield* space(feed)
@@ -106,7 +106,7 @@ function* readName(feed: TextFeed): Reading<string> {
   }
 }
 
-/** Consumes `key=`, if that is what is next. */
+/** Consumes `key=` if it is next. */
 function* readKeyword(feed: TextFeed): Reading<string | undefined> {
   let ahead = 0
   while (true) {

@@ -9,13 +9,13 @@ import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const readList = readPythonCalls({ bracket: 'needed' })
 
-/** A call by name where an answer begins, as `f(a=1)`. */
+/** Calls like `f(a=1)` at the beginning of an answer. */
 function namedCalls(tools: readonly Tool[]): readonly Trigger[] {
   const read = readPythonCalls()
   return tools.map(({ name }) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
 }
 
-/** Calls as Python writes them, in a list or alone, without marks: MLC, Gorilla, Llama 3.2. */
+/** Calls in Python, in a list or alone, without tags: MLC, Gorilla, Llama 3.2. */
 export const pythonic: ToolFormat = {
   triggers: (tools) => [
     { tag: '[', position: 'line', keep: true, read: readList },
@@ -33,7 +33,7 @@ function* readToolCode(writer: CallWriter): Reading<boolean> {
   return yield* read(writer)
 }
 
-/** LFM2: a list of Python calls between marks. */
+/** LFM2: a list of Python calls between tags. */
 export const lfm2: ToolFormat = {
   triggers: () => [
     { tag: '<|tool_call_start|>', position: 'anywhere', read: readLfm2 },
@@ -68,7 +68,7 @@ function* readOlmo(writer: CallWriter): Reading<boolean> {
   return true
 }
 
-/** A grammar cannot keep JSON values apart from Python's, and need not: both are read. */
+/** Calls as `f(**{…})`, with the arguments as JSON: grammars are for JSON, and it is read like Python's own values. */
 function pythonCalls(
   tools: readonly Tool[],
   around: { readonly prefix: string; readonly suffix: string; readonly separator?: string; readonly parallel: boolean },

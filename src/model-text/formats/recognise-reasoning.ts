@@ -1,9 +1,9 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 
-type Reasoning = NonNullable<OutputFormat['reasoning']>
+type ReasoningDelimiters = NonNullable<OutputFormat['reasoning']>
 
-/** Tags that a template holds, and what they mean; the first that is there counts. */
-const known: readonly { readonly marker: string; readonly reasoning: Reasoning }[] = [
+/** Texts that identify a template, and its tags around reasoning; the first that occurs applies. */
+const known: readonly { readonly marker: string; readonly reasoning: ReasoningDelimiters }[] = [
   { marker: '<seed:think>', reasoning: { open: '<seed:think>', close: '</seed:think>' } },
   { marker: '<mm:think>', reasoning: { open: '<mm:think>', close: '</mm:think>' } },
   { marker: '[THINK]', reasoning: { open: '[THINK]', close: '[/THINK]' } },
@@ -24,19 +24,19 @@ const known: readonly { readonly marker: string; readonly reasoning: Reasoning }
 ]
 
 /**
- * What a chat template puts around reasoning, with the white space that it writes there; undefined when it knows none. White
- * space at the end of `close` says that the model's own after the mark is not part of the answer.
+ * The tags that a chat template writes around reasoning, with the white space that it writes there; undefined when it has none.
+ * White space at the end of `close` says that white space after the model's closing tag is not part of the answer.
  */
-export function recogniseReasoning(template: string): Reasoning | undefined {
+export function recogniseReasoning(template: string): ReasoningDelimiters | undefined {
   const found = known.find(({ marker }) => template.includes(marker))
   if (found !== undefined) return found.reasoning
   if (!template.includes('</think>')) return undefined
-  // A template's source may hold a line break as it is, or escaped in a string.
+  // The source of a template may contain a line break literally, or escaped in a string.
   const writes = (text: string) => template.includes(text) || template.includes(text.replaceAll('\n', '\\n'))
   const open = writes('<think>\n') ? '<think>\n' : '<think>'
   if (writes('</think>\n\n')) return { open, close: '\n</think>\n\n' }
   if (writes('</think>\n')) return { open, close: '\n</think>\n' }
-  // It takes the space away from the answers of earlier turns, or puts some there itself.
+  // It trims the answers of earlier turns, or writes the white space itself.
   const trims = /<\/think>['"]\)\[-?\d\][^%}]{0,30}(?:strip|trim)|think_end_token ~ '\\n/.test(template)
   return { open, close: trims ? '</think>\n\n' : '</think>' }
 }

@@ -6,7 +6,7 @@ type Recognition = {
   readonly markers: readonly string[]
 }
 
-/** From the particular to the general: the first row whose markers all occur in a template applies. */
+/** The more specific formats first: the first row whose markers all occur in a template applies. */
 const recognitions: readonly Recognition[] = [
   { name: 'glimmer', markers: ['<atem:'] },
   { name: 'harmony', markers: ['<|channel|>', '<|message|>'] },

@@ -5,7 +5,7 @@ import { type ArgumentHead, type ElementStyle, readElements } from './elements.t
 
 const wrapperEnds = ['</tool_call>', '</seed:tool_call>', '<tool_call>', '<seed:tool_call>', '<function=']
 
-/** `<function=NAME><parameter=KEY>…</parameter></function>`, each on lines of its own or not. */
+/** `<function=NAME><parameter=KEY>…</parameter></function>`, with or without line breaks between them. */
 const functionStyle: ElementStyle = {
   head: '<parameter',
   readHead: readParameterHead,
@@ -23,7 +23,7 @@ const shortFunctionStyle: ElementStyle = {
   wrapperEnds: [...wrapperEnds, '<function'],
 }
 
-/** `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; `suffix` is what some put before each `>`. */
+/** `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; `suffix` is what some formats put before each `>`. */
 export function argumentPairs(suffix: string): ElementStyle {
   return {
     head: `<arg_key${suffix}>`,
@@ -42,7 +42,7 @@ export function argumentPairs(suffix: string): ElementStyle {
 const pairs = argumentPairs('')
 const readJson = readCallList({ close: ['</tool_call>'] })
 
-/** Reads what follows `<tool_call>`, in whichever of the three ways: JSON, `<function=…>`, or a name and pairs. */
+/** Reads what follows `<tool_call>`: JSON, `<function=…>`, or a name and pairs. */
 export function* readTaggedCall(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   yield* space(feed)
@@ -53,7 +53,7 @@ export function* readTaggedCall(writer: CallWriter): Reading<boolean> {
   return name !== undefined && (yield* readPairs(writer, { name: name.trim(), style: pairs }))
 }
 
-/** Reads the pairs of a call, whose name is known. */
+/** Reads the pairs of a call whose name was read. */
 export function* readPairs(writer: CallWriter, { name, style }: { name: string; style: ElementStyle }): Reading<boolean> {
   const tool = writer.tool(name)
   if (tool === undefined) return false
@@ -65,8 +65,8 @@ export function* readPairs(writer: CallWriter, { name, style }: { name: string; 
   return true
 }
 
-/** Reads a call after `<function`, which stands inside a wrapper or by itself. */
-export function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolean }): Reading<boolean> {
+/** Reads a call after `<function`, inside a wrapper or alone. */
+function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolean }): Reading<boolean> {
   const { feed } = writer
   const head = yield* readParameterHead(feed)
   const tool = head && writer.tool(head.key)
@@ -75,9 +75,9 @@ export function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolea
   const next = yield* peek(feed)
   writer.open(tool)
   if (next === '{') {
-    const whole = yield* readArguments(writer, tool)
+    const isComplete = yield* readArguments(writer, tool)
     writer.close()
-    if (whole) yield* acceptAfterSpace(feed, ['</function>'])
+    if (isComplete) yield* acceptAfterSpace(feed, ['</function>'])
   } else {
     const short = (yield* upcoming(feed, ['<parameter', '<param'])) === '<param'
     yield* readElements(writer, tool, { style: short ? shortFunctionStyle : functionStyle, wrapped })
@@ -86,10 +86,10 @@ export function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolea
   return true
 }
 
-/** A bare `<function=…>`, without its wrapper. */
+/** Reads a call after `<function` that has no wrapper. */
 export const readBareFunction: CallReader = (writer) => readFunction(writer, { wrapped: false })
 
-/** Reads `=NAME>` or ` name="NAME">`, after the tag's own word. */
+/** Reads `=NAME>` or ` name="NAME">`, after the name of the tag. */
 function* readParameterHead(feed: TextFeed): Reading<ArgumentHead | undefined> {
   const rest = yield* until(feed, ['>'], 512)
   if (rest === undefined) return undefined

@@ -3,59 +3,60 @@ import type { CallReader } from './call-writer.ts'
 import type { RequiredCalls } from './required-calls.ts'
 
 /**
- * Where a mark counts: `anywhere`; not directly after a quote or a backtick (`unquoted`); at the beginning of a `line`; or only
- * at the `start` of the answer, or of what follows reasoning or a call.
+ * Where a tag counts: `anywhere`; anywhere except directly after a quote or a backtick (`unquoted`); at the beginning of a
+ * `line`; or only at the `start` of an answer, also after reasoning or a call.
  */
 export type TagPosition = 'anywhere' | 'unquoted' | 'line' | 'start'
 
-/** A text that may begin a call. */
+/** A tag that may begin calls, and their reader. */
 export type Trigger = {
   readonly tag: string
   readonly position: TagPosition
-  /** Models make this call while they reason, without closing their reasoning. */
+  /** The tag counts inside reasoning as well: models write it there without closing their reasoning first. */
   readonly endsReasoning?: boolean
-  /** The mark is part of the call: the reader begins with it, not after it. */
+  /** The reader begins with the tag, not after it. */
   readonly keep?: boolean
   readonly read: CallReader
 }
 
-/** A text that belongs to the format and says nothing by itself: it is left out, also where no calls are looked for. */
+/** A tag of the format that carries no meaning of its own: it is removed from answers, also in requests without tools. */
 export type DroppedTag = {
   readonly tag: string
   readonly position: TagPosition
   /**
-   * When alone it does: as the `first` thing of a turn, before any text and any call; as the `last`, with no more than its like
-   * and white space behind it; or after another mark was left out that it closes.
+   * Dropped only as the `first` thing of a turn, before any text and any call; only as the `last`, followed by nothing but other
+   * such tags and white space; or only after the tag that it closes was dropped. Otherwise it is text.
    */
   readonly only?: 'first' | 'last' | { readonly closes: string }
 }
 
 /** How one family of models writes its calls. */
 export type ToolFormat = {
-  /** What may begin a call of one of these tools. */
+  /** The tags that may begin calls of these tools. */
   triggers(tools: readonly Tool[]): readonly Trigger[]
   readonly droppedTags?: readonly DroppedTag[]
-  /** The whole answer is a row of messages, each with a header that says what it is. */
+  /** Answers are rows of messages, each with a header that says what it is; triggers and dropped tags do not apply. */
   readonly messages?: MessageSyntax
-  /** Texts of special tokens that the engine must let through into the raw text. */
+  /** Texts of special tokens that the engine must include in the raw text. */
   readonly visibleTokens: readonly string[]
   /** The canonical spelling of calls, which is always read back: grammars for required calls are made from it. */
   describeCalls(tools: readonly Tool[], options: { readonly parallel: boolean }): RequiredCalls
 }
 
-/** The marks of answers that are rows of messages, and what a header means. */
+/** The delimiters of answers that are rows of messages, and what a header means. */
 export type MessageSyntax = {
   readonly start: string
-  /** Ends a header. */
+  /** Between a header and its body. */
   readonly body: string
-  /** End a body. */
+  /** Any of these ends a body. */
   readonly ends: readonly string[]
-  /** What a header may begin with, where the first message's own mark was in the prompt. */
+  /** What a header may begin with; the `start` of the first message is in the prompt. */
   readonly headerStarts: readonly string[]
-  /** What a message is, by its header: its call is to `call` by name, or it is `dropped`: said to nobody. */
+  /** The kind of a message, by its header. */
   readHeader(header: string): MessageKind
-  /** Reads the body of a message that is a call. */
+  /** A reader for the body of a message that calls this tool. */
   readonly readCall: (toolName: string) => CallReader
 }
 
+/** What the body of a message is: part of the answer, a call, or `dropped`, because it is addressed to neither user nor tool. */
 export type MessageKind = { readonly type: 'text' | 'reasoning' | 'dropped' } | { readonly type: 'call'; readonly name: string }

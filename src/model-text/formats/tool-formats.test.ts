@@ -27,7 +27,7 @@ const rain = { name: 'get_weather', arguments: { city: 'Köln, "am Rhein"', days
 const now = { name: 'now', arguments: {} }
 const json = JSON.stringify(rain.arguments)
 
-/** One answer for each family: text before, two calls as the model writes them. */
+/** One answer of each family: text, and two calls as the model writes them. */
 const answers: readonly { readonly format: string; readonly raw: string; readonly text?: string }[] = [
   {
     format: 'hermes',
@@ -159,7 +159,7 @@ const answers: readonly { readonly format: string; readonly raw: string; readonl
 describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'Sure.' }) => {
   const options = { format: { toolFormat: format, startsInReasoning: false }, tools }
 
-  test('two calls after a text are read, however the text is cut', () => {
+  test('two calls after text are read, for every split', () => {
     for (const chunks of chunkings(raw, { rounds: 6 })) {
       const result = parseOutput(options, chunks)
       expect(result.text).toBe(text)
@@ -167,13 +167,13 @@ describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'S
     }
   })
 
-  test('only the first call is made where one is allowed', () => {
+  test('only the first call is made if one is allowed', () => {
     const { calls, text: left } = parseOutput({ ...options, parallelToolCalls: false }, [...raw])
     expect(calls.map(({ name }) => name)).toEqual(['get_weather'])
     expect(left).toBe(text)
   })
 
-  test('calls of tools that were not declared stay text', () => {
+  test('calls of undeclared tools are text', () => {
     const { calls, text: left } = parseOutput({ ...options, tools: [{ name: 'other' }] }, [...raw])
     expect(calls).toEqual([])
     expect(left).toContain('get_weather')
@@ -198,7 +198,7 @@ describe.each(answers)('$format', { timeout: 60_000 }, ({ format, raw, text = 'S
 
 const requiredArguments = { city: 'a "b" <c', days: 7, options: { metric: true } }
 
-/** What a model writes when a grammar allows nothing but what is described. */
+/** The text of a model that is constrained to required calls. */
 function writeRequired({ prefix, suffix, separator, calls }: RequiredCalls): string {
   const values: unknown[] = [requiredArguments.city, requiredArguments.days, requiredArguments.options]
   const write =
@@ -224,7 +224,7 @@ function writeRequired({ prefix, suffix, separator, calls }: RequiredCalls): str
 }
 
 describe('recognising formats', () => {
-  test('every format has an answer here that it reads', () => {
+  test('every format is tested here', () => {
     const listed = new Set(answers.map(({ format }) => format))
     expect(toolFormatNames.filter((name) => !listed.has(name) && name !== 'xml')).toEqual([])
   })
@@ -242,7 +242,7 @@ describe('recognising formats', () => {
     expect(recogniseToolFormat(template)).toBe(name)
   })
 
-  test('the special tokens of a format are named, and none for a name that is none', () => {
+  test('a format has special tokens, and an unknown name has none', () => {
     expect(visibleTokens('mistral')).toContain('[TOOL_CALLS]')
     expect(visibleTokens('no-such-format')).toEqual([])
   })

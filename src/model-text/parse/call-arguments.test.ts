@@ -12,8 +12,8 @@ function read(pieces: readonly string[], truncated = false): string {
   return pieces.map((piece) => reader.push(piece)).join('') + reader.end(truncated)
 }
 
-describe('arguments that somebody else told from text', () => {
-  test('leave as they come, where they are JSON', () => {
+describe('arguments that another server has parsed', () => {
+  test('are returned as they come if they are JSON', () => {
     const reader = new CallArguments(tool)
     expect(reader.push('{"text": "a')).toBe('{"text": "a')
     expect(reader.isComplete).toBe(false)
@@ -21,13 +21,13 @@ describe('arguments that somebody else told from text', () => {
     expect(reader.isComplete).toBe(true)
   })
 
-  test('are an empty object where there are none', () => {
+  test('are an empty object if they are empty', () => {
     expect(read([])).toBe('{}')
     expect(read([' ', ''])).toBe('{}')
     expect(read(['null'])).toBe('{}')
   })
 
-  test('are the only parameter, where they are a text and there is just one', () => {
+  test('are the value of the only parameter if they are a text', () => {
     const reader = new CallArguments({
       name: 'g',
       parameters: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] },
@@ -36,17 +36,17 @@ describe('arguments that somebody else told from text', () => {
     expect(JSON.parse(reader.end(false))).toEqual({ q: 'weather in Oslo' })
   })
 
-  test('stay open where a limit cut them off', () => {
+  test('stay open where a limit truncated them', () => {
     expect(read(['{"text": "a'], true)).toBe('{"text": "a')
   })
 
-  test('are the same wherever they were cut', () => {
+  test('are the same for every split', () => {
     const value = fc.record({ text: fc.string(), count: fc.integer() }, { requiredKeys: [] })
     fc.assert(
       fc.property(value, fc.array(fc.nat({ max: 60 }), { maxLength: 8 }), (object, cuts) => {
         const json = JSON.stringify(object)
-        const places = [0, ...cuts.map((cut) => Math.min(cut, json.length)).sort((a, b) => a - b), json.length]
-        const pieces = places.slice(1).map((place, index) => json.slice(places[index], place))
+        const points = [0, ...cuts.map((cut) => Math.min(cut, json.length)).sort((a, b) => a - b), json.length]
+        const pieces = points.slice(1).map((point, index) => json.slice(points[index], point))
         expect(JSON.parse(read(pieces))).toEqual(object)
       }),
     )

@@ -5,15 +5,14 @@ import { soleStringProperty } from '../scan/schema-types.ts'
 import { collectText, completeFeed, type Reading, readNow, TextFeed } from '../scan/text-feed.ts'
 
 /**
- * Reads the arguments of one call that somebody else has already told from text, in whatever pieces they come: what leaves is
- * JSON, healed and converted to what the tool declares as the arguments of our own parsers are. An object that is quoted as a
- * text, and no text at all, become an object as well.
+ * Repairs the arguments of one call that another server has parsed, in any pieces: the result is JSON, corrected and converted to
+ * the declared types like the arguments that we parse. An object inside a string, and empty arguments, become an object as well.
  */
 export class CallArguments {
   readonly #tool: Tool
   readonly #feed = new TextFeed()
   readonly #reading: Reading<boolean>
-  /** What does not begin as an object is kept until all of it is here. */
+  /** Arguments that do not begin as an object are held until they are complete. */
   #held = ''
   #isObject = false
   #isComplete = false
@@ -26,12 +25,12 @@ export class CallArguments {
     this.#reading = readObject(this.#reader, declaredArguments(tool))
   }
 
-  /** The object is closed: what comes behind it says nothing. */
+  /** The object is closed; text after it is ignored. */
   get isComplete(): boolean {
     return this.#isComplete
   }
 
-  /** One more piece; returns the JSON that is certain by now. */
+  /** Adds a piece; returns the JSON that is certain by now. */
   push(piece: string): string {
     if (!this.#isObject) {
       this.#held = (this.#held + piece).trimStart()
@@ -43,7 +42,7 @@ export class CallArguments {
     return this.#take()
   }
 
-  /** Nothing more comes; `truncated` when it was cut off, so that what is open stays open. */
+  /** Ends the arguments. If `truncated`, open brackets and strings stay open. */
   end(truncated: boolean): string {
     if (!this.#isObject) return truncated && this.#held !== '' ? '' : asObject(this.#held, this.#tool)
     if (this.#isComplete) return ''
@@ -66,7 +65,7 @@ export class CallArguments {
   }
 }
 
-/** An object for arguments that do not look like one: quoted JSON, the text of the only parameter, or nothing. */
+/** The object for arguments that do not begin as one: JSON inside a string, the text of the only parameter, or nothing. */
 function asObject(held: string, tool: Tool): string {
   const text = unquote(held.trim())
   if (text === '' || text === 'null') return '{}'

@@ -41,7 +41,7 @@ export type AnswerTag = { readonly position: TagPosition } & (
 )
 
 /** A tag that counts in reasoning: one that ends it, or one that begins a call. */
-export type ReasoningTag = { readonly type: 'close' } | { readonly type: 'call'; readonly trigger: Trigger }
+type ReasoningTag = { readonly type: 'close' } | { readonly type: 'call'; readonly trigger: Trigger }
 
 /** The part of a request that its rules depend on. */
 export type RulesRequest = {

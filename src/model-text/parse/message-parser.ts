@@ -14,10 +14,10 @@ export class MessageParser {
   /** Whether the next character is likely to be reasoning. */
   inReasoning: boolean
 
-  constructor(parts: { feed: TextFeed; sink: ChoiceSink; writer: CallWriter }, rules: MessageRules) {
-    this.#feed = parts.feed
-    this.#sink = parts.sink
-    this.#calls = parts.writer
+  constructor(calls: CallWriter, sink: ChoiceSink, rules: MessageRules) {
+    this.#feed = calls.feed
+    this.#sink = sink
+    this.#calls = calls
     this.#rules = rules
     this.inReasoning = rules.startsInReasoning
   }

@@ -13,26 +13,26 @@ describe('reasoning', () => {
     { name: 'after white space', raw: '\n<think>hm</think>Yes.', reasoning: 'hm', text: 'Yes.' },
     { name: 'empty, so that there is none', raw: '<think>\n\n</think>\n\nYes.', reasoning: '', text: 'Yes.' },
     { name: 'never closed', raw: '<think>\nhm, well', reasoning: 'hm, well', text: '' },
-    { name: 'a tag inside an answer is its text', raw: 'Use <think> tags.', reasoning: '', text: 'Use <think> tags.' },
+    { name: 'a tag inside an answer is text', raw: 'Use <think> tags.', reasoning: '', text: 'Use <think> tags.' },
     { name: 'a tag that was only begun', raw: 'a <thin', reasoning: '', text: 'a <thin' },
   ])('$name', ({ raw, reasoning, text }) => {
     expect(parse(raw)).toEqual({ reasoning, text, calls: [] })
   })
 
-  test('a prompt that ended inside it makes the output begin with it', () => {
+  test('begins the output if the prompt ended inside it', () => {
     const format = { ...hermes, startsInReasoning: true }
     expect(parse('hm\n</think>\n\nYes.', { format })).toMatchObject({ reasoning: 'hm', text: 'Yes.' })
     expect(parse('<think>\nhm\n</think>\n\nYes.', { format })).toMatchObject({ reasoning: 'hm', text: 'Yes.' })
     expect(parse('</think>\n\nYes.', { format })).toEqual({ reasoning: '', text: 'Yes.', calls: [] })
   })
 
-  test('is split where no calls are looked for, and left in the text where that is wanted', () => {
+  test('is split in requests without tools, and left in the text on demand', () => {
     expect(parse('<think>hm</think>f', { tools: [] })).toMatchObject({ reasoning: 'hm', text: 'f' })
     expect(parse('<think>hm</think>f', { toolChoice: { type: 'none' } })).toMatchObject({ reasoning: 'hm', text: 'f' })
     expect(parse('<think>hm</think>f', { splitReasoning: false })).toMatchObject({ text: '<think>hm</think>f' })
   })
 
-  test('a call that interrupts it is made, and what follows is reasoning until it is closed', () => {
+  test('is interrupted by a call, and goes on until it is closed', () => {
     expect(parse(`<think>hm ${inTags('{"name": "f", "arguments": {}}')} more</think>done`)).toEqual({
       reasoning: 'hm more',
       text: 'done',
@@ -40,7 +40,7 @@ describe('reasoning', () => {
     })
   })
 
-  test('what looks like a call inside it is reasoning where no calls are looked for', () => {
+  test('contains what looks like a call in requests without tools', () => {
     const raw = `<think>hm ${inTags('{"name": "f", "arguments": {}}')} more</think>done`
     for (const options of [{ tools: [] }, { toolChoice: { type: 'none' } }] as const) {
       expect(parse(raw, options)).toEqual({
@@ -51,7 +51,7 @@ describe('reasoning', () => {
     }
   })
 
-  test('a bare function inside it is no call', () => {
+  test('a bare function inside it is not a call', () => {
     expect(parse('<think><function=f></function></think><function=g></function>').calls.map(({ name }) => name)).toEqual(['g'])
   })
 
@@ -86,7 +86,7 @@ describe('calls', () => {
     expect(parser.calls(1)).toBe(0)
   })
 
-  test('text before, between and after calls is kept', () => {
+  test('text before, between and after calls is text', () => {
     const result = parse(`one ${inTags('{"name": "f", "arguments": {}}')} two ${inTags('{"name": "g"}')}three`)
     expect(result.text).toBe('one two three')
     expect(result.calls.map(({ name }) => name)).toEqual(['f', 'g'])
@@ -96,10 +96,10 @@ describe('calls', () => {
     { name: 'arguments before the name', body: '{"arguments": {"n": 1}, "name": "f"}', json: '{"n": 1}' },
     { name: 'parameters', body: '{"name": "f", "parameters": {"n": 1}}', json: '{"n": 1}' },
     { name: 'inside function', body: '{"type": "function", "function": {"name": "f", "arguments": {"n": 1}}}', json: '{"n": 1}' },
-    { name: 'arguments as a text that is JSON', body: '{"name": "f", "arguments": "{\\"n\\": 1}"}', json: '{"n": 1}' },
+    { name: 'arguments as a string that is JSON', body: '{"name": "f", "arguments": "{\\"n\\": 1}"}', json: '{"n": 1}' },
     { name: 'no arguments at all', body: '{"name": "f", "arguments": null}', json: '{}' },
-    { name: 'a number as a text', body: '{"name": "f", "arguments": {"n": "5"}}', json: '{"n": 5}' },
-    { name: 'a text as a number', body: '{"name": "f", "arguments": {"s": 12.50}}', json: '{"s": "12.50"}' },
+    { name: 'a number as a string', body: '{"name": "f", "arguments": {"n": "5"}}', json: '{"n": 5}' },
+    { name: 'a string as a number', body: '{"name": "f", "arguments": {"s": 12.50}}', json: '{"s": "12.50"}' },
     {
       name: 'leading zeros',
       body: '{"name": "f", "arguments": {"s": "01234", "either": "007"}}',
@@ -114,7 +114,7 @@ describe('calls', () => {
       body: '{"name": "f", "arguments": {"s": "C:\\😀"}}',
       json: '{"s": "C:\\\\😀"}',
     },
-    { name: 'a line break in a text', body: '{"name": "f", "arguments": {"s": "a\nb"}}', json: '{"s": "a\\nb"}' },
+    { name: 'a line break in a string', body: '{"name": "f", "arguments": {"s": "a\nb"}}', json: '{"s": "a\\nb"}' },
     { name: 'a brace too few', body: '{"name": "f", "arguments": {"n": 1}', json: '{"n": 1}' },
     { name: 'a brace too many', body: '{"name": "f", "arguments": {"n": 1}}}', json: '{"n": 1}' },
     { name: 'a bracket that was forgotten', body: '{"name": "f", "arguments": {"list": [1, 2}}', json: '{"list": [1, 2]}' },
@@ -124,7 +124,7 @@ describe('calls', () => {
     expect(() => JSON.parse(json)).not.toThrow()
   })
 
-  test('a text for a tool with one text as its only required argument is that argument', () => {
+  test('a string is the argument of a tool whose only required parameter is a string', () => {
     expect(argumentsOf(inTags('{"name": "g", "arguments": "Paris"}'))).toEqual(['{"city":"Paris"}'])
   })
 
@@ -146,14 +146,14 @@ describe('calls', () => {
     expect(parse(raw)).toEqual({ text: raw, reasoning: '', calls: [] })
   })
 
-  test('is text where none may be made, or not this one', () => {
+  test('a call of a tool that may not be called is text', () => {
     const raw = inTags('{"name": "f", "arguments": {}}')
     expect(parse(raw, { toolChoice: { type: 'none' } })).toMatchObject({ text: raw, calls: [] })
     expect(parse(raw, { toolChoice: { type: 'auto', names: ['g'] } })).toMatchObject({ text: raw, calls: [] })
     expect(parse(raw, { tools: [] })).toMatchObject({ text: raw, calls: [] })
   })
 
-  test('the good calls of a list are made, and from the first bad one on it is text', () => {
+  test('a list is read up to the first bad call, and is text from there on', () => {
     const { calls, text } = parse('<tool_call>[{"name": "f", "arguments": {}}, {"name": "h", "arguments": {}}]</tool_call>')
     expect(calls.map(({ name }) => name)).toEqual(['f'])
     expect(text).toContain('{"name": "h", "arguments": {}}')
@@ -163,12 +163,12 @@ describe('calls', () => {
     ['{"name": "f", "arguments": {"n": 1, "s": "ab', '{"n": 1, "s": "ab'],
     ['{"name": "f", "arguments": {"list": [1, 2', '{"list": [1, 2'],
     ['{"name": "f", "arguments": {"n": 1', '{"n": 1'],
-  ])('%j that a limit cut off stays as it is', (body, json) => {
+  ])('%j truncated by a limit stays as it is', (body, json) => {
     expect(parse(`<tool_call>\n${body}`, {}, 'length').calls.map((call) => call.arguments)).toEqual([json])
   })
 
   test.each(['<', '<tool_', '<tool_call>', '<tool_call>\n{"na', '<tool_call>\n{"name": "f'])(
-    '%j that a limit cut off is left out where a call is demanded, and text where not',
+    '%j truncated by a limit is dropped if a call is required, and is text otherwise',
     (raw) => {
       expect(parse(raw, { toolChoice: { type: 'required' } }, 'length')).toEqual({ text: '', reasoning: '', calls: [] })
       expect(parse(raw, {}, 'length')).toMatchObject({ text: raw, calls: [] })
@@ -176,7 +176,7 @@ describe('calls', () => {
     },
   )
 
-  test('what a limit cut off behind a demanded call is left out, and text in front of it is not', () => {
+  test('what a limit truncated after a required call is dropped, and text in front of it is not', () => {
     const toolChoice = { type: 'required' } as const
     const first = inTags('{"name": "f", "arguments": {}}')
     expect(parse(`${first}\n<tool_call>\n{"na`, { toolChoice }, 'length')).toMatchObject({ text: '', calls: [{ name: 'f' }] })
@@ -187,11 +187,11 @@ describe('calls', () => {
     ['{"name": "f", "arguments": {"list": [1, 2', '{"list": [1, 2]}'],
     ['{"name": "f", "arguments": {"n": 1,', '{"n": 1}'],
     ['{"name": "f", "arguments": {"n": 1}}', '{"n": 1}'],
-  ])('%j that ended by itself is completed', (body, json) => {
+  ])('%j that the model ended is completed', (body, json) => {
     expect(argumentsOf(`<tool_call>\n${body}`)).toEqual([json])
   })
 
-  test('two choices do not touch each other', () => {
+  test('two choices are independent', () => {
     const parser = createOutputParser({ format: hermes, tools })
     const events: GenerationEvent[] = []
     const push = (choice: number, text: string) => events.push(...parser.push({ type: 'raw-text', choice, text }))
@@ -205,7 +205,7 @@ describe('calls', () => {
     expect(of(1)).toEqual({ text: 'plain <tool text', reasoning: '', calls: [] })
   })
 
-  test('ids are made for every call, and none twice', () => {
+  test('every call gets a unique id', () => {
     const parser = createOutputParser({ format: hermes, tools })
     const call = inTags('{"name": "f", "arguments": {}}')
     const ids = parser
@@ -261,14 +261,14 @@ describe('a value between tags', () => {
     expect(value(key, text)).toBe(json)
   })
 
-  test('text leaves before it is complete', () => {
+  test('text is emitted before it is complete', () => {
     const parser = createOutputParser({ format: xml, tools, makeCallId: () => 'c' })
     const events = parser.push({ type: 'raw-text', choice: 0, text: '<tool_call><function=f><parameter=s>a long "text' })
     expect(events.at(-1)).toEqual({ type: 'tool-call-delta', choice: 0, id: 'c', delta: '{"s": "a long \\"text' })
   })
 })
 
-describe('answers that are to be JSON', () => {
+describe('answers in JSON', () => {
   const output = { type: 'json-object' } as const
 
   test.each([
@@ -290,15 +290,14 @@ describe('answers that are to be JSON', () => {
 describe('tokens', { timeout: 60_000 }, () => {
   const token = (id: number, text: string): GeneratedToken => ({ id, text, bytes: [...Buffer.from(text)], logprob: -1, top: [] })
 
-  test('that make text leave on it', () => {
+  test('leave on the delta of their text', () => {
     const parser = createOutputParser({ format: hermes, tools })
     const [, delta] = parser.push({ type: 'raw-text', choice: 0, text: 'Hi', tokens: [token(7, 'Hi')] })
     expect(delta).toMatchObject({ type: 'text-delta', delta: 'Hi', tokens: [{ id: 7 }] })
   })
 })
 
-/** Text that is made of what the formats look for. */
-describe('tags that say nothing', () => {
+describe('dropped tags', () => {
   test.each([
     { format: 'any', raw: 'ChatML has <|im_end|> and Llama <|eot_id|>.', text: 'ChatML has <|im_end|> and Llama <|eot_id|>.' },
     { format: 'any', raw: 'Hi<|eot_id|>', text: 'Hi' },

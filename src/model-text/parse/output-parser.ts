@@ -12,7 +12,7 @@ import { TaggedParser } from './tagged-parser.ts'
 type RawText = Extract<EngineEvent, { type: 'raw-text' }>
 
 /** Turns a model's raw text into events. The joined events are the same for every split of the text into pieces. */
-export interface OutputParser {
+interface OutputParser {
   push(raw: RawText): readonly GenerationEvent[]
   /** Ends a choice: emits what was held back, and ends what is open. The arguments of a truncated call are not completed. */
   end(choice: number, isTruncated?: boolean): readonly GenerationEvent[]
@@ -24,6 +24,7 @@ export interface OutputParser {
   readonly reasoningTokens: number
 }
 
+/** The part of a request that its parser depends on. */
 export type OutputParserOptions = RulesRequest & {
   readonly parallelToolCalls?: boolean
   /** Makes an id for each call that the model gave none. */
@@ -70,7 +71,7 @@ class PlainParser implements OutputParser {
   }
 }
 
-type ChoiceState = {
+type ChoiceReading = {
   readonly feed: TextFeed
   readonly sink: ChoiceSink
   readonly writer: CallWriter
@@ -83,7 +84,7 @@ class FormatParser implements OutputParser {
   reasoningTokens = 0
   readonly #rules: ChoiceRules
   readonly #options: OutputParserOptions
-  readonly #choices: (ChoiceState | undefined)[] = []
+  readonly #choices: (ChoiceReading | undefined)[] = []
   /** By choice, the number of calls before its text was last interrupted. */
   readonly #callsBefore: number[] = []
 
@@ -121,7 +122,7 @@ class FormatParser implements OutputParser {
     return (this.#callsBefore[choice] ?? 0) + (this.#choices[choice]?.writer.calls ?? 0)
   }
 
-  #state(choice: number): ChoiceState {
+  #state(choice: number): ChoiceReading {
     const known = this.#choices[choice]
     if (known !== undefined) return known
     const feed = new TextFeed()
@@ -129,9 +130,8 @@ class FormatParser implements OutputParser {
     const { tools = [], toolChoice = { type: 'auto' }, parallelToolCalls = true, makeCallId = randomCallId } = this.#options
     const callable = callableTools(tools, toolChoice)
     const writer = new CallWriter(feed, sink, { tools: callable, parallel: parallelToolCalls, makeCallId })
-    const parts = { feed, sink, writer }
     const rules = this.#rules
-    const parser = rules.type === 'messages' ? new MessageParser(parts, rules) : new TaggedParser(parts, rules)
+    const parser = rules.type === 'messages' ? new MessageParser(writer, sink, rules) : new TaggedParser(writer, sink, rules)
     const state = { feed, sink, writer, parser, reading: parser.read() }
     this.#choices[choice] = state
     return state

@@ -72,8 +72,8 @@ const anyFormat = fc.constantFrom(
 )
 const someTools = fc.subarray([...tools, { name: 'name' }, { name: '' }, { name: 'a.b-c' }])
 
-describe('whatever comes', { timeout: 120_000 }, () => {
-  test('nothing throws, and where it is cut makes no difference', () => {
+describe('any text', { timeout: 120_000 }, () => {
+  test('nothing throws, and the result is the same for every split', () => {
     fc.assert(
       fc.property(
         pieces,
@@ -95,7 +95,7 @@ describe('whatever comes', { timeout: 120_000 }, () => {
     )
   })
 
-  test('text without tags comes out as it went in', () => {
+  test('text without tags is unchanged', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 60 }),
@@ -109,7 +109,7 @@ describe('whatever comes', { timeout: 120_000 }, () => {
     )
   })
 
-  test('a text in which a call is begun and never made is kept to the last character', () => {
+  test('text is complete if calls are begun in it and none is made', () => {
     const format: OutputFormat = { toolFormat: 'hermes', startsInReasoning: false }
     fc.assert(
       fc.property(pieces, (texts) => {
@@ -119,7 +119,7 @@ describe('whatever comes', { timeout: 120_000 }, () => {
     )
   })
 
-  test('each token leaves exactly once, in order, whatever is held back', () => {
+  test('each token is emitted exactly once, in order, whatever text is held', () => {
     const formats = [...toolFormatNames.map((toolFormat): OutputFormat => ({ ...hermes, toolFormat })), undefined]
     fc.assert(
       fc.property(pieces, fc.constantFrom(...formats), (texts, format) => {

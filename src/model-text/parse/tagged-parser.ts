@@ -20,13 +20,13 @@ export class TaggedParser {
   /** Whether the next character is likely to be reasoning. */
   inReasoning: boolean
 
-  constructor(parts: { feed: TextFeed; sink: ChoiceSink; writer: CallWriter }, rules: TaggedRules) {
-    this.#feed = parts.feed
-    this.#sink = parts.sink
-    this.#calls = parts.writer
+  constructor(calls: CallWriter, sink: ChoiceSink, rules: TaggedRules) {
+    this.#feed = calls.feed
+    this.#sink = sink
+    this.#calls = calls
     this.#rules = rules
-    this.#answer = new AnswerWriter(parts.sink)
-    this.#dropper = new TagDropper(parts.feed, this.#answer, rules.answerTags)
+    this.#answer = new AnswerWriter(sink)
+    this.#dropper = new TagDropper(calls.feed, this.#answer, rules.answerTags)
     this.inReasoning = rules.startsInReasoning
   }
 

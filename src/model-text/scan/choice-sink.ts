@@ -3,7 +3,7 @@ import type { JsonFence } from './json-fence.ts'
 
 type Block = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly id: string }
 
-/** Makes the events of one choice: opens and closes blocks, joins what leaves together, and lets each token leave once. */
+/** Makes the events of one choice: opens and closes blocks, joins adjacent text, and emits each token exactly once. */
 export class ChoiceSink {
   readonly #choice: number
   readonly #fence: JsonFence | undefined
@@ -12,13 +12,13 @@ export class ChoiceSink {
   #delta = ''
   #tokens: GeneratedToken[] = []
 
-  /** `fence` takes away what stands around an answer that is to be JSON. */
+  /** `fence` removes the Markdown fence around an answer in JSON. */
   constructor(choice: number, fence?: JsonFence) {
     this.#choice = choice
     this.#fence = fence
   }
 
-  /** Tokens that wait for the next event. */
+  /** Adds tokens, which leave with the next event that carries text. */
   addTokens(tokens: readonly GeneratedToken[] | undefined): void {
     if (tokens !== undefined) this.#tokens.push(...tokens)
   }
@@ -31,7 +31,7 @@ export class ChoiceSink {
     this.#write('reasoning', text)
   }
 
-  /** Starts a call; only its arguments may follow until it is closed. */
+  /** Starts a call; only its arguments may follow until the block is closed. */
   openCall(id: string, name: string): void {
     this.closeBlock()
     this.#events.push({ type: 'tool-call-start', choice: this.#choice, id, name, ...this.#takeTokens() })
@@ -42,13 +42,13 @@ export class ChoiceSink {
     this.#delta += text
   }
 
-  /** Ends the block that is open, if any. */
+  /** Ends the open block, if any. */
   closeBlock(): void {
     this.#write('text', this.#fence?.end() ?? '')
     this.#close()
   }
 
-  /** The events so far, each handed out once. */
+  /** The events since the last `take()`. */
   take(): readonly GenerationEvent[] {
     this.#flush()
     const events = this.#events
@@ -56,7 +56,7 @@ export class ChoiceSink {
     return events
   }
 
-  /** Ends everything. Tokens that made no text at all leave on a piece of text that is empty. */
+  /** Ends everything. Tokens that are left without text leave on an empty delta. */
   end(): readonly GenerationEvent[] {
     this.#write('text', this.#fence?.end() ?? '')
     this.#flush()

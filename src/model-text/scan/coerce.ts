@@ -1,19 +1,17 @@
 import type { JsonType } from './schema-types.ts'
 
-type Types = ReadonlySet<JsonType>
-
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** The JSON for a text where a number, a truth value or null is allowed; undefined when it reads as none of them. */
-export function coerceScalar(text: string, types: Types): string | undefined {
+/** The JSON of a text that is an allowed number, boolean or null; undefined for any other text. */
+export function coerceScalar(text: string, types: ReadonlySet<JsonType>): string | undefined {
   if ((types.has('number') || types.has('integer')) && jsonNumber.test(text)) return text
   if (types.has('boolean') && /^(?:true|false)$/i.test(text)) return text.toLowerCase()
   if (types.has('null') && /^(?:null|none)$/i.test(text)) return 'null'
   return undefined
 }
 
-/** The JSON for a word without quotes inside JSON; undefined when it is no literal of JSON or Python. */
-export function coerceToken(token: string, types: Types | undefined): string | undefined {
+/** The JSON of an unquoted word inside JSON; undefined when it is not a literal of JSON or Python. */
+export function coerceToken(token: string, types: ReadonlySet<JsonType> | undefined): string | undefined {
   const textWanted = types?.has('string') === true
   if (jsonNumber.test(token)) {
     return textWanted && !types.has('number') && !types.has('integer') ? JSON.stringify(token) : token

@@ -1,8 +1,8 @@
 import { isSpace } from './text-feed.ts'
 
 /**
- * Takes the fence off an answer that is JSON in a Markdown fence, and the white space off its ends. Text inside passes as it
- * comes; what may still be the end of the fence waits. Where more follows the fence, that stays, without either of its ends.
+ * Removes the Markdown fence around an answer in JSON, and white space at both ends. Text inside leaves as it comes, except what
+ * may still be the end of the fence. Text after the fence stays; the fence itself does not.
  */
 export class JsonFence {
   #state: 'before' | 'bare' | 'fenced' = 'before'
@@ -25,7 +25,7 @@ export class JsonFence {
       this.#state = fence === null ? 'bare' : 'fenced'
       text = text.slice(fence?.[0].length ?? 0)
     }
-    // No text in JSON has a line break in it, so that a line of its own is the fence's.
+    // Strings in JSON contain no line breaks, so a line of its own is the fence.
     const closing = this.#state === 'fenced' ? /\r?\n[ \t]*```[ \t]*(?=\r?\n[ \t\r\n]*[^ \t\r\n])/.exec(text) : null
     if (closing !== null) {
       this.#state = 'bare'
@@ -36,7 +36,7 @@ export class JsonFence {
     return text.slice(0, end)
   }
 
-  /** What was held back and is text after all; the next text begins anew. */
+  /** Ends a text: returns what was held back and is text after all. Another text may follow. */
   end(): string {
     const held = this.#held
     const closed = this.#state === 'fenced' && held.trim() === '```'
@@ -50,7 +50,7 @@ function mayBeFence(text: string): boolean {
   return text === '' || '```'.startsWith(text) || /^```[ \t]*j?s?o?n?[ \t]*\r?$/i.test(text)
 }
 
-/** Where the white space at the end begins, and the closing fence in front of it. */
+/** Where the white space at the end begins, and in a fence the closing backticks in front of it. */
 function endOfContent(text: string, fenced: boolean): number {
   let end = skipSpaceBack(text, text.length)
   if (!fenced) return end

@@ -3,9 +3,8 @@ import { ensure, maxHeldChars, peek, type Reading, type TextFeed } from './text-
 const simpleEscapes = '"\\/bfnrt'
 
 /**
- * Reads a quoted text, whose quote is next, and writes what stands between the quotes of a JSON string, as far as it has
- * come. False when the text ends before the closing quote. Between the usual quotes the escapes of JSON and Python are known;
- * in a quote that is a longer mark nothing is escaped.
+ * Reads a quoted string, whose quote is next, and writes the content of the JSON string as it comes. False when the text ends
+ * before the closing quote. Inside `"` and `'` the escapes of JSON and Python apply; inside a longer delimiter nothing is escaped.
  */
 export function* readString(feed: TextFeed, quote: string, out: (text: string) => void): Reading<boolean> {
   feed.at += quote.length
@@ -31,12 +30,12 @@ export function* readString(feed: TextFeed, quote: string, out: (text: string) =
   }
 }
 
-/** A text as it stands between the quotes of a JSON string. */
+/** The content of the JSON string of a text. */
 export function escapeText(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** Up to where nothing has to be escaped. Not even the other quote may stand as it is if it is JSON's own. */
+/** The end of the text that needs no escapes. In single quotes, JSON's own quote does. */
 function endOfPlain({ text, at }: TextFeed, quote: string): number {
   let end = at
   while (end < text.length) {
@@ -68,7 +67,7 @@ function* readRaw(feed: TextFeed, quote: string, out: (text: string) => void): R
   }
 }
 
-/** Up to where the text cannot be the beginning of the quote. */
+/** The end of the text that cannot be part of the closing quote. */
 function certainUpTo(feed: TextFeed, quote: string): number {
   for (let length = Math.min(quote.length - 1, feed.text.length - feed.at); length > 0; length--) {
     if (feed.text.endsWith(quote.slice(0, length))) return feed.text.length - length
@@ -87,15 +86,15 @@ function* readEscape(feed: TextFeed): Reading<string | undefined> {
       feed.at += 2 + digits
       return `\\u${hex.padStart(4, '0')}`
     }
-    // Cut off inside the escape: what there is of it would not be JSON.
+    // Truncated inside the escape: its beginning is not JSON.
     if (feed.ended && feed.at + 2 + digits > feed.text.length && /^[0-9a-fA-F]*$/.test(hex)) return undefined
   }
-  // Half of a character that takes two units is none: the other half may still have to come.
+  // The other half of a surrogate pair may not have arrived.
   if (/[\ud800-\udbff]/.test(letter)) yield* ensure(feed, 3)
   const char = String.fromCodePoint(feed.text.codePointAt(feed.at + 1) as number)
   feed.at += 1 + char.length
   if (simpleEscapes.includes(letter)) return `\\${letter}`
   if (letter === "'") return "'"
-  // Not an escape of either language, so the backslash was meant.
+  // Not an escape of either language, so the backslash is literal.
   return `\\\\${escapeText(char)}`
 }

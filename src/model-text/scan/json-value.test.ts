@@ -8,8 +8,8 @@ function read(text: string, { strict = false, schema }: { strict?: boolean; sche
   const json = collectText()
   const feed = completeFeed(text)
   const declared: Declared = schema === undefined ? undefined : { schema, root: schema }
-  const whole = readNow(readValue(jsonReader(feed, { out: json.out, strict }), declared))
-  return { json: json.text, whole, rest: feed.text.slice(feed.at) }
+  const isComplete = readNow(readValue(jsonReader(feed, { out: json.out, strict }), declared))
+  return { json: json.text, isComplete, rest: feed.text.slice(feed.at) }
 }
 
 describe('a value', () => {
@@ -27,23 +27,23 @@ describe('a value', () => {
     ['{"a": http://x.y/z}', '{"a": "http://x.y/z"}'],
     ['"tab\there"', '"tab\\there"'],
   ])('%j is read as %s', (text, json) => {
-    expect(read(text)).toEqual({ json, whole: true, rest: '' })
+    expect(read(text)).toEqual({ json, isComplete: true, rest: '' })
     expect(() => JSON.parse(json)).not.toThrow()
   })
 
-  test('what follows it is left', () => {
-    expect(read('{"a": 1} and more')).toMatchObject({ whole: true, rest: ' and more' })
+  test('text after it is not consumed', () => {
+    expect(read('{"a": 1} and more')).toMatchObject({ isComplete: true, rest: ' and more' })
   })
 
-  test.each(['{"a": [1', '{"a', '"abc', '[1,'])('%j is not whole', (text) => {
-    expect(read(text).whole).toBe(false)
+  test.each(['{"a": [1', '{"a', '"abc', '[1,'])('%j is not complete', (text) => {
+    expect(read(text).isComplete).toBe(false)
   })
 
-  test.each(['nope', '{"a": nope}', '[1 2]', '{"a" 1}', '[1}', '01', ''])('%j is none when it must be one', (text) => {
-    expect(read(text, { strict: true }).whole).toBe(false)
+  test.each(['nope', '{"a": nope}', '[1 2]', '{"a" 1}', '[1}', '01', ''])('%j is not a value if strict', (text) => {
+    expect(read(text, { strict: true }).isComplete).toBe(false)
   })
 
-  test('brackets without end do not throw', () => {
+  test('endless brackets do not throw', () => {
     expect(() => read('['.repeat(100_000))).not.toThrow()
     expect(() => read('{"a":'.repeat(100_000))).not.toThrow()
   })

@@ -15,56 +15,56 @@ import {
   upcoming,
 } from './text-feed.ts'
 
-/** One value that is being read: where its JSON goes, and how it was left when the text ended inside it. */
-export type JsonReader = {
+/** The reading of one value: where its JSON goes, and what is missing when the text ends inside it. */
+type JsonReader = {
   readonly feed: TextFeed
   out(text: string): void
-  /** Gives up on what is neither JSON nor a Python literal. Otherwise everything is made into some JSON. */
+  /** Fails on what is neither JSON nor a Python literal. Otherwise everything is turned into some JSON. */
   readonly strict: boolean
-  /** A mark that quotes text in which nothing is escaped, beside the usual quotes. */
+  /** A delimiter of strings in which nothing is escaped, in addition to the usual quotes. */
   readonly rawQuote?: string
-  /** Python's long quotes are quotes too. */
+  /** Triple quotes are quotes too. */
   readonly python?: boolean
-  /** As many brackets may be open; 128 where nothing is said. */
-  readonly deepest?: number
-  /** Brackets that are open, innermost last: what would complete the value. */
+  /** The most brackets that may be open; 128 by default. */
+  readonly maxDepth?: number
+  /** The closing brackets that would complete the value, innermost last. */
   closers: string[]
-  /** The text so far ends after a value or an opening bracket, so that only brackets are missing. */
+  /** The text so far ends after a value or an opening bracket: only closing brackets are missing. */
   closable: boolean
 }
 
 /** Sets up the reading of one value. */
 export function jsonReader(
   feed: TextFeed,
-  options: Pick<JsonReader, 'out' | 'strict' | 'rawQuote' | 'python' | 'deepest'>,
+  options: Pick<JsonReader, 'out' | 'strict' | 'rawQuote' | 'python' | 'maxDepth'>,
 ): JsonReader {
   return { feed, closers: [], closable: false, ...options }
 }
 
-const deepest = 128
+const defaultMaxDepth = 128
 
 /**
- * Reads one value in JSON or near it (single quotes, trailing commas, bare keys, Python's literals) and writes JSON as it
- * goes; a value whose declared type it is not is converted where that is safe. False when the text ended first, or, strictly,
- * when it is no value.
+ * Reads one value in JSON or close to it (single quotes, trailing commas, bare keys, Python's literals) and writes JSON as it
+ * reads. A value of another type than declared is converted where that is safe. False when the text ends first or, if strict,
+ * when it is not a value.
  */
 export function* readValue(reader: JsonReader, declared: Declared): Reading<boolean> {
   const { feed } = reader
   if (feed.heldChars > maxHeldChars) return false
   const next = yield* peek(feed)
   if (next === '{' || next === '[' || next === '(') {
-    if (reader.closers.length >= (reader.deepest ?? deepest)) return yield* readToken(reader, declared)
+    if (reader.closers.length >= (reader.maxDepth ?? defaultMaxDepth)) return yield* readToken(reader, declared)
     const types = allowedTypes(declared)
     const wanted = next === '{' ? 'object' : 'array'
     if (types?.has('string') && !types.has(wanted)) return yield* readAsText(reader)
     return next === '{' ? yield* readObject(reader, declared) : yield* readArray(reader, next, declared)
   }
-  const quote = yield* quoteHere(reader)
+  const quote = yield* nextQuote(reader)
   return quote === undefined ? yield* readToken(reader, declared) : yield* readQuoted(reader, { quote, declared })
 }
 
 /** The quote that is next, which is not consumed. */
-function* quoteHere({ feed, rawQuote, python }: JsonReader): Reading<string | undefined> {
+function* nextQuote({ feed, rawQuote, python }: JsonReader): Reading<string | undefined> {
   const next = yield* peek(feed)
   if (next === '"' || next === "'") return python === true ? yield* upcoming(feed, [next.repeat(3), next]) : next
   if (rawQuote === undefined || next !== rawQuote[0]) return undefined
@@ -73,17 +73,17 @@ function* quoteHere({ feed, rawQuote, python }: JsonReader): Reading<string | un
 
 function* readQuoted(reader: JsonReader, { quote, declared }: { quote: string; declared: Declared }): Reading<boolean> {
   const types = allowedTypes(declared)
-  const whole = types !== undefined && !types.has('string')
+  const converts = types !== undefined && !types.has('string')
   const held = collectText()
-  const out = whole ? held.out : reader.out
+  const out = converts ? held.out : reader.out
   reader.closable = false
   out('"')
   if (!(yield* readString(reader.feed, quote, out))) {
-    if (whole) reader.out(held.text)
+    if (converts) reader.out(held.text)
     return false
   }
   out('"')
-  if (whole) reader.out(coerceText(JSON.parse(held.text), types) ?? held.text)
+  if (converts) reader.out(coerceText(JSON.parse(held.text), types) ?? held.text)
   reader.closable = true
   return true
 }
@@ -95,8 +95,8 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   open(reader, '{', '}')
   let separator = yield* space(feed)
   while (true) {
-    const ahead = yield* memberAhead(reader, separator)
-    if (ahead !== 'member') return ahead === 'end'
+    const next = yield* nextMember(reader, separator)
+    if (next !== 'member') return next === 'end'
     const key = yield* readKey(reader)
     if (key === undefined) return false
     const beforeColon = yield* space(feed)
@@ -117,8 +117,8 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   }
 }
 
-/** What stands next in an object or a list: its end, a member, or nothing that can be read. What only separates is skipped. */
-function* memberAhead(reader: JsonReader, separator: string): Reading<'member' | 'end' | 'broken'> {
+/** What is next in an object or an array: its end, a member, or something unreadable. Extra separators are skipped. */
+function* nextMember(reader: JsonReader, separator: string): Reading<'member' | 'end' | 'broken'> {
   const { feed } = reader
   while (true) {
     const next = yield* peek(feed)
@@ -136,8 +136,8 @@ function* readArray(reader: JsonReader, bracket: '[' | '(', declared: Declared):
   open(reader, '[', bracket === '[' ? ']' : ')')
   let separator = yield* space(feed)
   while (true) {
-    const ahead = yield* memberAhead(reader, separator)
-    if (ahead !== 'member') return ahead === 'end'
+    const next = yield* nextMember(reader, separator)
+    if (next !== 'member') return next === 'end'
     out(separator)
     reader.closable = reader.closable && !separator.includes(',')
     if (!(yield* readValue(reader, itemOf(declared)))) return false
@@ -153,7 +153,7 @@ function open(reader: JsonReader, bracket: string, closer: string): void {
   reader.closable = true
 }
 
-/** Closes the innermost bracket if its closer is next, or one further out whose own was forgotten. */
+/** Closes the innermost bracket if its closer is next, or if an outer closer is next because the model forgot this one. */
 function endsHere(reader: JsonReader, next: string, separator: string): boolean {
   const { closers, feed } = reader
   const closer = closers.at(-1)
@@ -161,7 +161,7 @@ function endsHere(reader: JsonReader, next: string, separator: string): boolean 
   if (!own && (reader.strict || !closers.includes(next))) return false
   if (own) feed.at += 1
   closers.pop()
-  // A comma before the closer is what JSON does not allow; the white space around it may stay.
+  // JSON does not allow a comma before the closer; the white space around it stays.
   reader.out(separator.replace(',', '') + (closer === '}' ? '}' : ']'))
   reader.closable = true
   return true
@@ -171,7 +171,7 @@ function isStrayCloser(char: string): boolean {
   return char === '}' || char === ']' || char === ')'
 }
 
-/** The comma and the space between two members; undefined at the end of the text, or where strictly there must be one. */
+/** The comma and the space between two members; undefined at the end of the text or, if strict, where the comma is missing. */
 function* readSeparator({ feed, closers, strict }: JsonReader): Reading<string | undefined> {
   const before = yield* space(feed)
   const next = yield* peek(feed)
@@ -184,11 +184,11 @@ function* readSeparator({ feed, closers, strict }: JsonReader): Reading<string |
 
 function* readKey(reader: JsonReader): Reading<string | undefined> {
   const { feed } = reader
-  const quote = yield* quoteHere(reader)
+  const quote = yield* nextQuote(reader)
   if (quote !== undefined) {
     const key = collectText()
-    const whole = yield* readString(feed, quote, key.out)
-    return whole ? JSON.parse(`"${key.text}"`) : undefined
+    const isComplete = yield* readString(feed, quote, key.out)
+    return isComplete ? JSON.parse(`"${key.text}"`) : undefined
   }
   let key = ''
   while (true) {
@@ -196,21 +196,21 @@ function* readKey(reader: JsonReader): Reading<string | undefined> {
     if (next === '') return undefined
     if (next === ':' || next === ',' || isStrayCloser(next)) break
     if (reader.strict && !/[\w.$-]/.test(next)) {
-      // Space may stand between a key and its colon.
+      // There may be space between a key and its colon.
       return isSpace(next) && key !== '' ? key : undefined
     }
     key += next
     feed.at += 1
   }
   if (key === '') {
-    // Nothing that could be a key: what is there is passed over.
+    // Not a key: the character is skipped.
     if (reader.strict) return undefined
     feed.at += 1
   }
   return key.trim()
 }
 
-/** A number, a word of JSON's or Python's, or, unless strict, any text up to the next comma, bracket or end of line. */
+/** A number, a literal of JSON or Python or, unless strict, any text up to the next comma, bracket or end of line. */
 function* readToken(reader: JsonReader, declared: Declared): Reading<boolean> {
   const { feed, out, strict } = reader
   let token = ''
@@ -236,26 +236,26 @@ function* readToken(reader: JsonReader, declared: Declared): Reading<boolean> {
   return true
 }
 
-/** A bracketed value where only text is declared: its source is that text. */
+/** A bracketed value where only a string is declared: its JSON becomes the string. */
 function* readAsText(reader: JsonReader): Reading<boolean> {
   const held = collectText()
   const inner = jsonReader(reader.feed, { ...reader, out: held.out })
-  const whole = yield* readValue(inner, undefined)
-  reader.out(whole ? JSON.stringify(held.text) : held.text)
-  reader.closable = whole
-  return whole
+  const isComplete = yield* readValue(inner, undefined)
+  reader.out(isComplete ? JSON.stringify(held.text) : held.text)
+  reader.closable = isComplete
+  return isComplete
 }
 
-/** The JSON for a text where something else than text is declared; undefined when it reads as none of it. */
+/** The JSON of a text of which other types than string are declared; undefined when it is a value of none of them. */
 export function coerceText(text: string, types: ReadonlySet<JsonType> | undefined): string | undefined {
   const trimmed = text.trim()
-  if (types === undefined) return readWhole(trimmed)
+  if (types === undefined) return readComplete(trimmed)
   const bracketed = (types.has('object') && trimmed.startsWith('{')) || (types.has('array') && trimmed.startsWith('['))
-  return coerceScalar(trimmed, types) ?? (bracketed ? readWhole(trimmed) : undefined)
+  return coerceScalar(trimmed, types) ?? (bracketed ? readComplete(trimmed) : undefined)
 }
 
-/** A text that is one value of JSON, or of Python near to it, from end to end. */
-function readWhole(text: string): string | undefined {
+/** The JSON of a text that is one value from end to end, in JSON or close to it. */
+function readComplete(text: string): string | undefined {
   const feed = completeFeed(text)
   const json = collectText()
   const reader = jsonReader(feed, { out: json.out, strict: true })

@@ -4,7 +4,7 @@ import { allowedTypes, type Declared, itemOf, propertyOf } from './schema-types.
 const declared = (schema: unknown, root: unknown = schema): Declared => ({ schema, root })
 
 describe('what a schema allows', () => {
-  test('is found through the same part from two sides', () => {
+  test('is found if two parts refer to the same schema', () => {
     const root = {
       $defs: { a: { type: 'string' }, b: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'null' }] } },
       anyOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }],
@@ -12,7 +12,7 @@ describe('what a schema allows', () => {
     expect(allowedTypes(declared(root))).toEqual(new Set(['string', 'null']))
   })
 
-  test('is not looked for in circles', () => {
+  test('is not searched for in circles', () => {
     const more = Array.from({ length: 3 }, () => ({ $ref: '#/$defs/x' }))
     const root = { $defs: { x: { anyOf: more, allOf: more } } }
     const x = declared({ $ref: '#/$defs/x' }, root)
@@ -21,12 +21,12 @@ describe('what a schema allows', () => {
     expect(itemOf(x)).toBeUndefined()
   })
 
-  test('is found in a part behind one that leads back', () => {
+  test('is found in a part after a circular one', () => {
     const root = { $defs: { x: { allOf: [{ $ref: '#/$defs/x' }, { properties: { a: { type: 'integer' } } }] } } }
     expect(allowedTypes(propertyOf(declared({ $ref: '#/$defs/x' }, root), 'a'))).toEqual(new Set(['integer']))
   })
 
-  test('of a property that is named nowhere is what the additional ones are', () => {
+  test('of an undeclared property is that of additional properties', () => {
     const schema = { properties: { a: { type: 'string' } }, additionalProperties: { type: 'number' } }
     expect(propertyOf(declared(schema), 'b')?.schema).toEqual({ type: 'number' })
     expect(propertyOf(declared(schema), 'a')?.schema).toEqual({ type: 'string' })

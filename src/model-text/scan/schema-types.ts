@@ -1,34 +1,35 @@
 import type { JsonObject } from '../../contract/request.ts'
 
-/** The types of JSON Schema. `integer` is apart from `number`, as a declaration tells them apart. */
+/** The types of JSON Schema. */
 export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 
-/** A schema within a document: `root` is where its references point into. Undefined where nothing is declared. */
+/** A schema, and the document (`root`) that its references point into. Undefined where nothing is declared. */
 export type Declared = { readonly schema: unknown; readonly root: unknown } | undefined
 
-const longestChain = 16
-/** How many schemas one answer is looked for in: those of callers may refer to each other at will. */
-const mostSchemas = 1000
+/** References that are followed in a row. */
+const maxReferences = 16
+/** Schemas that are searched for one answer: a caller's schemas may refer to each other in any way. */
+const maxSchemas = 1000
 
-type Types = ReadonlySet<JsonType> | undefined
+type AllowedTypes = ReadonlySet<JsonType> | undefined
 
-/** What a declaration allows a value to be; undefined when it allows anything, or cannot be told. */
-export function allowedTypes(declared: Declared): Types {
+/** The types that a declaration allows; undefined when it allows any, or does not say. */
+export function allowedTypes(declared: Declared): AllowedTypes {
   return typesOf(declared, new Map())
 }
 
-/** `known`: by schema, what was found or is being looked for, for references may lead back. */
-function typesOf(declared: Declared, known: Map<JsonObject, Types>): Types {
+/** `known`: results by schema, and undefined while a schema is being searched, because references may be circular. */
+function typesOf(declared: Declared, known: Map<JsonObject, AllowedTypes>): AllowedTypes {
   const schema = resolve(declared)
   if (schema === undefined || declared === undefined) return undefined
-  if (known.has(schema) || known.size > mostSchemas) return known.get(schema)
+  if (known.has(schema) || known.size > maxSchemas) return known.get(schema)
   known.set(schema, undefined)
   const types = typesIn(schema, declared.root, known)
   known.set(schema, types)
   return types
 }
 
-function typesIn(schema: JsonObject, root: unknown, known: Map<JsonObject, Types>): Types {
+function typesIn(schema: JsonObject, root: unknown, known: Map<JsonObject, AllowedTypes>): AllowedTypes {
   const { type } = schema
   if (typeof type === 'string') return withNullable(new Set([type as JsonType]), schema)
   if (Array.isArray(type)) return withNullable(new Set(type as JsonType[]), schema)
@@ -64,30 +65,31 @@ export function itemOf(declared: Declared): Declared {
   return findIn(declared, ({ items }) => ({ own: isObject(items) ? items : undefined }))
 }
 
-type Places = { readonly own: unknown; readonly other?: unknown }
+/** What one schema declares for a member: by name, or for all members that it does not name. */
+type MemberSchemas = { readonly own: unknown; readonly other?: unknown }
 
-/** The first of a schema and its parts that says something of its own, or else of what it does not name. */
-function findIn(declared: Declared, places: (schema: JsonObject) => Places, seen = new Set<JsonObject>()): Declared {
+/** The first declaration by name in a schema and its parts, or else the one for members without a name. */
+function findIn(declared: Declared, membersOf: (schema: JsonObject) => MemberSchemas, seen = new Set<JsonObject>()): Declared {
   const schema = resolve(declared)
-  if (schema === undefined || declared === undefined || seen.has(schema) || seen.size > mostSchemas) return undefined
+  if (schema === undefined || declared === undefined || seen.has(schema) || seen.size > maxSchemas) return undefined
   seen.add(schema)
   const { root } = declared
-  const { own, other } = places(schema)
+  const { own, other } = membersOf(schema)
   if (own !== undefined) return { schema: own, root }
   for (const part of parts(schema)) {
-    const found = findIn({ schema: part, root }, places, seen)
+    const found = findIn({ schema: part, root }, membersOf, seen)
     if (found !== undefined) return found
   }
   return isObject(other) ? { schema: other, root } : undefined
 }
 
-/** The names of an object's properties, in the order in which they are declared. */
+/** The names of an object's properties, in the order of their declaration. */
 export function propertyNames(declared: Declared): readonly string[] {
   const schema = resolve(declared)
   return isObject(schema?.properties) ? Object.keys(schema.properties) : []
 }
 
-/** The one property that must be given, if there is exactly one and it may be a string. */
+/** The only required property, if there is exactly one and it may be a string. */
 export function soleStringProperty(declared: Declared): string | undefined {
   const required = resolve(declared)?.required
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
@@ -99,21 +101,21 @@ export function soleStringProperty(declared: Declared): string | undefined {
 
 function resolve(declared: Declared): JsonObject | undefined {
   let schema = declared?.schema
-  for (let hops = 0; hops < longestChain && isObject(schema) && typeof schema.$ref === 'string'; hops++) {
+  for (let hops = 0; hops < maxReferences && isObject(schema) && typeof schema.$ref === 'string'; hops++) {
     schema = follow(declared?.root, schema.$ref)
   }
   return isObject(schema) ? schema : undefined
 }
 
-/** Follows a reference inside the same document; others are not declared as far as we can see. */
+/** Resolves a reference inside the same document; other references declare nothing. */
 function follow(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined
-  let place: unknown = root
+  let target: unknown = root
   for (const step of reference.slice(1).split('/').slice(1)) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    place = isObject(place) || Array.isArray(place) ? (place as JsonObject)[key] : undefined
+    target = isObject(target) || Array.isArray(target) ? (target as JsonObject)[key] : undefined
   }
-  return place
+  return target
 }
 
 function parts(schema: JsonObject): readonly unknown[] {

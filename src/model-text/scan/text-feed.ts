@@ -1,7 +1,6 @@
 /**
- * Text that arrives in pieces and is read by coroutines: a reader yields when it needs text that is not here yet, and decides
- * nothing before it is here, so that where the text was cut makes no difference. Positions count from `at`: what lies before
- * it and before `mark` is dropped as text arrives.
+ * Text that arrives in pieces and is read by coroutines. A reader yields when its next decision depends on text that has not
+ * arrived, so the result is the same for every split into pieces. Text before `at` is forgotten as more arrives, unless held.
  */
 export class TextFeed {
   text = ''
@@ -9,11 +8,11 @@ export class TextFeed {
   at = 0
   /** No more will come. */
   ended = false
-  /** It was cut off, by a limit or a stop text, so what is open is not to be completed. */
+  /** The text ended at a limit or a stop sequence: what is open must not be completed. */
   truncated = false
   #heldFrom = -1
 
-  /** Adds a piece; what was read, and is not kept by `hold()`, is forgotten. */
+  /** Adds a piece; text that was read and is not held is forgotten. */
   push(piece: string): void {
     const from = this.#heldFrom === -1 ? this.at : this.#heldFrom
     this.text = from === this.text.length ? piece : this.text.slice(from) + piece
@@ -26,34 +25,35 @@ export class TextFeed {
     this.truncated = truncated
   }
 
-  /** Keeps the text from here on, until `release()` or `rewind()`. */
+  /** Holds the text from here on, until `release()` or `rewind()`. */
   hold(): void {
     this.#heldFrom = this.at
   }
 
+  /** Gives up the held text: it stays read. */
   release(): void {
     this.#heldFrom = -1
   }
 
-  /** Goes back to the mark: what was read since is read again. */
+  /** Goes back to where the held text begins, to read it again. */
   rewind(): void {
     if (this.#heldFrom !== -1) this.at = this.#heldFrom
     this.#heldFrom = -1
   }
 
-  /** How much was read since the mark. */
+  /** The number of held characters that were read. */
   get heldChars(): number {
     return this.#heldFrom === -1 ? 0 : this.at - this.#heldFrom
   }
 }
 
-/** As much text as is kept back for what may be a call: then it is text. */
+/** The most characters that are held for what may be a call; beyond that they are text. */
 export const maxHeldChars = 65_536
 
-/** A reader's part of the work: it yields to wait for text. */
+/** A coroutine that reads from a feed; it yields to wait for text. */
 export type Reading<T> = Generator<void, T, void>
 
-/** A feed that holds all of a text. */
+/** A feed of a complete text. */
 export function completeFeed(text: string): TextFeed {
   const feed = new TextFeed()
   feed.push(text)
@@ -64,11 +64,11 @@ export function completeFeed(text: string): TextFeed {
 /** Runs a reading over a complete feed. */
 export function readNow<T>(reading: Reading<T>): T {
   const step = reading.next()
-  if (step.done !== true) throw new Error('a reading waited for text on a feed that had ended')
+  if (step.done !== true) throw new Error('a reading waited for text on a complete feed')
   return step.value
 }
 
-/** Waits for `count` characters; false when the text ends before. */
+/** Waits for `count` characters; false when the text ends first. */
 export function* ensure(feed: TextFeed, count: number): Reading<boolean> {
   while (feed.text.length - feed.at < count) {
     if (feed.ended) return false
@@ -77,7 +77,7 @@ export function* ensure(feed: TextFeed, count: number): Reading<boolean> {
   return true
 }
 
-/** The next character, not consumed; empty at the end. */
+/** The next character, which is not consumed; empty at the end. */
 export function* peek(feed: TextFeed): Reading<string> {
   while (feed.at >= feed.text.length) {
     if (feed.ended) return ''
@@ -97,7 +97,7 @@ export function* space(feed: TextFeed): Reading<string> {
   }
 }
 
-/** Consumes a text if it is next; waits only as long as it still may be. */
+/** Consumes a literal if it is next; waits only while the text may still become it. */
 export function* accept(feed: TextFeed, literal: string): Reading<boolean> {
   while (true) {
     const here = feed.text.length - feed.at
@@ -111,7 +111,7 @@ export function* accept(feed: TextFeed, literal: string): Reading<boolean> {
   }
 }
 
-/** Which of the texts is next, if one is; nothing is consumed. The first that is there wins. */
+/** The literal that is next, if any; nothing is consumed. The first that matches wins. */
 export function* upcoming(feed: TextFeed, literals: readonly string[]): Reading<string | undefined> {
   while (true) {
     const rest = feed.text.slice(feed.at)
@@ -121,7 +121,7 @@ export function* upcoming(feed: TextFeed, literals: readonly string[]): Reading<
   }
 }
 
-/** Consumes white space and one of the texts after it, or nothing; says which. The longest that is there wins. */
+/** Consumes white space and a literal after it, and returns the literal; or consumes nothing. The longest match wins. */
 export function* acceptAfterSpace(feed: TextFeed, literals: readonly string[]): Reading<string | undefined> {
   const found = yield* findAfterSpace(feed, literals)
   if (found === undefined) return undefined
@@ -129,7 +129,7 @@ export function* acceptAfterSpace(feed: TextFeed, literals: readonly string[]): 
   return found.literal
 }
 
-/** Whether one of the texts, or the end, comes after white space; nothing is consumed. */
+/** Whether a literal, or the end, comes after optional white space; nothing is consumed. */
 export function* followedBy(feed: TextFeed, literals: readonly string[]): Reading<boolean> {
   const found = yield* findAfterSpace(feed, literals)
   return found !== undefined || (feed.ended && feed.text.slice(feed.at).trim() === '')
@@ -152,7 +152,7 @@ function* findAfterSpace(
   }
 }
 
-/** The text before the first of `stops`, which is not consumed; undefined, with nothing consumed, when none comes. */
+/** Consumes the text before the first of `stops`; undefined, with nothing consumed, when none comes within `limit`. */
 export function* until(feed: TextFeed, stops: readonly string[], limit = maxHeldChars): Reading<string | undefined> {
   const longestStop = Math.max(...stops.map((stop) => stop.length))
   let searched = 0
@@ -172,7 +172,7 @@ export function* until(feed: TextFeed, stops: readonly string[], limit = maxHeld
   }
 }
 
-/** Puts pieces of text together, for readers that write theirs away as it comes. */
+/** Joins pieces of text, for readers that write as they read. */
 export function collectText(): { text: string; readonly out: (piece: string) => void } {
   const collected = {
     text: '',
@@ -183,12 +183,12 @@ export function collectText(): { text: string; readonly out: (piece: string) => 
   return collected
 }
 
-/** JSON's white space and the other kinds that models write. */
+/** White space as JSON defines it. */
 export function isSpace(char: string): boolean {
   return char === ' ' || char === '\n' || char === '\t' || char === '\r'
 }
 
-/** What may stand around a text that is spoken of. */
+/** A quote or a backtick, as around a tag that is only mentioned. */
 export function isQuote(char: string): boolean {
   return char === '`' || char === '"' || char === "'"
 }

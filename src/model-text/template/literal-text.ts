@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 export type PromptSegment = { readonly text: string; readonly literal: boolean }
 
 /** A value whose strings are safe to render, and the split of the rendered prompt into segments. */
-export type Protected<T> = { readonly value: T; split(rendered: string): readonly PromptSegment[] }
+type Protected<T> = { readonly value: T; split(rendered: string): readonly PromptSegment[] }
 
 /** Unicode noncharacters (U+FDD0–U+FDEF) are reserved for internal use and never part of text. */
 const sentinels = Array.from({ length: 32 }, (_, index) => String.fromCharCode(0xfdd0 + index))

@@ -2,7 +2,7 @@ import type { CallTraits } from './call-traits.ts'
 import type { TemplateMessage } from './template-messages.ts'
 
 /** Renders a conversation and returns whether these texts are shown, in this order. */
-export type Shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools?: readonly unknown[]) => boolean
+type Shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools?: readonly unknown[]) => boolean
 type Turn = (role: string, text: string) => TemplateMessage
 
 const user = 'xUSRx'

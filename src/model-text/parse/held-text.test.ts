@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { hermes, parseOutput, tools } from '../../../test/support/parse-output.ts'
 
-describe('what is kept back', { timeout: 60_000 }, () => {
-  test('is limited: a call whose name does not come is text in the end', () => {
+describe('held text', { timeout: 60_000 }, () => {
+  test('is limited: a call whose name does not come becomes text', () => {
     const long = 'x'.repeat(70_000)
     const raw = `<tool_call>{"arguments": {"s": "${long}"}, "name": "f"}</tool_call>`
     for (const chunks of [[raw], raw.match(/.{1,500}/gs) ?? []]) {
@@ -34,7 +34,7 @@ describe('what is kept back', { timeout: 60_000 }, () => {
   })
 
   test.each(['{"function":', '{"type":', '{"arguments":', '{"id":', '{"arguments":['])(
-    'does not make long answers slow: %s nested without end is text',
+    'does not make long answers slow: %s nested endlessly is text',
     (begin) => {
       const raw = begin.repeat(3000)
       for (const toolFormat of ['json', 'hermes']) {
