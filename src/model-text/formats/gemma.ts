@@ -1,6 +1,6 @@
 import { acceptAfterSpace, peek, space, until } from '../scan/text-feed.ts'
 import { type CallReader, readArguments } from './call-writer.ts'
-import { jsonCalls } from './named-json.ts'
+import { jsonCalls } from './json-calls.ts'
 import type { ToolFormat } from './tool-format.ts'
 
 /** Calls as `call:NAME{key:value}` between tags. Strings are between delimiters, without escapes. */

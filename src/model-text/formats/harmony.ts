@@ -1,7 +1,7 @@
 import { accept, peek, space } from '../scan/text-feed.ts'
 import { type CallReader, readArguments } from './call-writer.ts'
 import { atemCalls } from './element-formats.ts'
-import { jsonCalls } from './named-json.ts'
+import { jsonCalls } from './json-calls.ts'
 import type { MessageKind, ToolFormat } from './tool-format.ts'
 
 const readJsonBody = (toolName: string): CallReader =>

@@ -3,8 +3,8 @@ import { accept, acceptAfterSpace, peek, type Reading, space, until } from '../s
 import { readCallList, readCallObject } from './call-object.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
+import { argumentsSchema, jsonCalls, text } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
-import { argumentsSchema, jsonCalls, text } from './named-json.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const deepseekStyle: HeadedStyle = {

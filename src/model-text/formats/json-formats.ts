@@ -1,7 +1,7 @@
 import { accept, acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallList, readCallObject, readNamedObject } from './call-object.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
-import { jsonCalls, objectCalls } from './named-json.ts'
+import { jsonCalls, objectCalls } from './json-calls.ts'
 import { readPythonCalls } from './python-calls.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
 import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'

@@ -2,7 +2,7 @@ import { accept, type Reading, type TextFeed, until } from '../scan/text-feed.ts
 import type { CallReader } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
-import { text } from './named-json.ts'
+import { text } from './json-calls.ts'
 import type { ToolFormat } from './tool-format.ts'
 
 const sep = '<|sep|>'
