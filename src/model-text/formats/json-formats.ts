@@ -8,7 +8,7 @@ import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
 const readBareList = readCallList({ close: [], one: (writer) => readCallObject(writer, { bare: true }) })
 
-/** A Markdown fence that contains nothing but calls. */
+/** Calls in a Markdown fence, after its opening backticks. */
 const readFenced: CallReader = function* (writer) {
   const { feed } = writer
   yield* acceptAfterSpace(feed, ['json', 'tool_call', 'tool_code'])
