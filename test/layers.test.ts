@@ -9,7 +9,7 @@ const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', 
 const settings = JSON.parse(readFileSync(new URL('../biome.json', import.meta.url), 'utf8')) as Record<string, unknown>
 
 const forbidden = [
-  ['core', '../dialect/dialect.ts'],
+  ['core', '../contract/dialect.ts'],
   ['core', '../metrics.ts'],
   ['core', '../create-model.ts'],
   ['dialect', '../http/server.ts'],
@@ -19,7 +19,7 @@ const forbidden = [
   ['registry', '../engine/llama/engine.ts'],
   ['registry', '../config/schema.ts'],
   ['config', '../http/server.ts'],
-  ['config', '../dialect/dialect.ts'],
+  ['config', '../contract/dialect.ts'],
   ['http', '../engine/llama/engine.ts'],
   ['http', '../registry/registry.ts'],
   ['http', '../config/schema.ts'],
@@ -27,7 +27,7 @@ const forbidden = [
 ] as const
 const allowed = [
   ['http', '../core/errors.ts'],
-  ['http', '../dialect/dialect.ts'],
+  ['http', '../contract/dialect.ts'],
   ['http', './metrics.ts'],
   ['dialect', '../core/event.ts'],
   ['engine', '../core/engine.ts'],

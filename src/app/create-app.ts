@@ -11,12 +11,12 @@ import { createServer } from '../http/server.ts'
 import { createRegistry } from '../registry/registry.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
-import { version } from '../version.ts'
 import { ensureApiKeyFile, hashApiKey } from './api-key-file.ts'
 import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
 import { explainListenError } from './listen-error.ts'
 import { isLoopback } from './loopback.ts'
 import { createMetrics } from './metrics.ts'
+import { version } from './version.ts'
 
 /** The whole server, from a configuration. */
 export type App = {

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os'
 import { Command } from 'commander'
+import { version } from '../app/version.ts'
 import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { configJsonSchema } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
-import { version } from '../version.ts'
 import { diagnose } from './doctor.ts'
 import { list } from './list.ts'
 import { pull } from './pull.ts'

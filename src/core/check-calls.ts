@@ -2,7 +2,7 @@ import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { Tool } from '../contract/request.ts'
-import type { Validator } from '../threads/output-validator.ts'
+import type { Validator } from '../contract/validator.ts'
 import { isJson } from './is-json.ts'
 
 /** Checks the calls of each choice of one request to its strict tools, where no grammar makes them certain. */

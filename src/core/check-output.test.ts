@@ -4,7 +4,7 @@ import { inTurn } from '../contract/emit.ts'
 import type { Engine, PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { type OutputConstraint, plainChat, plainRequest } from '../contract/request.ts'
-import type { Validator } from '../threads/output-validator.ts'
+import type { Validator } from '../contract/validator.ts'
 import { generate } from './generate.ts'
 import { Admission } from './schedule/admission.ts'
 

@@ -2,7 +2,7 @@ import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { OutputConstraint } from '../contract/request.ts'
-import type { Validator } from '../threads/output-validator.ts'
+import type { Validator } from '../contract/validator.ts'
 import { isJson } from './is-json.ts'
 
 /** Checks the text of each choice of one request, where its grammar let through more than its schema. */

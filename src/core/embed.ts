@@ -1,23 +1,8 @@
-import type { EmbedInput, Engine } from '../contract/engine.ts'
+import type { EmbedRequest, EmbedResult } from '../contract/embed.ts'
+import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerateDeps } from './generate.ts'
 import { withPlace } from './with-place.ts'
-
-/** Texts or tokens to embed, in no dialect's words. */
-export type EmbedRequest = {
-  /** The model as the caller named it: an id or an alias. */
-  readonly model: string
-  readonly inputs: readonly EmbedInput[]
-  /** How many numbers a vector shall have; absent means as many as the model's. */
-  readonly dimensions?: number
-}
-
-/** A vector of length 1 for each input, in their order. `model` is the id of the model that made them. */
-export type EmbedResult = {
-  readonly model: string
-  readonly vectors: readonly Float32Array[]
-  readonly inputTokens: number
-}
 
 /** Embeds while holding a slot, like any generation. Throws `model-not-found` and what the engine refuses. */
 export function embed(deps: GenerateDeps, request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {

@@ -1,12 +1,7 @@
 import { AppError } from '../contract/errors.ts'
-import type { GenerationRequest, JsonObject } from '../contract/request.ts'
-import { applyPreset, type SamplingPreset } from './sampling-preset.ts'
-
-/** A preset, and the overrides that it was made of, to be shown. */
-export type ReadPreset = { readonly overrides: JsonObject; readonly preset: SamplingPreset }
-
-/** The preset in use; without a name it came with a request to switch. */
-export type PresetInUse = ReadPreset & { readonly name: string | undefined }
+import type { GenerationRequest } from '../contract/request.ts'
+import type { PresetInUse, ReadPreset } from '../contract/sampling-preset.ts'
+import { applyPreset } from './sampling-preset.ts'
 
 /** Which preset every request is generated under, from now on: a named one, one that has no name, or none. */
 export class PresetSwitch {

@@ -22,8 +22,3 @@ export function rank(
     return { ...ranking, model: id }
   })
 }
-
-/** A score as a probability: how likely it is that the text is relevant. */
-export function toProbability(score: number, { areProbabilities }: Pick<Ranking, 'areProbabilities'>): number {
-  return areProbabilities ? score : 1 / (1 + Math.exp(-score))
-}

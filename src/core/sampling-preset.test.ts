@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type GenerationRequest, plainRequest } from '../contract/request.ts'
-import { applyPreset, type PresetValues, type SamplingPreset } from './sampling-preset.ts'
+import type { PresetValues, SamplingPreset } from '../contract/sampling-preset.ts'
+import { applyPreset } from './sampling-preset.ts'
 
 const nothing: PresetValues = { sampling: {} }
 const empty: SamplingPreset = { defaults: nothing, forced: nothing, added: { stop: [], sequenceBreakers: [] } }

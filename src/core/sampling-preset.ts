@@ -1,23 +1,6 @@
 import { mergeSampling } from '../contract/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../contract/request.ts'
-
-/** What a preset can say about a request; an absent field says nothing, and 0, false and '' are values. */
-export type PresetValues = {
-  readonly sampling: Sampling
-  readonly maxOutputTokens?: number
-  readonly stop?: readonly string[]
-  readonly ignoreEos?: boolean
-}
-
-/** An operator's word on how every request is sampled. */
-export type SamplingPreset = {
-  /** Hold where the request says nothing. */
-  readonly defaults: PresetValues
-  /** Hold whatever the request says. */
-  readonly forced: PresetValues
-  /** Put in front of the request's own lists. */
-  readonly added: { readonly stop: readonly string[]; readonly sequenceBreakers: readonly string[] }
-}
+import type { SamplingPreset } from '../contract/sampling-preset.ts'
 
 /**
  * The request as it is generated under a preset: forced, else added to, else as it was sent, else the default. Every value in

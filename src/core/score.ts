@@ -3,24 +3,11 @@ import type { RankRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { plainRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
+import type { Scores } from '../contract/scores.ts'
 import { type GenerateDeps, generate } from './generate.ts'
 import { rank } from './rank.ts'
 import type { AskOptions } from './text-work.ts'
 import { withPlace } from './with-place.ts'
-
-/** What a model makes of texts, each by itself. */
-export type Scores = {
-  /** A number for each text, in their order. */
-  readonly scores: readonly number[]
-  /**
-   * `ranking-head`: what the model's head says. `log-likelihood`: how likely the model is to write the text, as the sum of the
-   * natural logarithms of its tokens' probabilities; the first token has one only where the tokenizer puts one before it.
-   */
-  readonly method: 'ranking-head' | 'log-likelihood'
-  /** How many tokens of each text the sum is over; absent for a ranking head. */
-  readonly scoredTokens?: readonly number[]
-  readonly inputTokens: number
-}
 
 /**
  * Scores texts with the model's ranking head or, where it has none, by what it would write. `model` is the id of the model that

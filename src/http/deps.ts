@@ -58,3 +58,8 @@ export type ServerDeps = GenerateDeps & {
   readonly metrics: Metrics
   readonly version: string
 }
+
+/** OpenAI's name for what a reply depends on besides its request: it changes when the same seed may give another text. */
+export function systemFingerprint({ version }: Pick<ServerDeps, 'version'>): string {
+  return `dragoman-${version}`
+}

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { withPlace } from '../core/with-place.ts'
-import { systemFingerprint } from '../dialect/fingerprint.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../dialect/openai/model-card.ts'
-import type { ServerDeps } from './deps.ts'
+import { type ServerDeps, systemFingerprint } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
 import { nameInUse } from './routes-templates.ts'
 import { hangUpSignal } from './serve-call.ts'
@@ -26,7 +25,7 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
     } finally {
       close()
     }
-    return encodeProps(deps.models.get(name), factsOf(deps, name), systemFingerprint)
+    return encodeProps(deps.models.get(name), factsOf(deps, name), systemFingerprint(deps))
   })
 }
 

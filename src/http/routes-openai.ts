@@ -6,20 +6,27 @@ import { score } from '../core/score.ts'
 import type { AskOptions } from '../core/text-work.ts'
 import { encodeModelDetail, encodeModelList } from '../dialect/openai/models.ts'
 import { createOpenaiChat } from '../dialect/openai-chat/dialect.ts'
-import { openaiCompletions } from '../dialect/openai-completions/dialect.ts'
+import { createOpenaiCompletions } from '../dialect/openai-completions/dialect.ts'
 import { decodeEmbeddings } from '../dialect/openai-embeddings/decode.ts'
 import { encodeEmbeddings } from '../dialect/openai-embeddings/encode.ts'
 import { decodeRerank, decodeScoreEvaluation, renameTexts, type ScoringCall } from '../dialect/scoring/scoring.ts'
-import type { ServerDeps } from './deps.ts'
+import { type ServerDeps, systemFingerprint } from './deps.ts'
 import { createCallHandler } from './serve-call.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 
 /** OpenAI's routes under `/v1`. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps): void {
-  const openaiChat = createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both' })
+  const openaiChat = createOpenaiChat({
+    reasoningFields: deps.reasoningFields ?? 'both',
+    systemFingerprint: systemFingerprint(deps),
+  })
   const config = { scope: 'inference', encodeError: openaiChat.encodeError } as const
   app.post('/v1/chat/completions', { config }, createDialectHandler(deps, openaiChat))
-  app.post('/v1/completions', { config }, createDialectHandler(deps, openaiCompletions))
+  app.post(
+    '/v1/completions',
+    { config },
+    createDialectHandler(deps, createOpenaiCompletions({ systemFingerprint: systemFingerprint(deps) })),
+  )
   app.post(
     '/v1/embeddings',
     { config },

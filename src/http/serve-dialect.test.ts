@@ -11,11 +11,13 @@ import {
   sendChat,
   watchEngine,
 } from '../../test/support/test-server.ts'
+import type { Dialect } from '../contract/dialect.ts'
 import type { Engine } from '../contract/engine.ts'
-import type { Dialect } from '../dialect/dialect.ts'
-import { openaiChat } from '../dialect/openai-chat/dialect.ts'
+import { createOpenaiChat } from '../dialect/openai-chat/dialect.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import { createDialectHandler } from './serve-dialect.ts'
+
+const openaiChat = createOpenaiChat({ reasoningFields: 'both', systemFingerprint: 'dragoman-1' })
 
 const hourMs = 3_600_000
 const fake = () => createFakeEngine({ script: 'from-request' })

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../contract/request.ts'
+import type { Validator } from '../contract/validator.ts'
 import type { Answer, Question } from './judge-thread.ts'
 import { QuestionThread, threadModule } from './question-thread.ts'
 import type { Verdict } from './schema-judge.ts'
@@ -8,11 +9,8 @@ type Options = {
   readonly timeoutMs?: number
 }
 
-/** Who checks outputs. Neither question ever takes long, or throws. */
-export type Validator = Pick<OutputValidator, 'canCheck' | 'check'>
-
 /** Checks finished outputs against their schemas, in a thread that is ended when it takes too long: patterns come from callers. */
-export class OutputValidator {
+export class OutputValidator implements Validator {
   readonly #timeoutMs: number
   readonly #thread: QuestionThread<Question, Answer>
 

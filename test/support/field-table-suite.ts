@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Dialect } from '../../src/contract/dialect.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import type { GenerationEvent } from '../../src/contract/event.ts'
-import type { Dialect } from '../../src/dialect/dialect.ts'
 import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
 
 export type FieldTableCase = {

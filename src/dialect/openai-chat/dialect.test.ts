@@ -4,7 +4,9 @@ import { type Emit, inTurn } from '../../contract/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
 import { foldEvents } from '../../contract/result.ts'
-import { createOpenaiChat, openaiChat } from './dialect.ts'
+import { createOpenaiChat } from './dialect.ts'
+
+const openaiChat = createOpenaiChat({ reasoningFields: 'both', systemFingerprint: 'dragoman-1' })
 
 const checkReply = createWireCheck('OpenAIChatCompletion')
 const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
@@ -63,7 +65,7 @@ describe('openaiChat', () => {
     [{}, ['reasoning']],
     [{ include_reasoning: false }, []],
   ])('the operator chooses the names of reasoning, and %j whether there is any', async (fields, names) => {
-    const dialect = createOpenaiChat({ reasoningFields: 'reasoning' })
+    const dialect = createOpenaiChat({ reasoningFields: 'reasoning', systemFingerprint: 'dragoman-1' })
     const reasoned: readonly GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }, ...events]
     const call = dialect.decode({ ...body, ...fields }, 'chatcmpl-7')
     const reply = call.encodeResult(await foldEvents(generationOf(reasoned)), 'served') as { choices: { message: object }[] }

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { Dialect } from '../dialect.ts'
-import { systemFingerprint } from '../fingerprint.ts'
+import type { Dialect } from '../../contract/dialect.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeChat } from './decode.ts'
 import { encodeResult, type ReasoningFields, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
-/** What an operator may choose: under which names a reply shows its reasoning. Callers may leave it out altogether. */
-export type OpenaiChatOptions = { readonly reasoningFields: ReasoningFields }
+export type OpenaiChatOptions = {
+  /** The names under which replies show reasoning. */
+  readonly reasoningFields: ReasoningFields
+  /** Changes when the same seed may give another text. */
+  readonly systemFingerprint: string
+}
 
 /** OpenAI's `POST /v1/chat/completions`. */
-export function createOpenaiChat({ reasoningFields }: OpenaiChatOptions): Dialect {
+export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
     decode(body, requestId) {
       const asked = decodeChat(body, requestId)
@@ -37,6 +40,3 @@ export function createOpenaiChat({ reasoningFields }: OpenaiChatOptions): Dialec
     heartbeat: ': \n\n',
   }
 }
-
-/** The dialect with its defaults. */
-export const openaiChat: Dialect = createOpenaiChat({ reasoningFields: 'both' })

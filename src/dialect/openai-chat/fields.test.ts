@@ -1,8 +1,10 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
 import { readWireSchema } from '../../../test/support/wire-schema.ts'
-import { openaiChat } from './dialect.ts'
+import { createOpenaiChat } from './dialect.ts'
 import { chatFields } from './fields.ts'
 import { chatRequestSchema } from './schema.ts'
+
+const openaiChat = createOpenaiChat({ reasoningFields: 'both', systemFingerprint: 'dragoman-1' })
 
 const samples: Readonly<Record<string, unknown>> = {
   messages: [{ role: 'user', content: 'another question' }],

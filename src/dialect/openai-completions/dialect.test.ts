@@ -2,7 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createTestServer, readAll, receive, sendChat } from '../../../test/support/test-server.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { createFakeEngine } from '../../engine/fake/engine.ts'
-import { openaiCompletions } from './dialect.ts'
+import { createOpenaiCompletions } from './dialect.ts'
+
+const openaiCompletions = createOpenaiCompletions({ systemFingerprint: 'dragoman-1' })
 
 const check = createWireCheck('OpenAICompletion')
 const closers: (() => Promise<unknown>)[] = []

@@ -1,5 +1,5 @@
+import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
-import type { StreamEncoder } from '../dialect.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'

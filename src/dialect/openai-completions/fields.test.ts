@@ -1,7 +1,9 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
-import { openaiCompletions } from './dialect.ts'
+import { createOpenaiCompletions } from './dialect.ts'
 import { completionFields } from './fields.ts'
 import { completionRequestSchema } from './schema.ts'
+
+const openaiCompletions = createOpenaiCompletions({ systemFingerprint: 'dragoman-1' })
 
 const samples: Readonly<Record<string, unknown>> = {
   prompt: 'another',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { EmbedRequest } from '../../contract/embed.ts'
 import type { EmbedInput } from '../../contract/engine.ts'
-import type { EmbedRequest } from '../../core/embed.ts'
 import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list } from '../wire/first-fault.ts'

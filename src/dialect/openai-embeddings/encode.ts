@@ -1,4 +1,4 @@
-import type { EmbedResult } from '../../core/embed.ts'
+import type { EmbedResult } from '../../contract/embed.ts'
 import type { EncodingFormat } from './decode.ts'
 
 /** OpenAI's reply: a list of vectors in the order of the inputs. Only a prompt is counted, since nothing is generated. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import type { PresetSwitch, ReadPreset } from '../../core/preset-switch.ts'
+import type { PresetInUse, ReadPreset } from '../../contract/sampling-preset.ts'
 import { flag, text } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { dictionary } from '../wire/first-fault.ts'
@@ -34,7 +34,7 @@ export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'>
 }
 
 /** What there is and what is in use, as tabbyAPI says it; overrides without a name are of no preset. */
-export function encodePresets({ inUse, names }: Pick<PresetSwitch, 'inUse' | 'names'>) {
+export function encodePresets({ inUse, names }: { readonly inUse: PresetInUse | undefined; readonly names: readonly string[] }) {
   return { selected_preset: inUse?.name ?? null, overrides: inUse?.overrides ?? {}, presets: names }
 }
 

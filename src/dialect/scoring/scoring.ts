@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Ranking, RankRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
-import { toProbability } from '../../core/rank.ts'
-import type { Scores } from '../../core/score.ts'
+import type { Scores } from '../../contract/scores.ts'
 import { createNestedCheck, keysOf } from '../openai/nested-check.ts'
 import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
@@ -106,4 +105,9 @@ export function renameTexts(error: unknown, field: string): unknown {
   const { overflow } = error
   const renamed = { param: rename(error.param), ...(overflow !== undefined && { overflow }), cause: error }
   return new AppError(error.code, rename(error.message), renamed)
+}
+
+/** A score as a probability: how likely it is that the text is relevant. */
+function toProbability(score: number, { areProbabilities }: Pick<Ranking, 'areProbabilities'>): number {
+  return areProbabilities ? score : 1 / (1 + Math.exp(-score))
 }

@@ -1,7 +1,7 @@
-import type { AppError } from '../contract/errors.ts'
-import type { GenerationEvent } from '../contract/event.ts'
-import type { GenerationRequest } from '../contract/request.ts'
-import type { GenerationResult } from '../contract/result.ts'
+import type { AppError } from './errors.ts'
+import type { GenerationEvent } from './event.ts'
+import type { GenerationRequest } from './request.ts'
+import type { GenerationResult } from './result.ts'
 
 /** A validated call, and how to answer it in the caller's words. */
 export type DecodedCall = {

@@ -1,0 +1,141 @@
+// Checks which folder of src imports which, and that no files or folders import each other in a circle (type imports included).
+// `npm run check` runs it; test/layers.test.ts proves each rule by breaking it.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const modelText = ['model-text', 'model-text/formats', 'model-text/parse', 'model-text/template']
+const forEngines = ['contract', 'engine', 'threads', ...modelText]
+const forDialects = ['contract', 'dialect/wire', 'dialect/openai']
+
+/**
+ * An allow-list: a folder of src, and the folders besides itself that its files may import. The longest matching path decides. A folder
+ * that is not listed may import nothing and be imported by nothing.
+ */
+const allowed = {
+  contract: [],
+  jinja: ['contract'],
+  grammar: ['contract'],
+  'model-text': ['contract', 'model-text/formats', 'model-text/template'],
+  'model-text/scan': ['contract'],
+  'model-text/formats': ['contract', 'model-text/scan'],
+  'model-text/parse': ['contract', 'model-text/formats', 'model-text/scan'],
+  'model-text/template': ['contract', 'jinja', 'model-text/formats'],
+  threads: ['contract', 'grammar'],
+  core: ['contract', 'model-text/parse', 'core/schedule'],
+  'core/schedule': ['contract'],
+  'dialect/wire': ['contract'],
+  'dialect/openai': ['contract', 'dialect/wire'],
+  'dialect/openai-chat': forDialects,
+  'dialect/openai-completions': forDialects,
+  'dialect/openai-embeddings': forDialects,
+  'dialect/presets': forDialects,
+  'dialect/scoring': forDialects,
+  'dialect/templates': forDialects,
+  'dialect/tokens': forDialects,
+  dialect: ['dialect/*'],
+  engine: ['contract'],
+  'engine/supervise': ['contract'],
+  'engine/fake': forEngines,
+  'engine/llama': [...forEngines, 'engine/supervise', 'engine/llama/channel'],
+  'engine/llama/channel': ['contract'],
+  'engine/llama/worker': [...forEngines, 'grammar', 'engine/llama/channel'],
+  'engine/llama-server': ['contract', 'engine', 'engine/supervise'],
+  'engine/remote': [...forEngines, 'engine/remote/*'],
+  'engine/remote/transport': ['contract', 'engine'],
+  'engine/remote/servers': ['contract', 'engine', 'model-text/template', 'engine/remote/transport'],
+  'engine/remote/wire': [...forEngines, 'grammar', 'engine/remote/transport', 'engine/remote/servers'],
+  'engine/remote/fleet': ['contract', 'engine', 'engine/remote/transport', 'engine/remote/servers'],
+  registry: ['contract'],
+  config: ['contract', 'registry', 'model-text/formats'],
+  http: ['contract', 'core', 'core/schedule', 'dialect/*'],
+  app: ['contract', 'core', 'core/schedule', 'dialect/presets', 'engine/*', 'registry', 'config', 'http', 'threads'],
+  cli: ['contract', 'app', 'config', 'engine/llama', 'registry', 'http'],
+}
+
+/** Folders that run anywhere: no `node:` module, no package. */
+const pure = ['contract', 'jinja']
+
+/** The folder of the list that a file belongs to; undefined for none. */
+function roomOf(file) {
+  for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) if (Object.hasOwn(allowed, folder)) return folder
+  return undefined
+}
+
+function mayImport(room, other) {
+  return (
+    room === other || allowed[room].some((name) => (name.endsWith('/*') ? other.startsWith(name.slice(0, -1)) : name === other))
+  )
+}
+
+/** What breaks the rules, in words. `imports` has, for each file below src, what it imports: files below src, `node:` modules, packages. */
+export function findViolations(imports) {
+  const violations = []
+  for (const [file, targets] of imports) {
+    const room = roomOf(file)
+    if (room === undefined) {
+      violations.push(`${file}: its folder is not listed in scripts/layers.mjs`)
+      continue
+    }
+    for (const target of targets) {
+      if (imports.has(target)) {
+        const other = roomOf(target)
+        if (other === undefined || !mayImport(room, other)) violations.push(`${file}: ${room} may not import ${target}`)
+      } else if (pure.includes(room)) {
+        violations.push(`${file}: ${room} may not import ${target}: it imports no packages and no node: modules`)
+      }
+    }
+  }
+  const folders = new Map()
+  for (const [file, targets] of imports) {
+    const known = folders.get(dirname(file)) ?? new Set()
+    for (const target of targets) if (imports.has(target)) known.add(dirname(target))
+    folders.set(dirname(file), known)
+  }
+  for (const circle of [...findCircles(imports), ...findCircles(folders)]) violations.push(`circle: ${circle.join(', ')}`)
+  return violations
+}
+
+/** Sets of nodes that reach each other (Tarjan's algorithm). */
+function findCircles(edges) {
+  const index = new Map()
+  const low = new Map()
+  const stack = []
+  const circles = []
+  const visit = (node) => {
+    index.set(node, index.size)
+    low.set(node, index.get(node))
+    stack.push(node)
+    for (const next of edges.get(node) ?? []) {
+      if (next === node || !edges.has(next)) continue
+      if (!index.has(next)) visit(next)
+      if (stack.includes(next)) low.set(node, Math.min(low.get(node), low.get(next)))
+    }
+    if (low.get(node) !== index.get(node)) return
+    const circle = stack.splice(stack.indexOf(node))
+    if (circle.length > 1) circles.push(circle.toSorted())
+  }
+  for (const node of edges.keys()) if (!index.has(node)) visit(node)
+  return circles
+}
+
+/** As the formatter writes them: on one line, or with the closing brace at the start of the last. */
+const importPattern = /^(?:import|export) .*? from '([^']+)'$|^} from '([^']+)'$|^import '([^']+)'$/gm
+
+/** Each product file below src, and what it imports. */
+export function readImports(root) {
+  const files = readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  return new Map(
+    files.map((file) => {
+      const text = readFileSync(join(root, file), 'utf8')
+      const specifiers = [...text.matchAll(importPattern)].map(([, one, other, third]) => one ?? other ?? third)
+      return [file, specifiers.map((name) => (name.startsWith('.') ? normalize(join(dirname(file), name)) : name))]
+    }),
+  )
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const violations = findViolations(readImports(fileURLToPath(new URL('../src', import.meta.url))))
+  for (const violation of violations) console.error(violation)
+  process.exit(violations.length > 0 ? 1 : 0)
+}
