@@ -2,17 +2,24 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
+import type { Emit } from '../contract/emit.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { Principal } from '../contract/principal.ts'
 import { Cancellations } from '../core/cancellations.ts'
+import { type GenerateDeps, type Generation, generate } from '../core/generate.ts'
 import { PresetSwitch } from '../core/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
-import type { ModelSummary } from '../http/deps.ts'
+import type { ModelSummary, ServerDeps } from '../http/deps.ts'
 import { createServer } from '../http/server.ts'
 import { createRegistry } from '../registry/registry.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
+
+import { answerFetch } from './answer-fetch.ts'
 import { ensureApiKeyFile, hashApiKey } from './api-key-file.ts'
-import { createModel, type RegisteredModel, type StartObserver } from './create-model.ts'
+import { createModel, type OwnModel, type RegisteredModel, registerOwnModel, type StartObserver } from './create-model.ts'
+
 import { explainListenError } from './listen-error.ts'
 import { isLoopback } from './loopback.ts'
 import { createMetrics } from './metrics.ts'
@@ -22,6 +29,12 @@ import { version } from './version.ts'
 export type App = {
   /** Accepts connections, and begins to load the models that load at start. Resolves with the address. */
   listen(): Promise<string>
+  /** Begins to load the models that load at start, without a listener. Idempotent. */
+  load(): void
+  /** Answers a request without a socket; aborting its signal is the client leaving. */
+  fetch(request: Request): Promise<Response>
+  /** Generates in process, by the same way as a request over HTTP. Throws `model-not-found`. */
+  generate(requests: Parameters<typeof generate>[1], signal?: AbortSignal): Generation
   /** Resolves when every model that loads at start is ready; rejects with the first that cannot be. */
   whenReady(): Promise<void>
   /** Finishes what runs, within the configured grace period, then ends everything. */
@@ -31,12 +44,18 @@ export type App = {
   readonly models: readonly ModelSummary[]
 }
 
-export type AppOptions = { readonly log: Logger; readonly observer?: StartObserver }
+/** Parts besides those that the configuration names. */
+export type AppParts = {
+  readonly models?: readonly OwnModel[]
+  readonly dialects?: ServerDeps['dialects']
+}
+
+export type AppOptions = { readonly log: Logger; readonly observer?: StartObserver; readonly parts?: AppParts }
 
 const nobody: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
 
 /** The composition root: the only place that knows every layer. */
-export async function createApp(config: LoadedConfig, { log, observer = nobody }: AppOptions): Promise<App> {
+export async function createApp(config: LoadedConfig, { log, observer = nobody, parts = {} }: AppOptions): Promise<App> {
   const { server: settings, home } = config
   const { hashes, createdKey } = await findKeys(config)
   if (hashes.length === 0 && settings.allowedOrigins.includes('*')) {
@@ -53,7 +72,10 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
         .catch(() => undefined)
     },
   }
-  const registry = createRegistry(config.models.map((model) => createModel(model, { home, log, observer: watching })))
+  const registry = createRegistry([
+    ...(parts.models ?? []).map(registerOwnModel),
+    ...config.models.map((model) => createModel(model, { home, log, observer: watching })),
+  ])
   const findStandIn = (name: string): RegisteredModel | undefined => {
     const { standIn } = registry.resolve(name)
     return standIn === undefined ? undefined : registry.resolve(standIn)
@@ -64,22 +86,28 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
   }
   const metrics = createMetrics({
     readLoad: () =>
-      registry.list().map(({ id, admission, engine }) => ({
+      registry.list().map(({ id, scheduler, engine }) => ({
         id,
-        queued: admission.queued,
-        busy: admission.busy,
+        queued: scheduler.load.queued,
+        busy: scheduler.load.busy,
         tokensAfterCancel: engine.tokensAfterCancel,
       })),
   })
   const validator = new OutputValidator()
-  const server = createServer({
-    resolveModel: resolve,
+  const generating = {
     now: () => performance.now(),
     validator,
     presets: createPresets(config),
+    record: metrics.generationEnded,
+  }
+  const cancellations = new Cancellations()
+  const server = createServer({
+    ...generating,
+    resolveModel: resolve,
+    ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
     models: { list: () => registry.list().map(summarize), get: (name) => summarize(resolve(name)) },
-    cancellations: new Cancellations(),
+    cancellations,
     auth: { apiKeyHashes: hashes },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
     allowedOrigins: settings.allowedOrigins,
@@ -90,7 +118,23 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     metrics,
     version,
   })
-  let started: Promise<void>[] = []
+  let started: Promise<void>[] | undefined
+  const load = () => {
+    started ??= registry
+      .list()
+      .filter((model) => model.loadsAtStart)
+      .map((model) =>
+        model.engine.ensureReady(stopping.signal).catch((error: unknown) => {
+          const standIn = findStandIn(model.id)
+          if (standIn === undefined || !model.isAwaitingFile) throw error
+          const names = model.aliases.join(', ')
+          observer.onNote(model.id, `${messageOf(error)}\n${standIn.id}, which comes with Dragoman, answers as ${names} instead`)
+          return standIn.engine.ensureReady(stopping.signal)
+        }),
+      )
+    // A model that cannot be loaded is in the log and in GET /ready; the others are served.
+    for (const loading of started) loading.catch(() => undefined)
+  }
   return {
     createdKey,
     get models() {
@@ -98,33 +142,50 @@ export async function createApp(config: LoadedConfig, { log, observer = nobody }
     },
     async listen() {
       const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)
-      started = registry
-        .list()
-        .filter((model) => model.loadsAtStart)
-        .map((model) =>
-          model.engine.ensureReady(stopping.signal).catch((error: unknown) => {
-            const standIn = findStandIn(model.id)
-            if (standIn === undefined || !model.isAwaitingFile) throw error
-            const names = model.aliases.join(', ')
-            observer.onNote(
-              model.id,
-              `${messageOf(error)}\n${standIn.id}, which comes with Dragoman, answers as ${names} instead`,
-            )
-            return standIn.engine.ensureReady(stopping.signal)
-          }),
-        )
-      // A model that cannot be loaded is in the log and in GET /ready; the others are served.
-      for (const loading of started) loading.catch(() => undefined)
+      load()
       return url
     },
+    load,
+    fetch: (request) => answerFetch(server.app, request),
+    generate: (requests, signal) => {
+      const model = resolve(requests[0].model)
+      return { run: (emit) => runInProcess({ cancellations, generating }, { model, requests, signal, emit }) }
+    },
     async whenReady() {
-      await Promise.all(started)
+      await Promise.all(started ?? [])
     },
     async close() {
       await server.drain(settings.shutdownGraceMs)
       stopping.abort(new AppError('shutting-down', 'the server is shutting down'))
       await Promise.all([validator.close(), ...registry.list().map(({ engine }) => engine.close())])
     },
+  }
+}
+
+/** Callers in this process may do everything. */
+const inProcess: Principal = { id: 'in-process', scopes: new Set(['public', 'inference', 'admin']) }
+
+type InProcessDeps = { readonly cancellations: Cancellations; readonly generating: GenerateDeps }
+type InProcessRun = {
+  readonly model: RegisteredModel
+  readonly requests: Parameters<typeof generate>[1]
+  readonly signal: AbortSignal | undefined
+  readonly emit: Emit<GenerationEvent>
+}
+
+async function runInProcess({ cancellations, generating }: InProcessDeps, { model, requests, signal, emit }: InProcessRun) {
+  const { id } = requests[0]
+  const handle = cancellations.open({ id, owner: inProcess.id })
+  handle.servedBy(model.id)
+  const cancel = () => handle.cancel('requested')
+  signal?.addEventListener('abort', cancel, { once: true })
+  if (signal?.aborted === true) cancel()
+  try {
+    const context = { id, principal: inProcess, model, receivedAtMs: generating.now(), signal: handle.signal }
+    await generate(generating, requests, context).run(emit)
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+    handle.close()
   }
 }
 
@@ -155,7 +216,7 @@ function summarize(model: RegisteredModel): ModelSummary {
   const { contextLength } = engine.facts
   // One that cannot be had, and that another stands in for, is not waited for.
   const loadsAtStart = model.loadsAtStart && !(standIn !== undefined && isAwaitingFile && engine.state.type === 'failed')
-  const servers = engine.servers?.()
+  const servers = engine.capabilities.fleet?.replicas()
   return {
     id,
     aliases,

@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 import type { LoadedModel } from '../config/models.ts'
 import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
-import type { ServedModel } from '../core/generate.ts'
-import { Admission } from '../core/schedule/admission.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import type { LoadOptions } from '../engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../engine/llama/engine.ts'
@@ -42,6 +42,7 @@ export type ModelFactory = {
 /** Makes a configured model servable. Nothing is loaded yet. */
 export function createModel(config: LoadedModel, factory: ModelFactory): RegisteredModel {
   const file: FileState = { isAwaited: false }
+  const engine = createEngine(config, factory, file)
   return {
     id: config.id,
     aliases: config.aliases,
@@ -51,8 +52,42 @@ export function createModel(config: LoadedModel, factory: ModelFactory): Registe
     get isAwaitingFile() {
       return file.isAwaited
     },
-    engine: createEngine(config, factory, file),
-    admission: new Admission({ slots: config.slots, maxQueued: config.maxQueued }),
+    engine,
+    scheduler: new FifoScheduler({ slots: config.slots, maxQueued: config.maxQueued, engine }),
+  }
+}
+
+/** A model that runs on an engine of the caller's. */
+export type OwnModel = {
+  readonly id: string
+  readonly aliases?: readonly string[]
+  readonly engine: Engine
+  /** Requests that run at once; 4 unless given. */
+  readonly slots?: number
+  /** Requests that may wait beside them; 64 unless given. */
+  readonly maxQueued?: number
+  /** When the model is loaded; with the first request unless given. */
+  readonly load?: 'start' | 'demand'
+}
+
+/** Makes a caller's own model servable. */
+export function registerOwnModel({
+  id,
+  aliases = [],
+  engine,
+  slots = 4,
+  maxQueued = 64,
+  load = 'demand',
+}: OwnModel): RegisteredModel {
+  return {
+    id,
+    aliases,
+    engine,
+    loadsAtStart: load === 'start',
+    createdAtMs: Date.now(),
+    standIn: undefined,
+    isAwaitingFile: false,
+    scheduler: new FifoScheduler({ slots, maxQueued, engine }),
   }
 }
 

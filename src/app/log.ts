@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { prettyDestination } from './pretty-log.ts'
 
-type LogOptions = {
+export type LogOptions = {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
   /** Default: standard error, which keeps the output of commands clean. */
   readonly destination?: DestinationStream

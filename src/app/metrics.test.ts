@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMetrics, type ModelLoad } from './metrics.ts'
 
+const who = { id: 'r', caller: 'anyone' }
 const usage = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 3, reasoningTokens: 0 }
 
 function create(load: ModelLoad[] = []) {
@@ -19,8 +20,8 @@ test('requests are counted by route and status, and in flight while they run', a
 
 test('a generation counts its duration, its first token and its tokens', async () => {
   const metrics = create()
-  metrics.generationEnded({ model: 'm', outcome: 'ok', durationMs: 1500, usage, timings: { firstTokenMs: 20 } })
-  metrics.generationEnded({ model: 'm', outcome: 'engine-failed', durationMs: 10 })
+  metrics.generationEnded({ ...who, model: 'm', outcome: 'ok', durationMs: 1500, usage, timings: { firstTokenMs: 20 } })
+  metrics.generationEnded({ ...who, model: 'm', outcome: 'engine-failed', durationMs: 10 })
   const text = await metrics.render()
   expect(text).toContain('dragoman_generation_duration_seconds_sum{model="m",outcome="ok"} 1.5')
   expect(text).toContain('dragoman_generation_duration_seconds_count{model="m",outcome="engine-failed"} 1')

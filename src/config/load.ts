@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { z } from 'zod'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { resolvePath } from '../registry/sources.ts'
@@ -68,17 +69,45 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   }
   if (parsed.data === undefined || problems.length > 0) throw configError(problems)
 
-  const base = file === undefined ? cwd : dirname(file.path)
-  const fileModels = parsed.data.models.map((model) => resolveModelPaths(model, { base, userHome }))
-  const models = mergeModels(flagModels, fileModels, { builtin: parsed.data.builtinModel })
+  return resolveConfig(parsed.data, { flagModels, base: file === undefined ? cwd : dirname(file.path), env, cwd, userHome })
+}
+
+/** A configuration as an application writes it. */
+export type ConfigInput = z.input<typeof configSchema>
+
+/**
+ * A configuration from an object instead of a file; flags and variables do not apply. `needsModel`: without any model, the default one is
+ * served. Throws `invalid-request` with one line for each error.
+ */
+export function configFromObject(
+  raw: ConfigInput,
+  { needsModel, ...inputs }: Omit<ConfigInputs, 'flags'> & { readonly needsModel: boolean },
+): LoadedConfig {
+  const parsed = configSchema.safeParse(raw)
+  if (parsed.data === undefined) {
+    throw configError(describeIssues(parsed.error?.issues ?? [], raw).map((problem) => locate(problem, undefined, undefined)))
+  }
+  return resolveConfig(parsed.data, { flagModels: [], base: inputs.cwd, needsModel, ...inputs })
+}
+
+type ResolveInputs = Omit<ConfigInputs, 'flags'> & {
+  readonly flagModels: readonly ModelConfig[]
+  /** The folder that relative paths refer to. */
+  readonly base: string
+  readonly needsModel?: boolean
+}
+
+function resolveConfig(config: Config, { flagModels, base, needsModel, env, cwd, userHome }: ResolveInputs): LoadedConfig {
+  const fileModels = config.models.map((model) => resolveModelPaths(model, { base, userHome }))
+  const models = mergeModels(flagModels, fileModels, { builtin: config.builtinModel, needsModel: needsModel ?? true })
   // The schema compares the names within the file; this also compares them with those of the command line.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
-  const { templates } = parsed.data
+  const { templates } = config
   const folder = templates === undefined ? {} : { templates: resolvePath(templates, { base, userHome }) }
-  return { ...parsed.data, ...folder, models, home }
+  return { ...config, ...folder, models, home }
 }
 
 async function readConfigFile(path: string): Promise<string> {

@@ -22,18 +22,18 @@ export function modelFromFlag(text: string, folders: Folders): ModelConfig {
 /**
  * Merges the models of the command line (first) and of the file. The first of the command line gets the alias `default`,
  * which the file's models lose; one with the id `default` keeps it, and the caller reports the conflict. Without any of them,
- * the default model is served, with the built-in one as its stand-in. The built-in model comes last, unless its name is taken
+ * and where one is needed, the default model is served, with the built-in one as its stand-in. The built-in model comes last, unless its name is taken
  * or `builtin` is false.
  */
 export function mergeModels(
   flagModels: readonly ModelConfig[],
   fileModels: readonly ModelConfig[],
-  { builtin }: { readonly builtin: boolean },
+  { builtin, needsModel }: { readonly builtin: boolean; readonly needsModel: boolean },
 ): LoadedModel[] {
   const named = mergeNamed(flagModels, fileModels)
   const isTaken = named.some(({ id, aliases }) => id === builtinModel.id || aliases.includes(builtinModel.id))
   const extra = builtin && !isTaken ? [builtinConfig()] : []
-  if (named.length > 0) return [...named, ...extra]
+  if (named.length > 0 || !needsModel) return [...named, ...extra]
   const { id, sources, sha256 } = defaultModel
   const model = modelSchema.parse({ engine: 'llama', id, source: sources, sha256, aliases: [defaultAlias] })
   return [builtin ? { ...model, standIn: builtinModel.id } : model, ...extra]

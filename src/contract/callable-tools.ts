@@ -1,9 +1,19 @@
-import type { Tool, ToolChoice } from './request.ts'
+import type { FunctionTool, Tool, ToolChoice } from './request.ts'
 
-/** Of the declared tools those that may be called. */
-export function callableTools(tools: readonly Tool[], toolChoice: ToolChoice): readonly Tool[] {
+/** The declared functions; other kinds of tools are not the model's own affair. */
+export function functionTools(tools: readonly Tool[]): readonly FunctionTool[] {
+  return tools.every(isFunctionTool) ? tools : tools.filter(isFunctionTool)
+}
+
+/** The declared functions that may be called. */
+export function callableTools(tools: readonly Tool[], toolChoice: ToolChoice): readonly FunctionTool[] {
   if (toolChoice.type === 'none') return []
-  if (toolChoice.names === undefined) return tools
+  const functions = functionTools(tools)
+  if (toolChoice.names === undefined) return functions
   const names = new Set(toolChoice.names)
-  return tools.filter(({ name }) => names.has(name))
+  return functions.filter(({ name }) => names.has(name))
+}
+
+export function isFunctionTool(tool: Tool): tool is FunctionTool {
+  return tool.type === undefined || tool.type === 'function'
 }

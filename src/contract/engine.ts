@@ -27,7 +27,7 @@ export type PreparedGeneration = {
   /** The engine lets no call to a strict tool through that does not satisfy its parameters; otherwise they are checked. */
   readonly callsAreCertain?: boolean
   /** The run tells the prompt's tokens, where `promptTokens` asks for them; a request that does is refused without it. */
-  readonly tellsPrompt?: true
+  readonly reportsPrompt?: true
   /** The run honours `minOutputTokens`; a request that has it is refused otherwise. */
   readonly keepsMinimum?: true
   /**
@@ -117,10 +117,65 @@ export type ServerReport = {
   }
 }
 
+export type DetokenizeRequest = {
+  readonly tokens: readonly number[] /** With the texts of control tokens. */
+  readonly special: boolean
+}
+
+/** Access to the model's tokenizer and chat template. */
+export interface Tokenizer {
+  /** The tokens of a text or a conversation. */
+  tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
+  /** How many tokens that would be, without handing them over. */
+  count(request: TokenizeRequest, signal: AbortSignal): Promise<number>
+  /** The text of tokens. Rejects with `invalid-request` for unknown ids. */
+  detokenize(request: DetokenizeRequest, signal: AbortSignal): Promise<string>
+  /** What the model would be given for a conversation, as text. Rejects as `prepare` does. */
+  render(request: RenderRequest, signal: AbortSignal): Promise<string>
+}
+
+export interface Embedder {
+  /**
+   * Computes while holding a slot of the model, and has stopped when it settles. Rejects with `context-length-exceeded` or
+   * `invalid-request`, at `['inputs', index]`, before anything is computed.
+   */
+  embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings>
+}
+
+export interface Ranker {
+  /** As `embed`, for models with a ranking head; rejects with `invalid-request` for others. A failure is at `['texts', index]`. */
+  rank(request: RankRequest, signal: AbortSignal): Promise<Ranking>
+}
+
+export interface TemplateSwitch {
+  /**
+   * Renders conversations with another template from now on, also after a restart; what runs goes on as it began. Rejects
+   * with `template-failed`, and leaves all as it was, when there is no such template or it does not compile.
+   */
+  use(choice: TemplateChoice, signal: AbortSignal): Promise<void>
+}
+
+/** Servers that run the model elsewhere. */
+export interface Fleet {
+  replicas(): readonly ServerReport[]
+}
+
+/** What an engine can do besides generating, by name; absent: it cannot. */
+export type EngineCapabilities = {
+  readonly tokenizer?: Tokenizer
+  readonly embedder?: Embedder
+  readonly ranker?: Ranker
+  readonly templates?: TemplateSwitch
+  readonly fleet?: Fleet
+}
+
 /** Anything that generates tokens. */
 export interface Engine {
   readonly state: EngineState
   readonly facts: EngineFacts
+  readonly capabilities: EngineCapabilities
+  /** Calls the listener after every change of `state`, until the function returned is called. */
+  onState(listener: (state: EngineState) => void): () => void
   /** Resolves when the model is ready; loads it if need be. Rejects with `model-unavailable` when it cannot be. */
   ensureReady(signal: AbortSignal): Promise<void>
   /**
@@ -128,31 +183,13 @@ export interface Engine {
    * `context-length-exceeded`, `template-failed`, `unsupported-field` or `model-unavailable`.
    */
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration>
-  /** The tokens of a text or a conversation. Absent, as each method below, when the engine cannot do it. */
-  tokenize?(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
-  /** The text of tokens; `special`: with the texts of control tokens. Rejects with `invalid-request` for unknown ids. */
-  detokenize?(request: { readonly tokens: readonly number[]; readonly special: boolean }, signal: AbortSignal): Promise<string>
-  /** What the model would be given for a conversation, as text. Rejects as `prepare` does. */
-  render?(request: RenderRequest, signal: AbortSignal): Promise<string>
-  /**
-   * Renders conversations with another template from now on, also after a restart; what runs goes on as it began. Rejects
-   * with `template-failed`, and leaves all as it was, when there is no such template or it does not compile.
-   */
-  useTemplate?(choice: TemplateChoice, signal: AbortSignal): Promise<void>
-  /**
-   * Computes while holding a slot of the model, and has stopped when it settles. Rejects with `context-length-exceeded` or
-   * `invalid-request`, and the index in `param`, before anything is computed.
-   */
-  embed?(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings>
-  /**
-   * As `embed`, for models with a ranking head; rejects with `invalid-request` for others. The `param` of a text at fault is
-   * `texts[index]`.
-   */
-  rank?(request: RankRequest, signal: AbortSignal): Promise<Ranking>
-  /** Tokens that came, since the engine began, and that nobody took, because their request had been cancelled. */
+  /** Tokens that arrived since the engine began and that were dropped, because their request had been cancelled. */
   readonly tokensAfterCancel?: number
-  /** How the servers behind the model fare, for engines that have some. */
-  servers?(): readonly ServerReport[]
-  /** Ends what runs, then everything the engine owns. Resolves when its processes are gone; `ensureReady` starts it again. */
+  /**
+   * Frees what the model holds. Generations that run get up to `drainMs` to end; then they fail. Resolves when everything is freed;
+   * `ensureReady` loads the model again.
+   */
+  unload(options: { readonly drainMs: number }): Promise<void>
+  /** Ends what runs at once, then everything the engine owns, for good. Resolves when its processes are gone. */
   close(): Promise<void>
 }

@@ -1,34 +1,33 @@
-/** How a failure is reported: HTTP status and log level. */
-type ErrorFacts = { readonly status: number; readonly level: 'info' | 'warn' | 'error' }
+import { type CanonicalPath, fillFields, formatPath, type NameOf } from './field.ts'
 
-/** Every failure that Dragoman can report, in one table. Nothing outside it knows about HTTP statuses. */
-const errorTable = {
-  'invalid-request': { status: 400, level: 'info' },
-  'invalid-json': { status: 400, level: 'info' },
-  'unsupported-field': { status: 400, level: 'info' },
-  'context-length-exceeded': { status: 400, level: 'info' },
-  'template-failed': { status: 400, level: 'info' },
-  unauthorized: { status: 401, level: 'info' },
-  forbidden: { status: 403, level: 'info' },
-  'host-not-allowed': { status: 403, level: 'warn' },
-  'origin-not-allowed': { status: 403, level: 'warn' },
-  'route-not-found': { status: 404, level: 'info' },
-  'model-not-found': { status: 404, level: 'info' },
-  'method-not-allowed': { status: 405, level: 'info' },
-  'request-conflict': { status: 409, level: 'info' },
-  'body-too-large': { status: 413, level: 'info' },
-  'unsupported-media-type': { status: 415, level: 'info' },
-  'queue-full': { status: 429, level: 'warn' },
-  cancelled: { status: 499, level: 'info' },
-  internal: { status: 500, level: 'error' },
-  'engine-failed': { status: 500, level: 'error' },
-  'invalid-output': { status: 502, level: 'warn' },
-  'model-unavailable': { status: 503, level: 'warn' },
-  'shutting-down': { status: 503, level: 'info' },
-} as const satisfies Record<string, ErrorFacts>
+/** Every failure that Dragoman can report, and its log level. Dialects map each to their status and envelope. */
+const errorLevels = {
+  'invalid-request': 'info',
+  'invalid-json': 'info',
+  'unsupported-field': 'info',
+  'context-length-exceeded': 'info',
+  'template-failed': 'info',
+  unauthorized: 'info',
+  forbidden: 'info',
+  'host-not-allowed': 'warn',
+  'origin-not-allowed': 'warn',
+  'route-not-found': 'info',
+  'model-not-found': 'info',
+  'method-not-allowed': 'info',
+  'request-conflict': 'info',
+  'body-too-large': 'info',
+  'unsupported-media-type': 'info',
+  'queue-full': 'warn',
+  cancelled: 'info',
+  internal: 'error',
+  'engine-failed': 'error',
+  'invalid-output': 'warn',
+  'model-unavailable': 'warn',
+  'shutting-down': 'info',
+} as const satisfies Record<string, 'info' | 'warn' | 'error'>
 
-/** The closed set of failure codes; dialects map each to their own envelope. */
-export type ErrorCode = keyof typeof errorTable
+/** The closed set of failure codes. */
+export type ErrorCode = keyof typeof errorLevels
 
 /** The numbers of a refused request, in tokens; dialects quote both in their own words. */
 export type ContextOverflow = {
@@ -41,35 +40,54 @@ export type ContextOverflow = {
 }
 
 type ErrorOptions = {
-  /** The request field at fault, in the caller's spelling, such as `messages[0].role`. */
+  /** The place at fault in the canonical request: what core and engines know. */
+  readonly at?: CanonicalPath
+  /** The request field at fault as the caller wrote it, such as `messages[0].role`: what dialects know. */
   readonly param?: string
   readonly retryAfterMs?: number
   readonly overflow?: ContextOverflow
   readonly cause?: unknown
 }
 
-/** The only error class. `message` says what was wrong, with which value, and what to do. */
+/**
+ * The only error class. `message` says what was wrong, with which value, and what to do. It may name places of the canonical request
+ * with `field(...)`; the dialect turns them, and `at`, into the caller's own names (`inWordsOf`).
+ */
 export class AppError extends Error {
   readonly code: ErrorCode
+  readonly at: CanonicalPath | undefined
   readonly param: string | undefined
   readonly retryAfterMs: number | undefined
   readonly overflow: ContextOverflow | undefined
+  /** The message with its placeholders. */
+  readonly template: string
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(fillFields(message, formatPath), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'AppError'
     this.code = code
+    this.at = options.at
     this.param = options.param
     this.retryAfterMs = options.retryAfterMs
     this.overflow = options.overflow
+    this.template = message
   }
 
-  get status(): number {
-    return errorTable[this.code].status
+  /** The same failure in a caller's words: `at` becomes `param`, and places in the message get the caller's names. */
+  inWordsOf(nameOf: NameOf): AppError {
+    const message = fillFields(this.template, nameOf)
+    if (this.at === undefined && message === this.message) return this
+    const { retryAfterMs, overflow } = this
+    return new AppError(this.code, message, {
+      ...(this.at === undefined ? this.param !== undefined && { param: this.param } : { param: nameOf(this.at) }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(overflow !== undefined && { overflow }),
+      cause: this,
+    })
   }
 
-  get level(): ErrorFacts['level'] {
-    return errorTable[this.code].level
+  get level(): 'info' | 'warn' | 'error' {
+    return errorLevels[this.code]
   }
 
   /** Turns anything thrown into an `AppError`; what is not ours becomes `internal`, with the original as cause. */
@@ -81,7 +99,7 @@ export class AppError extends Error {
 
 /** Whether a text from outside (a worker's message) names one of our codes. */
 export function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(errorTable, code)
+  return Object.hasOwn(errorLevels, code)
 }
 
 /** What went wrong, in words, whatever was thrown. */

@@ -1,38 +1,105 @@
 /** A JSON object as a caller sent it: tool schemas, tool arguments, template variables. */
 export type JsonObject = { readonly [key: string]: unknown }
 
-export type TextPart = { readonly type: 'text'; readonly text: string }
-export type ImagePart = { readonly type: 'image'; readonly url: string; readonly detail?: 'auto' | 'low' | 'high' }
-export type AudioPart = { readonly type: 'audio'; readonly data: string; readonly format: string }
-export type ContentPart = TextPart | ImagePart | AudioPart
+/** What a piece of text is based on: a page (OpenAI `url_citation`) or a file. Indices count UTF-16 code units of the text. */
+export type Annotation =
+  | {
+      readonly type: 'url-citation'
+      readonly url: string
+      readonly title?: string
+      readonly startIndex?: number
+      readonly endIndex?: number
+    }
+  | { readonly type: 'file-citation'; readonly fileId: string; readonly filename?: string; readonly index?: number }
 
-/** A call that the model made in an earlier turn. `arguments` is JSON text, exactly as it was generated. */
-export type ToolCall = { readonly id: string; readonly name: string; readonly arguments: string }
+export type TextPart = { readonly type: 'text'; readonly text: string; readonly annotations?: readonly Annotation[] }
+
+export type MediaKind = 'image' | 'audio' | 'video' | 'file'
+
+/**
+ * An image, a recording, a film or a document. It holds bytes, or the id of a file that the media layer has checked and keeps: never a
+ * URL, so that no engine fetches what a caller names.
+ */
+export type MediaPart = {
+  readonly type: 'media'
+  readonly kind: MediaKind
+  /** MIME type, such as `image/png`. */
+  readonly mediaType: string
+  readonly source: { readonly type: 'bytes'; readonly base64: string } | { readonly type: 'handle'; readonly id: string }
+  readonly detail?: 'auto' | 'low' | 'high'
+  readonly filename?: string
+}
+
+export type ContentPart = TextPart | MediaPart
+
+/** `opaque` is what a server signed or encrypted (a signature, `encrypted_content`); it goes back to that server unchanged. */
+export type ReasoningPart = { readonly type: 'reasoning'; readonly text: string; readonly opaque?: string }
+
+/** The model's own words when it declines to answer. */
+export type RefusalPart = { readonly type: 'refusal'; readonly text: string }
+
+/** How well the text that the model wrote reads as a call. */
+export type ToolCallState = 'ok' | 'repaired' | 'unparseable'
+
+export type ToolCallPart = {
+  readonly type: 'tool-call'
+  readonly id: string
+  readonly name: string
+  /** JSON text for a function, free text for a custom tool; exactly as it was generated unless `state` says otherwise. */
+  readonly input: string
+  /** Absent: a call of a function. */
+  readonly kind?: 'custom'
+  /** Absent: `ok`. */
+  readonly state?: Exclude<ToolCallState, 'ok'>
+  /** What the model wrote, where `input` is not that. */
+  readonly raw?: string
+}
+
+/** The result of a tool that the server ran itself, inside the assistant's turn. */
+export type ToolResultPart = {
+  readonly type: 'tool-result'
+  readonly toolCallId: string
+  readonly content: readonly ContentPart[]
+  readonly isError?: true
+}
+
+/** A part of an assistant's turn; a turn's parts are in the order in which they were generated. */
+export type OutputPart = TextPart | ReasoningPart | RefusalPart | ToolCallPart | ToolResultPart | MediaPart
 
 /** One turn. Dialects turn plain strings into one text part, so that both spellings render identically. */
 export type Message =
   | { readonly role: 'system' | 'developer' | 'user'; readonly content: readonly ContentPart[]; readonly name?: string }
-  | {
-      readonly role: 'assistant'
-      readonly content: readonly ContentPart[]
-      readonly reasoning?: string
-      readonly toolCalls: readonly ToolCall[]
-      readonly name?: string
-    }
+  | { readonly role: 'assistant'; readonly parts: readonly OutputPart[]; readonly name?: string }
   | {
       readonly role: 'tool'
       readonly content: readonly ContentPart[]
       readonly toolCallId: string
       readonly name?: string
+      /** The tool failed, and `content` says how. */
+      readonly isError?: true
     }
 
-export type Tool = {
+export type FunctionTool = {
+  readonly type?: 'function'
   readonly name: string
   readonly description?: string
   readonly parameters?: JsonObject
   /** The arguments must satisfy `parameters`, not only resemble them. */
   readonly strict?: boolean
 }
+
+/** A tool whose input is free text, or text of a grammar (OpenAI's custom tools). */
+export type CustomTool = {
+  readonly type: 'custom'
+  readonly name: string
+  readonly description?: string
+  readonly grammar?: { readonly syntax: 'lark' | 'regex'; readonly definition: string }
+}
+
+/** A tool that the server runs itself, such as an MCP server's or a web search. `options` are the caller's. */
+export type ServerTool = { readonly type: 'server'; readonly name: string; readonly options: JsonObject }
+
+export type Tool = FunctionTool | CustomTool | ServerTool
 
 /** Which of the declared tools the model may or must call. */
 export type ToolChoice =
@@ -138,13 +205,11 @@ export type GenerationRequest = {
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions
   readonly output: OutputConstraint
-  /** The request field that holds what `output` was made of, for failures about it. */
-  readonly outputParam?: string
   /** Present: every generated token comes with its log-probability, and those of the `top` likeliest beside it. */
   readonly logprobs?: { readonly top: number }
   /**
    * Present: the prompt's own tokens are told as `prompt-tokens`; `logprobs`: each but the first with its log-probability, and
-   * those of the `top` likeliest in its place. An engine that cannot is never asked to (`PreparedGeneration.tellsPrompt`).
+   * those of the `top` likeliest in its place. An engine that cannot is never asked to (`PreparedGeneration.reportsPrompt`).
    */
   readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
   /** Absent means "until the model stops or the context is full"; 0, only with `promptTokens`, that the prompt is merely read. */

@@ -1,27 +1,32 @@
 import type { Emit } from './emit.ts'
-import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, Timings, Usage } from './event.ts'
-import type { ToolCall } from './request.ts'
+import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, StartEvent, Timings, Usage } from './event.ts'
+import type { OutputPart } from './request.ts'
 
 /** One choice of a finished generation. */
 export type Choice = {
-  readonly text: string
-  readonly reasoning: string
-  /** Reasoning and text as they came; absent where all reasoning came first. */
-  readonly inOrder?: string
-  readonly toolCalls: readonly ToolCall[]
+  /** In the order in which they were generated. */
+  readonly parts: readonly OutputPart[]
   readonly tokens: readonly GeneratedToken[]
   /** Those of the prompt, where they were asked for: on the first choice of each prompt. */
   readonly promptTokens?: readonly PromptToken[]
   readonly finish: { readonly reason: FinishReason; readonly stopSequence?: string; readonly rawReason?: string }
 }
 
-export type GenerationResult = { readonly choices: readonly Choice[]; readonly usage: Usage; readonly timings: Timings }
+export type GenerationResult = {
+  readonly start: StartEvent
+  readonly choices: readonly Choice[]
+  readonly usage: Usage
+  readonly timings: Timings
+}
+
+/** The events that belong to one choice. */
+type ChoiceEvent = Extract<GenerationEvent, { readonly choice: number }>
+type Mutable<T> = T extends unknown ? { -readonly [Field in keyof T]: T[Field] } : never
 
 type Draft = {
-  text: string
-  reasoning: string
-  inOrder?: string
-  toolCalls: { -readonly [Field in keyof ToolCall]: ToolCall[Field] }[]
+  readonly parts: Mutable<OutputPart>[]
+  /** The last part may grow. */
+  isOpen: boolean
   tokens: GeneratedToken[]
   promptTokens?: PromptToken[]
   finish: Choice['finish'] | undefined
@@ -30,35 +35,58 @@ type Draft = {
 /** Folds a generation into one result: the non-streaming reply is exactly this fold. Throws the generation's error. */
 export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Promise<void> }): Promise<GenerationResult> {
   const drafts: Draft[] = []
+  let start: StartEvent | undefined
   let end = undefined as Extract<GenerationEvent, { type: 'usage' | 'error' }> | undefined
   await run((event) => {
-    if (event.type === 'usage' || event.type === 'error') end = event
+    if (event.type === 'start') start ??= event
+    else if (event.type === 'usage' || event.type === 'error') end = event
     else if (event.type !== 'prompt-read') addToDraft(draftOf(drafts, event.choice), event)
     return undefined
   })
   if (end === undefined) throw new Error('foldEvents needs a sealed generation: this one ended without usage or error')
   if (end.type === 'error') throw end.error
-  return { choices: drafts.map(closeDraft), usage: end.usage, timings: end.timings }
+  if (start === undefined) throw new Error('foldEvents needs a generation that begins with a start event')
+  return { start, choices: drafts.map(closeDraft), usage: end.usage, timings: end.timings }
 }
 
-function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error' | 'usage' | 'prompt-read' }>): void {
+function addToDraft(draft: Draft, event: ChoiceEvent): void {
   if ('tokens' in event && event.tokens !== undefined) draft.tokens.push(...event.tokens)
   switch (event.type) {
     case 'text-delta':
-      draft.text += event.delta
-      if (draft.inOrder !== undefined) draft.inOrder += event.delta
+      append(draft, 'text', event.delta)
       break
     case 'reasoning-delta':
-      if (draft.text !== '') draft.inOrder = (draft.inOrder ?? draft.reasoning + draft.text) + event.delta
-      draft.reasoning += event.delta
+      append(draft, 'reasoning', event.delta)
       break
-    case 'tool-call-start':
-      draft.toolCalls.push({ id: event.id, name: event.name, arguments: '' })
+    case 'refusal-delta':
+      append(draft, 'refusal', event.delta)
       break
+    case 'reasoning-end':
+      if (event.opaque !== undefined) addOpaque(draft, event.opaque)
+      draft.isOpen = false
+      break
+    case 'annotation': {
+      const text = draft.parts.findLast((part) => part.type === 'text')
+      if (text === undefined) draft.parts.push({ type: 'text', text: '', annotations: [event.annotation] })
+      else text.annotations = [...(text.annotations ?? []), event.annotation]
+      break
+    }
+    case 'tool-call-start': {
+      const { id, name, kind } = event
+      draft.parts.push({ type: 'tool-call', id, name, input: '', ...(kind !== undefined && { kind }) })
+      draft.isOpen = false
+      break
+    }
     case 'tool-call-delta': {
-      // The last one, should an upstream have given two calls the same id.
-      const call = draft.toolCalls.findLast(({ id }) => id === event.id)
-      if (call !== undefined) call.arguments += event.delta
+      const call = findCall(draft, event.id)
+      if (call !== undefined) call.input += event.delta
+      break
+    }
+    case 'tool-call-end': {
+      const call = findCall(draft, event.id)
+      if (call === undefined) break
+      if (event.state !== undefined) call.state = event.state
+      if (event.raw !== undefined) call.raw = event.raw
       break
     }
     case 'finish': {
@@ -71,20 +99,45 @@ function addToDraft(draft: Draft, event: Exclude<GenerationEvent, { type: 'error
       draft.promptTokens.push(...event.promptTokens)
       break
     case 'text-start':
-    case 'text-end':
     case 'reasoning-start':
-    case 'reasoning-end':
-    case 'tool-call-end':
+    case 'refusal-start':
+    case 'text-end':
+    case 'refusal-end':
+      draft.isOpen = false
       break
   }
 }
 
+function append(draft: Draft, type: 'text' | 'reasoning' | 'refusal', delta: string): void {
+  const last = draft.parts.at(-1)
+  // A text that is still empty has been annotated before it was written.
+  if (last?.type === type && (draft.isOpen || (type === 'text' && last.text === ''))) last.text += delta
+  // A delta is empty only to carry tokens.
+  else if (delta !== '') draft.parts.push({ type, text: delta })
+  else return
+  draft.isOpen = true
+}
+
+/** A server may hide all of a block but its signature. */
+function addOpaque({ parts, isOpen }: Draft, opaque: string): void {
+  const last = parts.at(-1)
+  if (isOpen && last?.type === 'reasoning') last.opaque = opaque
+  else parts.push({ type: 'reasoning', text: '', opaque })
+}
+
+/** The last one, should an upstream have given two calls the same id. */
+function findCall({ parts }: Draft, id: string) {
+  return parts.findLast((part) => part.type === 'tool-call' && part.id === id) as
+    | Mutable<Extract<OutputPart, { type: 'tool-call' }>>
+    | undefined
+}
+
 function draftOf(drafts: Draft[], choice: number): Draft {
-  while (drafts.length <= choice) drafts.push({ text: '', reasoning: '', toolCalls: [], tokens: [], finish: undefined })
+  while (drafts.length <= choice) drafts.push({ parts: [], isOpen: false, tokens: [], finish: undefined })
   return drafts[choice] as Draft
 }
 
-function closeDraft({ finish, ...rest }: Draft): Choice {
+function closeDraft({ finish, parts, tokens, promptTokens }: Draft): Choice {
   if (finish === undefined) throw new Error('a choice reached the end of its stream without a finish event')
-  return { ...rest, finish }
+  return { parts, tokens, ...(promptTokens !== undefined && { promptTokens }), finish }
 }

@@ -1,60 +1,132 @@
 import { describe, expect, test } from 'vitest'
+import type { CancelReason } from '../contract/context.ts'
 import { Cancellations } from './cancellations.ts'
 
-describe('Cancellations', () => {
-  test('a cancelled request learns why', () => {
-    const cancellations = new Cancellations()
-    const signal = cancellations.open('a')
-    expect(cancellations.cancel('a', 'client-gone')).toBe(true)
-    expect(signal.reason).toMatchObject({ code: 'cancelled', message: expect.stringContaining('client') })
+const owner = 'alice'
+
+describe('a running request', () => {
+  test('reports why it was cancelled', () => {
+    const run = new Cancellations().open({ id: 'a', owner })
+    expect(run.cancel('client-gone')).toBe(true)
+    expect(run.signal.reason).toMatchObject({ code: 'cancelled', message: expect.stringContaining('client') })
   })
 
-  test('the first reason wins', () => {
-    const cancellations = new Cancellations()
-    const signal = cancellations.open('a')
-    cancellations.cancel('a', 'client-gone')
-    expect(cancellations.cancel('a', 'shutting-down')).toBe(false)
-    expect(signal.reason).toMatchObject({ code: 'cancelled' })
+  test.each<[CancelReason, string]>([
+    ['client-gone', 'cancelled'],
+    ['requested', 'cancelled'],
+    ['deadline', 'cancelled'],
+    ['over-budget', 'cancelled'],
+    ['unloaded', 'model-unavailable'],
+    ['shutting-down', 'shutting-down'],
+  ])('that is cancelled because of %s fails with %s', (reason, code) => {
+    const run = new Cancellations().open({ id: 'a', owner })
+    run.cancel(reason)
+    expect(run.signal.reason).toMatchObject({ code })
   })
 
-  test('an unknown or finished request is not cancelled', () => {
+  test('keeps the first reason', () => {
     const cancellations = new Cancellations()
-    const signal = cancellations.open('a')
-    cancellations.close('a')
-    expect(cancellations.cancel('a', 'client-gone')).toBe(false)
-    expect(cancellations.cancel('b', 'client-gone')).toBe(false)
-    expect(signal.aborted).toBe(false)
+    const run = cancellations.open({ id: 'a', owner })
+    run.cancel('client-gone')
+    expect(run.cancel('shutting-down')).toBe(false)
+    expect(cancellations.cancelWhere({ id: 'a' }, 'shutting-down')).toBe(0)
+    expect(run.signal.reason).toMatchObject({ code: 'cancelled' })
+  })
+
+  test('that is unknown or finished is not cancelled', () => {
+    const cancellations = new Cancellations()
+    const run = cancellations.open({ id: 'a', owner })
+    run.close()
+    expect(cancellations.cancelWhere({ id: 'a' }, 'client-gone')).toBe(0)
+    expect(cancellations.cancelWhere({ id: 'b' }, 'client-gone')).toBe(0)
+    expect(run.signal.aborted).toBe(false)
     expect(cancellations.size).toBe(0)
   })
 
-  test('an id that is in use is refused, and its request goes on', () => {
+  test('whose id is in use is refused, and the other one goes on', () => {
     const cancellations = new Cancellations()
-    const signal = cancellations.open('a')
-    expect(() => cancellations.open('a')).toThrow(expect.objectContaining({ code: 'request-conflict' }))
-    expect(signal.aborted).toBe(false)
+    const run = cancellations.open({ id: 'a', owner })
+    expect(() => cancellations.open({ id: 'a', owner })).toThrow(expect.objectContaining({ code: 'request-conflict' }))
+    expect(run.signal.aborted).toBe(false)
+    expect(cancellations.size).toBe(1)
   })
 
-  test('requests that follow each other on a connection share a signal until it fires', () => {
+  test('has a signal of its own: listeners of an earlier one with the same id never hear of it', () => {
     const cancellations = new Cancellations()
-    const connection = {}
-    const first = cancellations.open('a', connection)
-    const beside = cancellations.open('b', connection)
-    expect(beside).not.toBe(first)
-    cancellations.close('a')
-    const next = cancellations.open('c', connection)
-    expect(next).toBe(first)
-    expect(cancellations.open('d', {})).not.toBe(first)
-    cancellations.cancel('c', 'client-gone')
-    expect(beside.aborted).toBe(false)
-    cancellations.close('c')
-    expect(cancellations.open('e', connection).aborted).toBe(false)
+    const first = cancellations.open({ id: 'a', owner })
+    let heard = 0
+    first.signal.addEventListener('abort', () => {
+      heard += 1
+    })
+    first.close()
+    const second = cancellations.open({ id: 'a', owner })
+    expect(second.signal).not.toBe(first.signal)
+    second.cancel('requested')
+    expect([first.signal.aborted, second.signal.aborted, heard]).toEqual([false, true, 0])
   })
 
-  test('all can be cancelled at once', () => {
+  test('that was closed twice does not forget its successor', () => {
     const cancellations = new Cancellations()
-    const signals = [cancellations.open('a'), cancellations.open('b')]
-    cancellations.cancel('a', 'client-gone')
-    expect(cancellations.cancelAll('shutting-down')).toBe(1)
-    expect(signals.map((signal) => signal.aborted)).toEqual([true, true])
+    const first = cancellations.open({ id: 'a', owner })
+    first.close()
+    const second = cancellations.open({ id: 'a', owner })
+    first.close()
+    expect(cancellations.cancelWhere({ id: 'a' }, 'requested')).toBe(1)
+    expect(second.signal.aborted).toBe(true)
+  })
+})
+
+describe('running requests by what is known of them', () => {
+  function open() {
+    const cancellations = new Cancellations()
+    const runs = {
+      a: cancellations.open({ id: 'a', owner: 'alice', sessionId: 's1' }),
+      b: cancellations.open({ id: 'b', owner: 'bob', sessionId: 's1', cancelId: 'mine' }),
+      c: cancellations.open({ id: 'c', owner: 'alice', cancelId: 'mine' }),
+      d: cancellations.open({ id: 'd', owner: 'alice', sessionId: 's2' }),
+    }
+    runs.a.servedBy('m1')
+    runs.c.servedBy('m2')
+    runs.d.servedBy('m1')
+    const aborted = () => Object.entries(runs).flatMap(([id, { signal }]) => (signal.aborted ? [id] : []))
+    return { cancellations, runs, aborted }
+  }
+
+  test.each([
+    [{ sessionId: 's1' }, ['a', 'b']],
+    [{ sessionId: 's1', owner: 'alice' }, ['a']],
+    [{ cancelId: 'mine', owner: 'alice' }, ['c']],
+    [{ owner: 'alice' }, ['a', 'c', 'd']],
+    [{ model: 'm1' }, ['a', 'd']],
+    [{ model: 'm1', sessionId: 's2' }, ['d']],
+    [{ id: 'b' }, ['b']],
+    [{ id: 'b', owner: 'alice' }, []],
+    [{ sessionId: 's3' }, []],
+    [{ model: 'unknown' }, []],
+    [{}, ['a', 'b', 'c', 'd']],
+  ])('%j selects %j, to list and to cancel', (filter, ids) => {
+    const { cancellations, aborted } = open()
+    expect(cancellations.list(filter).map(({ id }) => id)).toEqual(ids)
+    expect(cancellations.cancelWhere(filter, 'requested')).toBe(ids.length)
+    expect(aborted()).toEqual(ids)
+  })
+
+  test('are counted only where this call ended them', () => {
+    const { cancellations, runs } = open()
+    runs.a.cancel('client-gone')
+    expect(cancellations.cancelWhere({}, 'shutting-down')).toBe(3)
+    expect(cancellations.cancelWhere({}, 'shutting-down')).toBe(0)
+    expect(runs.a.signal.reason).toMatchObject({ code: 'cancelled' })
+    expect(runs.b.signal.reason).toMatchObject({ code: 'shutting-down' })
+  })
+
+  test('are listed with what is known, and no more once they have ended', () => {
+    const { cancellations, runs } = open()
+    expect(cancellations.list({ sessionId: 's1' })).toEqual([
+      { id: 'a', owner: 'alice', sessionId: 's1', model: 'm1' },
+      { id: 'b', owner: 'bob', sessionId: 's1', cancelId: 'mine' },
+    ])
+    for (const run of Object.values(runs)) run.close()
+    expect(cancellations.list()).toEqual([])
   })
 })

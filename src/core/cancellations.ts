@@ -1,69 +1,92 @@
+import type { CancelKeys, CancelReason } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 
-/** Who or what ended a request early. */
-export type CancelReason = 'client-gone' | 'shutting-down'
+/** What is known of a running request: by which names it can be cancelled, and whose it is. */
+export type RunDescription = CancelKeys & {
+  readonly id: string
+  /** The id of the principal that sent it. */
+  readonly owner: string
+}
 
-type Running = { readonly controller: AbortController; readonly connection: object | undefined }
+/** Selects running requests: every field that is given must be equal. */
+export type RunFilter = CancelKeys & { readonly id?: string; readonly owner?: string; readonly model?: string }
 
-/**
- * Owns the one `AbortController` of every running request. Everything that wants a request to end calls `cancel`; the
- * first reason wins, and the signal's `reason` is an `AppError` that says it.
- */
+/** One running request. */
+export interface RunHandle {
+  /** Aborted by the first `cancel`, with an `AppError` as reason. */
+  readonly signal: AbortSignal
+  /** Notes which model the request runs on, once that is known. */
+  servedBy(model: string): void
+  /** Whether this call ended the request: the first reason wins. */
+  cancel(reason: CancelReason): boolean
+  /** Forgets the request, which has ended. Idempotent. */
+  close(): void
+}
+
+type Running = RunDescription & { model?: string; readonly controller: AbortController }
+
+/** Owns the one `AbortController` of every running request. Whatever wants a request to end cancels it here. */
 export class Cancellations {
   readonly #running = new Map<string, Running>()
-  /**
-   * Those that never fired, for the next request of the same connection. Node 20 takes ten microseconds to make one and to listen
-   * to it, for each signal has a shape of its own.
-   */
-  readonly #unused = new WeakMap<object, AbortController>()
 
-  /**
-   * Throws `request-conflict` for an id that is already running; the running request is not disturbed. On the same `connection`
-   * the signal may be that of an earlier request, which has ended: whoever listens to a signal leaves it when the work is over.
-   */
-  open(id: string, connection?: object): AbortSignal {
+  /** Throws `request-conflict` for an id that is already running; the running request is not disturbed. */
+  open(description: RunDescription): RunHandle {
+    const { id } = description
     if (this.#running.has(id)) {
       throw new AppError('request-conflict', `a request with the id '${id}' is already running; use another id`)
     }
-    const unused = connection === undefined ? undefined : this.#unused.get(connection)
-    // A request that is pipelined behind this one gets one of its own.
-    if (connection !== undefined) this.#unused.delete(connection)
-    const controller = unused ?? new AbortController()
-    this.#running.set(id, { controller, connection })
-    return controller.signal
+    const running: Running = { ...description, controller: new AbortController() }
+    this.#running.set(id, running)
+    return {
+      signal: running.controller.signal,
+      servedBy: (model) => {
+        running.model = model
+      },
+      cancel: (reason) => cancel(running, reason),
+      close: () => {
+        if (this.#running.get(id) === running) this.#running.delete(id)
+      },
+    }
   }
 
-  /** Whether a running request was told to stop by this call. */
-  cancel(id: string, reason: CancelReason): boolean {
-    const controller = this.#running.get(id)?.controller
-    if (controller === undefined || controller.signal.aborted) return false
-    controller.abort(cancelError(reason))
-    return true
+  /** Cancels the running requests that match. Returns how many this call ended. */
+  cancelWhere(filter: RunFilter, reason: CancelReason): number {
+    return this.#matching(filter).filter((running) => cancel(running, reason)).length
   }
 
-  /** How many running requests were told to stop by this call. */
-  cancelAll(reason: CancelReason): number {
-    return [...this.#running.keys()].filter((id) => this.cancel(id, reason)).length
-  }
-
-  /** Forgets a request that has ended. Idempotent. */
-  close(id: string): void {
-    const ended = this.#running.get(id)
-    if (ended === undefined) return
-    this.#running.delete(id)
-    const { controller, connection } = ended
-    if (connection !== undefined && !controller.signal.aborted) this.#unused.set(connection, controller)
+  /** The running requests that match. */
+  list(filter: RunFilter = {}): readonly (RunDescription & { readonly model?: string })[] {
+    return this.#matching(filter).map(({ controller: _, ...description }) => description)
   }
 
   get size(): number {
     return this.#running.size
   }
+
+  #matching(filter: RunFilter): Running[] {
+    const fields = Object.entries(filter).filter(([, value]) => value !== undefined) as [keyof RunFilter, string][]
+    return [...this.#running.values()].filter((running) => fields.every(([name, value]) => running[name] === value))
+  }
+}
+
+function cancel({ controller }: Running, reason: CancelReason): boolean {
+  if (controller.signal.aborted) return false
+  controller.abort(cancelError(reason))
+  return true
 }
 
 function cancelError(reason: CancelReason): AppError {
   switch (reason) {
     case 'client-gone':
       return new AppError('cancelled', 'the client closed the connection before the reply was complete')
+    case 'requested':
+      return new AppError('cancelled', 'the request was cancelled')
+    case 'deadline':
+      return new AppError('cancelled', 'the request took longer than its deadline allows')
+    case 'over-budget':
+      return new AppError('cancelled', 'the request used up its budget')
+    case 'unloaded':
+      return new AppError('model-unavailable', 'the model was unloaded while it answered; try again')
     case 'shutting-down':
       return new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
   }

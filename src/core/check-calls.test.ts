@@ -1,12 +1,11 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { contextOf } from '../../test/support/context.ts'
 import { iterate } from '../../test/support/iterate.ts'
-import { inTurn } from '../contract/emit.ts'
-import type { Engine } from '../contract/engine.ts'
+import { playingEngine } from '../../test/support/stub-engine.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { plainChat, plainRequest, type Tool, type ToolChoice } from '../contract/request.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
 import { generate } from './generate.ts'
-import { Admission } from './schedule/admission.ts'
 
 const validator = new OutputValidator()
 afterAll(() => validator.close())
@@ -39,21 +38,10 @@ async function play(
   steps: readonly EngineEvent[],
   { callsAreCertain = false, tools = [strict, loose], stop = [], toolChoice = { type: 'auto' } }: Play = {},
 ): Promise<GenerationEvent[]> {
-  const engine: Engine = {
-    state: { type: 'ready' },
-    facts: {},
-    ensureReady: async () => undefined,
-    prepare: async () => ({
-      callsAreCertain,
-      outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
-      run: async (_, emit) => inTurn(steps, emit),
-    }),
-    close: async () => undefined,
-  }
-  const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
+  const engine = playingEngine(steps, { callsAreCertain, outputFormat: { toolFormat: 'hermes', startsInReasoning: false } })
   const prompt = { type: 'chat', ...plainChat, messages: [], tools } as const
   const request = { ...plainRequest, id: 'r', model: 'm', prompt, stop, toolChoice }
-  const { run } = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
+  const { run } = generate({ now: () => 0, validator }, [request], contextOf(engine))
   const all: GenerationEvent[] = []
   for await (const event of iterate(run)) all.push(event)
   return all
@@ -114,7 +102,7 @@ describe('calls to strict tools', () => {
     const tools = [{ name: 'f', strict: true, parameters }]
     await expect(play([raw('text'), finish(), usage], { tools })).rejects.toMatchObject({
       code: 'invalid-request',
-      param: 'tools',
+      at: ['prompt', 'tools', 0, 'parameters'],
     })
   })
 

@@ -1,7 +1,7 @@
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { Tool } from '../contract/request.ts'
+import type { FunctionTool } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
 import { isJson } from './is-json.ts'
 
@@ -13,10 +13,10 @@ export type CallCheck = {
   judge(choice: number, isCut: boolean): Promise<void>
 }
 
-type Call = { readonly id: string; readonly tool: Tool; arguments: string; hasEnded: boolean }
+type Call = { readonly id: string; readonly tool: FunctionTool; arguments: string; hasEnded: boolean }
 
 /** Whether calls to strict tools have to be checked. */
-export function needsCallCheck(tools: readonly Tool[], { callsAreCertain = false }: PreparedGeneration): boolean {
+export function needsCallCheck(tools: readonly FunctionTool[], { callsAreCertain = false }: PreparedGeneration): boolean {
   return !callsAreCertain && tools.some(({ strict }) => strict === true)
 }
 
@@ -26,17 +26,20 @@ export function needsCallCheck(tools: readonly Tool[], { callsAreCertain = false
  */
 export async function createCallCheck(
   validator: Validator | undefined,
-  tools: readonly Tool[],
+  tools: readonly FunctionTool[],
   signal: AbortSignal,
 ): Promise<CallCheck | undefined> {
   if (validator === undefined) return undefined
   const strict = new Map(tools.filter((tool) => tool.strict === true).map((tool) => [tool.name, tool]))
-  for (const { name, parameters } of strict.values()) {
+  for (const [index, { name, parameters, strict: isStrict }] of tools.entries()) {
+    if (isStrict !== true) continue
     signal.throwIfAborted()
     // Where nobody could say in time, the calls themselves will show it.
     if (parameters === undefined || (await validator.canCheck(parameters)) !== false) continue
-    const message = `the parameters of the strict tool '${name}' are no JSON Schema that calls can be checked against`
-    throw new AppError('invalid-request', `${message}: mend them, or leave strict out`, { param: 'tools' })
+    const message = `the parameters of the strict tool '${name}' are not a JSON Schema that calls can be checked against`
+    throw new AppError('invalid-request', `${message}: fix them, or leave strict out`, {
+      at: ['prompt', 'tools', index, 'parameters'],
+    })
   }
   const calls = new Map<number, Call[]>()
   return {

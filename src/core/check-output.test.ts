@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { contextOf } from '../../test/support/context.ts'
 import { iterate } from '../../test/support/iterate.ts'
-import { inTurn } from '../contract/emit.ts'
-import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import { playingEngine } from '../../test/support/stub-engine.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { type OutputConstraint, plainChat, plainRequest } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
 import { generate } from './generate.ts'
-import { Admission } from './schedule/admission.ts'
 
 const schema: OutputConstraint = { type: 'json-schema', schema: { const: 'good' }, strict: false }
 const usage: EngineEvent = {
@@ -16,6 +16,12 @@ const usage: EngineEvent = {
 }
 const raw = (choice: number, text: string): EngineEvent => ({ type: 'raw-text', choice, text })
 const finish = (choice: number, reason: 'stop' | 'length' = 'stop'): EngineEvent => ({ type: 'finish', choice, reason })
+
+const refusal = (delta: string): readonly EngineEvent[] => [
+  { type: 'refusal-start', choice: 0 },
+  { type: 'refusal-delta', choice: 0, delta },
+  { type: 'refusal-end', choice: 0 },
+]
 
 /** Only `"good"` is valid; it remembers what it was asked. */
 function createValidator(canCheck = true) {
@@ -45,24 +51,14 @@ async function play({
   validator = createValidator().validator,
   stop = [],
 }: Play) {
-  const engine: Engine = {
-    state: { type: 'ready' },
-    facts: {},
-    ensureReady: async () => undefined,
-    prepare: async () => ({
-      structured,
-      outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
-      run: async (_, emit) => inTurn(steps, emit),
-    }),
-    close: async () => undefined,
-  }
-  const model = { id: 'm', engine, admission: new Admission({ slots: 1, maxQueued: 1 }) }
+  const engine = playingEngine(steps, { structured, outputFormat: { toolFormat: 'hermes', startsInReasoning: false } })
   const prompt = { type: 'chat', ...plainChat, messages: [], tools: [{ name: 'f' }] } as const
   const request = { ...plainRequest, id: 'r', model: 'm', prompt, output, stop }
-  const generation = generate({ resolveModel: () => model, now: () => 0, validator }, request, new AbortController().signal)
+  const generation = generate({ now: () => 0, validator }, [request], contextOf(engine))
   const events: GenerationEvent[] = []
   for await (const event of iterate(generation.run)) events.push(event)
-  return { events, structured: generation.structured() }
+  const [start] = events
+  return { events, structured: start?.type === 'start' ? start.structured : undefined }
 }
 
 describe('checking what a grammar let through', () => {
@@ -77,7 +73,7 @@ describe('checking what a grammar let through', () => {
   test('an invalid text ends in an error in place of its finish', async () => {
     const { events } = await play({ steps: [raw(0, '"bad"'), finish(0), usage] })
     expect(events.filter(({ type }) => type === 'finish')).toEqual([])
-    expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output', status: 502 } })
+    expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
   })
 
   test('each choice is checked by its own text', async () => {
@@ -91,6 +87,7 @@ describe('checking what a grammar let through', () => {
   test.each<[string, Play]>([
     ['was cut off', { steps: [raw(0, '"go'), finish(0, 'length'), usage] }],
     ['is a call', { steps: [raw(0, '<tool_call>{"name": "f", "arguments": {}}</tool_call>'), finish(0), usage] }],
+    ['is a refusal', { steps: [...refusal('I cannot.'), finish(0), usage] }],
     ['is certain by its grammar', { steps: [raw(0, 'x'), finish(0), usage], structured: 'full' }],
     ['is of no schema', { steps: [raw(0, 'x'), finish(0), usage], output: { type: 'json-object' } }],
   ])('what %s is not checked', async (_, parts) => {

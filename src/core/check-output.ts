@@ -29,12 +29,16 @@ export async function createOutputCheck(
   if (validator === undefined) return undefined
   const isWhole = (await validator.canCheck(schema)) === true
   const texts = new Map<number, string>()
+  /** Choices in which the model declined: there is no output to check. */
+  const refused = new Set<number>()
   return {
     isWhole,
     see(event) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.delta)
+      else if (event.type === 'refusal-delta') refused.add(event.choice)
     },
     async judge(choice, isCut) {
+      if (refused.has(choice)) return
       const text = texts.get(choice) ?? ''
       if (isCut && !isJson(text)) return
       const problem = await validator.check(isWhole ? schema : true, text)

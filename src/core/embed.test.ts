@@ -1,25 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Engine } from '../contract/engine.ts'
+import { contextOf } from '../../test/support/context.ts'
+import { stubEngine } from '../../test/support/stub-engine.ts'
+import type { Embedder, EngineFacts } from '../contract/engine.ts'
 import { embed, shorten } from './embed.ts'
-import type { GenerateDeps } from './generate.ts'
-import { Admission } from './schedule/admission.ts'
 
-const never = new AbortController().signal
-
-function createDeps(engine: Partial<Engine>) {
-  const admission = new Admission({ slots: 1, maxQueued: 1 })
-  const full: Engine = {
-    state: { type: 'ready' },
-    facts: { embeddingLength: 2 },
-    ensureReady: async () => undefined,
-    prepare: async () => {
-      throw new Error('nothing is generated here')
-    },
-    close: async () => undefined,
-    ...engine,
-  }
-  const deps: GenerateDeps = { resolveModel: () => ({ id: 'm', engine: full, admission }), now: () => 0 }
-  return { deps, admission }
+function open(compute?: Embedder['embed'], facts: EngineFacts = { embeddingLength: 2 }) {
+  const capabilities = compute === undefined ? {} : { embedder: { embed: compute } }
+  const context = contextOf(stubEngine({ facts, capabilities }))
+  return { context, load: () => context.model.scheduler.load }
 }
 
 describe('shorten', () => {
@@ -37,51 +25,47 @@ describe('shorten', () => {
 })
 
 test('a vector that holds NaN is no answer', () => {
-  expect(() => shorten(Float32Array.of(1, Number.NaN))).toThrow('no numbers')
+  expect(() => shorten(Float32Array.of(1, Number.NaN))).toThrow('not numbers')
 })
 
 describe('embed', () => {
   test('computes while it holds a slot, and gives it back', async () => {
-    const { deps, admission } = createDeps({
-      embed: async () => {
-        expect(admission.busy).toBe(1)
-        return { vectors: [Float32Array.of(3, 4)], inputTokens: 7 }
-      },
+    const { context, load } = open(async () => {
+      expect(load().busy).toBe(1)
+      return { vectors: [Float32Array.of(3, 4)], inputTokens: 7 }
     })
-    const result = await embed(deps, { model: 'x', inputs: [{ type: 'text', text: 'a' }] }, never)
+    const result = await embed({ model: 'x', inputs: [{ type: 'text', text: 'a' }] }, context)
     expect(result).toMatchObject({ model: 'm', inputTokens: 7 })
-    expect([admission.busy, admission.queued]).toEqual([0, 0])
+    expect(load()).toMatchObject({ busy: 0, queued: 0 })
   })
 
   test('refuses more dimensions than there are before it takes a slot', async () => {
-    const { deps, admission } = createDeps({
-      embed: async () => {
-        throw new Error('asked all the same')
-      },
+    const { context, load } = open(async () => {
+      throw new Error('asked all the same')
     })
-    await expect(embed(deps, { model: 'x', inputs: [], dimensions: 3 }, never)).rejects.toMatchObject({
+    await expect(embed({ model: 'x', inputs: [], dimensions: 3 }, context)).rejects.toMatchObject({
       code: 'invalid-request',
-      param: 'dimensions',
+      at: ['dimensions'],
     })
-    expect(admission.queued).toBe(0)
+    expect(load().queued).toBe(0)
   })
 
   test('refuses more dimensions than a vector turns out to have', async () => {
-    const { deps } = createDeps({ embed: async () => ({ vectors: [Float32Array.of(3, 4)], inputTokens: 1 }), facts: {} })
-    await expect(embed(deps, { model: 'x', inputs: [], dimensions: 3 }, never)).rejects.toMatchObject({
+    const { context } = open(async () => ({ vectors: [Float32Array.of(3, 4)], inputTokens: 1 }), {})
+    await expect(embed({ model: 'x', inputs: [], dimensions: 3 }, context)).rejects.toMatchObject({
       code: 'invalid-request',
       message: expect.stringContaining('at most 2'),
     })
   })
 
   test('gives the slot back when the engine fails', async () => {
-    const { deps, admission } = createDeps({ embed: () => Promise.reject(new Error('broken')) })
-    await expect(embed(deps, { model: 'x', inputs: [] }, never)).rejects.toThrow('broken')
-    expect([admission.busy, admission.queued]).toEqual([0, 0])
+    const { context, load } = open(() => Promise.reject(new Error('broken')))
+    await expect(embed({ model: 'x', inputs: [] }, context)).rejects.toThrow('broken')
+    expect(load()).toMatchObject({ busy: 0, queued: 0 })
   })
 
   test('an engine that cannot is named', async () => {
-    const { deps } = createDeps({})
-    await expect(embed(deps, { model: 'x', inputs: [] }, never)).rejects.toMatchObject({ param: 'model' })
+    const { context } = open()
+    await expect(embed({ model: 'x', inputs: [] }, context)).rejects.toMatchObject({ at: ['model'] })
   })
 })

@@ -1,18 +1,21 @@
+import type { RequestContext } from '../contract/context.ts'
 import type { EmbedRequest, EmbedResult } from '../contract/embed.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerateDeps } from './generate.ts'
-import { withPlace } from './with-place.ts'
+import { field } from '../contract/field.ts'
+import { withTicket } from './with-ticket.ts'
 
-/** Embeds while holding a slot, like any generation. Throws `model-not-found` and what the engine refuses. */
-export function embed(deps: GenerateDeps, request: EmbedRequest, signal: AbortSignal): Promise<EmbedResult> {
-  const { inputs, dimensions } = request
-  return withPlace(deps, request.model, async ({ id, engine, takeSlot }) => {
-    if (engine.embed === undefined) throw cannotEmbed(id)
-    await engine.ensureReady(signal)
+/** Embeds while holding a slot, like any generation. Throws what the engine refuses. */
+export function embed({ inputs, dimensions }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
+  const { signal } = context
+  return withTicket(context, async ({ id, engine, ticket }) => {
+    const { embedder } = engine.capabilities
+    if (embedder === undefined) throw cannotEmbed(id)
+    await ticket.ready(signal)
     refuseDimensions(dimensions, engine)
-    await takeSlot(signal)
-    const { vectors, inputTokens } = await engine.embed(inputs, signal)
+    await ticket.slot({}, signal)
+    const { vectors, inputTokens } = await embedder.embed(inputs, signal)
+    ticket.charge(inputTokens)
     signal.throwIfAborted()
     return { model: id, vectors: vectors.map((vector) => shorten(vector, dimensions)), inputTokens }
   })
@@ -23,7 +26,7 @@ export function shorten(vector: Float32Array, dimensions = vector.length): Float
   refuseMore(dimensions, vector.length)
   const kept = vector.slice(0, dimensions)
   const length = Math.hypot(...kept)
-  if (!Number.isFinite(length)) throw new AppError('engine-failed', 'the model made a vector with values that are no numbers')
+  if (!Number.isFinite(length)) throw new AppError('engine-failed', 'the model made a vector with values that are not numbers')
   return length === 0 ? kept : kept.map((value) => value / length)
 }
 
@@ -35,12 +38,12 @@ function refuseDimensions(dimensions: number | undefined, { facts }: Engine): vo
 
 function refuseMore(dimensions: number, length: number): void {
   if (dimensions <= length) return
-  const message = `dimensions ${dimensions} is more than the model's vectors have: send at most ${length}, or leave it out`
-  throw new AppError('invalid-request', message, { param: 'dimensions' })
+  const message = `${field('dimensions')} ${dimensions} is more than the model's vectors have: send at most ${length}, or leave it out`
+  throw new AppError('invalid-request', message, { at: ['dimensions'] })
 }
 
 function cannotEmbed(id: string): AppError {
   return new AppError('invalid-request', `the engine of model '${id}' computes no embeddings; choose another model`, {
-    param: 'model',
+    at: ['model'],
   })
 }

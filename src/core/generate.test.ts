@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import { anyone, type ContextOptions, contextOf } from '../../test/support/context.ts'
 import { iterate } from '../../test/support/iterate.ts'
+import { call, reasoning, text } from '../../test/support/parts.ts'
+import { stubEngine } from '../../test/support/stub-engine.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import type { OutputFormat } from '../contract/output-format.ts'
+import { callsOf } from '../contract/parts.ts'
+import type { GenerationRecord } from '../contract/record.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
-import { generate } from './generate.ts'
-import { Admission } from './schedule/admission.ts'
+import { type GenerateDeps, generate } from './generate.ts'
 
 const never = new AbortController().signal
 const usage: EngineEvent = {
@@ -27,10 +31,7 @@ const request: GenerationRequest = {
 /** An engine that plays a list, and says whether its iteration was closed. */
 function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepare?: Error; outputFormat?: OutputFormat } = {}) {
   const facts = { closed: 0, prepared: 0 }
-  const engine: Engine = {
-    state: { type: 'ready' },
-    facts: {},
-    ensureReady: async () => undefined,
+  const engine = stubEngine({
     prepare: async () => {
       facts.prepared += 1
       if (options.prepare !== undefined) throw options.prepare
@@ -48,15 +49,17 @@ function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepar
         },
       }
     },
-    close: async () => undefined,
-  }
+  })
   return { engine, facts }
 }
 
-function start(engine: Engine, signal = never, admission = new Admission({ slots: 1, maxQueued: 1 }), asked = request) {
+type StartOptions = ContextOptions & { readonly asked?: GenerationRequest; readonly deps?: Partial<GenerateDeps> }
+
+function start(engine: Engine, { asked = request, deps = {}, ...options }: StartOptions = {}) {
   let nowMs = 0
-  const deps = { resolveModel: () => ({ id: 'real', engine, admission }), now: () => nowMs++ }
-  return { generation: generate(deps, asked, signal), admission }
+  const context = contextOf(engine, { receivedAtMs: 0, ...options })
+  const generation = generate({ now: () => nowMs++, ...deps }, [asked], context)
+  return { generation, load: () => context.model.scheduler.load }
 }
 
 async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
@@ -66,13 +69,13 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
 }
 
 test.each<[Partial<GenerationRequest>, string]>([
-  [{ promptTokens: {} }, 'echo'],
-  [{ minOutputTokens: 1 }, 'min_tokens'],
-])('%j is refused where the engine does not say that it honours it', async (asked, param) => {
+  [{ promptTokens: {} }, 'promptTokens'],
+  [{ minOutputTokens: 1 }, 'minOutputTokens'],
+])('%j is refused where the engine does not say that it honours it', async (asked, place) => {
   const { engine } = createEngine([raw('a'), finish, usage])
-  const { generation, admission } = start(engine, never, undefined, { ...request, ...asked })
-  await expect(collect(iterate(generation.run))).rejects.toMatchObject({ code: 'unsupported-field', param })
-  expect(admission.busy).toBe(0)
+  const { generation, load } = start(engine, { asked: { ...request, ...asked } })
+  await expect(collect(iterate(generation.run))).rejects.toMatchObject({ code: 'unsupported-field', at: [place] })
+  expect(load().busy).toBe(0)
 })
 
 describe('an answer that is read by its format', () => {
@@ -87,7 +90,7 @@ describe('an answer that is read by its format', () => {
   }
   const answer = async (text: string, reason: 'stop' | 'length') => {
     const { engine } = createEngine([raw(text), { ...finish, reason }, usage], { outputFormat })
-    return await foldEvents(start(engine, never, undefined, asked).generation)
+    return await foldEvents(start(engine, { asked }).generation)
   }
   const call = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 
@@ -99,14 +102,14 @@ describe('an answer that is read by its format', () => {
   ] as const)('$text that ended with $reason finishes with $wanted', async ({ text, reason, wanted }) => {
     const { choices } = await answer(text, reason)
     expect(choices[0]?.finish.reason).toBe(wanted)
-    expect(choices[0]?.toolCalls.length).toBe(text.includes('"g"') ? 0 : 1)
+    expect(callsOf(choices[0]?.parts ?? []).length).toBe(text.includes('"g"') ? 0 : 1)
   })
 
   test('reasoning is apart from it, and its tokens are counted where the engine did not', async () => {
     const steps = ['<think>', 'hm', '</think>', 'Yes.'].map(raw)
-    const { generation } = start(createEngine([...steps, finish, usage], { outputFormat }).engine, never, undefined, asked)
+    const { generation } = start(createEngine([...steps, finish, usage], { outputFormat }).engine, { asked })
     expect(await foldEvents(generation)).toMatchObject({
-      choices: [{ text: 'Yes.', reasoning: 'hm', finish: { reason: 'stop' } }],
+      choices: [{ parts: [reasoning('hm'), text('Yes.')], finish: { reason: 'stop' } }],
       usage: { reasoningTokens: 2 },
     })
   })
@@ -114,43 +117,57 @@ describe('an answer that is read by its format', () => {
 
 describe('generate', () => {
   test('says which model serves, parses the raw text and adds the times it knows', async () => {
-    const { generation, admission } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
-    expect(generation.model).toBe('real')
+    const { generation, load } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
     const events = await collect(iterate(generation.run))
-    expect(events.map((event) => event.type)).toEqual(['text-start', 'text-delta', 'text-delta', 'text-end', 'finish', 'usage'])
+    const types = ['start', 'text-start', 'text-delta', 'text-delta', 'text-end', 'finish', 'usage']
+    expect(events.map((event) => event.type)).toEqual(types)
+    expect(events[0]).toEqual({ type: 'start', model: 'm', warnings: [] })
     expect(events.at(-1)).toMatchObject({ timings: { prefillMs: 4, queueMs: 1, loadMs: 1, firstTokenMs: expect.any(Number) } })
-    expect(admission.busy).toBe(0)
+    expect(load().busy).toBe(0)
   })
 
-  test('an unknown model throws at once', () => {
-    const resolveModel = () => {
-      throw new AppError('model-not-found', 'no')
-    }
-    expect(() => generate({ resolveModel, now: () => 0 }, request, never)).toThrow(
-      expect.objectContaining({ code: 'model-not-found' }),
-    )
+  test.each([
+    [undefined, undefined],
+    [{ name: undefined }, 'unnamed'],
+    [{ name: 'calm' }, 'calm'],
+  ])('says under which preset it runs: %j', async (inUse, preset) => {
+    const presets = { inUse, apply: (asked: GenerationRequest) => asked }
+    const { generation } = start(createEngine([raw('a'), finish, usage]).engine, { deps: { presets } })
+    const [first] = await collect(iterate(generation.run))
+    expect(first).toEqual({ type: 'start', model: 'm', warnings: [], ...(preset !== undefined && { preset }) })
+  })
+
+  test('tools that are not functions are refused with their place', async () => {
+    const { engine, facts } = createEngine([raw('a'), finish, usage])
+    const tools = [{ name: 'f' }, { type: 'custom', name: 'c' }] as const
+    const asked = { ...request, prompt: { type: 'chat', ...plainChat, messages: [], tools } } as const
+    const { generation } = start(engine, { asked })
+    await expect(generation.run(() => undefined)).rejects.toMatchObject({
+      code: 'unsupported-field',
+      at: ['prompt', 'tools', 1],
+      message: expect.stringContaining("prompt.tools[1] is a tool of type 'custom'"),
+    })
+    expect(facts.prepared).toBe(0)
   })
 
   test('a request that the engine refuses takes no slot', async () => {
-    const { generation, admission } = start(
-      createEngine([], { prepare: new AppError('context-length-exceeded', 'too long') }).engine,
-    )
+    const { generation, load } = start(createEngine([], { prepare: new AppError('context-length-exceeded', 'too long') }).engine)
     await expect(collect(iterate(generation.run))).rejects.toMatchObject({ code: 'context-length-exceeded' })
-    expect(admission.busy).toBe(0)
+    expect(load().busy).toBe(0)
   })
 
   test('a reader that leaves closes the engine, then frees the slot', async () => {
     const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
-    const { generation, admission } = start(engine)
+    const { generation, load } = start(engine)
     for await (const event of iterate(generation.run)) if (event.type === 'text-delta') break
     expect(facts.closed).toBe(1)
-    expect(admission.busy).toBe(0)
+    expect(load().busy).toBe(0)
   })
 
   test('an engine that ignores its signal is stopped at its next event', async () => {
     const controller = new AbortController()
     const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
-    const { generation } = start(engine, controller.signal)
+    const { generation } = start(engine, { signal: controller.signal })
     const events: GenerationEvent[] = []
     for await (const event of iterate(generation.run)) {
       events.push(event)
@@ -161,23 +178,23 @@ describe('generate', () => {
   })
 
   test('a failing engine frees the slot', async () => {
-    const { generation, admission } = start(createEngine([raw('a'), new Error('boom')]).engine)
+    const { generation, load } = start(createEngine([raw('a'), new Error('boom')]).engine)
     expect((await collect(iterate(generation.run))).at(-1)).toMatchObject({ type: 'error', error: { code: 'internal' } })
-    expect(admission.busy).toBe(0)
+    expect(load().busy).toBe(0)
   })
 
   test('while all slots are busy a request waits, and leaves when it is cancelled', async () => {
-    const admission = new Admission({ slots: 1, maxQueued: 1 })
-    await admission.enter().takeSlot(never)
     const controller = new AbortController()
     const { engine, facts } = createEngine([raw('a'), finish, usage])
-    const { generation } = start(engine, controller.signal, admission)
+    const { model } = contextOf(engine)
+    await model.scheduler.enter({ id: 'other', principal: anyone }).slot({}, never)
+    const { generation } = start(engine, { signal: controller.signal, model })
     const ended = collect(iterate(generation.run))
     while (facts.prepared === 0) await Promise.resolve()
     controller.abort(new AppError('cancelled', 'left'))
     await expect(ended).rejects.toMatchObject({ code: 'cancelled' })
     expect(facts).toMatchObject({ prepared: 1, closed: 0 })
-    expect(admission.queued).toBe(0)
+    expect(model.scheduler.load).toMatchObject({ busy: 1, queued: 0 })
   })
 })
 
@@ -185,7 +202,8 @@ describe('foldEvents', () => {
   test('a folded stream is the whole reply', async () => {
     const { generation } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
     expect(await foldEvents(generation)).toMatchObject({
-      choices: [{ text: 'ab', reasoning: '', toolCalls: [], finish: { reason: 'stop' } }],
+      start: { type: 'start', model: 'm', warnings: [] },
+      choices: [{ parts: [text('ab')], finish: { reason: 'stop' } }],
       usage: { inputTokens: 3, outputTokens: 2 },
     })
   })
@@ -203,13 +221,89 @@ describe('foldEvents', () => {
     ]
     const { choices } = await foldEvents(start(createEngine(events).engine).generation)
     expect(choices).toMatchObject([
-      { toolCalls: [{ id: 'c1', name: 'f', arguments: '{"a":1}' }], finish: { reason: 'tool-calls' } },
-      { reasoning: 'hm', finish: { reason: 'length' } },
+      { parts: [call('c1', 'f', '{"a":1}')], finish: { reason: 'tool-calls' } },
+      { parts: [reasoning('hm')], finish: { reason: 'length' } },
     ])
   })
 
   test('an error in the stream is thrown', async () => {
     const { generation } = start(createEngine([raw('a'), new AppError('engine-failed', 'boom')]).engine)
     await expect(foldEvents(generation)).rejects.toMatchObject({ code: 'engine-failed' })
+  })
+})
+
+describe('the record of a generation', () => {
+  /** What is recorded of one run, which may reject. */
+  async function recordsOf(engine: Engine, options: StartOptions = {}, leaveAt?: GenerationEvent['type']) {
+    const records: GenerationRecord[] = []
+    const record = (ended: GenerationRecord) => void records.push(ended)
+    const { generation } = start(engine, { ...options, deps: { record } })
+    const read = async () => {
+      for await (const event of iterate(generation.run)) if (event.type === leaveAt) break
+    }
+    await read().catch(() => undefined)
+    return records
+  }
+
+  test('is made once, with who asked, what it took and how it ended', async () => {
+    const principal = { id: 'alice', scopes: anyone.scopes }
+    const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { id: 'gen-1', principal })
+    expect(records).toEqual([
+      {
+        id: 'gen-1',
+        caller: 'alice',
+        model: 'm',
+        outcome: 'ok',
+        durationMs: expect.any(Number),
+        usage: { inputTokens: 3, cachedInputTokens: 1, outputTokens: 2, reasoningTokens: 0 },
+        timings: expect.objectContaining({ prefillMs: 4, queueMs: 1, loadMs: 1 }),
+      },
+    ])
+    expect(records[0]?.durationMs).toBeGreaterThan(0)
+  })
+
+  const overflow = new AppError('context-length-exceeded', 'too long')
+  const broken = new AppError('engine-failed', 'broken')
+  test.each<[string, Engine, GenerationRecord['outcome']]>([
+    ['is refused', createEngine([], { prepare: overflow }).engine, 'context-length-exceeded'],
+    ['fails before its first text', createEngine([broken]).engine, 'engine-failed'],
+    ['fails after its first text', createEngine([raw('a'), broken]).engine, 'engine-failed'],
+    ['fails by what is not ours', createEngine([raw('a'), new TypeError('oops')]).engine, 'internal'],
+    ['ends without an end', createEngine([raw('a')]).engine, 'engine-failed'],
+    [
+      'needs a model that cannot be had',
+      stubEngine({ ensureReady: () => Promise.reject(new AppError('model-unavailable', 'no')) }),
+      'model-unavailable',
+    ],
+  ])('that %s is made once as well', async (_, engine, outcome) => {
+    const records = await recordsOf(engine)
+    expect(records).toHaveLength(1)
+    expect(records[0]).toMatchObject({ model: 'm', caller: 'anyone', outcome })
+    expect(records[0]).not.toHaveProperty('usage')
+  })
+
+  test('of a request that found no room says so', async () => {
+    const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { slots: 0, maxQueued: 0 })
+    expect(records).toMatchObject([{ outcome: 'queue-full' }])
+  })
+
+  test('of a cancelled request says so', async () => {
+    const signal = AbortSignal.abort(new AppError('cancelled', 'gone'))
+    const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { signal })
+    expect(records).toMatchObject([{ outcome: 'cancelled' }])
+  })
+
+  test('is made when the reader leaves, at the start or later', async () => {
+    const { engine } = createEngine([raw('a'), finish, usage])
+    expect(await recordsOf(engine, {}, 'start')).toHaveLength(1)
+    expect(await recordsOf(engine, {}, 'text-delta')).toHaveLength(1)
+  })
+
+  test('is one for several requests of a call, with the usage of all', async () => {
+    const records: GenerationRecord[] = []
+    const deps = { now: () => 0, record: (ended: GenerationRecord) => void records.push(ended) }
+    const { engine } = createEngine([raw('a'), finish, usage])
+    await generate(deps, [request, { ...request, id: 'r2' }], contextOf(engine)).run(() => undefined)
+    expect(records).toMatchObject([{ outcome: 'ok', usage: { inputTokens: 6, outputTokens: 4 } }])
   })
 })

@@ -1,23 +1,21 @@
+import type { RequestContext } from '../contract/context.ts'
 import type { Ranking, RankRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerateDeps } from './generate.ts'
-import type { AskOptions } from './text-work.ts'
-import { withPlace } from './with-place.ts'
+import { withTicket } from './with-ticket.ts'
 
 /** Scores texts while holding a slot, like any generation. `model` is the id of the model that did. */
-export function rank(
-  deps: GenerateDeps,
-  request: RankRequest,
-  { model, signal }: AskOptions,
-): Promise<Ranking & { readonly model: string }> {
-  return withPlace(deps, model, async ({ id, engine, takeSlot }) => {
-    if (engine.rank === undefined) {
+export function rank(request: RankRequest, context: RequestContext): Promise<Ranking & { readonly model: string }> {
+  const { signal } = context
+  return withTicket(context, async ({ id, engine, ticket }) => {
+    const { ranker } = engine.capabilities
+    if (ranker === undefined) {
       const message = `the engine of model '${id}' scores no texts; choose a reranking model of the embedded engine`
-      throw new AppError('invalid-request', message, { param: 'model' })
+      throw new AppError('invalid-request', message, { at: ['model'] })
     }
-    await engine.ensureReady(signal)
-    await takeSlot(signal)
-    const ranking = await engine.rank(request, signal)
+    await ticket.ready(signal)
+    await ticket.slot({}, signal)
+    const ranking = await ranker.rank(request, signal)
+    ticket.charge(ranking.inputTokens)
     signal.throwIfAborted()
     return { ...ranking, model: id }
   })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
+import { contextOf } from '../../test/support/context.ts'
+import { stubEngine } from '../../test/support/stub-engine.ts'
 import { emitAll } from '../contract/emit.ts'
 import type { Engine, PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, PromptToken } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
-import type { GenerateDeps } from './generate.ts'
-import { Admission } from './schedule/admission.ts'
 import { score } from './score.ts'
 
-const never = new AbortController().signal
+const deps = { now: () => 0 }
 const usage = { inputTokens: 3, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
 
 function token(logprob?: number): PromptToken {
@@ -16,20 +16,16 @@ function token(logprob?: number): PromptToken {
 }
 
 /** An engine whose texts are their scores, in words; `long` does not fit. */
-function createDeps(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'tellsPrompt'> = { tellsPrompt: true }) {
-  const admission = new Admission({ slots: 1, maxQueued: 0 })
+function open(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'reportsPrompt'> = { reportsPrompt: true }) {
   const asked: GenerationRequest[] = []
   async function* run(text: string): AsyncGenerator<EngineEvent> {
-    expect(admission.busy).toBe(1)
+    expect(load().busy).toBe(1)
     yield { type: 'prompt-tokens', choice: 0, promptTokens: [token()] }
     yield { type: 'prompt-tokens', choice: 0, promptTokens: text.split(' ').map((word) => token(Number(word))) }
     yield { type: 'finish', choice: 0, reason: 'length' }
     yield { type: 'usage', usage, timings: {} }
   }
-  const full: Engine = {
-    state: { type: 'ready' },
-    facts: {},
-    ensureReady: async () => undefined,
+  const full = stubEngine({
     prepare: async (request) => {
       asked.push(request)
       const text = request.prompt.type === 'text' ? request.prompt.text : ''
@@ -37,16 +33,16 @@ function createDeps(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration
       if (text === 'long') throw new AppError('context-length-exceeded', 'too long', { overflow })
       return { ...tells, run: (_, emit) => emitAll(run(text), emit) }
     },
-    close: async () => undefined,
     ...engine,
-  }
-  const deps: GenerateDeps = { resolveModel: () => ({ id: 'm', engine: full, admission }), now: () => 0 }
-  return { deps, admission, asked }
+  })
+  const context = contextOf(full, { slots: 1, maxQueued: 0 })
+  const load = () => context.model.scheduler.load
+  return { context, load, asked }
 }
 
 test('without a ranking head, a text scores the sum of its tokens’ log-probabilities, and nothing is generated', async () => {
-  const { deps, admission, asked } = createDeps()
-  expect(await score(deps, { texts: ['-1 -2.5', '-4'] }, { model: 'x', signal: never })).toEqual({
+  const { context, load, asked } = open()
+  expect(await score(deps, { texts: ['-1 -2.5', '-4'] }, context)).toEqual({
     scores: [-3.5, -4],
     method: 'log-likelihood',
     scoredTokens: [2, 1],
@@ -54,29 +50,29 @@ test('without a ranking head, a text scores the sum of its tokens’ log-probabi
     model: 'm',
   })
   expect(asked.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([0, 0])
-  expect(admission.busy).toBe(0)
+  expect(load()).toMatchObject({ busy: 0, queued: 0 })
 })
 
 test('a ranking head is asked where there is one', async () => {
   const rank = async () => ({ scores: [7], areProbabilities: false, inputTokens: 2 })
-  const { deps, asked } = createDeps({ facts: { ranks: true }, rank })
-  const scored = await score(deps, { texts: ['a'] }, { model: 'x', signal: never })
+  const { context, asked } = open({ facts: { ranks: true }, capabilities: { ranker: { rank } } })
+  const scored = await score(deps, { texts: ['a'] }, context)
   expect(scored).toEqual({ scores: [7], method: 'ranking-head', inputTokens: 2, model: 'm' })
   expect(asked).toEqual([])
 })
 
 test('a text that does not fit is named, with both numbers', async () => {
-  const { deps } = createDeps()
-  const scored = score(deps, { texts: ['-1', 'long'] }, { model: 'x', signal: never })
+  const { context } = open()
+  const scored = score(deps, { texts: ['-1', 'long'] }, context)
   await expect(scored).rejects.toMatchObject({
     code: 'context-length-exceeded',
-    param: 'texts[1]',
+    at: ['texts', 1],
     message: expect.stringMatching(/ 4 .*texts\[1\] has 9/),
   })
 })
 
 test('an engine that does not tell a prompt’s tokens scores nothing, and says so', async () => {
-  const { deps } = createDeps({}, {})
-  const scored = score(deps, { texts: ['-1'] }, { model: 'x', signal: never })
-  await expect(scored).rejects.toMatchObject({ code: 'invalid-request', param: 'model' })
+  const { context } = open({}, {})
+  const scored = score(deps, { texts: ['-1'] }, context)
+  await expect(scored).rejects.toMatchObject({ code: 'invalid-request', at: ['model'] })
 })

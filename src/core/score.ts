@@ -1,84 +1,90 @@
 import { randomUUID } from 'node:crypto'
+import type { RequestContext } from '../contract/context.ts'
 import type { RankRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import { plainRequest } from '../contract/request.ts'
-import { foldEvents } from '../contract/result.ts'
+import { field } from '../contract/field.ts'
+import { type GenerationRequest, plainRequest } from '../contract/request.ts'
+import { type Choice, foldEvents } from '../contract/result.ts'
 import type { Scores } from '../contract/scores.ts'
 import { type GenerateDeps, generate } from './generate.ts'
 import { rank } from './rank.ts'
-import type { AskOptions } from './text-work.ts'
-import { withPlace } from './with-place.ts'
+import { withTicket } from './with-ticket.ts'
 
 /**
- * Scores texts with the model's ranking head or, where it has none, by what it would write. `model` is the id of the model that
- * did. The `param` of a text at fault is `texts[index]`.
+ * Scores texts with the model's ranking head or, where it has none, by how likely the model is to write them. `model` is the id of the
+ * model that did. A failure about one text is at `['texts', index]`.
  */
 export async function score(
   deps: GenerateDeps,
   { texts }: Pick<RankRequest, 'texts'>,
-  options: AskOptions,
+  context: RequestContext,
 ): Promise<Scores & { readonly model: string }> {
-  const { model, signal } = options
-  const ranks = await withPlace(deps, model, async ({ engine }) => {
-    await engine.ensureReady(signal)
+  const { model, signal } = context
+  const ranks = await withTicket(context, async ({ engine, ticket }) => {
+    await ticket.ready(signal)
     return engine.facts.ranks === true
   })
   if (ranks) {
-    const { scores, inputTokens, model: id } = await rank(deps, { texts }, options)
+    const { scores, inputTokens, model: id } = await rank({ texts }, context)
     return { scores, method: 'ranking-head', inputTokens, model: id }
   }
-  const scored: TextScore[] = []
-  for (const [index, text] of texts.entries()) {
-    try {
-      scored.push(await scoreText(deps, text, options))
-    } catch (error) {
-      throw nameText(error, index)
+  const [first, ...rest] = texts.map((text) => scoreRequest(text, model.id))
+  if (first === undefined) return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id }
+  /** The text that is being scored. */
+  let index = 0
+  const generation = generate(deps, [first, ...rest], context)
+  try {
+    const { choices, usage } = await foldEvents({
+      run: (emit) =>
+        generation.run((event) => {
+          if (event.type === 'finish') index += 1
+          return emit(event)
+        }),
+    })
+    const logprobs = choices.map(logprobsOf)
+    return {
+      scores: logprobs.map((values) => values.reduce((sum, value) => sum + value, 0)),
+      method: 'log-likelihood',
+      scoredTokens: logprobs.map(({ length }) => length),
+      inputTokens: usage.inputTokens,
+      model: model.id,
     }
-  }
-  return {
-    scores: scored.map(({ sum }) => sum),
-    method: 'log-likelihood',
-    scoredTokens: scored.map(({ scoredTokens }) => scoredTokens),
-    inputTokens: scored.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
-    model: deps.resolveModel(model).id,
+  } catch (error) {
+    throw nameText(error, index)
   }
 }
 
-type TextScore = { readonly sum: number; readonly scoredTokens: number; readonly inputTokens: number }
-
-/** One text: a prompt that is read, and not continued. */
-async function scoreText(deps: GenerateDeps, text: string, { model, signal }: AskOptions): Promise<TextScore> {
-  const request = {
+/** A prompt that is read, and not continued. */
+function scoreRequest(text: string, model: string): GenerationRequest {
+  return {
     ...plainRequest,
     id: `score-${randomUUID()}`,
     model,
     prompt: { type: 'text', text },
     promptTokens: { logprobs: { top: 0 } },
     maxOutputTokens: 0,
-  } as const
-  const { choices, usage } = await foldEvents(generate(deps, request, signal))
-  const logprobs = choices.flatMap(({ promptTokens = [] }) => promptTokens.flatMap(({ logprob }) => logprob ?? []))
-  return {
-    sum: logprobs.reduce((sum, logprob) => sum + logprob, 0),
-    scoredTokens: logprobs.length,
-    inputTokens: usage.inputTokens,
   }
+}
+
+function logprobsOf({ promptTokens = [] }: Choice): number[] {
+  return promptTokens.flatMap(({ logprob }) => logprob ?? [])
 }
 
 /** What a generation calls its prompt, or an echo of it, is a text here. */
 function nameText(error: unknown, index: number): unknown {
   if (!(error instanceof AppError)) return error
-  const { code, overflow } = error
-  if (code === 'unsupported-field' && error.param === 'echo') {
+  const { code, overflow, at: place } = error
+  const at = ['texts', index] as const
+  if (code === 'unsupported-field' && place?.[0] === 'promptTokens') {
     const message = 'the engine of this model scores no texts; choose a model of the embedded engine'
-    return new AppError('invalid-request', message, { param: 'model', cause: error })
+    return new AppError('invalid-request', message, { at: ['model'], cause: error })
   }
   if (overflow !== undefined) {
     const { inputTokens, contextLength } = overflow
     const about = overflow.estimated === true ? 'about ' : ''
-    const message = `the maximum context length for one text is ${contextLength} tokens, but texts[${index}] has ${about}${inputTokens}; shorten or split it`
-    return new AppError(code, message, { param: `texts[${index}]`, overflow, cause: error })
+    const message = `the maximum context length for one text is ${contextLength} tokens, but ${field(...at)} has ${about}${inputTokens}; shorten or split it`
+    return new AppError(code, message, { at, overflow, cause: error })
   }
-  if (error.param !== undefined || code !== 'invalid-request') return error
-  return new AppError(code, `texts[${index}]: ${error.message}`, { param: `texts[${index}]`, cause: error })
+  if (place?.[0] === 'model' || code !== 'invalid-request') return error
+  return new AppError(code, `${field(...at)}: ${error.template}`, { at, cause: error })
 }

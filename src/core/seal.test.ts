@@ -4,6 +4,7 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import { seal } from './seal.ts'
 
+const start: GenerationEvent = { type: 'start', model: 'm', warnings: [] }
 const text: GenerationEvent = { type: 'text-delta', choice: 0, delta: 'a' }
 const usage: GenerationEvent = {
   type: 'usage',
@@ -41,6 +42,34 @@ describe('seal', () => {
 
   test('an error event that comes first throws as well', async () => {
     await expect(sealed(source({ type: 'error', error: failure }))).rejects.toBe(failure)
+  })
+
+  test.each([
+    ['thrown', failure],
+    ['emitted', { type: 'error', error: failure } as const],
+  ])('a failure that is %s right after the start throws as well: nothing has been generated', async (_, step) => {
+    const seen: string[] = []
+    const sealing = seal(source(start, step), (event) => {
+      seen.push(event.type)
+      return undefined
+    })
+    await expect(sealing).rejects.toBe(failure)
+    expect(seen).toEqual(['start'])
+  })
+
+  test('a stream that stops right after its start throws', async () => {
+    await expect(sealed(source(start))).rejects.toMatchObject({ code: 'engine-failed' })
+  })
+
+  test('a start passes, and a failure after the next event is one last error event', async () => {
+    expect(await sealed(source(start, text, failure))).toEqual([start, text, { type: 'error', error: failure }])
+    const read: GenerationEvent = { type: 'prompt-read', inputTokens: 1, cachedInputTokens: 0 }
+    expect(await sealed(source(start, read, failure))).toEqual([start, read, { type: 'error', error: failure }])
+  })
+
+  test('a failure to take the start throws', async () => {
+    const refuse = () => Promise.reject(failure)
+    await expect(seal(source(start, text, usage), refuse)).rejects.toBe(failure)
   })
 
   test('a failure after the first event is one last error event', async () => {

@@ -3,8 +3,8 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 
 /**
- * The contract of every generation. Before the first event a failure rejects, and so becomes a real status; after it, a
- * failure is one last `error` event. A run that ends without `usage` or `error` has failed; what comes behind them is dropped.
+ * The contract of every generation. Before the first event after `start` a failure rejects, and so becomes a real status; later, a
+ * failure is one last `error` event. A run that ends without `usage` or `error` has failed; what comes after them is dropped.
  */
 export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, emit: Emit<GenerationEvent>): Promise<void> {
   let state = 'waiting' as 'waiting' | 'open' | 'ended'
@@ -12,7 +12,8 @@ export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, 
     await run((event) => {
       if (state === 'ended') return undefined
       if (event.type === 'error') throw event.error
-      state = event.type === 'usage' ? 'ended' : 'open'
+      if (event.type === 'usage') state = 'ended'
+      else if (event.type !== 'start') state = 'open'
       return emit(event)
     })
     if (state !== 'ended')

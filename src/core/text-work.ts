@@ -1,40 +1,34 @@
-import type { Engine, RenderRequest, TokenizeRequest } from '../contract/engine.ts'
+import type { RequestContext } from '../contract/context.ts'
+import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerateDeps } from './generate.ts'
-import { withPlace } from './with-place.ts'
+import { withTicket } from './with-ticket.ts'
 
-/** The model as the caller named it, and until when its answer is wanted. */
-export type AskOptions = { readonly model: string; readonly signal: AbortSignal }
+/** The tokens of a text or a conversation. Throws `queue-full` and what the engine refuses. */
+export function tokenize(request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
+  return ask(context, (tokenizer) => tokenizer.tokenize(request, context.signal))
+}
 
-/** The tokens of a text or a conversation. Throws `model-not-found`, `queue-full` and what the engine refuses. */
-export function tokenize(deps: GenerateDeps, request: TokenizeRequest, options: AskOptions): Promise<readonly number[]> {
-  return ask(deps, options, (engine) => engine.tokenize?.(request, options.signal))
+/** How many tokens a text or a conversation has. */
+export function countTokens(request: TokenizeRequest, context: RequestContext): Promise<number> {
+  return ask(context, (tokenizer) => tokenizer.count(request, context.signal))
 }
 
 /** The text of tokens, with those of control tokens where `special` says so. */
-export function detokenize(
-  deps: GenerateDeps,
-  request: { readonly tokens: readonly number[]; readonly special: boolean },
-  options: AskOptions,
-): Promise<string> {
-  return ask(deps, options, (engine) => engine.detokenize?.(request, options.signal))
+export function detokenize(request: DetokenizeRequest, context: RequestContext): Promise<string> {
+  return ask(context, (tokenizer) => tokenizer.detokenize(request, context.signal))
 }
 
 /** The text that the model would be given for a conversation. */
-export function render(deps: GenerateDeps, request: RenderRequest, options: AskOptions): Promise<string> {
-  return ask(deps, options, (engine) => engine.render?.(request, options.signal))
+export function render(request: RenderRequest, context: RequestContext): Promise<string> {
+  return ask(context, (tokenizer) => tokenizer.render(request, context.signal))
 }
 
-function ask<T>(
-  deps: GenerateDeps,
-  { model, signal }: AskOptions,
-  question: (engine: Engine) => Promise<T> | undefined,
-): Promise<T> {
-  return withPlace(deps, model, async ({ id, engine }) => {
-    await engine.ensureReady(signal)
-    const answer = question(engine)
-    if (answer !== undefined) return answer
-    const message = `the engine of model '${id}' has no tokenizer that could be asked; choose another model`
-    throw new AppError('invalid-request', message, { param: 'model' })
+function ask<T>(context: RequestContext, question: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
+  return withTicket(context, async ({ id, engine, ticket }) => {
+    await ticket.ready(context.signal)
+    const { tokenizer } = engine.capabilities
+    if (tokenizer !== undefined) return question(tokenizer)
+    const message = `the engine of model '${id}' gives no access to its tokenizer; choose another model`
+    throw new AppError('invalid-request', message, { at: ['model'] })
   })
 }

@@ -1,3 +1,4 @@
+import { functionTools } from '../contract/callable-tools.ts'
 import { type Emit, inTurn } from '../contract/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, GenerationEvent, Timings } from '../contract/event.ts'
@@ -25,7 +26,7 @@ export type Translation = {
 export function createTranslator(translation: Translation): Emit<EngineEvent> {
   const { now, request, prepared, check, callCheck, startedMs, timings, emit } = translation
   const { prompt, toolChoice, parallelToolCalls, output } = request
-  const tools = prompt.type === 'chat' ? prompt.tools : []
+  const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
   const lastCalls = request.stop.length > 0 && tools.length > 0 ? new LastCalls() : undefined
   let firstTokenMs: number | undefined
@@ -73,16 +74,19 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
         return check === undefined && callCheck === undefined ? emit(finished(event)) : finish(event)
       }
       case 'reasoning-start':
+      case 'refusal-start':
         return behindText(event)
       case 'tool-call-start':
         firstTokenMs ??= elapsed(startedMs, now())
         return behindText(event)
       case 'text-delta':
       case 'reasoning-delta':
+      case 'refusal-delta':
         firstTokenMs ??= elapsed(startedMs, now())
         return tell(event)
       case 'tool-call-delta':
       case 'tool-call-end':
+      case 'annotation':
         return tell(event)
       case 'usage': {
         // What the engine counted is exact; ours takes a piece of text for a token.
@@ -97,6 +101,7 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
       case 'text-start':
       case 'text-end':
       case 'reasoning-end':
+      case 'refusal-end':
       case 'error':
         return emit(event)
     }

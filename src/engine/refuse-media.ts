@@ -1,19 +1,25 @@
 import { AppError } from '../contract/errors.ts'
-import type { ContentPart, GenerationRequest } from '../contract/request.ts'
+import type { CanonicalPath } from '../contract/field.ts'
+import type { ContentPart, GenerationRequest, MediaKind, OutputPart } from '../contract/request.ts'
 
-type Kind = ContentPart['type']
-
-/** Throws `unsupported-field`, with its place and the words of `explain`, for the first part that the model cannot read. */
+/** Throws `unsupported-field`, with its path and the words of `explain`, for the first part that the model cannot read. */
 export function refuseMedia(
   { prompt }: Pick<GenerationRequest, 'prompt'>,
-  canRead: (kind: Kind) => boolean,
-  explain: (kind: Kind) => string,
+  canRead: (kind: MediaKind) => boolean,
+  explain: (kind: MediaKind) => string,
 ): void {
   if (prompt.type !== 'chat') return
-  for (const [index, { content }] of prompt.messages.entries()) {
-    const part = content.findIndex(({ type }) => !canRead(type))
-    const found = content[part]
-    if (found === undefined) continue
-    throw new AppError('unsupported-field', explain(found.type), { param: `messages[${index}].content[${part}]` })
+  const refuse = (parts: readonly (ContentPart | OutputPart)[], path: CanonicalPath) => {
+    for (const [index, part] of parts.entries()) {
+      const at = [...path, index]
+      if (part.type === 'tool-result') refuse(part.content, [...at, 'content'])
+      if (part.type !== 'media' || canRead(part.kind)) continue
+      throw new AppError('unsupported-field', explain(part.kind), { at })
+    }
+  }
+  for (const [index, message] of prompt.messages.entries()) {
+    const path = ['prompt', 'messages', index]
+    if (message.role === 'assistant') refuse(message.parts, [...path, 'parts'])
+    else refuse(message.content, [...path, 'content'])
   }
 }

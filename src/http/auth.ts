@@ -1,12 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../contract/errors.ts'
-
-/** What a route asks of its caller. `public` asks for nothing. */
-export type Scope = 'public' | 'inference' | 'admin'
-
-/** Who calls, and what it may do. */
-export type Principal = { readonly id: string; readonly scopes: ReadonlySet<Scope> }
+import type { Principal, Scope } from '../contract/principal.ts'
 
 const everything: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'admin'])
 

@@ -25,7 +25,7 @@ export function answerClientError(thrown: Error, socket: Socket, stage: Connecti
   const code = 'code' in thrown ? thrown.code : 'unknown'
   const { status, text } = problems.get(code) ?? malformed
   const error = new AppError('invalid-request', `${text} (${code})`, { cause: thrown })
-  const body = JSON.stringify(encodeOpenaiError(error))
+  const body = JSON.stringify(encodeOpenaiError(error).body)
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
   // A client that keeps its own half open would hold the connection without end.
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy())

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
+import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
+import type { ServedModel } from '../contract/served-model.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
 import type { PresetSwitch } from '../core/preset-switch.ts'
@@ -36,7 +38,11 @@ export interface TemplateShelf {
 
 /** What the HTTP layer is handed by the composition root. */
 export type ServerDeps = GenerateDeps & {
+  /** Throws `model-not-found`, naming what there is. */
+  resolveModel(name: string): ServedModel
   readonly models: ModelDirectory
+  /** Protocols besides those built in, each with the path that it is served at. */
+  readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
   readonly presets: PresetSwitch
   readonly templates?: TemplateShelf
   readonly cancellations: Cancellations

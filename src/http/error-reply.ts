@@ -1,17 +1,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
+import { formatPath } from '../contract/field.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 
-export type EncodeError = (error: AppError) => unknown
+export type EncodeError = Dialect['encodeError']
 
 /** Answers any failure in the words of its route's protocol, and logs it at the level that its code has. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toAppError(thrown, request)
+  const error = toAppError(thrown, request).inWordsOf(formatPath)
   logFailure(request, error, 'request failed')
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
-  const encode = request.routeOptions.config.encodeError ?? encodeOpenaiError
-  reply.code(error.status).send(encode(error))
+  const encode = request.routeOptions.config.encodeError ?? encoderOf(request) ?? encodeOpenaiError
+  const { status, headers, body } = encode(error)
+  if (headers !== undefined) reply.headers(headers)
+  reply.code(status).send(body)
+}
+
+/** Where there is no route, the URL says which protocol the client speaks. */
+function encoderOf(request: FastifyRequest): EncodeError | undefined {
+  const path = request.url.split('?', 1)[0] ?? ''
+  const matching = request.server.dialects.flatMap(({ prefixes, encodeError }) =>
+    prefixes.filter((prefix) => path === prefix || path.startsWith(`${prefix}/`)).map((prefix) => ({ prefix, encodeError })),
+  )
+  return matching.sort((a, b) => b.prefix.length - a.prefix.length)[0]?.encodeError
 }
 
 /**

@@ -1,15 +1,5 @@
-import type { ErrorCode } from '../contract/errors.ts'
-import type { Timings, Usage } from '../contract/event.ts'
-import type { CancelReason } from '../core/cancellations.ts'
-
-/** What is counted about one generation when it has ended. */
-export type GenerationRecord = {
-  readonly model: string
-  readonly outcome: 'ok' | ErrorCode
-  readonly durationMs: number
-  readonly usage?: Usage
-  readonly timings?: Timings
-}
+import type { CancelReason } from '../contract/context.ts'
+import type { GenerationRecord } from '../contract/record.ts'
 
 /** Everything the server counts. Labels come from closed sets: route patterns and model ids, never URLs. */
 export type Metrics = {

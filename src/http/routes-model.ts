@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { withPlace } from '../core/with-place.ts'
+import { withTicket } from '../core/with-ticket.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../dialect/openai/model-card.ts'
 import { type ServerDeps, systemFingerprint } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
 import { nameInUse } from './routes-templates.ts'
-import { hangUpSignal } from './serve-call.ts'
+import { withRun } from './serve-call.ts'
 
 /** What one model is like: tabbyAPI's card and llama-server's properties, of the default model or of `?model=`. */
 export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
@@ -18,19 +18,15 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
 
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
     const name = modelOfQuery(request, deps.models)
-    const { signal, close } = hangUpSignal(deps, reply.raw)
-    try {
-      // All of it is known only when the model is loaded; llama-server cannot be asked before that either.
-      await withPlace(deps, name, ({ engine }) => engine.ensureReady(signal))
-    } finally {
-      close()
-    }
+    const model = deps.resolveModel(name)
+    // All of it is known only when the model is loaded; llama-server cannot be asked before that either.
+    await withRun(deps, request, reply, (caller) => withTicket({ ...caller, model }, ({ ticket }) => ticket.ready(caller.signal)))
     return encodeProps(deps.models.get(name), factsOf(deps, name), systemFingerprint(deps))
   })
 }
 
 function factsOf(deps: ServerDeps, name: string): ModelFacts {
-  const { engine, admission } = deps.resolveModel(name)
+  const { engine, scheduler } = deps.resolveModel(name)
   const templateName = nameInUse(engine.facts)
-  return { slots: admission.slots, ...engine.facts, ...(templateName !== undefined && { templateName }) }
+  return { slots: scheduler.load.slots, ...engine.facts, ...(templateName !== undefined && { templateName }) }
 }

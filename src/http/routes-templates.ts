@@ -6,7 +6,7 @@ import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../
 import { defaultModelName } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
-import { createBodilessCallHandler, createCallHandler, hangUpSignal } from './serve-call.ts'
+import { createBodilessCallHandler, createCallHandler, withRun } from './serve-call.ts'
 
 /** The name of what a model came with, in its file or by its configuration. */
 const ownName = 'model'
@@ -18,15 +18,10 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   for (const url of ['/v1/templates', '/v1/template/list']) {
     app.get<ModelQuery>(url, reading, async (request, reply) => {
-      const { signal, close } = hangUpSignal(deps, reply.raw)
-      try {
-        const { engine } = deps.resolveModel(modelOfQuery(request, deps.models))
-        // Only a loaded model is known to have a template of its own.
-        await engine.ensureReady(signal)
-        return await list(engine)
-      } finally {
-        close()
-      }
+      const { engine } = deps.resolveModel(modelOfQuery(request, deps.models))
+      // Only a loaded model is known to have a template of its own.
+      await withRun(deps, request, reply, ({ signal }) => engine.ensureReady(signal))
+      return list(engine)
     })
   }
   app.post(
@@ -34,7 +29,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     changing,
     createCallHandler(deps, (body) => {
       const { template, model, ignored } = decodeTemplateSwitch(body)
-      return { ignored, run: (signal) => use(model, signal, () => find(template)) }
+      return { ignored, run: ({ signal }) => use(model, signal, () => find(template)) }
     }),
   )
   app.post(
@@ -42,20 +37,21 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     changing,
     createBodilessCallHandler(deps, (body) => {
       const { model, ignored } = decodeTemplateUnload(body)
-      return { ignored, run: (signal) => use(model, signal, async () => ({ type: 'none' })) }
+      return { ignored, run: ({ signal }) => use(model, signal, async () => ({ type: 'none' })) }
     }),
   )
 
   // It takes no place among the requests of the model: an operator must get through when there are too many.
   async function use(name: string | undefined, signal: AbortSignal, choose: () => Promise<TemplateChoice>) {
     const { id, engine } = deps.resolveModel(name ?? defaultModelName(deps.models))
-    if (engine.useTemplate === undefined) {
+    const { templates } = engine.capabilities
+    if (templates === undefined) {
       const message = `what runs model '${id}' renders conversations itself; its chat template cannot be switched here`
-      throw new AppError('invalid-request', message, { param: 'model' })
+      throw new AppError('invalid-request', message, { at: ['model'] })
     }
     const choice = await choose()
     await engine.ensureReady(signal)
-    await engine.useTemplate(choice, signal)
+    await templates.use(choice, signal)
     return list(engine)
   }
 

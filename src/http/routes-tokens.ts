@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { TokenizeRequest } from '../contract/engine.ts'
+import type { DetokenizeRequest, TokenizeRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { detokenize, render, tokenize } from '../core/text-work.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeChat } from '../dialect/openai-chat/decode.ts'
 import {
-  type DetokenizeRequest,
   decodeDetokenize,
   decodeTokenDecode,
   decodeTokenEncode,
@@ -15,6 +14,7 @@ import {
 } from '../dialect/tokens/decode.ts'
 import { defaultModelName } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
+import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
 
 /** What a model's tokenizer and chat template are asked, in tabbyAPI's words and in llama-server's. */
@@ -22,19 +22,25 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const answerTokens = (decode: (body: unknown) => TokenCall<TokenizeRequest>, encode: (tokens: readonly number[]) => unknown) =>
     createCallHandler(deps, (body) => {
-      const { request, model = defaultModelName(deps.models), ignored } = decode(body)
-      return { ignored, run: async (signal) => encode(await tokenize(deps, request, { model, signal })) }
+      const { request, model = defaultModelName(deps.models), ignored, nameOf } = decode(body)
+      const run = async (caller: CallerContext) => encode(await tokenize(request, { ...caller, model: deps.resolveModel(model) }))
+      return { ignored, nameOf, run }
     })
   const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
     createCallHandler(deps, (body) => {
-      const { request, model = defaultModelName(deps.models), ignored } = decode(body)
-      return { ignored, run: async (signal) => encode(await detokenize(deps, request, { model, signal })) }
+      const { request, model = defaultModelName(deps.models), ignored, nameOf } = decode(body)
+      const run = async (caller: CallerContext) =>
+        encode(await detokenize(request, { ...caller, model: deps.resolveModel(model) }))
+      return { ignored, nameOf, run }
     })
 
   app.post(
     '/v1/token/encode',
     { config },
-    answerTokens(decodeTokenEncode, (tokens) => ({ tokens, length: tokens.length })),
+    answerTokens(
+      (body) => decodeTokenEncode(body, readChat),
+      (tokens) => ({ tokens, length: tokens.length }),
+    ),
   )
   app.post(
     '/v1/token/decode',
@@ -55,13 +61,18 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     '/apply-template',
     { config },
     createCallHandler(deps, (body) => {
-      const { request, ignored } = decodeChat(withModel(body, deps), '')
+      const { request, ignored, nameOf } = decodeChat(withModel(body, deps), '')
       const { model, reasoning, toolChoice } = request
       const conversation = { prompt: chatPrompt(request), reasoning, toolChoice }
-      return { ignored, run: async (signal) => ({ prompt: await render(deps, conversation, { model, signal }) }) }
+      const run = async (caller: CallerContext) => ({
+        prompt: await render(conversation, { ...caller, model: deps.resolveModel(model) }),
+      })
+      return { ignored, nameOf, run }
     }),
   )
 }
+
+const readChat = (body: unknown) => decodeChat(body, '')
 
 /** llama-server's clients name no model. */
 function withModel(body: unknown, { models }: ServerDeps): unknown {

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
+import type { NameOf } from '../contract/field.ts'
 import type { ServerDeps } from './deps.ts'
+import { type CallerContext, openRun } from './open-run.ts'
 import { encodeIgnored } from './reply-headers.ts'
 
 /** A decoded call that is answered with one JSON value. */
 export type Call = {
   readonly ignored: readonly string[]
-  /** The signal is aborted when the caller hangs up. */
-  run(signal: AbortSignal): Promise<unknown>
+  /** What the caller calls a place of the call's canonical request. */
+  readonly nameOf?: NameOf
+  /** The context's signal is aborted when the caller hangs up, or the call is cancelled. */
+  run(context: CallerContext): Promise<unknown>
 }
 
 /** The handler of calls that read a body and answer it whole. `decode` throws `AppError` for a body that is not valid. */
@@ -23,29 +26,28 @@ export function createCallHandler(deps: ServerDeps, decode: (body: unknown) => C
 /** The same for calls that need no body: without one, `decode` is given undefined. */
 export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const call = decode(request.body)
-    const ignored = encodeIgnored(call.ignored)
-    if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
-    const { signal, close } = hangUpSignal(deps, reply.raw)
+    const { ignored, nameOf, run } = decode(request.body)
+    const header = encodeIgnored(ignored)
+    if (header !== '') reply.header('x-dragoman-ignored', header)
     try {
-      return await call.run(signal)
-    } finally {
-      close()
+      return await withRun(deps, request, reply, run)
+    } catch (error) {
+      throw nameOf === undefined ? error : AppError.from(error).inWordsOf(nameOf)
     }
   }
 }
 
-/** Aborted when the caller hangs up, or the server shuts down. Call `close` when the reply is known. */
-export function hangUpSignal(
-  { cancellations, metrics }: Pick<ServerDeps, 'cancellations' | 'metrics'>,
-  raw: ServerResponse,
-): { readonly signal: AbortSignal; close(): void } {
-  const id = `call-${randomUUID()}`
-  const signal = cancellations.open(id, raw.req.socket)
-  const onClose = () => {
-    if (!raw.writableFinished && cancellations.cancel(id, 'client-gone')) metrics.requestsCancelled('client-gone')
+/** Does something for a caller, until it hangs up. */
+export async function withRun<T>(
+  deps: ServerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: (caller: CallerContext) => Promise<T>,
+): Promise<T> {
+  const { caller, handle } = openRun(deps, request, reply, `call-${randomUUID()}`)
+  try {
+    return await work(caller)
+  } finally {
+    handle.close()
   }
-  raw.once('close', onClose)
-  if (raw.destroyed) onClose()
-  return { signal, close: () => cancellations.close(id) }
 }

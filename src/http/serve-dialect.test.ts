@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
+import { decodeNow } from '../../test/support/decode-now.ts'
 import {
   chatBody,
   openTestServer,
@@ -56,12 +57,12 @@ describe('a reply in one piece', () => {
   })
 
   test('a client that hangs up stops the engine at once', async () => {
-    const { port, watched, deps, admission } = await openWatchedServer()
+    const { port, watched, deps, scheduler } = await openWatchedServer()
     const request = sendChat(port, chatBody({ raw: 'late', delayMs: hourMs }))
     await watched.started()
     request.destroy()
     expect(await watched.ended()).toEqual({ aborted: true })
-    expect(admission.busy).toBe(0)
+    expect(scheduler.load.busy).toBe(0)
     expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   })
 })
@@ -204,14 +205,14 @@ describe('a silent stream', () => {
   })
 
   test('waiting in the queue counts as silence, and leaving it frees the place', async () => {
-    const { port, watched, admission } = await openWatchedServer({ slots: 1, heartbeatMs: 10 })
+    const { port, watched, scheduler } = await openWatchedServer({ slots: 1, heartbeatMs: 10 })
     const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
     await watched.started()
     const waiting = sendChat(port, stream('hi'))
     await readUntil(await receive(waiting), openaiChat.heartbeat)
-    expect(admission.queued).toBe(1)
+    expect(scheduler.load.queued).toBe(1)
     waiting.destroy()
-    await vi.waitFor(() => expect(admission.queued).toBe(0))
+    await vi.waitFor(() => expect(scheduler.load.queued).toBe(0))
     running.destroy()
     expect(await watched.ended()).toEqual({ aborted: true })
   })
@@ -225,12 +226,12 @@ describe('a silent stream', () => {
 
 describe('a client that leaves', () => {
   test('in the middle of a stream stops the engine, and frees the slot', async () => {
-    const { port, watched, admission, logLines } = await openWatchedServer()
+    const { port, watched, scheduler, logLines } = await openWatchedServer()
     const request = sendChat(port, stream({ chunks: ['a', 'b'] }, { ignore_eos: true, max_tokens: 1_000_000_000 }))
     await readUntil(await receive(request), '"content":"b"')
     request.destroy()
     expect(await watched.ended()).toEqual({ aborted: true })
-    expect(admission.busy).toBe(0)
+    expect(scheduler.load.busy).toBe(0)
     expect(logLines.filter((line) => JSON.parse(line).level >= 40)).toEqual([])
   })
 
@@ -256,7 +257,7 @@ describe('a client that leaves', () => {
   })
 
   test('just before its request is handled leaves nothing behind', async () => {
-    const { port, deps, admission } = await openWatchedServer()
+    const { port, deps, scheduler } = await openWatchedServer()
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
     const body = stream({ raw: 'late', delayMs: hourMs })
@@ -265,7 +266,7 @@ describe('a client that leaves', () => {
     )
     socket.destroy()
     await readAll(await receive(sendChat(port, chatBody('hi'))))
-    expect(admission.busy).toBe(0)
+    expect(scheduler.load.busy).toBe(0)
     expect(deps.cancellations.size).toBe(0)
   })
 })
@@ -273,8 +274,8 @@ describe('a client that leaves', () => {
 describe('an encoder with a fault', () => {
   const faulty = (on: string): Dialect => ({
     ...openaiChat,
-    decode: (body, id) => ({
-      ...openaiChat.decode(body, id),
+    decode: ({ body }, { id }) => ({
+      ...decodeNow(openaiChat, body, id),
       createStreamEncoder: () => ({
         encode: (event) => {
           if (on.split(' ').includes(event.type)) throw new TypeError('fault')
@@ -286,23 +287,23 @@ describe('an encoder with a fault', () => {
 
   async function serve(dialect: Dialect) {
     const watched = watchEngine(fake())
-    const { app, deps, listen, admission, logLines } = openTestServer({ engine: watched.engine })
+    const { app, deps, listen, scheduler, logLines } = openTestServer({ engine: watched.engine })
     app.post('/test', { config: { scope: 'inference' } }, createDialectHandler(deps, dialect))
-    return { watched, admission, logLines, port: await listen() }
+    return { watched, scheduler, logLines, port: await listen() }
   }
 
   test('ends the stream with an error event, and the engine stops', async () => {
-    const { port, watched, admission } = await serve(faulty('text-delta'))
+    const { port, watched, scheduler } = await serve(faulty('text-delta'))
     const body = stream('x', { ignore_eos: true, max_tokens: 1_000_000_000 })
     expect(await readAll(await receive(sendChat(port, body, { path: '/test' })))).toBe(
-      'prompt-read\n\ntext-start\n\nerror internal\n\n',
+      'start\n\nprompt-read\n\ntext-start\n\nerror internal\n\n',
     )
     expect(await watched.ended()).toEqual({ aborted: false })
-    expect(admission.busy).toBe(0)
+    expect(scheduler.load.busy).toBe(0)
   })
 
-  test('at the first event is a real status', async () => {
-    const { port } = await serve(faulty('prompt-read'))
+  test.each(['start', 'prompt-read'])('at %s, before anything is sent, is a real status', async (event) => {
+    const { port } = await serve(faulty(event))
     expect((await receive(sendChat(port, stream('x'), { path: '/test' }))).statusCode).toBe(500)
   })
 

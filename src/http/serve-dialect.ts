@@ -2,17 +2,15 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DecodedCall, Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
-import type { Timings, Usage } from '../contract/event.ts'
+import type { StartEvent } from '../contract/event.ts'
 import { foldEvents } from '../contract/result.ts'
-import type { Generation } from '../core/generate.ts'
-import { generateAll } from '../core/generate-all.ts'
+import { type Generation, generate } from '../core/generate.ts'
 import type { ServerDeps } from './deps.ts'
 import { logFailure } from './error-reply.ts'
+import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
-
-type Measured = { readonly usage: Usage; readonly timings: Timings }
 
 const defaultHeartbeatMs = 10_000
 
@@ -25,92 +23,78 @@ const streamHeaders = {
 
 /** The one handler of generation requests, for every dialect and every engine. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
-  const { cancellations, metrics, now } = deps
-
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const startedMs = now()
     if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
     const id = dialect.createId()
-    const call = dialect.decode(request.body, id)
-    const ignored = encodeIgnored(call.ignored)
-    request.generation = { generationId: id }
-    if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
-    const preset = deps.presets.inUse
-    if (preset !== undefined) reply.header('x-dragoman-preset', preset.name ?? 'unnamed')
-
-    const { raw } = reply
-    const signal = cancellations.open(id, request.raw.socket)
-    const onClose = () => {
-      if (!raw.writableFinished && cancellations.cancel(id, 'client-gone')) metrics.requestsCancelled('client-gone')
-    }
-    raw.once('close', onClose)
-    if (raw.destroyed) onClose()
-
-    let model: string | undefined
-    let outcome: Measured | AppError | undefined
+    const { caller, handle, detach } = openRun(deps, request, reply, id)
+    let call: DecodedCall | undefined
     try {
-      const generation = generateAll(deps, call.requests, signal)
-      model = generation.model
-      request.generation = { generationId: id, model }
+      const decoding = dialect.decode({ body: request.body, headers: request.headers }, { id })
+      call = decoding instanceof Promise ? await decoding : decoding
+      if (call.policy.onHangUp === 'go-on') detach()
+      const ignored = encodeIgnored(call.ignored)
+      request.generation = { generationId: id }
+      if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+      const model = deps.resolveModel(call.requests[0].model)
+      handle.servedBy(model.id)
+      request.generation = { generationId: id, model: model.id }
+      const generation = generate(deps, call.requests, { ...caller, model })
       if (call.stream) {
-        outcome = await stream({ generation, call, request, reply })
-        // Also when the client left before the first byte: there is nobody to answer.
+        await stream({ generation, call, request, reply })
+        // Also when the client left before the first byte: there is nothing to answer.
         reply.hijack()
         return
       }
       const result = await foldEvents(generation)
-      outcome = result
-      tellStructured(generation, reply)
+      addStartHeaders(result.start, reply)
       const serverTiming = encodeServerTiming(result.timings)
       if (serverTiming !== '') reply.header('server-timing', serverTiming)
-      return call.encodeResult(result, model)
-    } catch (error) {
-      outcome = AppError.from(error)
+      return call.encodeResult(result)
+    } catch (thrown) {
+      const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
       if (!reply.sent) throw error
       // Not even the error could be encoded; the stream has been ended.
       request.log.error({ requestId: request.id, err: error }, 'stream failed')
       return
     } finally {
-      cancellations.close(id)
-      if (model !== undefined && outcome !== undefined) {
-        const durationMs = now() - startedMs
-        if (outcome instanceof AppError) metrics.generationEnded({ model, outcome: outcome.code, durationMs })
-        else metrics.generationEnded({ model, outcome: 'ok', durationMs, usage: outcome.usage, timings: outcome.timings })
-      }
+      handle.close()
     }
   }
 
-  /** Throws only while nothing has been sent; a later failure is the stream's last event, and is returned. */
-  async function stream({ generation, call, request, reply }: StreamArgs): Promise<Measured | AppError | undefined> {
-    const encoder = call.createStreamEncoder(generation.model)
+  /** Throws only while nothing has been sent; a later failure is the stream's last event. */
+  async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
+    const encoder = call.createStreamEncoder()
+    let start: StartEvent | undefined
     const writer = new SseWriter({
       raw: reply.raw,
       open: () => {
-        tellStructured(generation, reply)
+        if (start !== undefined) addStartHeaders(start, reply)
         reply.hijack()
         reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
       },
       heartbeat: dialect.heartbeat,
       heartbeatMs: deps.heartbeatMs ?? defaultHeartbeatMs,
       stalledReaderMs: deps.stalledReaderMs ?? defaultStalledReaderMs,
-      now,
+      now: deps.now,
     })
-    let outcome: Measured | undefined
     try {
       await generation.run((event) => {
         if (event.type === 'error') throw event.error
-        if (event.type === 'usage') outcome = event
+        if (event.type === 'start') {
+          start = event
+          // What fails before the next event still gets a status of its own.
+          writer.hold(encoder.encode(event))
+          return undefined
+        }
         writer.write(encoder.encode(event))
         return writer.waitForReader()
       })
       writer.start()
-      return outcome
     } catch (thrown) {
       if (!writer.started) throw thrown
-      const error = AppError.from(thrown)
+      const error = AppError.from(thrown).inWordsOf(call.nameOf)
       logFailure(request, error, 'stream failed')
       writer.write(encoder.encode({ type: 'error', error }))
-      return error
     } finally {
       writer.end()
     }
@@ -124,8 +108,8 @@ type StreamArgs = {
   readonly reply: FastifyReply
 }
 
-/** Says how the output constraint is kept, as far as that is known when the headers leave. */
-function tellStructured(generation: Generation, reply: FastifyReply): void {
-  const structured = generation.structured()
+/** What the headers say of a generation, as far as it has begun when they leave. */
+function addStartHeaders({ structured, preset }: StartEvent, reply: FastifyReply): void {
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
+  if (preset !== undefined) reply.header('x-dragoman-preset', preset)
 }

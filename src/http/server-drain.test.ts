@@ -65,8 +65,7 @@ describe('shutting down', () => {
 
   test('a reply that has ended and is not closed yet is not counted as cancelled again', async () => {
     const cancellations = new Cancellations()
-    cancellations.open('stopped')
-    cancellations.cancel('stopped', 'client-gone')
+    cancellations.open({ id: 'stopped', owner: 'anyone' }).cancel('client-gone')
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
     const { listen, drain, deps } = openTestServer({ engine: watched.engine, cancellations })
     const request = sendChat(await listen(), chatBody(longReply))

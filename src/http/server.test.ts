@@ -202,6 +202,28 @@ describe('routes', () => {
     expect([head.statusCode, head.body]).toEqual([200, ''])
   })
 
+  test.each([
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'x' }] }],
+    ['/v1/completions', { prompt: 'x' }],
+    ['/v1/embeddings', { input: 'x' }],
+    ['/v1/rerank', { query: 'x', documents: ['x'] }],
+    ['/v1/token/encode', { text: 'x' }],
+    ['/tokenize', { content: 'x' }],
+  ])('a model whose name looks like the place of a field is not there either: POST %s', async (url, body) => {
+    for (const path of [
+      '["model"]',
+      '["constructor"]',
+      '["__proto__",0]',
+      '[]',
+      '["prompt","messages",-1,"content",1e308]',
+      '[',
+    ]) {
+      const payload = { ...body, model: `\ue000${path}\ue001` }
+      const response = await openTestServer().app.inject({ method: 'POST', url, payload })
+      expect([response.statusCode, response.json().error.code]).toEqual([404, 'model_not_found'])
+    }
+  })
+
   test('a model that is not there is a 404 that says what there is', async () => {
     const response = await openTestServer().app.inject('/v1/models/org/other')
     expect(response.statusCode).toBe(404)

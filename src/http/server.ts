@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { Server as Listener } from 'node:net'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
+import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
-import { authorize, createAuthenticator, type Scope } from './auth.ts'
+import type { Principal, Scope } from '../contract/principal.ts'
+import { authorize, createAuthenticator } from './auth.ts'
 import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
@@ -10,12 +12,13 @@ import { createHostCheck } from './hosts.ts'
 import { parseJsonBody } from './json-body.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addModelRoutes } from './routes-model.ts'
-import { addOpenaiRoutes } from './routes-openai.ts'
+import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
 import { addPresetRoutes } from './routes-presets.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
 import { RunningRequests } from './running-requests.ts'
+import { createDialectHandler } from './serve-dialect.ts'
 import { dropStalledReader } from './stalled-reader.ts'
 import { createRequestWatch } from './watch-requests.ts'
 
@@ -29,6 +32,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the request generates, for its last log line: the id is the one that the reply carries. */
     generation: { readonly generationId: string; readonly model?: string } | undefined
+    /** Who sent the request; absent on public routes. */
+    principal: Principal | undefined
+  }
+  interface FastifyInstance {
+    /** The protocols that are spoken here. */
+    readonly dialects: readonly Dialect[]
   }
 }
 
@@ -96,6 +105,9 @@ export function createServer(deps: ServerDeps): Server {
   const crossOrigin = createCrossOrigin(deps.allowedOrigins ?? [])
   const authenticate = createAuthenticator(deps.auth.apiKeyHashes)
   app.decorateRequest('generation', undefined)
+  app.decorateRequest('principal', undefined)
+  const openai = createOpenaiDialects(deps)
+  app.decorate('dialects', [openai.chat, openai.completions, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
   // What every request passes before anything of its body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
@@ -119,7 +131,10 @@ export function createServer(deps: ServerDeps): Server {
     if (request.is404 || scope === undefined) {
       throw new AppError('route-not-found', `there is no ${request.method} ${request.url.split('?', 1)[0]} here`)
     }
-    if (scope !== 'public') authorize(authenticate(request.headers), scope)
+    if (scope !== 'public') {
+      request.principal = authenticate(request.headers)
+      authorize(request.principal, scope)
+    }
     done()
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -138,7 +153,11 @@ export function createServer(deps: ServerDeps): Server {
   })
 
   const refuseOtherMethods = watchRoutes(app)
-  addOpenaiRoutes(app, deps)
+  addOpenaiRoutes(app, deps, openai)
+  for (const { path, dialect } of deps.dialects ?? []) {
+    const config = { scope: 'inference', encodeError: dialect.encodeError } as const
+    app.post(path, { config }, createDialectHandler(deps, dialect))
+  }
   addModelRoutes(app, deps)
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)
@@ -152,7 +171,7 @@ export function createServer(deps: ServerDeps): Server {
     Listener.prototype.close.call(app.server)
     running.cutIncomplete()
     if (!(await running.idleWithin(graceMs))) {
-      metrics.requestsCancelled('shutting-down', cancellations.cancelAll('shutting-down'))
+      metrics.requestsCancelled('shutting-down', cancellations.cancelWhere({}, 'shutting-down'))
       await running.idleWithin(cancelledGraceMs)
     }
     // What is left are connections that wait for a next request, and readers that do not read.

@@ -23,6 +23,8 @@ const flushChars = 16 * 1024
 export class SseWriter {
   readonly #options: SseWriterOptions
   #pending = ''
+  /** What goes out in front of the next text, and does not begin the reply by itself. */
+  #held = ''
   #flushScheduled = false
   #started = false
   #lastWriteMs: number
@@ -42,7 +44,8 @@ export class SseWriter {
   write(text: string): void {
     if (text === '') return
     this.#started = true
-    this.#pending += text
+    this.#pending += this.#held + text
+    this.#held = ''
     if (this.#pending.length >= flushChars) this.#flush()
     else if (!this.#flushScheduled) {
       this.#flushScheduled = true
@@ -50,10 +53,15 @@ export class SseWriter {
     }
   }
 
+  /** Writes this in front of whatever is written next; the reply's status can still change. */
+  hold(text: string): void {
+    this.#held += text
+  }
+
   /** Resolves when the reader has caught up or is gone; undefined when it keeps up. */
   waitForReader(): Promise<void> | undefined {
     const { raw } = this.#options
-    if (!raw.writableNeedDrain) return undefined
+    if (!raw.writableNeedDrain || raw.destroyed) return undefined
     return new Promise((resolve) => {
       const done = () => {
         raw.off('drain', done)
@@ -76,7 +84,7 @@ export class SseWriter {
     const { raw, open } = this.#options
     if (!this.#started || raw.destroyed) return
     if (!raw.headersSent) open()
-    const text = this.#pending
+    const text = this.#held + this.#pending
     this.#pending = ''
     raw.end(text)
     dropStalledReader(raw, this.#options)

@@ -62,7 +62,7 @@ describe('a slow reader', () => {
   })
 
   test('that takes nothing at all is dropped in the end', async () => {
-    const { port, watched, admission } = await openWatchedServer({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
+    const { port, watched, scheduler } = await openWatchedServer({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.pause()
@@ -70,7 +70,7 @@ describe('a slow reader', () => {
       `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${stream.length}\r\n\r\n${stream}`,
     )
     expect(await watched.ended()).toEqual({ aborted: true })
-    expect(admission.busy).toBe(0)
+    expect(scheduler.load.busy).toBe(0)
     socket.destroy()
   })
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { stubEngine } from '../../test/support/stub-engine.ts'
 import { createTestServer } from '../../test/support/test-server.ts'
 import { hashApiKey } from '../app/api-key-file.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
@@ -129,8 +130,7 @@ describe('chat templates', () => {
   test('unknown models and engines that render themselves are named', async () => {
     const unknown = await call('POST', '/v1/template/switch', { prompt_template_name: 'loud', model: 'x' })
     expect([unknown.status, unknown.json.error.param]).toEqual([404, 'model'])
-    const { useTemplate: _, ...remote } = createFakeEngine({ script: 'from-request' })
-    const server = createTestServer({ engine: { ...remote, state: { type: 'ready' }, facts: {} } }).app
+    const server = createTestServer({ engine: stubEngine() }).app
     const reply = await call('POST', '/v1/template/switch', { prompt_template_name: 'model' }, server)
     expect([reply.status, reply.json.error.param]).toEqual([400, 'model'])
     await server.close()

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { capability } from '../../test/support/capability.ts'
+import { stubEngine } from '../../test/support/stub-engine.ts'
 import { createTestServer, receive, sendChat } from '../../test/support/test-server.ts'
 import { createWireCheck } from '../../test/support/wire-schema.ts'
-import type { Engine } from '../contract/engine.ts'
+import type { Embedder, Engine, Tokenizer } from '../contract/engine.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const template =
@@ -55,8 +57,9 @@ describe('tokens', () => {
 
   test('what may be called is part of what is rendered', async () => {
     const asked: unknown[] = []
-    const render: Engine['render'] = async ({ toolChoice }) => String(asked.push(toolChoice))
-    const server = createTestServer({ engine: { ...engine, state: { type: 'ready' }, facts: {}, render } }).app
+    const render: Tokenizer['render'] = async ({ toolChoice }) => String(asked.push(toolChoice))
+    const tokenizer = { ...capability(engine, 'tokenizer'), render }
+    const server = createTestServer({ engine: stubEngine({ capabilities: { tokenizer } }) }).app
     const tools = [{ type: 'function', function: { name: 'f' } }]
     await post('/apply-template', { messages, tools, tool_choice: 'none' }, server)
     await server.close()
@@ -146,8 +149,7 @@ describe('embeddings', () => {
   })
 
   test('an engine without embeddings says so', async () => {
-    const { embed: _, ...without } = engine
-    const server = createTestServer({ engine: { ...without, state: engine.state } })
+    const server = createTestServer({ engine: stubEngine() })
     const { status, json } = await post('/v1/embeddings', { model: 'default', input: 'a' }, server.app)
     expect([status, json.error.param]).toEqual([400, 'model'])
     await server.app.close()
@@ -166,18 +168,15 @@ describe('an embedding holds a slot', () => {
       onStart = resolve
     })
     const stopped = new Promise<{ busyAtAbort: number }>((resolve) => {
-      const slow: Engine = {
-        ...engine,
-        state: { type: 'ready' },
-        embed: (_inputs, signal) =>
-          new Promise((_, reject) => {
-            signal.addEventListener('abort', () => {
-              resolve({ busyAtAbort: server.admission.busy })
-              reject(signal.reason)
-            })
-            onStart()
-          }),
-      }
+      const embed: Embedder['embed'] = (_inputs, signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            resolve({ busyAtAbort: server.scheduler.load.busy })
+            reject(signal.reason)
+          })
+          onStart()
+        })
+      const slow = stubEngine({ capabilities: { embedder: { embed } } })
       const server = createTestServer({ engine: slow, slots: 1, maxQueued: 0 })
       closing.push(() => server.app.close())
       void server.listen().then(async (port) => {

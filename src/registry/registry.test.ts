@@ -57,7 +57,7 @@ describe('an unknown name', () => {
     expect(() => registry.resolve('gpt-5')).toThrow(
       expect.objectContaining({
         code: 'model-not-found',
-        param: 'model',
+        at: ['model'],
         message: "model 'gpt-5' not found; available: qwen3-8b, smollm2",
       }),
     )

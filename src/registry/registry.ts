@@ -34,5 +34,5 @@ function notFound(models: readonly ModelNames[], name: string): AppError {
   const quoted = name.length > longestQuote ? `${name.slice(0, longestQuote)}…` : name
   const available = ids.length === 0 ? 'there are no models' : `available: ${ids.join(', ')}`
   const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
-  return new AppError('model-not-found', `model '${quoted}' not found; ${available}${hint}`, { param: 'model' })
+  return new AppError('model-not-found', `model '${quoted}' not found; ${available}${hint}`, { at: ['model'] })
 }

@@ -1,4 +1,6 @@
 import { AppError, type ErrorCode } from '../contract/errors.ts'
+import { field, placeOf } from '../contract/field.ts'
+import type { OutputConstraint } from '../contract/request.ts'
 import { GrammarError, type GrammarErrorKind } from '../grammar/grammar-error.ts'
 
 const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
@@ -14,9 +16,10 @@ const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
 /** What a thread reports of a `GrammarError`. */
 export type GrammarRefusal = Pick<GrammarError, 'kind' | 'message' | 'param'>
 
-/** The failure of a request whose schema, pattern or grammar cannot be used. */
+/** The failure of a request whose schema, pattern or grammar cannot be used. `param` is usually a placeholder (`field`). */
 export function requestFailure({ kind, message, param }: GrammarRefusal, cause?: unknown): AppError {
-  return new AppError(codes[kind], message, { ...(param !== undefined && { param }), cause })
+  const at = param === undefined ? undefined : placeOf(param)
+  return new AppError(codes[kind], message, { ...(at === undefined ? param !== undefined && { param } : { at }), cause })
 }
 
 /** Runs what compiles or checks a grammar of a request. A `GrammarError` becomes the failure of the request. */
@@ -26,4 +29,9 @@ export function compileForRequest<T>(compile: () => T): T {
   } catch (error) {
     throw error instanceof GrammarError ? requestFailure(error, error) : error
   }
+}
+
+/** The `param` of an output for the grammar library: errors about it then name their place. */
+export function outputParam({ type }: Pick<OutputConstraint, 'type'>): string {
+  return type === 'json-schema' ? field('output', 'schema') : field('output')
 }

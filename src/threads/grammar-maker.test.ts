@@ -77,7 +77,7 @@ describe('GrammarMaker', () => {
     try {
       await expect(hasty.make(slowRequest(2))).rejects.toMatchObject({
         code: 'unsupported-field',
-        param: 'response_format',
+        at: ['output'],
         message: expect.stringContaining('too long'),
       })
       expect((await hasty.make(schemaRequest({ type: 'boolean' }))).enforcement).toBe('full')

@@ -30,11 +30,10 @@ export class GrammarMaker {
     const known = this.#cache.peek(request)
     if (known !== undefined) return known
     const reply = await this.#thread.ask(request)
-    const { param } = request
     if (reply === undefined) {
       if (this.#isClosed) throw new AppError('model-unavailable', 'the model was unloaded')
       throw new AppError('unsupported-field', 'what this asks of the output takes too long to prepare; make it smaller', {
-        param,
+        at: ['output'],
       })
     }
     switch (reply.type) {

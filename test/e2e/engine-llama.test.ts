@@ -5,6 +5,7 @@ import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, complete, completeChoices, describeEngineContract, textOfTokens } from '../engine-contract.ts'
 import { runOf } from '../support/iterate.ts'
 import { randomModel } from '../support/models.ts'
+import { image } from '../support/parts.ts'
 import { createRandomEngine } from '../support/random-engine.ts'
 import { randomVocabulary } from '../support/random-vocabulary.ts'
 
@@ -187,7 +188,7 @@ describe('engine llama', () => {
 
   test('logit_bias for a token that does not exist is refused', async () => {
     const request = chatRequest('hi', { sampling: { logitBias: new Map([[9_999_999, 1]]) } })
-    await expect(engine.prepare(request, never)).rejects.toMatchObject({ code: 'invalid-request', param: 'logit_bias' })
+    await expect(engine.prepare(request, never)).rejects.toMatchObject({ code: 'invalid-request', at: ['sampling', 'logitBias'] })
   })
 
   test('a prompt of tokens is taken as it is', async () => {
@@ -199,7 +200,7 @@ describe('engine llama', () => {
     expect(outcome.text).toBe((await complete(engine, chatRequest('', asText))).text)
     for (const id of [-1, 9_999_999]) {
       const wrong = chatRequest('', { prompt: { type: 'tokens', tokens: [5, id] } })
-      await expect(engine.prepare(wrong, never)).rejects.toMatchObject({ code: 'invalid-request', param: 'prompt' })
+      await expect(engine.prepare(wrong, never)).rejects.toMatchObject({ code: 'invalid-request', at: ['prompt', 'tokens', 1] })
     }
     await expect(engine.prepare(chatRequest('', { prompt: { type: 'tokens', tokens: [] } }), never)).rejects.toMatchObject({
       code: 'invalid-request',
@@ -226,11 +227,11 @@ describe('engine llama', () => {
 
   test('images are refused by name', async () => {
     const request = chatRequest('x', {
-      prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [{ type: 'image', url: 'data:,' }] }] },
+      prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [image('AA==')] }] },
     })
     await expect(engine.prepare(request, never)).rejects.toMatchObject({
       code: 'unsupported-field',
-      param: 'messages[0].content[0]',
+      at: ['prompt', 'messages', 0, 'content', 0],
       message: expect.stringContaining('llama-server'),
     })
   })

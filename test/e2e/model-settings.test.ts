@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainChat } from '../../src/contract/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, complete } from '../engine-contract.ts'
+import { capability } from '../support/capability.ts'
 import type { GgufValue } from '../support/gguf-writer.ts'
 import { runOf } from '../support/iterate.ts'
 import { writeRandomModel } from '../support/random-gguf.ts'
@@ -31,7 +32,7 @@ let folder: string
 let engine: LlamaEngine
 const prompt = () => {
   const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }]
-  return engine.render({ prompt: { type: 'chat', ...plainChat, messages }, reasoning: {} }, never)
+  return capability(engine, 'tokenizer').render({ prompt: { type: 'chat', ...plainChat, messages }, reasoning: {} }, never)
 }
 const workers = () => logged.filter(({ message }) => message === 'model is ready')
 
@@ -76,10 +77,10 @@ describe('engine llama: defaults of the model', () => {
 describe('engine llama: another chat template', () => {
   test('is used from then on, without another load, and the own one again', async () => {
     const own = await prompt()
-    await engine.useTemplate({ type: 'named', name: 'loud', source: loud }, never)
+    await capability(engine, 'templates').use({ type: 'named', name: 'loud', source: loud }, never)
     expect(await prompt()).toBe('LOUD HI')
     expect(engine.facts).toMatchObject({ chatTemplate: loud, chatTemplateName: 'loud', hasOwnTemplate: true })
-    await engine.useTemplate({ type: 'own' }, never)
+    await capability(engine, 'templates').use({ type: 'own' }, never)
     expect(await prompt()).toBe(own)
     expect(engine.facts.chatTemplateName).toBeUndefined()
     expect(workers()).toHaveLength(1)
@@ -88,16 +89,16 @@ describe('engine llama: another chat template', () => {
   test('that does not parse is refused, and the one in use stays', async () => {
     const own = await prompt()
     const broken = { type: 'named', name: 'broken', source: '{% if %}' } as const
-    await expect(engine.useTemplate(broken, never)).rejects.toMatchObject({ code: 'template-failed' })
+    await expect(capability(engine, 'templates').use(broken, never)).rejects.toMatchObject({ code: 'template-failed' })
     expect(await prompt()).toBe(own)
   })
 
   test('without any there are no chats', async () => {
-    await engine.useTemplate({ type: 'none' }, never)
+    await capability(engine, 'templates').use({ type: 'none' }, never)
     await expect(engine.prepare(chatRequest('hi'), never)).rejects.toMatchObject({ code: 'template-failed' })
     const text = { ...chatRequest(''), prompt: { type: 'text', text: 'Once' } as const, maxOutputTokens: 2 }
     expect((await complete(engine, text)).reason).toBe('length')
-    await engine.useTemplate({ type: 'own' }, never)
+    await capability(engine, 'templates').use({ type: 'own' }, never)
   })
 
   test('does not change what already runs, and refuses what was prepared with the earlier one', async () => {
@@ -107,21 +108,21 @@ describe('engine llama: another chat template', () => {
     const events = runOf(await engine.prepare({ ...request, id: 'running' }, never), never)
     let text = ''
     for (let next = await events.next(); next.done !== true; next = await events.next()) {
-      if (text === '') await engine.useTemplate({ type: 'named', name: 'loud', source: loud }, never)
+      if (text === '') await capability(engine, 'templates').use({ type: 'named', name: 'loud', source: loud }, never)
       if (next.value.type === 'raw-text') text += next.value.text
     }
     expect(text).toBe(expected.text)
     await expect(runOf(waiting, never).next()).rejects.toMatchObject({ code: 'request-conflict' })
-    await engine.useTemplate({ type: 'own' }, never)
+    await capability(engine, 'templates').use({ type: 'own' }, never)
   })
 
   test('is still used when the worker was ended and came back', async () => {
-    await engine.useTemplate({ type: 'named', name: 'loud', source: loud }, never)
+    await capability(engine, 'templates').use({ type: 'named', name: 'loud', source: loud }, never)
     const [{ facts } = { facts: {} }] = workers()
     process.kill((facts as { workerPid: number }).workerPid, 'SIGKILL')
     expect(await prompt()).toBe('LOUD HI')
     expect(workers()).toHaveLength(2)
     expect(engine.facts).toMatchObject({ chatTemplateName: 'loud', hasOwnTemplate: true })
-    await engine.useTemplate({ type: 'own' }, never)
+    await capability(engine, 'templates').use({ type: 'own' }, never)
   })
 })

@@ -88,7 +88,9 @@ describe('engine llama: structured output', () => {
     { name: 'a schema that is none', output: { type: 'json-schema', schema: { type: 'nothing' }, strict: false } },
     { name: 'a pattern that does not parse', output: { type: 'regex', pattern: '(' } },
   ] as const)('$name is refused before it runs', async ({ output }) => {
-    await expect(engine.prepare(chatRequest('x', { output }), never)).rejects.toMatchObject({ status: 400 })
+    await expect(engine.prepare(chatRequest('x', { output }), never)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(invalid-request|unsupported-field)$/),
+    })
   })
 
   test.each([

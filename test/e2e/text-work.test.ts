@@ -9,7 +9,9 @@ import { plainChat } from '../../src/contract/request.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest } from '../engine-contract.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
+import { capability } from '../support/capability.ts'
 import { randomModel } from '../support/models.ts'
+import { image } from '../support/parts.ts'
 import { writeRandomBert } from '../support/random-bert.ts'
 import { createWireCheck } from '../support/wire-schema.ts'
 
@@ -28,7 +30,10 @@ describe('engine llama: tokens and vectors', () => {
   afterAll(() => engine.close())
 
   const tokenize = (value: string, flags: { addBos?: boolean; parseSpecial?: boolean } = {}) =>
-    engine.tokenize({ prompt: { type: 'text', text: value }, reasoning: {}, addBos: false, parseSpecial: false, ...flags }, never)
+    capability(engine, 'tokenizer').tokenize(
+      { prompt: { type: 'text', text: value }, reasoning: {}, addBos: false, parseSpecial: false, ...flags },
+      never,
+    )
 
   test('facts name the template and the length of vectors', () => {
     expect(engine.facts).toMatchObject({ contextLength: 1024, embeddingLength: 64 })
@@ -40,7 +45,7 @@ describe('engine llama: tokens and vectors', () => {
     async (value) => {
       for (const parseSpecial of [true, false]) {
         const tokens = await tokenize(value, { parseSpecial })
-        expect(await engine.detokenize({ tokens, special: true }, never)).toBe(value)
+        expect(await capability(engine, 'tokenizer').detokenize({ tokens, special: true }, never)).toBe(value)
       }
     },
   )
@@ -49,69 +54,72 @@ describe('engine llama: tokens and vectors', () => {
     const [token, ...none] = await tokenize('<|im_end|>', { parseSpecial: true })
     expect(none).toEqual([])
     expect((await tokenize('<|im_end|>', { parseSpecial: false })).length).toBeGreaterThan(1)
-    expect(await engine.detokenize({ tokens: [token as number], special: false }, never)).toBe('')
+    expect(await capability(engine, 'tokenizer').detokenize({ tokens: [token as number], special: false }, never)).toBe('')
   })
 
   test('a rendered conversation is what the model is given', async () => {
     const request = chatRequest('Say <|im_end|> twice')
     if (request.prompt.type !== 'chat') throw new Error('not a chat')
     const { prompt, reasoning } = request
-    const rendered = await engine.render({ prompt, reasoning }, never)
+    const rendered = await capability(engine, 'tokenizer').render({ prompt, reasoning }, never)
     expect(rendered).toBe('<|im_start|>user\nSay <|im_end|> twice<|im_end|>\n<|im_start|>assistant\n')
-    const tokens = await engine.tokenize({ prompt, reasoning, addBos: true, parseSpecial: true }, never)
+    const tokens = await capability(engine, 'tokenizer').tokenize({ prompt, reasoning, addBos: true, parseSpecial: true }, never)
     expect(tokens.length).toBe((await engine.prepare(request, never)).inputTokens)
-    expect(await engine.detokenize({ tokens, special: true }, never)).toContain(rendered)
+    expect(await capability(engine, 'tokenizer').detokenize({ tokens, special: true }, never)).toContain(rendered)
   })
 
   test('an image in a conversation is refused', async () => {
-    const image = { type: 'image', url: 'data:image/png;base64,AA==' } as const
-    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [image] }] } as const
-    await expect(engine.render({ prompt, reasoning: {} }, never)).rejects.toMatchObject({ code: 'unsupported-field' })
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [image('AA==')] }] } as const
+    await expect(capability(engine, 'tokenizer').render({ prompt, reasoning: {} }, never)).rejects.toMatchObject({
+      code: 'unsupported-field',
+    })
   })
 
   test('equal inputs have equal vectors, as text and as tokens, alone and beside others', async () => {
     const tokens = await tokenize('The cat sat on the mat.')
     const inputs = [text('The cat sat on the mat.'), text('Something else'), { type: 'tokens', tokens } as const]
-    const { vectors, inputTokens } = await engine.embed(inputs, never)
-    const alone = await engine.embed([text('The cat sat on the mat.')], never)
+    const { vectors, inputTokens } = await capability(engine, 'embedder').embed(inputs, never)
+    const alone = await capability(engine, 'embedder').embed([text('The cat sat on the mat.')], never)
     expect(vectors[0]).toEqual(alone.vectors[0])
     expect(vectors[2]).toEqual(vectors[0])
     expect(vectors[1]).not.toEqual(vectors[0])
     expect(vectors[0]).toHaveLength(64)
-    expect(inputTokens).toBe(2 * alone.inputTokens + (await engine.embed([text('Something else')], never)).inputTokens)
+    expect(inputTokens).toBe(
+      2 * alone.inputTokens + (await capability(engine, 'embedder').embed([text('Something else')], never)).inputTokens,
+    )
   })
 
   test('a text of several steps, in a larger context, has the mean of all of its tokens', async () => {
     const tokens = Array.from({ length: 590 }, (_, index) => 300 + (index % 50))
-    const [long] = (await engine.embed([{ type: 'tokens', tokens }], never)).vectors
-    const [again] = (await engine.embed([{ type: 'tokens', tokens }], never)).vectors
+    const [long] = (await capability(engine, 'embedder').embed([{ type: 'tokens', tokens }], never)).vectors
+    const [again] = (await capability(engine, 'embedder').embed([{ type: 'tokens', tokens }], never)).vectors
     expect(cosine(long, again)).toBeCloseTo(1, 4)
-    const [half] = (await engine.embed([{ type: 'tokens', tokens: tokens.slice(0, 295) }], never)).vectors
+    const [half] = (await capability(engine, 'embedder').embed([{ type: 'tokens', tokens: tokens.slice(0, 295) }], never)).vectors
     expect(cosine(long, half)).toBeLessThan(0.99999)
   })
 
   test('a text may fill the context to its last token', async () => {
     const tokens = Array.from({ length: 1024 }, (_, index) => 300 + (index % 50))
-    const [whole] = (await engine.embed([{ type: 'tokens', tokens }], never)).vectors
-    const [end] = (await engine.embed([{ type: 'tokens', tokens: tokens.slice(0, 1000) }], never)).vectors
+    const [whole] = (await capability(engine, 'embedder').embed([{ type: 'tokens', tokens }], never)).vectors
+    const [end] = (await capability(engine, 'embedder').embed([{ type: 'tokens', tokens: tokens.slice(0, 1000) }], never)).vectors
     expect(cosine(whole, end)).toBeGreaterThan(0.99)
   })
 
   test('what is too long is refused by index before anything is computed', async () => {
     const tooLong = { type: 'tokens', tokens: Array.from({ length: 1025 }, () => 300) } as const
-    const refused = engine.embed([text('a'), tooLong], never)
-    await expect(refused).rejects.toMatchObject({ code: 'context-length-exceeded', param: 'input[1]' })
-    const unknown = engine.embed([{ type: 'tokens', tokens: [5, 1_000_000] }], never)
-    await expect(unknown).rejects.toMatchObject({ code: 'invalid-request', param: 'input' })
+    const refused = capability(engine, 'embedder').embed([text('a'), tooLong], never)
+    await expect(refused).rejects.toMatchObject({ code: 'context-length-exceeded', at: ['inputs', 1] })
+    const unknown = capability(engine, 'embedder').embed([{ type: 'tokens', tokens: [5, 1_000_000] }], never)
+    await expect(unknown).rejects.toMatchObject({ code: 'invalid-request', at: ['inputs', 0] })
   })
 
   test('a cancelled embedding ends, and the next one is computed', async () => {
     const controller = new AbortController()
     const inputs = Array.from({ length: 500 }, () => text('word '.repeat(200)))
-    const embedding = engine.embed(inputs, controller.signal)
+    const embedding = capability(engine, 'embedder').embed(inputs, controller.signal)
     setImmediate(() => controller.abort(new AppError('cancelled', 'gone')))
     await expect(embedding).rejects.toMatchObject({ code: 'cancelled' })
-    expect((await engine.embed([text('a')], never)).vectors).toHaveLength(1)
+    expect((await capability(engine, 'embedder').embed([text('a')], never)).vectors).toHaveLength(1)
   })
 })
 

@@ -3,6 +3,7 @@ import type { Dialect } from '../../src/contract/dialect.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import type { GenerationEvent } from '../../src/contract/event.ts'
 import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
+import { decodeNow } from './decode-now.ts'
 
 export type FieldTableCase = {
   readonly dialect: Dialect
@@ -22,6 +23,7 @@ export type FieldTableCase = {
 }
 
 const events: readonly GenerationEvent[] = [
+  { type: 'start', model: 'm', warnings: [] },
   { type: 'reasoning-delta', choice: 0, delta: 'hm' },
   { type: 'text-delta', choice: 0, delta: 'a' },
   { type: 'finish', choice: 0, reason: 'stop' },
@@ -37,11 +39,9 @@ export function testFieldTable(tested: FieldTableCase): void {
 
   /** All that a body decides: the requests, and the words of the reply. */
   function observe(body: object): unknown {
-    const { requests, stream, ignored, createStreamEncoder } = dialect.decode(body, 'id-1')
-    const encoder = createStreamEncoder('m')
-    // Failures name the spelling that was sent: that much may differ.
-    const wanted = requests.map(({ outputParam: _, ...request }) => request)
-    return { requests: wanted, stream, ignored, frames: events.map((event) => encoder.encode(event)) }
+    const { requests, stream, ignored, createStreamEncoder } = decodeNow(dialect, body)
+    const encoder = createStreamEncoder()
+    return { requests, stream, ignored, frames: events.map((event) => encoder.encode(event)) }
   }
 
   beforeEach(() => {

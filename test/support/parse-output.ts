@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import type { FinishReason, GenerationEvent } from '../../src/contract/event.ts'
 import type { OutputFormat } from '../../src/contract/output-format.ts'
-import type { Tool } from '../../src/contract/request.ts'
+import type { FunctionTool } from '../../src/contract/request.ts'
 import { wasCut } from '../../src/contract/was-cut.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
 export const hermes: OutputFormat = { toolFormat: 'hermes', reasoning: think, startsInReasoning: false }
-export const tools: readonly Tool[] = [
+export const tools: readonly FunctionTool[] = [
   {
     name: 'f',
     parameters: {

@@ -5,9 +5,9 @@ import type { Engine } from '../../src/contract/engine.ts'
 import type { AppError } from '../../src/contract/errors.ts'
 import { type GenerationRequest, plainChat, plainRequest, type Tool } from '../../src/contract/request.ts'
 import { foldEvents, type GenerationResult } from '../../src/contract/result.ts'
-import { type Generation, generate, type ServedModel } from '../../src/core/generate.ts'
-import { Admission } from '../../src/core/schedule/admission.ts'
+import { type Generation, generate } from '../../src/core/generate.ts'
 import { createRemoteEngine, type RemoteEngineOptions } from '../../src/engine/remote/engine.ts'
+import { contextOf } from './context.ts'
 import { iterate } from './iterate.ts'
 import { type Answer, chatChunk, doneLine, type ScriptedUpstream, startUpstream, streamOf, usageChunk } from './upstream.ts'
 
@@ -56,8 +56,7 @@ export function answer(engine: Engine, request: GenerationRequest, signal = neve
 }
 
 function start(engine: Engine, request: GenerationRequest, signal: AbortSignal): Generation {
-  const served: ServedModel = { id: 'm', engine, admission: new Admission({ slots: 32, maxQueued: 32 }) }
-  return generate({ resolveModel: () => served, now: () => performance.now() }, request, signal)
+  return generate({ now: () => performance.now() }, [request], contextOf(engine, { signal, slots: 32, maxQueued: 32 }))
 }
 
 /** Why a request fails; that it does not is the test's failure. */

@@ -8,7 +8,7 @@ import type { Engine } from '../../src/contract/engine.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import { Cancellations } from '../../src/core/cancellations.ts'
 import { PresetSwitch } from '../../src/core/preset-switch.ts'
-import { Admission } from '../../src/core/schedule/admission.ts'
+import { FifoScheduler } from '../../src/core/schedule/fifo-scheduler.ts'
 import { createFakeEngine } from '../../src/engine/fake/engine.ts'
 import type { ModelSummary, ServerDeps } from '../../src/http/deps.ts'
 import { createServer } from '../../src/http/server.ts'
@@ -23,7 +23,7 @@ export type TestServerOptions = Partial<ServerDeps> & {
 export function createTestServer({ engine, slots = 4, maxQueued = 4, ...overrides }: TestServerOptions) {
   const logLines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void logLines.push(line) } })
-  const admission = new Admission({ slots, maxQueued })
+  const scheduler = new FifoScheduler({ slots, maxQueued, engine })
   const model = (): ModelSummary => ({
     id: 'org/fake',
     aliases: ['default'],
@@ -34,17 +34,21 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
   })
   const requireKnown = (name: string) => {
     if (name === 'org/fake' || name === 'default') return
-    throw new AppError('model-not-found', `model '${name}' not found; there is: org/fake`, { param: 'model' })
+    throw new AppError('model-not-found', `model '${name}' not found; there is: org/fake`, { at: ['model'] })
   }
   const get = (name: string) => {
     requireKnown(name)
     return model()
   }
+  const metrics = createMetrics({
+    readLoad: () => [{ id: 'org/fake', busy: scheduler.load.busy, queued: scheduler.load.queued }],
+    processMetrics: false,
+  })
   const deps: ServerDeps = {
     models: { list: () => [model()], get },
     resolveModel: (name) => {
       requireKnown(name)
-      return { id: 'org/fake', engine, admission }
+      return { id: 'org/fake', engine, scheduler }
     },
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
@@ -52,10 +56,8 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     auth: { apiKeyHashes: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },
     log,
-    metrics: createMetrics({
-      readLoad: () => [{ id: 'org/fake', busy: admission.busy, queued: admission.queued }],
-      processMetrics: false,
-    }),
+    metrics,
+    record: metrics.generationEnded,
     version: '1.2.3',
     ...overrides,
   }
@@ -64,7 +66,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     await app.listen({ host: '127.0.0.1', port: 0 })
     return (app.server.address() as AddressInfo).port
   }
-  return { app, drain, deps, admission, listen, logLines }
+  return { app, drain, deps, scheduler, listen, logLines }
 }
 
 /** The same with an engine that answers from the request, unless another is given; it ends with the test, whatever still runs. */
@@ -113,7 +115,10 @@ export function watchEngine(engine: Engine) {
       return engine.state
     },
     facts: engine.facts,
+    capabilities: engine.capabilities,
+    onState: (listener) => engine.onState(listener),
     ensureReady: (signal) => engine.ensureReady(signal),
+    unload: (options) => engine.unload(options),
     close: () => engine.close(),
     prepare: async (request, signal) => {
       const prepared = await engine.prepare(request, signal)

@@ -10,6 +10,18 @@ type JsonSchema = {
 
 const folder = new URL('../fixtures/wire-schemas/', import.meta.url)
 const text = { type: 'string' }
+const urlCitation = {
+  type: 'object',
+  properties: { url: text, title: text, start_index: { type: 'integer' }, end_index: { type: 'integer' } },
+  required: ['url', 'title', 'start_index', 'end_index'],
+  additionalProperties: false,
+}
+const annotation = {
+  type: 'object',
+  properties: { type: { const: 'url_citation' }, url_citation: urlCitation },
+  required: ['type', 'url_citation'],
+  additionalProperties: false,
+}
 
 /** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
@@ -32,7 +44,12 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     top_logprobs: { type: 'array', items: { type: ['object', 'null'], additionalProperties: { type: 'number' } } },
   } as Record<string, JsonSchema>,
   Completion: { usage: { anyOf: [{ $ref: '#/definitions/CompletionUsage' }, { type: 'null' }] } } as Record<string, JsonSchema>,
-  'ChatCompletionChunk.Choice.Delta': { reasoning_content: text, reasoning: text } as Record<string, JsonSchema>,
+  // OpenAI streams annotations in the form that its whole replies have; its types do not say so.
+  'ChatCompletionChunk.Choice.Delta': {
+    reasoning_content: text,
+    reasoning: text,
+    annotations: { type: 'array', minItems: 1, items: annotation },
+  } as Record<string, JsonSchema>,
 }
 
 /** A schema of `test/fixtures/wire-schemas`, as it was generated. */

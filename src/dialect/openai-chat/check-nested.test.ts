@@ -21,7 +21,7 @@ describe('unknown fields inside a body', () => {
     [{ role: 'tool', tool_call_id: 'c', content: 'a', status: 'ok' }, 'messages[].status'],
     [{ role: 'user', content: [{ ...text, cache_control: {} }] }, 'messages[].content[].cache_control'],
     [
-      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x/y.png', size: 1 } }] },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', size: 1 } }] },
       'messages[].content[].image_url.size',
     ],
     [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { audio, call, image, reasoning, refusal, text } from '../../../test/support/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { Message } from '../../contract/request.ts'
+import type { Message, OutputPart } from '../../contract/request.ts'
 import { decodeChat } from './decode.ts'
 
 function messagesOf(...messages: readonly unknown[]): readonly Message[] {
@@ -18,8 +19,7 @@ function failureOf(...messages: readonly unknown[]): AppError {
   throw new Error('the messages were accepted')
 }
 
-const text = (value: string) => ({ type: 'text', text: value })
-const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }
+const wireCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }
 
 describe('decodeMessages', () => {
   test.each(['system', 'developer', 'user'])('a %s message keeps its role and name', (role) => {
@@ -39,15 +39,22 @@ describe('decodeMessages', () => {
   test('parts keep their order and kind', () => {
     const content = [
       text('a'),
-      { type: 'image_url', image_url: { url: 'https://x/y.png', detail: 'low' } },
+      { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,BB==', detail: 'low' } },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: null } },
       { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+      { type: 'input_audio', input_audio: { data: 'CC==', format: 'mp3' } },
     ]
-    expect(messagesOf({ role: 'user', content })[0]?.content).toEqual([
-      text('a'),
-      { type: 'image', url: 'https://x/y.png', detail: 'low' },
-      { type: 'image', url: 'data:image/png;base64,AA==' },
-      { type: 'audio', data: 'AA==', format: 'wav' },
+    expect(messagesOf({ role: 'user', content })).toEqual([
+      {
+        role: 'user',
+        content: [
+          text('a'),
+          { ...image('BB==', 'image/jpeg'), detail: 'low' },
+          image('AA=='),
+          audio('AA=='),
+          audio('CC==', 'audio/mpeg'),
+        ],
+      },
     ])
   })
 
@@ -56,40 +63,69 @@ describe('decodeMessages', () => {
     expect(messagesOf(...roles.map((role) => ({ role, content: 'a' }))).map(({ role }) => role)).toEqual(roles)
   })
 
-  test.each<[string, object, object]>([
-    ['null content', { content: null }, { content: [], toolCalls: [] }],
-    ['no content', {}, { content: [], toolCalls: [] }],
-    ['a refusal field', { content: null, refusal: 'no' }, { content: [text('no')], toolCalls: [] }],
-    ['a refusal part', { content: [{ type: 'refusal', refusal: 'no' }] }, { content: [text('no')], toolCalls: [] }],
-    ['reasoning_content', { content: 'a', reasoning_content: 'b' }, { content: [text('a')], reasoning: 'b', toolCalls: [] }],
-    ['reasoning', { content: 'a', reasoning: 'b' }, { content: [text('a')], reasoning: 'b', toolCalls: [] }],
+  test.each<[string, object, readonly OutputPart[]]>([
+    ['null content', { content: null }, []],
+    ['no content', {}, []],
+    ['a refusal field', { content: null, refusal: 'no' }, [refusal('no')]],
+    ['a refusal part', { content: [{ type: 'refusal', refusal: 'no' }] }, [refusal('no')]],
+    ['reasoning_content', { content: 'a', reasoning_content: 'b' }, [reasoning('b'), text('a')]],
+    ['reasoning', { content: 'a', reasoning: 'b' }, [reasoning('b'), text('a')]],
     [
       'both spellings of reasoning, as we send them',
       { content: 'a', reasoning: 'b', reasoning_content: 'b' },
-      { content: [text('a')], reasoning: 'b', toolCalls: [] },
+      [reasoning('b'), text('a')],
     ],
-    [
-      'tool calls',
-      { content: null, tool_calls: [call] },
-      { content: [], toolCalls: [{ id: 'call_1', name: 'f', arguments: '{"a": 1}' }] },
-    ],
+    ['tool calls', { content: null, tool_calls: [wireCall] }, [call('call_1', 'f', '{"a": 1}')]],
     [
       'tool calls with arguments as an object',
-      { tool_calls: [{ ...call, function: { name: 'f', arguments: { a: 1 } } }] },
-      { content: [], toolCalls: [{ id: 'call_1', name: 'f', arguments: '{"a":1}' }] },
+      { tool_calls: [{ ...wireCall, function: { name: 'f', arguments: { a: 1 } } }] },
+      [call('call_1', 'f', '{"a":1}')],
     ],
-    [
-      'tool calls without a type',
-      { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] },
-      { content: [], toolCalls: [{ id: 'c', name: 'f', arguments: '' }] },
-    ],
+    ['tool calls without a type', { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] }, [call('c', 'f', '')]],
     [
       'all optional fields null',
       { content: 'a', refusal: null, reasoning: null, tool_calls: null, function_call: null, audio: null, name: null },
-      { content: [text('a')], toolCalls: [] },
+      [text('a')],
     ],
-  ])('an assistant message with %s', (_, fields, expected) => {
-    expect(messagesOf({ role: 'assistant', ...fields })).toEqual([{ role: 'assistant', ...expected }])
+    [
+      'a refusal part between texts',
+      { content: [text('a'), { type: 'refusal', refusal: 'no' }, text('b')] },
+      [text('a'), refusal('no'), text('b')],
+    ],
+    [
+      'everything, in the order in which models write it',
+      { content: 'a', reasoning: 'b', refusal: 'no', tool_calls: [wireCall] },
+      [reasoning('b'), text('a'), refusal('no'), call('call_1', 'f', '{"a": 1}')],
+    ],
+    [
+      'annotations, of which those of unknown types mean nothing',
+      {
+        content: [{ type: 'refusal', refusal: 'no' }, text('a'), text('b')],
+        annotations: [
+          { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 1 } },
+          { type: 'file_citation', file_citation: { file_id: 'file-1' } },
+          { type: 'url_citation', url_citation: { url: 'https://b.example' } },
+        ],
+      },
+      [
+        refusal('no'),
+        {
+          ...text('a'),
+          annotations: [
+            { type: 'url-citation', url: 'https://a.example', title: 'A', startIndex: 0, endIndex: 1 },
+            { type: 'url-citation', url: 'https://b.example' },
+          ],
+        },
+        text('b'),
+      ],
+    ],
+    [
+      'annotations and no text to annotate',
+      { content: null, annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }] },
+      [],
+    ],
+  ])('an assistant message with %s', (_, fields, parts) => {
+    expect(messagesOf({ role: 'assistant', ...fields })).toEqual([{ role: 'assistant', parts }])
   })
 
   test('a tool result names its call', () => {
@@ -110,7 +146,7 @@ describe('decodeMessages', () => {
       { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
       { role: 'function', name: 'f', content: 'r' },
     )
-    expect(assistant).toMatchObject({ toolCalls: [{ id: 'call_function_1', name: 'f', arguments: '{}' }] })
+    expect(assistant).toEqual({ role: 'assistant', parts: [call('call_function_1', 'f', '{}')] })
     expect(result).toEqual({ role: 'tool', content: [text('r')], toolCallId: 'call_function_1', name: 'f' })
   })
 
@@ -149,6 +185,10 @@ describe('decodeMessages', () => {
   test.each<[object, string]>([
     [{ role: 'user', content: [text('a'), { type: 'file', file: { file_id: 'x' } }] }, 'messages[0].content[1]'],
     [{ role: 'assistant', audio: { id: 'x' } }, 'messages[0].audio'],
+    [
+      { role: 'user', content: [text('a'), { type: 'image_url', image_url: { url: 'https://x.example/y.png' } }] },
+      'messages[0].content[1].image_url.url',
+    ],
     [
       { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: '' } }] },
       'messages[0].tool_calls[0].type',

@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
-import type { ContentPart, Message, ToolCall } from '../../contract/request.ts'
+import type { Annotation, ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
+import { decodeDataUrl } from '../openai/data-url.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { preview } from '../wire/preview.ts'
 import type { WireMessage, WirePart } from './message-schema.ts'
@@ -46,14 +47,37 @@ function decodeAssistant(message: WireAssistant, index: number): Extract<Message
     throw unsupported(`messages[${index}].audio`, 'earlier audio replies are not kept')
   }
   const reasoning = decodeReasoningText(message, index)
-  const content = decodeContent(message.content, index)
+  const content = annotate(decodeParts(message.content, index), message.annotations)
   const refusal = message.refusal ?? ''
   return {
     role: 'assistant',
-    content: refusal === '' ? content : [...content, { type: 'text', text: refusal }],
-    ...(reasoning !== undefined && { reasoning }),
-    toolCalls: decodeCalls(message, index),
+    parts: [
+      ...(reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning } as const]),
+      ...content,
+      ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal } as const]),
+      ...decodeCalls(message, index),
+    ],
   }
+}
+
+/** OpenAI's annotations are of the whole message: their indices count from the beginning of its text. */
+function annotate(parts: readonly OutputPart[], wire: WireAssistant['annotations']): readonly OutputPart[] {
+  const annotations = (wire ?? []).flatMap(({ url_citation: citation }): Annotation[] => {
+    if (!citation) return []
+    const { url, title, start_index: startIndex, end_index: endIndex } = citation
+    return [
+      {
+        type: 'url-citation',
+        url,
+        ...(typeof title === 'string' && { title }),
+        ...(typeof startIndex === 'number' && { startIndex }),
+        ...(typeof endIndex === 'number' && { endIndex }),
+      },
+    ]
+  })
+  const first = parts.findIndex((part) => part.type === 'text')
+  if (annotations.length === 0 || first === -1) return parts
+  return parts.map((part, index) => (index === first && part.type === 'text' ? { ...part, annotations } : part))
 }
 
 function decodeReasoningText(message: WireAssistant, index: number): string | undefined {
@@ -61,7 +85,7 @@ function decodeReasoningText(message: WireAssistant, index: number): string | un
   return pickSpelling(message, ['reasoning_content', 'reasoning'], `messages[${index}].`)
 }
 
-function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number): ToolCall[] {
+function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number): ToolCallPart[] {
   const calls = (tool_calls ?? []).map((call, position) => {
     const callPath = `messages[${index}].tool_calls[${position}]`
     if (typeof call.type === 'string' && call.type !== 'function') {
@@ -77,8 +101,13 @@ function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number
   return function_call ? [...calls, decodeCall(functionCallId(index), function_call, `messages[${index}].function_call`)] : calls
 }
 
-function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCall {
-  return { id, name: call.name, arguments: typeof call.arguments === 'string' ? call.arguments : stringify(call.arguments, path) }
+function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCallPart {
+  return {
+    type: 'tool-call',
+    id,
+    name: call.name,
+    input: typeof call.arguments === 'string' ? call.arguments : stringify(call.arguments, path),
+  }
 }
 
 function stringify(value: object, path: string): string {
@@ -93,23 +122,32 @@ function stringify(value: object, path: string): string {
 }
 
 function decodeContent(content: string | readonly WirePart[] | null | undefined, index: number): ContentPart[] {
+  return decodeParts(content, index).map((part) => (part.type === 'refusal' ? { type: 'text', text: part.text } : part))
+}
+
+type DecodedPart = ContentPart | Extract<OutputPart, { type: 'refusal' }>
+
+function decodeParts(content: string | readonly WirePart[] | null | undefined, index: number): DecodedPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return content.map((part, position) => decodePart(part, `messages[${index}].content[${position}]`))
 }
 
-function decodePart(part: WirePart, path: string): ContentPart {
+function decodePart(part: WirePart, path: string): DecodedPart {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text }
     case 'refusal':
-      return { type: 'text', text: part.refusal }
+      return { type: 'refusal', text: part.refusal }
     case 'image_url': {
       const { url, detail } = part.image_url
-      return { type: 'image', url, ...(typeof detail === 'string' && { detail }) }
+      return { ...decodeDataUrl(url, 'image', `${path}.image_url.url`), ...(typeof detail === 'string' && { detail }) }
     }
-    case 'input_audio':
-      return { type: 'audio', data: part.input_audio.data, format: part.input_audio.format }
+    case 'input_audio': {
+      const { data, format } = part.input_audio
+      const mediaType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
+      return { type: 'media', kind: 'audio', mediaType, source: { type: 'bytes', base64: data } }
+    }
     case 'file':
       throw unsupported(path, 'file parts cannot be read: put the text of the file into a text part')
   }

@@ -50,8 +50,8 @@ function decodeStart(wire: WireRequest, messages: readonly Message[]): ChatPromp
   if (last?.role !== 'assistant') {
     throw invalid(param, `${param} true needs an assistant message at the end to continue, got the role '${last?.role}'`)
   }
-  const end = last.content.at(-1)
-  if (last.toolCalls.length > 0 || end?.type !== 'text' || end.text === '') {
+  const end = last.parts.at(-1)
+  if (end?.type !== 'text' || end.text === '') {
     throw invalid(param, `${param} true needs a last message that ends in text to continue, and this one does not`)
   }
   return 'last-message'

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
+import { encodeOpenaiError } from '../openai/errors.ts'
 import { decodeChat } from './decode.ts'
 import { chatFields } from './fields.ts'
 
@@ -35,6 +36,7 @@ describe('decodeChat', () => {
       legacyCalls: false,
       showsReasoning: true,
       ignored: [],
+      nameOf: expect.any(Function),
     })
   })
 
@@ -147,7 +149,7 @@ describe('decodeChat', () => {
     [{ stream_options: { include_usage: true } }, 'stream_options'],
     [{ stream: false, stream_options: {} }, 'stream_options'],
   ])('%j is refused with its param', (fields, param) => {
-    expect(failureOf({ ...base, ...fields })).toMatchObject({ code: 'invalid-request', status: 400, param })
+    expect(failureOf({ ...base, ...fields })).toMatchObject({ code: 'invalid-request', param })
   })
 
   test('a range is told whole, with the value that left it', () => {
@@ -208,7 +210,7 @@ describe('decodeChat', () => {
           decodeChat(body, 'x')
         } catch (error) {
           expect(error).toBeInstanceOf(AppError)
-          expect((error as AppError).status).toBe(400)
+          expect(encodeOpenaiError(error as AppError).status).toBe(400)
           expect((error as AppError).message.length).toBeLessThan(1000)
         }
       }),

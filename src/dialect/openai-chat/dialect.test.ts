@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { decodeNow } from '../../../test/support/decode-now.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { type Emit, inTurn } from '../../contract/emit.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -12,6 +13,7 @@ const checkReply = createWireCheck('OpenAIChatCompletion')
 const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
 const body = { model: 'alias', messages: [{ role: 'user', content: 'hi' }] }
 const events: readonly GenerationEvent[] = [
+  { type: 'start', model: 'served', warnings: [] },
   { type: 'text-delta', choice: 0, delta: 'Hello' },
   { type: 'finish', choice: 0, reason: 'length' },
   { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 }, timings: {} },
@@ -30,8 +32,8 @@ describe('openaiChat', () => {
 
   test('a reply has the id of the request, the model that served it and the time', async () => {
     const beforeSeconds = Math.floor(Date.now() / 1000)
-    const call = openaiChat.decode(body, 'chatcmpl-7')
-    const reply = call.encodeResult(await foldEvents(generationOf(events)), 'served')
+    const call = decodeNow(openaiChat, body, 'chatcmpl-7')
+    const reply = call.encodeResult(await foldEvents(generationOf(events)))
     checkReply(reply)
     expect(reply).toMatchObject({
       id: 'chatcmpl-7',
@@ -42,8 +44,8 @@ describe('openaiChat', () => {
   })
 
   test('a stream says the same as the whole reply, with constant head fields', () => {
-    const call = openaiChat.decode({ ...body, stream: true, stream_options: { include_usage: true } }, 'chatcmpl-7')
-    const encoder = call.createStreamEncoder('served')
+    const call = decodeNow(openaiChat, { ...body, stream: true, stream_options: { include_usage: true } }, 'chatcmpl-7')
+    const encoder = call.createStreamEncoder()
     const frames = events
       .map((event) => encoder.encode(event))
       .join('')
@@ -66,22 +68,25 @@ describe('openaiChat', () => {
     [{ include_reasoning: false }, []],
   ])('the operator chooses the names of reasoning, and %j whether there is any', async (fields, names) => {
     const dialect = createOpenaiChat({ reasoningFields: 'reasoning', systemFingerprint: 'dragoman-1' })
-    const reasoned: readonly GenerationEvent[] = [{ type: 'reasoning-delta', choice: 0, delta: 'hm' }, ...events]
-    const call = dialect.decode({ ...body, ...fields }, 'chatcmpl-7')
-    const reply = call.encodeResult(await foldEvents(generationOf(reasoned)), 'served') as { choices: { message: object }[] }
+    const [start, ...rest] = events
+    const reasoned = [start, { type: 'reasoning-delta', choice: 0, delta: 'hm' }, ...rest] as readonly GenerationEvent[]
+    const call = decodeNow(dialect, { ...body, ...fields }, 'chatcmpl-7')
+    const reply = call.encodeResult(await foldEvents(generationOf(reasoned))) as { choices: { message: object }[] }
     expect(Object.keys(reply.choices[0]?.message ?? {}).filter((name) => name.startsWith('reasoning'))).toEqual(names)
   })
 
   test('two streams of one call do not share state', () => {
-    const call = openaiChat.decode({ ...body, stream: true }, 'chatcmpl-7')
-    const [first, second] = [call.createStreamEncoder('m'), call.createStreamEncoder('m')]
-    const event: GenerationEvent = { type: 'text-start', choice: 0 }
-    expect(first.encode(event)).toBe(second.encode(event))
+    const call = decodeNow(openaiChat, { ...body, stream: true }, 'chatcmpl-7')
+    const [first, second] = [call.createStreamEncoder(), call.createStreamEncoder()]
+    for (const event of events) expect(first.encode(event)).toBe(second.encode(event))
+    expect(first.encode({ type: 'start', model: 'other', warnings: [] })).toBe('')
+    expect(second.encode({ type: 'text-delta', choice: 0, delta: 'a' })).toContain('"model":"served"')
   })
 
   test('an error reply is the envelope of OpenAI', () => {
     expect(openaiChat.encodeError(new AppError('model-not-found', "model 'x' not found"))).toEqual({
-      error: { message: "model 'x' not found", type: 'invalid_request_error', param: null, code: 'model_not_found' },
+      status: 404,
+      body: { error: { message: "model 'x' not found", type: 'invalid_request_error', param: null, code: 'model_not_found' } },
     })
   })
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../contract/dialect.ts'
+import type { StartEvent } from '../../contract/event.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeChat } from './decode.ts'
@@ -16,11 +17,11 @@ export type OpenaiChatOptions = {
 /** OpenAI's `POST /v1/chat/completions`. */
 export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
-    decode(body, requestId) {
-      const asked = decodeChat(body, requestId)
-      const { request, stream, ignored } = asked
+    decode({ body }, { id }) {
+      const asked = decodeChat(body, id)
+      const { request, stream, ignored, nameOf } = asked
       const createdSeconds = Math.floor(Date.now() / 1000)
-      const headOf = (model: string): ReplyHead => ({ id: requestId, createdSeconds, model, systemFingerprint })
+      const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
       const style: ReplyStyle = {
         reasoningFields: asked.showsReasoning ? reasoningFields : 'none',
         legacyCalls: asked.legacyCalls,
@@ -30,13 +31,16 @@ export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiC
         requests: [request],
         stream,
         ignored,
-        encodeResult: (result, model) => encodeResult(result, headOf(model), style),
-        createStreamEncoder: (model) => createChunkEncoder(headOf(model), { includeUsage: asked.includeUsage, ...style }),
+        policy: { onHangUp: 'cancel' },
+        nameOf,
+        encodeResult: (result) => encodeResult(result, headOf(result.start), style),
+        createStreamEncoder: () => createChunkEncoder(headOf, { includeUsage: asked.includeUsage, ...style }),
       }
     },
     // Node draws the bits of many UUIDs at once; asking for a few bytes each time costs ten times as much (measured).
     createId: () => `chatcmpl-${randomUUID().replaceAll('-', '')}`,
     encodeError: encodeOpenaiError,
     heartbeat: ': \n\n',
+    prefixes: ['/v1/chat'],
   }
 }

@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
 import type { ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
 const checkChunk = createWireCheck('OpenAIChatCompletionChunk')
-const head = { id: 'chatcmpl-1', createdSeconds: 1_700_000_000, model: 'a "model"', systemFingerprint: 'dragoman-1' }
+const head = { id: 'chatcmpl-1', createdSeconds: 1_700_000_000, systemFingerprint: 'dragoman-1' }
 const constant = {
   id: 'chatcmpl-1',
   object: 'chat.completion.chunk',
@@ -33,9 +34,17 @@ const finish = (choice = 0): GenerationEvent => ({ type: 'finish', choice, reaso
 
 const plainStyle = { reasoningFields: 'both', legacyCalls: false, logprobs: false, includeUsage: false } as const
 
+/** An encoder whose stream has started. */
+function startStream(style: Partial<ReplyStyle & { includeUsage: boolean }> = {}) {
+  const headOf = ({ model }: StartEvent) => ({ ...head, model })
+  const encoder = createChunkEncoder(headOf, { ...plainStyle, ...style })
+  expect(encoder.encode({ type: 'start', model: 'a "model"', warnings: [] })).toBe('')
+  return encoder
+}
+
 /** The frames of a stream. Every chunk is checked against OpenAI's schema, strictly. */
 function framesOf(events: readonly GenerationEvent[], includeUsage = false, style: Partial<ReplyStyle> = {}): unknown[] {
-  const encoder = createChunkEncoder(head, { ...plainStyle, ...style, includeUsage })
+  const encoder = startStream({ ...style, includeUsage })
   return events.flatMap((event) => {
     const sent = encoder.encode(event)
     if (sent !== '') expect(sent.endsWith('\n\n')).toBe(true)
@@ -108,6 +117,40 @@ describe('createChunkEncoder', () => {
       text('a'),
     ])
     expect(frames).toEqual([role(), chunkOf({ reasoning_content: 'h"m', reasoning: 'h"m' }), chunkOf({ content: 'a' })])
+  })
+
+  test('a refusal is sent apart from the text', () => {
+    const frames = framesOf([
+      text('Well.'),
+      { type: 'refusal-start', choice: 0 },
+      { type: 'refusal-delta', choice: 0, delta: 'I "can' },
+      { type: 'refusal-delta', choice: 0, delta: 'not".' },
+      { type: 'refusal-end', choice: 0 },
+      { type: 'finish', choice: 0, reason: 'refusal' },
+    ])
+    expect(frames).toEqual([
+      role(),
+      chunkOf({ content: 'Well.' }),
+      chunkOf({ refusal: 'I "can' }),
+      chunkOf({ refusal: 'not".' }),
+      chunkOf({}, { finishReason: 'content_filter' }),
+    ])
+  })
+
+  test('annotations are sent as they come; those of files have no place in a chunk', () => {
+    const url = 'https://a.example/\u2028'
+    const frames = framesOf([
+      text('Rain'),
+      { type: 'annotation', choice: 0, annotation: { type: 'url-citation', url, title: 'A', startIndex: 0, endIndex: 4 } },
+      { type: 'annotation', choice: 0, annotation: { type: 'file-citation', fileId: 'file-1' } },
+    ])
+    const citation = { type: 'url_citation', url_citation: { url, title: 'A', start_index: 0, end_index: 4 } }
+    expect(frames).toEqual([role(), chunkOf({ content: 'Rain' }), chunkOf({ annotations: [citation] })])
+  })
+
+  test.each(incompleteReasons)('an answer that is not complete never reads as stop: %s', (reason) => {
+    const [, end] = framesOf([{ type: 'finish', choice: 0, reason }]) as { choices: { finish_reason: string | null }[] }[]
+    expect(end?.choices[0]?.finish_reason).toMatch(/^(?!stop$)\w+$/)
   })
 
   test('a tool call opens with its index, id, type and name, and its arguments follow in fragments', () => {
@@ -254,7 +297,7 @@ describe('createChunkEncoder', () => {
     'data: [DONE]\n\n',
   ])('the text %j is written as the JSON of the whole chunk would be', (delta) => {
     for (const includeUsage of [false, true]) {
-      const encoder = createChunkEncoder(head, { ...plainStyle, includeUsage })
+      const encoder = startStream({ includeUsage })
       encoder.encode({ type: 'text-start', choice: 0 })
       const tail = includeUsage ? { usage: null } : {}
       expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), ...tail }))
@@ -267,7 +310,7 @@ describe('createChunkEncoder', () => {
   test('any text is written as the JSON of the whole chunk would be', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (delta) => {
-        const encoder = createChunkEncoder(head, { ...plainStyle, includeUsage: true })
+        const encoder = startStream({ includeUsage: true })
         encoder.encode({ type: 'text-start', choice: 0 })
         expect(encoder.encode(text(delta))).toBe(writeSlowly({ ...chunkOf({ content: delta }), usage: null }))
       }),

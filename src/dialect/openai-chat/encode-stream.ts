@@ -1,10 +1,10 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import type { GeneratedToken, GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
-import { encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
+import { encodeAnnotation, encodeFinishReason, type ReplyStyle, reasoningNames } from './encode.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
 
 const done = 'data: [DONE]\n\n'
@@ -13,9 +13,12 @@ const done = 'data: [DONE]\n\n'
  * Turns events into `chat.completion.chunk` frames. A chunk differs from the next only in its delta, so all else is
  * written once per choice: the JSON of one short text is all that a token costs.
  */
-export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readonly includeUsage: boolean }): StreamEncoder {
+export function createChunkEncoder(
+  headOf: (start: StartEvent) => ReplyHead,
+  style: ReplyStyle & { readonly includeUsage: boolean },
+): StreamEncoder {
   const { includeUsage, legacyCalls } = style
-  const opening = `data: ${encodeOpening(head)},"choices":[`
+  let opening = ''
   // OpenAI: with include_usage every other chunk has a null usage; without it, none has the key.
   const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
   const plainEnd = `},"logprobs":null,"finish_reason":null}${closing}`
@@ -27,7 +30,7 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   const untold: (GeneratedToken[] | undefined)[] = []
 
   /** The text before a choice's delta, up to and with the delta's opening brace. */
-  function headOf(choice: number): string {
+  function chunkHead(choice: number): string {
     const known = choiceHeads[choice]
     if (known !== undefined) return known
     const made = `${opening}{"index":${choice},"delta":{`
@@ -50,11 +53,11 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   function start(choice: number): string {
     if (started[choice] === true) return ''
     started[choice] = true
-    return `${headOf(choice)}"role":"assistant","content":""${plainEnd}`
+    return `${chunkHead(choice)}"role":"assistant","content":""${plainEnd}`
   }
 
   function chunk(choice: number, delta: string): string {
-    return start(choice) + headOf(choice) + delta + endOf(choice, null)
+    return start(choice) + chunkHead(choice) + delta + endOf(choice, null)
   }
 
   function toolIdsOf(choice: number): string[] {
@@ -72,12 +75,21 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   function encode(event: GenerationEvent): string {
     keepTokens(event)
     switch (event.type) {
+      case 'start':
+        opening = `data: ${encodeOpening(headOf(event))},"choices":[`
+        return ''
       case 'text-delta':
         return chunk(event.choice, `"content":${toFrameJson(event.delta)}`)
       case 'reasoning-delta': {
         if (names.length === 0) return start(event.choice)
         const delta = toFrameJson(event.delta)
         return chunk(event.choice, names.map((name) => `"${name}":${delta}`).join(','))
+      }
+      case 'refusal-delta':
+        return chunk(event.choice, `"refusal":${toFrameJson(event.delta)}`)
+      case 'annotation': {
+        const annotations = encodeAnnotation(event.annotation)
+        return annotations.length === 0 ? start(event.choice) : chunk(event.choice, `"annotations":${toFrameJson(annotations)}`)
       }
       case 'tool-call-start': {
         const { choice, id, name } = event
@@ -95,7 +107,7 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
       case 'finish':
         return (
           start(event.choice) +
-          headOf(event.choice) +
+          chunkHead(event.choice) +
           endOf(event.choice, encodeFinishReason(event.reason, legacyCalls), event.stopSequence)
         )
       case 'prompt-read':
@@ -107,12 +119,14 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
       case 'text-end':
       case 'reasoning-start':
       case 'reasoning-end':
+      case 'refusal-start':
+      case 'refusal-end':
       case 'tool-call-end':
         return start(event.choice)
       case 'usage':
         return includeUsage ? `${opening}],"usage":${toFrameJson(encodeUsage(event.usage))}}\n\n${done}` : done
       case 'error':
-        return `data: ${toFrameJson(encodeOpenaiError(event.error))}\n\n${done}`
+        return `data: ${toFrameJson(encodeOpenaiError(event.error).body)}\n\n${done}`
     }
   }
 

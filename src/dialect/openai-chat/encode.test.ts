@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest'
+import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
+import { call as callOf, reasoning, refusal, text } from '../../../test/support/parts.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import type { FinishReason, GeneratedToken } from '../../contract/event.ts'
+import type { TextPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeResult, type ReplyStyle } from './encode.ts'
 
 const checkReply = createWireCheck('OpenAIChatCompletion')
 const head = { id: 'chatcmpl-1', createdSeconds: 1_700_000_000, model: 'm', systemFingerprint: 'dragoman-1' }
 const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 }
-const plain: Choice = { text: 'Hello', reasoning: '', toolCalls: [], tokens: [], finish: { reason: 'stop' } }
-const call = { id: 'call_1', name: 'f', arguments: '{"a":1}' }
+const plain: Choice = { parts: [text('Hello')], tokens: [], finish: { reason: 'stop' } }
+const call = callOf('call_1', 'f', '{"a":1}')
+const thinking: Choice = { ...plain, parts: [reasoning('hm'), text('Hello')] }
 
 const plainStyle: ReplyStyle = { reasoningFields: 'both', legacyCalls: false, logprobs: false }
 
@@ -16,7 +20,8 @@ const reply = (...choices: readonly Choice[]) => replyIn({}, ...choices)
 
 /** Every reply of this file is checked against OpenAI's schema, strictly. */
 function replyIn(style: Partial<ReplyStyle>, ...choices: readonly Choice[]): unknown {
-  const result: GenerationResult = { choices, usage, timings: {} }
+  const start = { type: 'start', model: 'm', warnings: [] } as const
+  const result: GenerationResult = { start, choices, usage, timings: {} }
   const encoded: unknown = JSON.parse(JSON.stringify(encodeResult(result, head, { ...plainStyle, ...style })))
   checkReply(encoded)
   return encoded
@@ -43,21 +48,29 @@ describe('encodeResult', () => {
     })
   })
 
-  test.each<[string, Partial<Choice>, object]>([
-    ['no text at all', { text: '' }, { content: '' }],
-    ['reasoning under both names', { reasoning: 'hm' }, { content: 'Hello', reasoning_content: 'hm', reasoning: 'hm' }],
+  test.each<[string, Choice['parts'], object]>([
+    ['no text at all', [], { content: '' }],
+    ['texts around something else, which are one', [text('a'), reasoning('hm'), text('b')], { content: 'ab' }],
+    [
+      'thoughts around something else, which are one',
+      [reasoning('x'), text('a'), reasoning('y')],
+      { content: 'a', reasoning: 'xy' },
+    ],
+    ['reasoning under both names', thinking.parts, { content: 'Hello', reasoning_content: 'hm', reasoning: 'hm' }],
     [
       'calls only: null content',
-      { text: '', toolCalls: [call] },
+      [call],
       { content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }] },
     ],
     [
       'text and calls',
-      { toolCalls: [call] },
+      [text('Hello'), call],
       { content: 'Hello', tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }] },
     ],
-  ])('a message with %s', (_, fields, message) => {
-    expect(reply({ ...plain, ...fields })).toMatchObject({
+    ['a refusal only: null content', [refusal('I cannot.')], { content: null, refusal: 'I cannot.' }],
+    ['a refusal after a text', [text('Well.'), refusal('No.')], { content: 'Well.', refusal: 'No.' }],
+  ])('a message with %s', (_, parts, message) => {
+    expect(reply({ ...plain, parts })).toMatchObject({
       choices: [{ message: { role: 'assistant', refusal: null, ...message } }],
     })
   })
@@ -67,14 +80,50 @@ describe('encodeResult', () => {
     ['length', 'length'],
     ['tool-calls', 'tool_calls'],
     ['content-filter', 'content_filter'],
+    ['refusal', 'content_filter'],
+    ['context-full', 'length'],
+    ['cancelled', 'length'],
+    ['paused', 'length'],
+    ['end-of-message', 'stop'],
   ])('%s is told as %s', (reason, word) => {
     expect(reply({ ...plain, finish: { reason, stopSequence: 'x', rawReason: 'y' } })).toMatchObject({
       choices: [{ finish_reason: word }],
     })
   })
 
+  test.each(incompleteReasons)('an answer that is not complete never reads as stop: %s', (reason) => {
+    const [choice] = (reply({ ...plain, finish: { reason } }) as { choices: { finish_reason: string }[] }).choices
+    expect(choice?.finish_reason).not.toBe('stop')
+  })
+
+  test('what its texts are based on is told with the message; citations of files have no place there', () => {
+    const first: TextPart = {
+      ...text('Rain'),
+      annotations: [
+        { type: 'url-citation', url: 'https://a.example', title: 'A', startIndex: 0, endIndex: 4 },
+        { type: 'file-citation', fileId: 'file-1' },
+      ],
+    }
+    const second: TextPart = { ...text(' today'), annotations: [{ type: 'url-citation', url: 'https://b.example' }] }
+    expect(reply({ ...plain, parts: [first, call, second] })).toMatchObject({
+      choices: [
+        {
+          message: {
+            content: 'Rain today',
+            annotations: [
+              { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 4 } },
+              { type: 'url_citation', url_citation: { url: 'https://b.example', title: '', start_index: 0, end_index: 0 } },
+            ],
+          },
+        },
+      ],
+    })
+    const filed: TextPart = { ...text('Rain'), annotations: [{ type: 'file-citation', fileId: 'file-1' }] }
+    expect(reply({ ...plain, parts: [filed] })).toEqual(reply({ ...plain, parts: [text('Rain')] }))
+  })
+
   test('choices are numbered in order', () => {
-    expect(reply(plain, { ...plain, text: 'Hi' })).toMatchObject({
+    expect(reply(plain, { ...plain, parts: [text('Hi')] })).toMatchObject({
       choices: [
         { index: 0, message: { content: 'Hello' } },
         { index: 1, message: { content: 'Hi' } },
@@ -89,14 +138,14 @@ describe('encodeResult', () => {
     ['none', {}],
   ] as const)('reasoning under the names of %s', (reasoningFields, fields) => {
     const message = { role: 'assistant', content: 'Hello', refusal: null, ...fields }
-    expect(replyIn({ reasoningFields }, { ...plain, reasoning: 'hm' })).toMatchObject({ choices: [{ message }] })
-    const [choice] = (replyIn({ reasoningFields }, { ...plain, reasoning: 'hm' }) as { choices: { message: object }[] }).choices
+    expect(replyIn({ reasoningFields }, thinking)).toMatchObject({ choices: [{ message }] })
+    const [choice] = (replyIn({ reasoningFields }, thinking) as { choices: { message: object }[] }).choices
     expect(choice?.message).toEqual(message)
   })
 
   test('a call of a deprecated function is told as one, with its own finish reason', () => {
     const finish = { reason: 'tool-calls' as const }
-    expect(replyIn({ legacyCalls: true }, { ...plain, text: '', toolCalls: [call], finish })).toMatchObject({
+    expect(replyIn({ legacyCalls: true }, { ...plain, parts: [call], finish })).toMatchObject({
       choices: [
         { message: { content: null, function_call: { name: 'f', arguments: '{"a":1}' } }, finish_reason: 'function_call' },
       ],

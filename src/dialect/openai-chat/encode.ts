@@ -1,4 +1,6 @@
 import type { FinishReason } from '../../contract/event.ts'
+import { callsOf, reasoningOf, refusalOf, textOf } from '../../contract/parts.ts'
+import type { Annotation, ToolCallPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
@@ -16,11 +18,17 @@ export type ReplyStyle = {
   readonly logprobs: boolean
 }
 
+/** An answer that is not complete is never `stop`: clients read that as the model's own end. */
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
+  'context-full': 'length',
   'tool-calls': 'tool_calls',
   'content-filter': 'content_filter',
+  refusal: 'content_filter',
+  cancelled: 'length',
+  'end-of-message': 'stop',
+  paused: 'length',
 }
 
 /** OpenAI's word for why a choice ended. */
@@ -56,24 +64,45 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
   }
 }
 
-function encodeMessage({ text, reasoning, toolCalls }: Choice, { reasoningFields, legacyCalls }: ReplyStyle): unknown {
+function encodeMessage({ parts }: Choice, { reasoningFields, legacyCalls }: ReplyStyle): unknown {
+  const text = textOf(parts)
+  const reasoning = reasoningOf(parts)
+  const refusal = refusalOf(parts)
+  const calls = callsOf(parts)
   const names = reasoning === '' ? [] : reasoningNames[reasoningFields]
+  const annotations = parts.flatMap((part) => (part.type === 'text' ? (part.annotations ?? []).flatMap(encodeAnnotation) : []))
   return {
     role: 'assistant',
-    content: text === '' && toolCalls.length > 0 ? null : text,
-    refusal: null,
+    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    refusal: refusal === '' ? null : refusal,
+    ...(annotations.length > 0 && { annotations }),
     ...Object.fromEntries(names.map((name) => [name, reasoning])),
-    ...(toolCalls.length > 0 && (legacyCalls ? encodeLegacyCall(toolCalls) : { tool_calls: toolCalls.map(encodeToolCall) })),
+    ...(calls.length > 0 && (legacyCalls ? encodeLegacyCall(calls) : { tool_calls: calls.map(encodeToolCall) })),
   }
 }
 
-type ToolCall = Choice['toolCalls'][number]
+/** OpenAI's chat protocol knows citations of pages only. */
+export function encodeAnnotation(annotation: Annotation): readonly unknown[] {
+  switch (annotation.type) {
+    case 'url-citation': {
+      const { url, title, startIndex, endIndex } = annotation
+      return [
+        {
+          type: 'url_citation',
+          url_citation: { url, title: title ?? '', start_index: startIndex ?? 0, end_index: endIndex ?? 0 },
+        },
+      ]
+    }
+    case 'file-citation':
+      return []
+  }
+}
 
-function encodeToolCall({ id, name, arguments: text }: ToolCall) {
-  return { id, type: 'function', function: { name, arguments: text } }
+function encodeToolCall({ id, name, input }: ToolCallPart) {
+  return { id, type: 'function', function: { name, arguments: input } }
 }
 
 /** There is one: the request was decoded to allow no more. */
-function encodeLegacyCall([call]: readonly ToolCall[]) {
-  return call === undefined ? {} : { function_call: { name: call.name, arguments: call.arguments } }
+function encodeLegacyCall([call]: readonly ToolCallPart[]) {
+  return call === undefined ? {} : { function_call: { name: call.name, arguments: call.input } }
 }

@@ -17,6 +17,15 @@ const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart,
 
 const content = z.union([z.string(), list(wirePart, { error: 'an array of content parts' })])
 
+const urlCitation = z.looseObject({
+  url: z.string(),
+  title: text,
+  start_index: z.int().nullish(),
+  end_index: z.int().nullish(),
+})
+/** OpenAI knows one type, `url_citation`; servers send others too, which are accepted and mean nothing. */
+const annotation = z.looseObject({ type: z.string(), url_citation: urlCitation.nullish() })
+
 /** OpenAI says text; some clients and servers pass the object that the text stands for. */
 const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())])
 
@@ -34,6 +43,7 @@ export const assistantMessage = z.looseObject({
   tool_calls: list(toolCall).nullish(),
   function_call: functionCall.nullish(),
   audio: z.unknown().optional(),
+  annotations: list(annotation).nullish(),
   prefix: flag,
   partial: flag,
 })

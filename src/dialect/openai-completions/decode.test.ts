@@ -1,35 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
 import { plainRequest } from '../../contract/request.ts'
-import { plainCommonFields } from '../openai/plain-fields.ts'
 import { type DecodedCompletion, decodeCompletion } from './decode.ts'
-import { completionRequestSchema } from './schema.ts'
 
 function decode(fields: object): DecodedCompletion {
   return decodeCompletion({ model: 'm', prompt: 'Once', ...fields }, 'cmpl-1')
 }
-
-describe('the checks of plain fields', () => {
-  const value = fc.oneof(
-    fc.constantFrom(true, null, '', 'a', 0, -0, 1, 2, -2.1, 1e308, 2 ** 53),
-    fc.double({ min: -3, max: 3 }),
-    fc.jsonValue(),
-  )
-
-  test.each(Object.entries(plainCommonFields))(
-    'what is plain for %s is right by the schema, which leaves it as it is',
-    (name, isPlain) => {
-      const field = completionRequestSchema.shape[name as keyof typeof plainCommonFields]
-      fc.assert(
-        fc.property(value, (sent) => {
-          if (isPlain(sent)) expect(field.safeParse(sent)).toEqual({ success: true, data: sent })
-        }),
-        { numRuns: 500 },
-      )
-    },
-  )
-})
 
 describe('decodeCompletion', () => {
   test('a small request decodes to its canonical form, with the protocol’s own limit', () => {
@@ -40,6 +18,7 @@ describe('decodeCompletion', () => {
       stream: false,
       includeUsage: false,
       ignored: [],
+      nameOf: expect.any(Function),
     })
   })
 
@@ -75,7 +54,7 @@ describe('decodeCompletion', () => {
   test('a minimum of tokens is passed on; 0 is none', () => {
     expect(decode({ min_tokens: 3 }).requests[0].minOutputTokens).toBe(3)
     expect(decode({ min_length: 20, max_tokens: 20 }).requests[0].minOutputTokens).toBe(20)
-    expect(decode({ min_tokens: 0 })).toEqual(decode({}))
+    expect(decode({ min_tokens: 0 }).requests).toEqual(decode({}).requests)
   })
 
   test('a constraint is decoded as in chats', () => {
@@ -88,7 +67,7 @@ describe('decodeCompletion', () => {
       { type: 'infill', prefix: 'b', suffix: 'z' },
     ])
     expect(decode({ suffix: 'z', echo: true }).echoes).toEqual(['Once'])
-    expect(decode({ suffix: '' })).toEqual(decode({}))
+    expect(decode({ suffix: '' }).requests).toEqual(decode({}).requests)
   })
 
   test.each<[object, object | undefined]>([
@@ -161,5 +140,25 @@ describe('decodeCompletion', () => {
       }),
       { numRuns: 200 },
     )
+  })
+})
+
+describe('a place of the first request has the name that its caller knows', () => {
+  test.each<[object, CanonicalPath, string]>([
+    [{}, ['model'], 'model'],
+    [{}, ['prompt'], 'prompt'],
+    [{}, ['prompt', 'text'], 'prompt'],
+    [{ prompt: [[1, 2], [3]] }, ['prompt', 'tokens', 1], 'prompt'],
+    [{ suffix: 'z' }, ['prompt', 'prefix'], 'prompt'],
+    [{ suffix: 'z' }, ['prompt', 'suffix'], 'suffix'],
+    [{ echo: true, logprobs: 1 }, ['promptTokens'], 'echo'],
+    [{ logprobs: 1 }, ['logprobs'], 'logprobs'],
+    [{ max_length: 5 }, ['maxOutputTokens'], 'max_length'],
+    [{ min_length: 5 }, ['minOutputTokens'], 'min_length'],
+    [{ min_tokens: 5 }, ['minOutputTokens'], 'min_tokens'],
+    [{}, ['sampling', 'topP'], 'top_p'],
+    [{ regex_pattern: 'a' }, ['output', 'pattern'], 'regex_pattern'],
+  ])('in %j, %j is %s', (fields, path, name) => {
+    expect(decode(fields).nameOf(path)).toBe(name)
   })
 })

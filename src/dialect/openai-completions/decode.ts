@@ -1,19 +1,28 @@
 import { AppError } from '../../contract/errors.ts'
+import type { NameOf } from '../../contract/field.ts'
 import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
+import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { checkCommonNested, createNestedCheck } from '../openai/nested-check.ts'
-import { plainCommonFields } from '../openai/plain-fields.ts'
 import { pickSpelling } from '../openai/spelling.ts'
+import { nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { createFieldwise } from '../wire/fieldwise.ts'
+import { validate } from '../wire/validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
 import { completionRequestSchema, type WireRequest } from './schema.ts'
 
 const fieldIndex = indexFields(completionFields)
 const nestedIndex = indexFields(nestedConstraintFields)
-const validateCompletion = createFieldwise(completionRequestSchema, plainCommonFields)
+const completionNames = {
+  ...commonNames,
+  prompt: ['prompt'],
+  'prompt.text': ['prompt'],
+  'prompt.tokens': ['prompt'],
+  'prompt.prefix': ['prompt'],
+  'prompt.suffix': ['suffix'],
+} as const
 
 /** A text completion request in canonical form, one request for each prompt, with how to answer it. */
 export type DecodedCompletion = {
@@ -23,11 +32,13 @@ export type DecodedCompletion = {
   readonly stream: boolean
   readonly includeUsage: boolean
   readonly ignored: readonly string[]
+  /** What the caller calls a place of the first request. */
+  readonly nameOf: NameOf
 }
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
-  const wire = validateCompletion(body)
+  const wire = validate(completionRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
   const nested = createNestedCheck(nestedIndex)
   checkCommonNested(nested, wire)
@@ -40,7 +51,6 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...decodeCommon(wire, defaultMaxTokens),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
-    ...(output.constraint.type !== 'text' && { outputParam: output.param }),
     ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),
     ...(tellsTokens && { promptTokens: typeof logprobs === 'number' ? { logprobs: { top: logprobs } } : {} }),
   }
@@ -53,6 +63,11 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
     ignored: [...ignored, ...nested.ignored],
+    // A place inside the prompt, such as one of its tokens, is named in the message.
+    nameOf: (path) => {
+      if (path[0] === 'output') return nameOutput(output.param, path)
+      return nameField(completionNames, wire, path[0] === 'prompt' ? path.slice(0, 2) : path)
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../contract/dialect.ts'
+import type { StartEvent } from '../../contract/event.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeCompletion } from './decode.ts'
@@ -9,22 +10,25 @@ import { createChunkEncoder } from './encode-stream.ts'
 /** OpenAI's `POST /v1/completions`. */
 export function createOpenaiCompletions({ systemFingerprint }: { readonly systemFingerprint: string }): Dialect {
   return {
-    decode(body, requestId) {
-      const { requests, echoes, stream, includeUsage, ignored } = decodeCompletion(body, requestId)
+    decode({ body }, { id }) {
+      const { requests, echoes, stream, includeUsage, ignored, nameOf } = decodeCompletion(body, id)
       const [{ choices, logprobs }] = requests
       const createdSeconds = Math.floor(Date.now() / 1000)
-      const headOf = (model: string): ReplyHead => ({ id: requestId, createdSeconds, model, systemFingerprint })
+      const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
       const style: ReplyStyle = { echoes, choicesPerPrompt: choices, logprobs: logprobs !== undefined }
       return {
         requests,
         stream,
         ignored,
-        encodeResult: (result, model) => encodeResult(result, headOf(model), style),
-        createStreamEncoder: (model) => createChunkEncoder(headOf(model), { ...style, includeUsage }),
+        policy: { onHangUp: 'cancel' },
+        nameOf,
+        encodeResult: (result) => encodeResult(result, headOf(result.start), style),
+        createStreamEncoder: () => createChunkEncoder(headOf, { ...style, includeUsage }),
       }
     },
     createId: () => `cmpl-${randomUUID().replaceAll('-', '')}`,
     encodeError: encodeOpenaiError,
     heartbeat: ': \n\n',
+    prefixes: ['/v1/completions'],
   }
 }

@@ -1,5 +1,5 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
-import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
+import type { GeneratedToken, GenerationEvent, PromptToken, StartEvent } from '../../contract/event.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
@@ -19,10 +19,12 @@ type Progress = {
 }
 
 /** Turns events into `text_completion` frames: chunks have the shape of the whole reply. */
-export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readonly includeUsage: boolean }): StreamEncoder {
+export function createChunkEncoder(
+  headOf: (start: StartEvent) => ReplyHead,
+  style: ReplyStyle & { readonly includeUsage: boolean },
+): StreamEncoder {
   const { includeUsage, logprobs } = style
-  const fields = { id: head.id, object: 'text_completion', created: head.createdSeconds, model: head.model }
-  const opening = `data: ${toFrameJson({ ...fields, system_fingerprint: head.systemFingerprint }).slice(0, -1)},"choices":[`
+  let opening = ''
   const closing = includeUsage ? '],"usage":null}\n\n' : ']}\n\n'
   const progress: Progress[] = []
 
@@ -68,8 +70,12 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
   function encode(event: GenerationEvent): string {
     keepTokens(event)
     switch (event.type) {
+      case 'start':
+        opening = `data: ${encodeOpening(headOf(event))},"choices":[`
+        return ''
       case 'text-delta':
       case 'reasoning-delta':
+      case 'refusal-delta':
         return chunk(event.choice, event.delta, null)
       case 'prompt-tokens':
         return echoTokens(event.choice, event.promptTokens)
@@ -80,6 +86,9 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
       case 'text-end':
       case 'reasoning-start':
       case 'reasoning-end':
+      case 'refusal-start':
+      case 'refusal-end':
+      case 'annotation':
       case 'tool-call-start':
       case 'tool-call-delta':
       case 'tool-call-end':
@@ -87,9 +96,20 @@ export function createChunkEncoder(head: ReplyHead, style: ReplyStyle & { readon
       case 'usage':
         return includeUsage ? `${opening}],"usage":${toFrameJson(encodeUsage(event.usage))}}\n\n${done}` : done
       case 'error':
-        return `data: ${toFrameJson(encodeOpenaiError(event.error))}\n\n${done}`
+        return `data: ${toFrameJson(encodeOpenaiError(event.error).body)}\n\n${done}`
     }
   }
 
   return { encode }
+}
+
+/** The chunk's constant first fields, without the closing brace. */
+function encodeOpening({ id, createdSeconds, model, systemFingerprint }: ReplyHead): string {
+  return toFrameJson({
+    id,
+    object: 'text_completion',
+    created: createdSeconds,
+    model,
+    system_fingerprint: systemFingerprint,
+  }).slice(0, -1)
 }

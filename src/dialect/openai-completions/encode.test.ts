@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
+import { reasoning, refusal, text as said } from '../../../test/support/parts.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { GeneratedToken, GenerationEvent, PromptToken } from '../../contract/event.ts'
@@ -30,12 +32,13 @@ function given(bytes: string | readonly number[], logprob?: number): PromptToken
 }
 
 function choice(text: string, more: Partial<Choice> = {}): Choice {
-  return { text, reasoning: '', toolCalls: [], tokens: [], finish: { reason: 'stop' }, ...more }
+  return { parts: [said(text)], tokens: [], finish: { reason: 'stop' }, ...more }
 }
 
 /** Every reply of this file is checked against OpenAI's schema, strictly. */
 function reply(choices: readonly Choice[], style: Partial<ReplyStyle> = {}): unknown {
-  const result: GenerationResult = { choices, usage, timings: {} }
+  const start = { type: 'start', model: 'm', warnings: [] } as const
+  const result: GenerationResult = { start, choices, usage, timings: {} }
   const encoded: unknown = JSON.parse(JSON.stringify(encodeResult(result, head, { ...plainStyle, ...style })))
   check(encoded)
   return encoded
@@ -44,8 +47,8 @@ function reply(choices: readonly Choice[], style: Partial<ReplyStyle> = {}): unk
 type Frame = { choices: { index: number; text: string; logprobs: unknown; finish_reason: string | null }[] }
 
 function framesOf(events: readonly GenerationEvent[], style: Partial<ReplyStyle> = {}, includeUsage = false): unknown[] {
-  const encoder = createChunkEncoder(head, { ...plainStyle, ...style, includeUsage })
-  const frames = events.map((event) => encoder.encode(event)).join('')
+  const encoder = createChunkEncoder(() => head, { ...plainStyle, ...style, includeUsage })
+  const frames = [{ type: 'start', model: 'm', warnings: [] } as const, ...events].map((event) => encoder.encode(event)).join('')
   return frames
     .split('\n\n')
     .slice(0, -1)
@@ -78,6 +81,18 @@ describe('a whole reply', () => {
       choices: [{ index: 0, text: ' upon a time', logprobs: null, finish_reason: 'stop' }],
       usage: wireUsage,
     })
+  })
+
+  test('is all that was generated, in its order: reasoning and refusals are part of a text that is merely continued', () => {
+    const parts = [reasoning('<hm>'), said('a'), reasoning('<oh>'), said('b'), refusal('no')]
+    expect(reply([choice('', { parts })])).toMatchObject({ choices: [{ text: '<hm>a<oh>bno' }] })
+  })
+
+  test.each(incompleteReasons)('never says stop of an answer that is not complete: %s', (reason) => {
+    const [whole] = (reply([choice('a', { finish: { reason } })]) as Frame).choices
+    const [chunk] = choicesOf(framesOf([{ type: 'finish', choice: 0, reason }]))
+    expect(whole?.finish_reason).toMatch(/^(?!stop$)\w+$/)
+    expect(chunk?.finish_reason).toBe(whole?.finish_reason)
   })
 
   test('echoes the prompt of each choice', () => {
@@ -251,6 +266,7 @@ test('reasoning is where it came in, in a whole reply as in a stream', async () 
   const events = [reasoning('a'), text('B'), reasoning('c'), text('D'), text('E'), finish(), end]
   const result = await foldEvents({
     run: async (emit) => {
+      await emit({ type: 'start', model: 'm', warnings: [] })
       for (const event of events) await emit(event)
     },
   })

@@ -19,6 +19,11 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
   // A text has no tools to call; an upstream that says so has ended all the same.
   'tool-calls': 'stop',
   'content-filter': 'content_filter',
+  'context-full': 'length',
+  refusal: 'content_filter',
+  cancelled: 'length',
+  'end-of-message': 'stop',
+  paused: 'length',
 }
 
 export function encodeFinishReason(reason: FinishReason): string {
@@ -52,14 +57,14 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
     created: head.createdSeconds,
     model: head.model,
     system_fingerprint: head.systemFingerprint,
-    choices: choices.map(({ reasoning, text, inOrder, tokens, finish }, index) => {
+    choices: choices.map(({ parts, tokens, finish }, index) => {
       const { promptTokens = [] } = choices[firstOfPrompt(index, style)] ?? {}
       const echo = echoOf(style, index) + new PromptText().push(promptTokens)
       const scores = new LogprobsEncoder(countCharacters(echoOf(style, index)))
       return {
         index,
         // Reasoning is part of a text that is merely continued.
-        text: echo + (inOrder ?? reasoning + text),
+        text: echo + parts.map((part) => ('text' in part ? part.text : '')).join(''),
         logprobs: style.logprobs ? scores.encode([...promptTokens, ...tokens]) : null,
         finish_reason: encodeFinishReason(finish.reason),
       }

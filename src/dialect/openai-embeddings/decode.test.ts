@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { CanonicalPath } from '../../contract/field.ts'
 import { decodeEmbeddings, embeddingRequestSchema } from './decode.ts'
 import { embeddingFields } from './fields.ts'
 
@@ -20,8 +21,22 @@ test.each<[object, object]>([
 })
 
 test('nulls, and who the end user is, change nothing; what is not known is named', () => {
-  const plain = decodeEmbeddings(body)
-  expect(plain).toEqual({ request: { model: 'm', inputs: [{ type: 'text', text: 'a' }] }, format: 'float', ignored: [] })
+  const nameOf = expect.any(Function)
+  const plain = { request: { model: 'm', inputs: [{ type: 'text', text: 'a' }] }, format: 'float', ignored: [], nameOf }
+  expect(decodeEmbeddings(body)).toEqual(plain)
   expect(decodeEmbeddings({ ...body, dimensions: null, encoding_format: null, user: 'u' })).toEqual(plain)
   expect(decodeEmbeddings({ ...body, task: 'query' })).toEqual({ ...plain, ignored: ['task'] })
+})
+
+test.each<[unknown, CanonicalPath, string]>([
+  ['a', ['inputs', 0], 'input'],
+  [[1, 2], ['inputs', 0], 'input'],
+  [['a'], ['inputs', 0], 'input'],
+  [['a', 'b'], ['inputs', 1], 'input[1]'],
+  [[[1], [2]], ['inputs', 1], 'input[1]'],
+  [['a', 'b'], ['inputs'], 'input'],
+  ['a', ['dimensions'], 'dimensions'],
+  ['a', ['model'], 'model'],
+])('of the input %j, the caller knows %j as %s', (input, path, name) => {
+  expect(decodeEmbeddings({ ...body, input }).nameOf(path)).toBe(name)
 })

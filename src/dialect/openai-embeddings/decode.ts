@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { EmbedRequest } from '../../contract/embed.ts'
 import type { EmbedInput } from '../../contract/engine.ts'
+import type { NameOf } from '../../contract/field.ts'
 import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list } from '../wire/first-fault.ts'
@@ -14,6 +15,8 @@ export type DecodedEmbeddings = {
   readonly request: EmbedRequest
   readonly format: EncodingFormat
   readonly ignored: readonly string[]
+  /** What the caller calls a place of `request`. */
+  readonly nameOf: NameOf
 }
 
 const maxInputs = 2048
@@ -47,6 +50,8 @@ export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
     request: { model, inputs: decodeInputs(input), ...(typeof dimensions === 'number' && { dimensions }) },
     format: format ?? 'float',
     ignored,
+    nameOf: ([root, index]) =>
+      root !== 'inputs' ? String(root) : isSingle(input) || index === undefined ? 'input' : `input[${index}]`,
   }
 }
 
@@ -60,4 +65,8 @@ function decodeInputs(input: z.output<typeof embeddingRequestSchema>['input']): 
 
 function isTokens(input: readonly unknown[]): input is readonly number[] {
   return typeof input[0] === 'number'
+}
+
+function isSingle(input: string | readonly unknown[]): boolean {
+  return typeof input === 'string' || isTokens(input) || input.length === 1
 }

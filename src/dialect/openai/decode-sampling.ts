@@ -7,7 +7,7 @@ import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** OpenAI's word for "never" in `logit_bias`. */
 const forbidden = -100
-const repetitionRanges = [
+export const repetitionRanges = [
   'penalty_range',
   'repetition_range',
   'repetition_penalty_range',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
-import { decodeRerank, decodeScoreEvaluation, renameTexts } from './scoring.ts'
+import { field } from '../../contract/field.ts'
+import { decodeRerank, decodeScoreEvaluation } from './scoring.ts'
 
 const body = { model: 'm', query: 'q', documents: ['a', { text: 'b' }, 'c'] }
 const scored = { scores: [0, 2, -2], areProbabilities: false, inputTokens: 9, model: 'served' }
@@ -62,11 +63,14 @@ test.each([
   },
 )
 
+const evaluation = { model: 'm', messages: ['x', 'y'] }
 test.each([
-  ['texts[1] has 9 tokens', 'texts[1]', 'documents[1] has 9 tokens', 'documents[1]'],
-  ['the limit is 3, but texts[0] has 9', 'texts[0]', 'the limit is 3, but documents[0] has 9', 'documents[0]'],
-  ['no such model', 'model', 'no such model', 'model'],
-])('the failure %j is in the words of the body', (message, param, expected, field) => {
-  const renamed = renameTexts(new AppError('invalid-request', message, { param }), 'documents')
-  expect(renamed).toMatchObject({ message: expected, param: field })
+  [`${field('texts', 1)} has 9 tokens`, ['texts', 1], 'documents[1] has 9 tokens', 'documents[1]'],
+  [`the limit is 3, but ${field('texts', 0)} has 9`, ['texts', 0], 'the limit is 3, but documents[0] has 9', 'documents[0]'],
+  ['no such model', ['model'], 'no such model', 'model'],
+])('the failure %j is in the words of the body', (message, at, expected, param) => {
+  const error = new AppError('invalid-request', message, { at })
+  expect(error.inWordsOf(decodeRerank(body).nameOf)).toMatchObject({ message: expected, param })
+  const inEvaluation = { message: expected.replace('documents', 'messages'), param: param.replace('documents', 'messages') }
+  expect(error.inWordsOf(decodeScoreEvaluation(evaluation).nameOf)).toMatchObject(inEvaluation)
 })

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Ranking, RankRequest } from '../../contract/engine.ts'
-import { AppError } from '../../contract/errors.ts'
+import type { NameOf } from '../../contract/field.ts'
 import type { Scores } from '../../contract/scores.ts'
 import { createNestedCheck, keysOf } from '../openai/nested-check.ts'
 import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
+import { formatRest } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -14,8 +15,8 @@ import { rerankFields, scoreFields } from './fields.ts'
 export type ScoringCall<Result> = {
   readonly model: string
   readonly request: RankRequest
-  /** The caller's field of the texts: what an engine's `texts[2]` is called. */
-  readonly textsField: string
+  /** What the caller calls a place of `request`. */
+  readonly nameOf: NameOf
   readonly ignored: readonly string[]
   encode(scored: Result & { readonly model: string }): unknown
 }
@@ -57,7 +58,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   return {
     model,
     request: { query, texts },
-    textsField: 'documents',
+    nameOf: nameTexts('documents'),
     ignored: [...checkFields(rerankIndex, wire), ...nested.ignored],
     encode: (scored) => ({
       object: 'list',
@@ -82,7 +83,7 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
   return {
     model: wire.model,
     request: { texts: wire.messages },
-    textsField: 'messages',
+    nameOf: nameTexts('messages'),
     ignored,
     encode: ({ model, scores, method, scoredTokens, inputTokens }) => ({
       id: `scoreval-${randomUUID().replaceAll('-', '')}`,
@@ -98,13 +99,9 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
   }
 }
 
-/** The failure in the words of the caller's body. */
-export function renameTexts(error: unknown, field: string): unknown {
-  if (!(error instanceof AppError) || error.param?.startsWith('texts[') !== true) return error
-  const rename = (text: string) => text.replace(/^texts(?=\[)/, field).replace(/ texts(?=\[)/, ` ${field}`)
-  const { overflow } = error
-  const renamed = { param: rename(error.param), ...(overflow !== undefined && { overflow }), cause: error }
-  return new AppError(error.code, rename(error.message), renamed)
+/** The texts have another name in each protocol. */
+function nameTexts(name: string): NameOf {
+  return ([root, ...rest]) => (root === 'texts' ? name : String(root)) + formatRest(rest)
 }
 
 /** A score as a probability: how likely it is that the text is relevant. */

@@ -1,16 +1,29 @@
 import { z } from 'zod'
-import type { TokenizeRequest } from '../../contract/engine.ts'
+import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
+import type { NameOf } from '../../contract/field.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'
-import { decodeChat } from '../openai-chat/decode.ts'
+import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { list } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
-/** A request about tokens, and to which model; absent means the default one. */
-export type TokenCall<T> = { readonly request: T; readonly model: string | undefined; readonly ignored: readonly string[] }
-export type DetokenizeRequest = { readonly tokens: readonly number[]; readonly special: boolean }
+/** A request about tokens, and to which model; absent means the default one. `nameOf`: what the caller calls a place of it. */
+export type TokenCall<T> = {
+  readonly request: T
+  readonly model: string | undefined
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+}
+
+/** Reads a chat request; the messages of a conversation are read as a chat's are. */
+export type ReadChat = (body: unknown) => {
+  readonly request: Pick<GenerationRequest, 'prompt' | 'reasoning'>
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+}
 
 const maxTokens = 1_000_000
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
@@ -30,46 +43,69 @@ const tokenizeSchema = z.looseObject({ model, content: z.string(), add_special: 
 const detokenizeSchema = z.looseObject({ model, tokens })
 
 /** tabbyAPI's `POST /v1/token/encode`. */
-export function decodeTokenEncode(body: unknown): TokenCall<TokenizeRequest> {
+export function decodeTokenEncode(body: unknown, readChat: ReadChat): TokenCall<TokenizeRequest> {
   const { wire, ignored } = read(encodeSchema, tokenEncodeFields, body)
-  const source = typeof wire.text === 'string' ? plainText(wire.text) : decodeConversation(wire)
+  const source =
+    typeof wire.text === 'string' ? plainText(wire.text, namesOf(tabbyNames, wire)) : decodeConversation(wire, readChat)
   const flags = { addBos: wire.add_bos_token ?? true, parseSpecial: wire.encode_special_tokens ?? true }
-  return { request: { ...source.request, ...flags }, model: wire.model ?? undefined, ignored: [...ignored, ...source.ignored] }
+  return {
+    request: { ...source.request, ...flags },
+    model: wire.model ?? undefined,
+    ignored: [...ignored, ...source.ignored],
+    nameOf: source.nameOf,
+  }
 }
 
 /** tabbyAPI's `POST /v1/token/decode`. */
 export function decodeTokenDecode(body: unknown): TokenCall<DetokenizeRequest> {
   const { wire, ignored } = read(decodeSchema, tokenDecodeFields, body)
   const special = wire.decode_special_tokens ?? true
-  return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored }
+  return { request: { tokens: wire.tokens, special }, model: wire.model ?? undefined, ignored, nameOf: namesOf(tabbyNames, wire) }
 }
 
 /** llama-server's `POST /tokenize`. */
 export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> {
   const { wire, ignored } = read(tokenizeSchema, tokenizeFields, body)
   const flags = { addBos: wire.add_special ?? false, parseSpecial: wire.parse_special ?? true }
-  return { request: { ...plainText(wire.content).request, ...flags }, model: wire.model ?? undefined, ignored }
+  return {
+    request: { ...plainText(wire.content, namesOf(llamaServerNames, wire)).request, ...flags },
+    model: wire.model ?? undefined,
+    ignored,
+    nameOf: namesOf(llamaServerNames, wire),
+  }
 }
 
 /** llama-server's `POST /detokenize`, which always shows control tokens. */
 export function decodeDetokenize(body: unknown): TokenCall<DetokenizeRequest> {
   const { wire, ignored } = read(detokenizeSchema, detokenizeFields, body)
-  return { request: { tokens: wire.tokens, special: true }, model: wire.model ?? undefined, ignored }
+  return {
+    request: { tokens: wire.tokens, special: true },
+    model: wire.model ?? undefined,
+    ignored,
+    nameOf: namesOf(llamaServerNames, wire),
+  }
 }
 
-type Source = { readonly request: Pick<TokenizeRequest, 'prompt' | 'reasoning'>; readonly ignored: readonly string[] }
+type Source = Pick<TokenCall<Pick<TokenizeRequest, 'prompt' | 'reasoning'>>, 'request' | 'ignored' | 'nameOf'>
 
-function plainText(text: string): Source {
-  return { request: { prompt: { type: 'text', text }, reasoning: {} }, ignored: [] }
+function plainText(text: string, nameOf: NameOf): Source {
+  return { request: { prompt: { type: 'text', text }, reasoning: {} }, ignored: [], nameOf }
 }
 
 /** The same messages as a chat's, so they are read as a chat's; only their field has another name here. */
-function decodeConversation({ text, template_vars, chat_template_kwargs }: z.output<typeof encodeSchema>): Source {
+function decodeConversation(
+  { text, template_vars, chat_template_kwargs }: z.output<typeof encodeSchema>,
+  readChat: ReadChat,
+): Source {
   const chat = { model: 'any', messages: text, template_vars, chat_template_kwargs, add_generation_prompt: false }
   try {
-    const { request, ignored } = decodeChat(chat, '')
+    const { request, ignored, nameOf } = readChat(chat)
     if (request.prompt.type !== 'chat') throw new Error('a chat was decoded to something else')
-    return { request: { prompt: request.prompt, reasoning: request.reasoning }, ignored: ignored.map(renamed) }
+    return {
+      request: { prompt: request.prompt, reasoning: request.reasoning },
+      ignored: ignored.map(renamed),
+      nameOf: (path) => (path[0] === 'prompt' ? renamed(nameOf(path)) : nameField(tabbyNames, {}, path)),
+    }
   } catch (error) {
     if (!(error instanceof AppError) || error.param === undefined) throw error
     throw new AppError(error.code, error.message.replaceAll(error.param, renamed(error.param)), {
@@ -77,6 +113,26 @@ function decodeConversation({ text, template_vars, chat_template_kwargs }: z.out
       cause: error,
     })
   }
+}
+
+const tabbyNames: FieldNames = {
+  model: ['model'],
+  'prompt.text': ['text'],
+  tokens: ['tokens'],
+  addBos: ['add_bos_token'],
+  parseSpecial: ['encode_special_tokens'],
+  special: ['decode_special_tokens'],
+}
+const llamaServerNames: FieldNames = {
+  model: ['model'],
+  'prompt.text': ['content'],
+  tokens: ['tokens'],
+  addBos: ['add_special'],
+  parseSpecial: ['parse_special'],
+}
+
+function namesOf(names: FieldNames, wire: object): NameOf {
+  return (path) => nameField(names, wire, path)
 }
 
 function renamed(path: string): string {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runOf } from '../../../test/support/iterate.ts'
-import type { Engine } from '../../contract/engine.ts'
+import type { Engine, EngineState } from '../../contract/engine.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import { Cancellations } from '../../core/cancellations.ts'
@@ -94,7 +94,7 @@ describe('the fake engine', () => {
 
   test('fills in nothing, and says so', async () => {
     const asked = { ...request(''), prompt: { type: 'infill', prefix: 'a', suffix: 'b' } } as const
-    await expect(play(asked)).rejects.toMatchObject({ code: 'unsupported-field', param: 'suffix' })
+    await expect(play(asked)).rejects.toMatchObject({ code: 'unsupported-field', at: ['prompt', 'suffix'] })
   })
 
   test.each([2, 3])('%i output tokens are the limit, so the finish is length', async (maxOutputTokens) => {
@@ -151,17 +151,15 @@ describe('the fake engine', () => {
   })
 
   test('a delay ends at once when the request is cancelled, with its reason', async () => {
-    const cancellations = new Cancellations()
-    const signal = cancellations.open('r1')
-    setImmediate(() => cancellations.cancel('r1', 'client-gone'))
+    const { signal, cancel } = new Cancellations().open({ id: 'r1', owner: 'anyone' })
+    setImmediate(() => cancel('client-gone'))
     const { error } = await play(request({ raw: 'late', delayMs: 3_000_000 }), { signal })
     expect(error).toBe(signal.reason)
   })
 
   test('a long reply without delays lets others run, and stops when cancelled', async () => {
-    const cancellations = new Cancellations()
-    const signal = cancellations.open('r1')
-    setImmediate(() => cancellations.cancel('r1', 'client-gone'))
+    const { signal, cancel } = new Cancellations().open({ id: 'r1', owner: 'anyone' })
+    setImmediate(() => cancel('client-gone'))
     const { error, events } = await play(request('x', { ignoreEos: true, maxOutputTokens: 10_000_000 }), { signal })
     expect(error).toBe(signal.reason)
     expect(events.length).toBeLessThan(1000)
@@ -232,5 +230,91 @@ describe('loading the fake engine', () => {
     await writeFile(file, '[{ reply: { raw: hi } }]')
     await engine.ensureReady(never)
     expect(engine.state).toEqual({ type: 'ready' })
+  })
+})
+
+describe('who wants to know how the fake engine stands', () => {
+  test('hears of every change, in order, until it wants no more', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    const [heard, late]: EngineState[][] = [[], []]
+    const leave = engine.onState((state) => {
+      heard?.push(state)
+      expect(engine.state).toBe(state)
+    })
+    await engine.ensureReady(never)
+    const loaded = [{ type: 'loading', progress: 0 }, { type: 'ready' }]
+    expect(heard).toEqual(loaded)
+    engine.onState((state) => late?.push(state))
+    await engine.unload({ drainMs: 0 })
+    const unloaded = [{ type: 'draining' }, { type: 'stopped' }]
+    expect(heard).toEqual([...loaded, ...unloaded])
+    leave()
+    await engine.ensureReady(never)
+    expect(heard).toHaveLength(4)
+    expect(late).toEqual([...unloaded, ...loaded])
+  })
+
+  test('hears of a failure', async () => {
+    const engine = createFakeEngine({ script: '/nowhere/script.yaml' })
+    const heard: EngineState[] = []
+    engine.onState((state) => heard.push(state))
+    await expect(engine.ensureReady(never)).rejects.toThrow()
+    expect(heard.at(-1)).toMatchObject({ type: 'failed', reason: expect.stringContaining('ENOENT') })
+  })
+})
+
+describe('unloading the fake engine', () => {
+  const start = async (engine: Engine, script: unknown) => {
+    const events = runOf(await engine.prepare(request(script), never), never)
+    const first = await events.next()
+    expect(first.value?.type).toBe('prompt-read')
+    return events
+  }
+
+  test('lets what runs end, and takes nothing new meanwhile', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    const events = await start(engine, { chunks: ['a', 'b'], delayMs: 5 })
+    let isUnloaded = false
+    const unloading = engine.unload({ drainMs: 60_000 }).then(() => {
+      isUnloaded = true
+    })
+    expect(engine.state).toEqual({ type: 'draining' })
+    await expect(engine.prepare(request('x'), never)).rejects.toMatchObject({ code: 'shutting-down' })
+    await expect(engine.ensureReady(never)).rejects.toMatchObject({ code: 'shutting-down' })
+    const types: string[] = []
+    for await (const { type } of events) types.push(type)
+    expect(types).toEqual(['raw-text', 'raw-text', 'finish', 'usage'])
+    await unloading
+    expect(isUnloaded).toBe(true)
+    expect(engine.state).toEqual({ type: 'stopped' })
+  })
+
+  test('fails what runs longer than it may', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    const prepared = await engine.prepare(request({ raw: 'late', delayMs: 3_000_000 }), never)
+    const running = runOf(prepared, never).next()
+    running.catch(() => undefined)
+    await engine.unload({ drainMs: 1 })
+    await expect(running).rejects.toMatchObject({ code: 'model-unavailable' })
+    expect(engine.state).toEqual({ type: 'stopped' })
+  })
+
+  test('leaves an engine that loads again', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'dragoman-fake-'))
+    const file = join(directory, 'script.yaml')
+    await writeFile(file, '[{ reply: { raw: before } }]')
+    const engine = createFakeEngine({ script: file })
+    expect(await play(request('x'), { engine })).toMatchObject({ text: 'before' })
+    await engine.unload({ drainMs: 0 })
+    await writeFile(file, '[{ reply: { raw: after } }]')
+    await engine.ensureReady(never)
+    expect(engine.state).toEqual({ type: 'ready' })
+    expect(await play(request('x'), { engine })).toMatchObject({ text: 'after' })
+  })
+
+  test('can be done to one that was never loaded', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    await engine.unload({ drainMs: 60_000 })
+    expect(engine.state).toEqual({ type: 'stopped' })
   })
 })

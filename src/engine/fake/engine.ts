@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { type Emit, emitAll } from '../../contract/emit.ts'
-import type { Engine, EngineState, RenderRequest, TemplateChoice } from '../../contract/engine.ts'
+import type { Engine, RenderRequest, TemplateChoice, Tokenizer } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
+import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../model-text/template/chat-template.ts'
+import { ActiveRuns } from '../active-runs.ts'
 import { checkContextFit } from '../context-fit.ts'
 import type { LinkedSignal } from '../linked-signal.ts'
+import { ObservedState } from '../observed-state.ts'
 import { chosenTemplate, noTemplate, refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
@@ -30,39 +33,53 @@ export type FakeEngineOptions = {
  * tokens, it gives bytes; its vectors are sums over words. The delay before the first chunk is the time that reading the prompt takes.
  */
 export function createFakeEngine(options: FakeEngineOptions): Engine {
-  let state: EngineState = { type: 'stopped' }
+  const state = new ObservedState()
   let loading: Promise<Loaded> | undefined
   let ownTemplate: string | undefined
   let choice: TemplateChoice = { type: 'own' }
   const running = new Set<LinkedSignal>()
+  const active = new ActiveRuns()
 
   const load = async (): Promise<Loaded> => {
-    state = { type: 'loading', progress: 0 }
+    state.current = { type: 'loading', progress: 0 }
     try {
       const files = await loadFiles(options)
       ownTemplate = files.ownTemplate
       const loaded = { ...files, ...readTemplate(choice, files.ownTemplate, options) }
-      state = { type: 'ready' }
+      state.current = { type: 'ready' }
       return loaded
     } catch (error) {
       loading = undefined
       const reason = AppError.from(error)
-      state = { type: 'failed', reason: reason.message }
+      state.current = { type: 'failed', reason: reason.message }
       throw reason
     }
   }
   const ensureLoaded = async (signal: AbortSignal): Promise<Loaded> => {
     signal.throwIfAborted()
+    if (state.current.type === 'draining') throw new AppError('shutting-down', 'the model is being unloaded; try again later')
     loading ??= load()
     const loaded = await loading
     signal.throwIfAborted()
     return loaded
   }
 
+  const tokenize: Tokenizer['tokenize'] = async ({ prompt, reasoning }, signal) => {
+    const loaded = await ensureLoaded(signal)
+    return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, reasoning }))
+  }
+  const close = async () => {
+    await loading?.catch(() => undefined)
+    loading = undefined
+    state.current = { type: 'stopped' }
+    for (const controller of running) controller.abort(unloaded())
+  }
+
   return {
     get state() {
-      return state
+      return state.current
     },
+    onState: state.observe,
     get facts() {
       return {
         embeddingLength: fakeEmbeddingLength,
@@ -92,34 +109,40 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         outputFormat,
         running,
       }
-      const run = (runSignal: AbortSignal, emit: Emit<EngineEvent>) => emitAll(play(plan, runSignal), emit)
-      return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), tellsPrompt: true, keepsMinimum: true, run }
+      const run = (runSignal: AbortSignal, emit: Emit<EngineEvent>) => active.track(() => emitAll(play(plan, runSignal), emit))
+      return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), reportsPrompt: true, keepsMinimum: true, run }
     },
-    useTemplate: async (wanted, signal) => {
-      const loaded = await ensureLoaded(signal)
-      refuseMissingOwn(wanted, loaded.ownTemplate)
-      loading = Promise.resolve({ ...loaded, ...readTemplate(wanted, loaded.ownTemplate, options) })
-      choice = wanted
+    capabilities: {
+      templates: {
+        use: async (wanted, signal) => {
+          const loaded = await ensureLoaded(signal)
+          refuseMissingOwn(wanted, loaded.ownTemplate)
+          loading = Promise.resolve({ ...loaded, ...readTemplate(wanted, loaded.ownTemplate, options) })
+          choice = wanted
+        },
+      },
+      tokenizer: {
+        tokenize,
+        count: async (request, signal) => (await tokenize(request, signal)).length,
+        detokenize: async ({ tokens }, signal) => {
+          await ensureLoaded(signal)
+          return fakeText(tokens)
+        },
+        render: async (request, signal) => renderText(await ensureLoaded(signal), request),
+      },
+      embedder: {
+        embed: async (inputs, signal) => {
+          await ensureLoaded(signal)
+          return fakeEmbeddings(inputs, options.contextLength)
+        },
+      },
     },
-    tokenize: async ({ prompt, reasoning }, signal) => {
-      const loaded = await ensureLoaded(signal)
-      return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, reasoning }))
+    unload: async ({ drainMs }) => {
+      state.current = { type: 'draining' }
+      await active.idleWithin(drainMs)
+      await close()
     },
-    detokenize: async ({ tokens }, signal) => {
-      await ensureLoaded(signal)
-      return fakeText(tokens)
-    },
-    render: async (request, signal) => renderText(await ensureLoaded(signal), request),
-    embed: async (inputs, signal) => {
-      await ensureLoaded(signal)
-      return fakeEmbeddings(inputs, options.contextLength)
-    },
-    close: async () => {
-      await loading?.catch(() => undefined)
-      loading = undefined
-      state = { type: 'stopped' }
-      for (const controller of running) controller.abort(unloaded())
-    },
+    close,
   }
 }
 
@@ -183,8 +206,8 @@ async function readText(kind: string, path: string): Promise<string> {
 }
 
 function cannotFillIn(): AppError {
-  const message = 'suffix is not supported by the fake engine: it fills in nothing; leave it out'
-  return new AppError('unsupported-field', message, { param: 'suffix' })
+  const message = `${field('prompt', 'suffix')} is not supported by the fake engine: it fills in nothing; leave it out`
+  return new AppError('unsupported-field', message, { at: ['prompt', 'suffix'] })
 }
 
 function unloaded(): AppError {

@@ -1,7 +1,8 @@
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
-import type { Message, Prompt } from '../../contract/request.ts'
+import { textOf } from '../../contract/parts.ts'
+import type { Prompt } from '../../contract/request.ts'
 
 /** What the fake model says to one request, and how. One chunk is one token. */
 export type ScriptedReply = {
@@ -60,7 +61,7 @@ export function parseScriptFile(yaml: string, file: string): Script {
     throw new AppError(
       'invalid-request',
       `no entry of the fake engine's script '${file}' matches the last user message; add one without 'match' as the fallback`,
-      { param: 'messages' },
+      { at: ['prompt', 'messages'] },
     )
   }
 }
@@ -75,18 +76,14 @@ export function textsOf(prompt: Prompt): readonly string[] {
     case 'tokens':
       return prompt.tokens.map(String)
     case 'chat':
-      return prompt.messages.map(textOf)
+      return prompt.messages.map((message) => textOf(message.role === 'assistant' ? message.parts : message.content))
   }
 }
 
 function lastUserText(prompt: Prompt): string {
   if (prompt.type !== 'chat') return textsOf(prompt).join(' ')
   const message = prompt.messages.findLast(({ role }) => role === 'user')
-  return message === undefined ? '' : textOf(message)
-}
-
-function textOf(message: Message): string {
-  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return message === undefined || message.role === 'assistant' ? '' : textOf(message.content)
 }
 
 function toReply({ raw, chunks, delayMs, finish, failAfter }: ReplyFields, match: readonly string[] = []): ScriptedReply {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Embeddings, EmbedInput } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { PromptToken } from '../../contract/event.ts'
+import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 
 /** Numbers in a vector of the fake model. */
@@ -16,8 +17,8 @@ export function fakeTokens(text: string): readonly number[] {
 export function fakeText(tokens: readonly number[]): string {
   const index = tokens.findIndex((id) => id < 0 || id > 255)
   if (index === -1) return Buffer.from(tokens).toString()
-  const message = `tokens[${index}] is ${tokens[index]}, but the fake engine's tokens are bytes: send 0 to 255`
-  throw new AppError('invalid-request', message, { param: 'tokens' })
+  const message = `${field('tokens', index)} is ${tokens[index]}, but the fake engine's tokens are bytes: send 0 to 255`
+  throw new AppError('invalid-request', message, { at: ['tokens'] })
 }
 
 /**
@@ -42,11 +43,13 @@ function piecesOf(prompt: GenerationRequest['prompt']): readonly { readonly id: 
       return prompt.tokens.map((id, index) => {
         if (id <= 255) return { id, bytes: Uint8Array.of(id) }
         const message = `the prompt's token ${index} is ${id}, but the fake engine's tokens are bytes: send 0 to 255`
-        throw new AppError('invalid-request', message, { param: 'prompt' })
+        throw new AppError('invalid-request', message, { at: ['prompt', 'tokens', index] })
       })
     case 'chat':
     case 'infill':
-      throw new AppError('unsupported-field', 'the fake engine tells the tokens of plain prompts only', { param: 'echo' })
+      throw new AppError('unsupported-field', 'the fake engine reports the tokens of plain prompts only', {
+        at: ['promptTokens'],
+      })
   }
 }
 
@@ -54,11 +57,11 @@ function piecesOf(prompt: GenerationRequest['prompt']): readonly { readonly id: 
 export function fakeEmbeddings(inputs: readonly EmbedInput[], contextLength: number | undefined): Embeddings {
   const words = inputs.map(wordsOf)
   for (const [index, { length }] of words.entries()) {
-    const param = inputs.length === 1 ? 'input' : `input[${index}]`
-    if (length === 0) throw new AppError('invalid-request', `${param} holds no words to embed`, { param })
+    const at = ['inputs', index]
+    if (length === 0) throw new AppError('invalid-request', `${field(...at)} holds no words to embed`, { at })
     if (length <= (contextLength ?? length)) continue
-    const message = `the maximum context length for one text is ${contextLength} tokens, but ${param} has ${length}; shorten it`
-    throw new AppError('context-length-exceeded', message, { param })
+    const message = `the maximum context length for one text is ${contextLength} tokens, but ${field(...at)} has ${length}; shorten it`
+    throw new AppError('context-length-exceeded', message, { at })
   }
   return { vectors: words.map(sumOfWords), inputTokens: words.reduce((sum, { length }) => sum + length, 0) }
 }

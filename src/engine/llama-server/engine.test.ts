@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { capability } from '../../../test/support/capability.ts'
 import { runOf } from '../../../test/support/iterate.ts'
+import { stubEngine } from '../../../test/support/stub-engine.ts'
 import { emitAll } from '../../contract/emit.ts'
 import type { Engine, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -64,15 +66,12 @@ describe('LlamaServerEngine', () => {
 
   function upstream(play: Play | undefined, end: (exit: ProcessExit) => void): Engine {
     const prepared: PreparedGeneration = { inputTokens: 3, run: (_, emit) => emitAll((play ?? (() => nothing()))(end), emit) }
-    return {
-      state: { type: 'ready' },
-      facts: {},
-      ensureReady: async () => undefined,
+    return stubEngine({
       prepare: async () => prepared,
       close: async () => {
         closed += 1
       },
-    }
+    })
   }
 
   async function run(): Promise<EngineEvent[]> {
@@ -151,7 +150,60 @@ describe('LlamaServerEngine', () => {
   })
 
   test('what the upstream cannot do is refused, not left hanging', async () => {
-    await expect(engine.rank({ texts: ['a'] }, never)).rejects.toMatchObject({ code: 'unsupported-field' })
+    await expect(capability(engine, 'ranker').rank({ texts: ['a'] }, never)).rejects.toMatchObject({ code: 'unsupported-field' })
+  })
+
+  test('unloading it lets what runs end, ends the server, and the next request starts another', async () => {
+    const heard: string[] = []
+    engine.onState(({ type }) => heard.push(type))
+    let finish: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    plays = [
+      async function* () {
+        yield text('a')
+        await gate
+        yield text('b')
+      },
+      async function* () {
+        yield text('c')
+      },
+    ]
+    const events = runOf(await engine.prepare(request, never), never)
+    expect((await events.next()).value).toEqual(text('a'))
+    const unloading = engine.unload({ drainMs: 60_000 })
+    await expect(engine.prepare(request, never)).rejects.toMatchObject({ code: 'shutting-down' })
+    finish()
+    expect((await events.next()).value).toEqual(text('b'))
+    expect((await events.next()).done).toBe(true)
+    await unloading
+    expect(heard).toEqual(['starting', 'loading', 'ready', 'draining', 'stopped'])
+    expect(closed).toBeGreaterThan(0)
+    expect(await run()).toEqual([text('c')])
+    expect(engine.state).toEqual({ type: 'ready' })
+  })
+
+  test('unloading it fails what runs longer than it may', async () => {
+    plays = [
+      async function* (end) {
+        yield text('a')
+        await new Promise<void>((resolve) => {
+          stop = resolve
+        })
+        end(killed)
+        yield* fails()
+      },
+    ]
+    let stop: () => void = () => undefined
+    const events = runOf(await engine.prepare(request, never), never)
+    await events.next()
+    const next = events.next()
+    next.catch(() => undefined)
+    await engine.unload({ drainMs: 1 })
+    stop()
+    await expect(next).rejects.toMatchObject({ code: 'engine-failed' })
+    expect(engine.state).toEqual({ type: 'stopped' })
   })
 
   test('a closed engine has no server', async () => {

@@ -1,25 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Emit, WatchedEmit } from '../../contract/emit.ts'
-import type {
-  Embeddings,
-  EmbedInput,
-  Engine,
-  EngineFacts,
-  EngineState,
-  PreparedGeneration,
-  Ranking,
-  RankRequest,
-  RenderRequest,
-  TokenizeRequest,
-} from '../../contract/engine.ts'
-import { AppError } from '../../contract/errors.ts'
+import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
+import { AppError, type ErrorCode } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
+import { ActiveRuns } from '../active-runs.ts'
 import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
 import { refuseUnreadable } from './refuse-media.ts'
 import type { ServerEndpoint } from './server-client.ts'
 import type { ServerPlan } from './server-plan.ts'
+import { createUpstreamCapabilities } from './upstream-capabilities.ts'
 
 export type LlamaServerEngineOptions = {
   readonly id: string
@@ -48,6 +39,14 @@ type Run = {
 /** A closed connection is noticed before the end of the process that closed it. */
 const exitIsKnownAfterMs = 500
 
+/** What a request reports when its server has died; anything else is about the request. */
+const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'engine-failed',
+  'model-unavailable',
+  'internal',
+  'invalid-output',
+])
+
 /** Runs a model with the user's own llama-server, in a supervised process. */
 export class LlamaServerEngine implements Engine {
   readonly #id: string
@@ -55,6 +54,8 @@ export class LlamaServerEngine implements Engine {
   readonly #supervisor: ProcessSupervisor<ServerPlan, LoadedServer, SupervisedProcess>
   #running: Running | undefined
   #hasMmproj = false
+  readonly #active = new ActiveRuns()
+  readonly capabilities: EngineCapabilities
 
   constructor({ id, locate, createUpstream, log, launch = launchServer }: LlamaServerEngineOptions) {
     this.#id = id
@@ -75,6 +76,14 @@ export class LlamaServerEngine implements Engine {
         void this.#running.upstream.close()
       },
     })
+    this.capabilities = createUpstreamCapabilities({
+      id,
+      ask: (question, signal) => this.#ask(({ upstream }) => question(upstream), signal),
+    })
+  }
+
+  get onState(): Engine['onState'] {
+    return this.#supervisor.onState
   }
 
   get state(): EngineState {
@@ -104,27 +113,16 @@ export class LlamaServerEngine implements Engine {
       return { running, prepared: await running.upstream.prepare(request, signal) }
     }
     const { running, prepared } = await this.#ask(prepare, signal)
-    return { ...prepared, run: (runSignal, emit) => this.#run(request, { running, prepared, signal: runSignal, emit }) }
+    return {
+      ...prepared,
+      run: (runSignal, emit) => this.#active.track(() => this.#run(request, { running, prepared, signal: runSignal, emit })),
+    }
   }
 
-  tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
-    return this.#ask(({ upstream }) => upstream.tokenize?.(request, signal) ?? this.#cannot('tokenize'), signal)
-  }
-
-  detokenize(request: { readonly tokens: readonly number[]; readonly special: boolean }, signal: AbortSignal): Promise<string> {
-    return this.#ask(({ upstream }) => upstream.detokenize?.(request, signal) ?? this.#cannot('detokenize'), signal)
-  }
-
-  render(request: RenderRequest, signal: AbortSignal): Promise<string> {
-    return this.#ask(({ upstream }) => upstream.render?.(request, signal) ?? this.#cannot('render'), signal)
-  }
-
-  embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
-    return this.#ask(({ upstream }) => upstream.embed?.(inputs, signal) ?? this.#cannot('embed'), signal)
-  }
-
-  rank(request: RankRequest, signal: AbortSignal): Promise<Ranking> {
-    return this.#ask(({ upstream }) => upstream.rank?.(request, signal) ?? this.#cannot('rank'), signal)
+  async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
+    this.#supervisor.drain()
+    await this.#active.idleWithin(drainMs)
+    await this.close()
   }
 
   async close(): Promise<void> {
@@ -179,13 +177,9 @@ export class LlamaServerEngine implements Engine {
 
   /** How the server ended, if that is what an upstream's failure was about. */
   async #endOf(running: Running, error: unknown, signal: AbortSignal): Promise<Running['ended']> {
-    if (signal.aborted || (error instanceof AppError && error.status < 500)) return undefined
+    if (signal.aborted || (error instanceof AppError && !upstreamFailures.has(error.code))) return undefined
     const deadlineMs = performance.now() + exitIsKnownAfterMs
     while (running.ended === undefined && performance.now() < deadlineMs && !signal.aborted) await pause(10)
     return running.ended
-  }
-
-  #cannot(what: string): never {
-    throw new AppError('unsupported-field', `model '${this.#id}' runs on llama-server, which cannot ${what}`, { param: 'model' })
   }
 }

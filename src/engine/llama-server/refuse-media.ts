@@ -10,7 +10,7 @@ export function refuseUnreadable(
   model: string,
   { readsImages, readsAudio, hasMmproj }: Senses,
 ): void {
-  const reads = { text: true, image: readsImages, audio: readsAudio }
+  const reads = { image: readsImages, audio: readsAudio, video: false, file: false }
   const why = hasMmproj
     ? 'its multimodal projector has no part for them'
     : 'it has no multimodal projector: set `mmproj` in its configuration'

@@ -1,4 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
+import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { refuseMedia } from '../refuse-media.ts'
 
@@ -6,7 +7,7 @@ import { refuseMedia } from '../refuse-media.ts'
 export function refuseNonText(request: Pick<GenerationRequest, 'prompt'>, model: string): void {
   refuseMedia(
     request,
-    (kind) => kind === 'text',
+    () => false,
     (kind) =>
       `model '${model}' runs on the embedded engine, which reads text only; this message has a part of type '${kind}'. ` +
       'Serve a multimodal model with a llama-server engine instead',
@@ -18,22 +19,22 @@ export function refuseUnknownTokens({ prompt, sampling }: GenerationRequest, voc
   for (const [index, id] of prompt.type === 'tokens' ? prompt.tokens.entries() : []) {
     if (id >= 0 && id < vocabularySize) continue
     const message = `the prompt's token ${index} is ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
-    throw new AppError('invalid-request', message, { param: 'prompt' })
+    throw new AppError('invalid-request', message, { at: ['prompt', 'tokens', index] })
   }
   for (const id of sampling.logitBias?.keys() ?? []) {
     if (id < vocabularySize) continue
-    const message = `logit_bias names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
-    throw new AppError('invalid-request', message, { param: 'logit_bias' })
+    const message = `${field('sampling', 'logitBias')} names token ${id}, but the model's vocabulary ends at ${vocabularySize - 1}`
+    throw new AppError('invalid-request', message, { at: ['sampling', 'logitBias'] })
   }
 }
 
 /** Throws `invalid-request` for an id that is no token of the model. */
 export function refuseUnknownIds(
   tokens: readonly number[],
-  { vocabularySize, param }: { readonly vocabularySize: number; readonly param: string },
+  { vocabularySize, at }: { readonly vocabularySize: number; readonly at: CanonicalPath },
 ): void {
   const index = tokens.findIndex((id) => id < 0 || id >= vocabularySize)
   if (index === -1) return
-  const message = `${param}[${index}] is ${tokens[index]}, but the model's vocabulary ends at ${vocabularySize - 1}`
-  throw new AppError('invalid-request', message, { param })
+  const message = `${field(...at, index)} is ${tokens[index]}, but the model's vocabulary ends at ${vocabularySize - 1}`
+  throw new AppError('invalid-request', message, { at })
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { capability } from '../../../test/support/capability.ts'
 import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import { runOf } from '../../../test/support/iterate.ts'
-import type { PreparedGeneration } from '../../contract/engine.ts'
+import type { EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import type { Command, Report } from './channel/ipc.ts'
 import { LlamaEngine } from './engine.ts'
@@ -100,7 +101,7 @@ describe('LlamaEngine', () => {
   })
 
   test('closing it while it waits for an answer starts no other worker', async () => {
-    const questions = [prepare('a'), prepare('b'), engine.useTemplate(other, never)]
+    const questions = [prepare('a'), prepare('b'), capability(engine, 'templates').use(other, never)]
     const outcomes = questions.map(settled)
     await turn()
     await engine.close()
@@ -110,7 +111,7 @@ describe('LlamaEngine', () => {
   })
 
   test('closing it while its template is switched starts no other worker', async () => {
-    const switching = settled(engine.useTemplate(other, never))
+    const switching = settled(capability(engine, 'templates').use(other, never))
     await turn()
     await engine.close()
     expect(await switching).toBe('engine-failed')
@@ -119,7 +120,7 @@ describe('LlamaEngine', () => {
 
   test('a switch that fails changes nothing for who is prepared already', async () => {
     const before = await prepared('r')
-    const switching = settled(engine.useTemplate(other, never))
+    const switching = settled(capability(engine, 'templates').use(other, never))
     await turn()
     const running = settled(runOf(before, never).next())
     await turn()
@@ -135,11 +136,77 @@ describe('LlamaEngine', () => {
 
   test('a switch that succeeds refuses who was prepared with the earlier template', async () => {
     const before = await prepared('r')
-    const switching = engine.useTemplate(other, never)
+    const switching = capability(engine, 'templates').use(other, never)
     await turn()
     report({ type: 'template-used', id: commands('use-template')[0]?.id ?? '' })
     await switching
     expect(await settled(runOf(before, never).next())).toBe('request-conflict')
     expect(await settled(runOf(await prepared('next'), AbortSignal.abort(new Error())).next())).not.toBe('request-conflict')
+  })
+
+  const start = async (id: string) => {
+    const events = runOf(await prepared(id), never)
+    const first = events.next()
+    await turn()
+    report({ type: 'prompt-read', id, cachedTokens: 0, prefillMs: 1 })
+    expect((await first).value).toMatchObject({ type: 'prompt-read' })
+    return events
+  }
+
+  test('unloading it lets what runs end, and takes nothing new meanwhile', async () => {
+    const heard: EngineState['type'][] = []
+    engine.onState(({ type }) => heard.push(type))
+    const events = await start('r')
+    const unloading = settled(engine.unload({ drainMs: 10_000 }))
+    await turn()
+    expect(engine.state).toEqual({ type: 'draining' })
+    expect(await settled(prepare('late'))).toBe('shutting-down')
+    const rest = settled(
+      (async () => {
+        for await (const _ of events);
+      })(),
+    )
+    await vi.advanceTimersByTimeAsync(9000)
+    report({ type: 'choice-done', id: 'r', choice: 0, reason: 'stop' })
+    report({ type: 'done', id: 'r', cancelled: false, outputTokens: 1, reasoningTokens: 0, decodeMs: 1 })
+    expect(await rest).toBe('answered')
+    expect(await unloading).toBe('answered')
+    expect(heard).toEqual(['draining', 'stopped'])
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('unloading it ends what runs longer than it may, with its worker', async () => {
+    const events = await start('r')
+    const next = settled(events.next())
+    const unloading = settled(engine.unload({ drainMs: 1000 }))
+    await vi.advanceTimersByTimeAsync(999)
+    expect(engine.state).toEqual({ type: 'draining' })
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await unloading).toBe('answered')
+    expect(await next).toBe('engine-failed')
+    expect(engine.state).toEqual({ type: 'stopped' })
+    // Nothing is restarted by itself.
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(workers.started).toHaveLength(1)
+  })
+
+  test('one that was unloaded loads again when it is asked to be ready, and hears of it', async () => {
+    await engine.unload({ drainMs: 1000 })
+    const heard: EngineState['type'][] = []
+    const leave = engine.onState(({ type }) => heard.push(type))
+    const waiting = settled(engine.ensureReady(never))
+    await turn()
+    expect(workers.started).toHaveLength(2)
+    report({ type: 'loading', progress: 0.5 })
+    expect(engine.state).toEqual({ type: 'loading', progress: 0.5 })
+    report(readyWithTemplate)
+    expect(await waiting).toBe('answered')
+    expect(heard).toEqual(['starting', 'loading', 'loading', 'ready'])
+    leave()
+    expect(await settled(prepared('again'))).toBe('answered')
+    workers.last.exit({})
+    await turn()
+    expect(engine.state).toMatchObject({ type: 'failed', reason: 'killed by SIGKILL' })
+    expect(heard).toHaveLength(4)
   })
 })

@@ -1,31 +1,27 @@
 import { emitAll } from '../../contract/emit.ts'
 import type {
-  Embeddings,
-  EmbedInput,
   Engine,
+  EngineCapabilities,
   EngineFacts,
   EngineState,
   PreparedGeneration,
-  Ranking,
-  RankRequest,
-  RenderRequest,
   TemplateChoice,
-  TokenizeRequest,
 } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
+import { ActiveRuns } from '../active-runs.ts'
 import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import type { LoadOptions, Shape } from './channel/ipc.ts'
-import type { Question } from './channel/questions.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
-import { refuseNonText, refuseUnknownIds, refuseUnknownTokens } from './check-request.ts'
+import { refuseNonText, refuseUnknownTokens } from './check-request.ts'
 import type { Inbox } from './inbox.ts'
 import { Inboxes } from './inboxes.ts'
 import { orAborted } from './or-aborted.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
 import { type LoadedModel, Supervisor } from './supervisor.ts'
+import { createTextCapabilities } from './text-capabilities.ts'
 import { unexpected, WorkerQuestions } from './worker-questions.ts'
 
 export type LlamaEngineOptions = {
@@ -62,6 +58,8 @@ export class LlamaEngine implements Engine {
   /** The switch of the template that the worker was told of and has not answered. It never rejects. */
   #switching: Promise<void> | undefined
   #tokensAfterCancel = 0
+  readonly #active = new ActiveRuns()
+  readonly capabilities: EngineCapabilities
 
   constructor({ id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000 }: LlamaEngineOptions) {
     this.#id = id
@@ -82,6 +80,15 @@ export class LlamaEngine implements Engine {
       inboxes: this.#inboxes,
       timeoutMs: prepareTimeoutMs,
     })
+    const deps = { id, questions: this.#questions, ready: (signal: AbortSignal) => this.#supervisor.ensureReady(signal) }
+    this.capabilities = {
+      ...createTextCapabilities(deps),
+      templates: { use: (choice, signal) => this.#useTemplate(choice, signal) },
+    }
+  }
+
+  get onState(): Engine['onState'] {
+    return this.#supervisor.onState
   }
 
   get state(): EngineState {
@@ -117,61 +124,22 @@ export class LlamaEngine implements Engine {
       ...(structured !== undefined && { structured }),
       // A grammar for nothing but calls refuses strict tools that it cannot keep; elsewhere there may be calls beside it.
       callsAreCertain: request.toolChoice.type === 'required',
-      tellsPrompt: true,
+      reportsPrompt: true,
       keepsMinimum: true,
-      run: (runSignal, emit) => emitAll(this.#run(request, prepared, runSignal), emit),
+      run: (runSignal, emit) => this.#active.track(() => emitAll(this.#run(request, prepared, runSignal), emit)),
     }
   }
 
-  async tokenize({ prompt, reasoning, addBos, parseSpecial }: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
-    refuseNonText({ prompt }, this.#id)
-    const question = { type: 'tokenize', prompt, reasoning, addBos, parseSpecial } as const
-    const answer = await this.#questions.ask(question, signal)
-    if (answer.type !== 'tokens') throw unexpected(answer)
-    return [...answer.tokens]
-  }
-
-  async detokenize(
-    { tokens, special }: { readonly tokens: readonly number[]; readonly special: boolean },
-    signal: AbortSignal,
-  ): Promise<string> {
-    const { vocabularySize } = await this.#supervisor.ensureReady(signal)
-    refuseUnknownIds(tokens, { vocabularySize, param: 'tokens' })
-    const answer = await this.#questions.ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
-    if (answer.type !== 'text') throw unexpected(answer)
-    return answer.text
-  }
-
-  async render({ prompt, reasoning }: RenderRequest, signal: AbortSignal): Promise<string> {
-    refuseNonText({ prompt }, this.#id)
-    const answer = await this.#questions.ask({ type: 'render', prompt, reasoning }, signal)
-    if (answer.type !== 'text') throw unexpected(answer)
-    return answer.text
-  }
-
-  async useTemplate(choice: TemplateChoice, signal: AbortSignal): Promise<void> {
+  async #useTemplate(choice: TemplateChoice, signal: AbortSignal): Promise<void> {
     const { chatTemplate: own } = await this.#supervisor.ensureReady(signal)
     refuseMissingOwn(choice, own)
     await this.#questions.inTurn(() => this.#switchTemplate(choice), signal)
   }
 
-  async embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
-    const { vocabularySize } = await this.#supervisor.ensureReady(signal)
-    for (const [index, input] of inputs.entries()) {
-      const param = inputs.length === 1 ? 'input' : `input[${index}]`
-      if (input.type === 'tokens') refuseUnknownIds(input.tokens, { vocabularySize, param })
-    }
-    const answer = await this.#questions.compute({ type: 'embed', inputs }, signal)
-    if (answer.type !== 'vectors') throw unexpected(answer)
-    return answer
-  }
-
-  async rank({ query, texts }: RankRequest, signal: AbortSignal): Promise<Ranking> {
-    await this.#supervisor.ensureReady(signal)
-    const question: Question = { type: 'rank', texts: [...texts], ...(query !== undefined && { query }) }
-    const answer = await this.#questions.compute(question, signal)
-    if (answer.type !== 'scores') throw unexpected(answer)
-    return answer
+  async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
+    this.#supervisor.drain()
+    await this.#active.idleWithin(drainMs)
+    await this.close()
   }
 
   async close(): Promise<void> {
@@ -181,11 +149,10 @@ export class LlamaEngine implements Engine {
 
   async #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
     const templateEdition = this.#templateEdition
-    const { id, prompt, maxOutputTokens, output, outputParam, toolChoice, parallelToolCalls, reasoning } = request
+    const { id, prompt, maxOutputTokens, output, toolChoice, parallelToolCalls, reasoning } = request
     const wanted = { prompt, output, toolChoice, parallelToolCalls, reasoning }
     const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
-    const about = outputParam === undefined ? {} : { outputParam }
-    const command = { type: 'prepare', id, ...wanted, ...about, ...limit } as const
+    const command = { type: 'prepare', id, ...wanted, ...limit } as const
     return { ...(await this.#questions.exchange(command, 'prepared')), templateEdition }
   }
 

@@ -2,10 +2,10 @@ import { AppError, isErrorCode } from '../../contract/errors.ts'
 import type { Failure } from './channel/ipc.ts'
 
 /** What a worker reported as failed, as the error that it was there. */
-export function decodeFailure({ code, message, param, overflow }: Failure): AppError {
+export function decodeFailure({ code, message, at, overflow }: Failure): AppError {
   const known = isErrorCode(code) ? code : 'engine-failed'
   return new AppError(known, message, {
-    ...(param !== undefined && { param }),
+    ...(at !== undefined && { at }),
     ...(overflow !== undefined && { overflow }),
   })
 }

@@ -1,4 +1,4 @@
-import type { EngineState } from '../../contract/engine.ts'
+import type { Engine, EngineState } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
 import type { Command, LoadOptions, Report } from './channel/ipc.ts'
@@ -81,6 +81,10 @@ export class Supervisor {
     return this.#processes.state
   }
 
+  get onState(): Engine['onState'] {
+    return this.#processes.onState
+  }
+
   /** What the last load found out; absent before the first. */
   get loaded(): LoadedModel | undefined {
     return this.#processes.loaded
@@ -108,6 +112,11 @@ export class Supervisor {
   /** Treats a worker that no longer answers as crashed, and ends it. */
   abandon(reason: string): void {
     this.#processes.abandon(reason)
+  }
+
+  /** Takes no more requests; the worker goes on with those that it has. */
+  drain(): void {
+    this.#processes.drain()
   }
 
   /** Ends the worker, or the start of one. Resolves when every process of ours is gone. */

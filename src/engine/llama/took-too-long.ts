@@ -33,5 +33,5 @@ function ofQuestion(question: Question, late: string): AppError {
 function ofPrompt({ type }: Prompt, late: string): AppError {
   if (type !== 'chat') return new AppError('engine-failed', `tokenizing the prompt ${late}`)
   const message = `rendering and tokenizing this conversation ${late}; its chat template may never end`
-  return new AppError('template-failed', message, { param: 'messages' })
+  return new AppError('template-failed', message, { at: ['prompt', 'messages'] })
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { runOf } from '../../../test/support/iterate.ts'
+import { callsIn, reasoning, text, textsOf } from '../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
 import type { Engine } from '../../contract/engine.ts'
@@ -24,7 +25,7 @@ describe('replies', () => {
       ),
     )
     const result = await answer(engineOver([server]), ask('hi'))
-    expect(result.choices).toMatchObject([{ text: 'Hello there', reasoning: '', toolCalls: [], finish: { reason: 'stop' } }])
+    expect(result.choices).toMatchObject([{ parts: [text('Hello there')], finish: { reason: 'stop' } }])
     expect(result.usage).toEqual({ inputTokens: 7, cachedInputTokens: 0, outputTokens: 2, reasoningTokens: 0 })
   })
 
@@ -37,7 +38,7 @@ describe('replies', () => {
       )
     })
     const result = await answer(engineOver([server]), ask('hi'))
-    expect(result.choices).toMatchObject([{ text: 'Whole.', finish: { reason: 'length' } }])
+    expect(result.choices).toMatchObject([{ parts: [text('Whole.')], finish: { reason: 'length' } }])
   })
 
   test.each(['reasoning_content', 'reasoning'])('reasoning in %s is reasoning', async (field) => {
@@ -50,7 +51,9 @@ describe('replies', () => {
         doneLine,
       ),
     )
-    expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([{ reasoning: 'Let me see.', text: 'Yes' }])
+    expect((await answer(engineOver([server]), ask('hi'))).choices).toMatchObject([
+      { parts: [reasoning('Let me see.'), text('Yes')] },
+    ])
   })
 
   test("tool calls are assembled, with the server's ids", async () => {
@@ -68,8 +71,8 @@ describe('replies', () => {
       ),
     )
     const result = await answer(engineOver([server]), ask('hi', {}, [weather]))
-    expect(result.choices).toMatchObject([{ text: 'I look.', finish: { reason: 'tool-calls' } }])
-    expect(result.choices[0]?.toolCalls.map(({ id, arguments: text }) => [id, JSON.parse(text)])).toEqual([
+    expect(result.choices).toMatchObject([{ parts: [text('I look.'), {}, {}], finish: { reason: 'tool-calls' } }])
+    expect(callsIn(result).map(({ id, input }) => [id, JSON.parse(input)])).toEqual([
       ['call_a', { city: 'Paris' }],
       ['call_b', { city: 'Rome' }],
     ])
@@ -89,9 +92,9 @@ describe('replies', () => {
         doneLine,
       ),
     )
-    const { choices } = await answer(engineOver([server]), ask('hi', {}, [weather]))
-    expect(JSON.parse(choices[0]?.toolCalls[0]?.arguments ?? '')).toEqual({ city: 'Oslo', days: 2 })
-    expect(choices[0]?.finish.reason).toBe('tool-calls')
+    const result = await answer(engineOver([server]), ask('hi', {}, [weather]))
+    expect(JSON.parse(callsIn(result)[0]?.input ?? '')).toEqual({ city: 'Oslo', days: 2 })
+    expect(result.choices[0]?.finish.reason).toBe('tool-calls')
   })
 
   test.each([
@@ -101,25 +104,23 @@ describe('replies', () => {
     ['a list as Python has it', '[get_weather(city="Oslo")]'],
     ["Mistral's tag", '[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Oslo"}}]'],
     ['XML', '<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>'],
-  ])('a tool call that the server left in its text as %s is found', async (_, text) => {
-    const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
+  ])('a tool call that the server left in its text as %s is found', async (_, raw) => {
+    const pieces = [...raw].map((letter) => chatChunk({ delta: { content: letter } }))
     const server = await upstream(
       streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), usageChunk(1, 3), doneLine),
     )
-    const { choices } = await answer(engineOver([server]), ask('hi', {}, [weather]))
-    expect(choices[0]?.toolCalls.map(({ name, arguments: given }) => [name, JSON.parse(given)])).toEqual([
-      ['get_weather', { city: 'Oslo' }],
-    ])
-    expect(choices[0]).toMatchObject({ text: '', finish: { reason: 'tool-calls' } })
+    const result = await answer(engineOver([server]), ask('hi', {}, [weather]))
+    expect(callsIn(result).map(({ name, input }) => [name, JSON.parse(input)])).toEqual([['get_weather', { city: 'Oslo' }]])
+    expect(result.choices[0]).toMatchObject({ parts: [{ type: 'tool-call' }], finish: { reason: 'tool-calls' } })
   })
 
   test('reasoning that the server left in its text is found', async () => {
-    const text = '<think>Hm.</think>Yes'
-    const pieces = [...text].map((letter) => chatChunk({ delta: { content: letter } }))
+    const raw = '<think>Hm.</think>Yes'
+    const pieces = [...raw].map((letter) => chatChunk({ delta: { content: letter } }))
     const server = await upstream(
       streamOf(...pieces, chatChunk({ delta: {}, finish_reason: 'stop' }), usageChunk(1, 3), doneLine),
     )
-    expect((await answer(engineOver([server]), ask('hi'))).choices[0]).toMatchObject({ reasoning: 'Hm.', text: 'Yes' })
+    expect((await answer(engineOver([server]), ask('hi'))).choices[0]).toMatchObject({ parts: [reasoning('Hm.'), text('Yes')] })
   })
 
   test('the finish reason tool_calls without a call becomes stop, and is kept as raw reason', async () => {
@@ -132,7 +133,7 @@ describe('replies', () => {
       ),
     )
     const { choices } = await answer(engineOver([server]), ask('hi', {}, [weather]))
-    expect(choices[0]).toMatchObject({ text: 'No.', toolCalls: [], finish: { reason: 'stop', rawReason: 'tool_calls' } })
+    expect(choices[0]).toMatchObject({ parts: [text('No.')], finish: { reason: 'stop', rawReason: 'tool_calls' } })
   })
 
   test('all choices are generated, also by a server that makes one per request', async () => {
@@ -148,7 +149,7 @@ describe('replies', () => {
       { ownedBy: 'llamacpp' },
     )
     const result = await answer(engineOver([server]), ask('hi', { choices: 3 }))
-    expect(result.choices.map(({ text }) => text)).toEqual(['a1', 'a1', 'a1'])
+    expect(textsOf(result)).toEqual(['a1', 'a1', 'a1'])
     expect(result.usage).toMatchObject({ inputTokens: 5, outputTokens: 3 })
     expect(server.seen).toHaveLength(3)
   })
@@ -201,7 +202,7 @@ describe('failures', () => {
       streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), usageChunk(1, 1), doneLine),
     )
     const engine = engineOver([broken, sound])
-    for (let turn = 0; turn < 3; turn++) expect((await answer(engine, ask(`hi ${turn}`))).choices[0]?.text).toBe('ok')
+    for (let turn = 0; turn < 3; turn++) expect(textsOf(await answer(engine, ask(`hi ${turn}`)))).toEqual(['ok'])
   })
 
   test('a reply that breaks off is continued by another server, as one reply', async () => {
@@ -219,7 +220,7 @@ describe('failures', () => {
       { ownedBy: 'vllm' },
     )
     const result = await answer(engineOver([first, second]), ask('count', { maxOutputTokens: 10 }))
-    expect(result.choices[0]).toMatchObject({ text: 'One, two, three.', finish: { reason: 'stop' } })
+    expect(result.choices[0]).toMatchObject({ parts: [text('One, two, three.')], finish: { reason: 'stop' } })
     expect(result.usage).toMatchObject({ inputTokens: 9, outputTokens: 4 })
     expect(second.seen[0]?.body).toMatchObject({
       continue_final_message: true,
@@ -266,11 +267,11 @@ describe('the edge of the engine', () => {
 
   test.each<[string, (engine: Engine) => Promise<unknown> | undefined]>([
     ['prepare', (engine) => answer(engine, ask('hi'))],
-    ['tokenize', (engine) => engine.tokenize?.({ prompt: text, ...conversation }, never)],
-    ['detokenize', (engine) => engine.detokenize?.({ tokens: [1], special: true }, never)],
-    ['render', (engine) => engine.render?.({ prompt: chat, reasoning: {} }, never)],
-    ['embed', (engine) => engine.embed?.([text], never)],
-    ['rank', (engine) => engine.rank?.({ query: 'q', texts: ['a'] }, never)],
+    ['tokenize', (engine) => engine.capabilities.tokenizer?.tokenize({ prompt: text, ...conversation }, never)],
+    ['detokenize', (engine) => engine.capabilities.tokenizer?.detokenize({ tokens: [1], special: true }, never)],
+    ['render', (engine) => engine.capabilities.tokenizer?.render({ prompt: chat, reasoning: {} }, never)],
+    ['embed', (engine) => engine.capabilities.embedder?.embed([text], never)],
+    ['rank', (engine) => engine.capabilities.ranker?.rank({ query: 'q', texts: ['a'] }, never)],
   ])('%s fails with an AppError whose cause is the failed exchange', async (_, call) => {
     const server = await upstream(refusing(400, '{"error":{"message":"not this"}}'), { ownedBy: 'llamacpp' })
     const error = await call(engineOver([server]))?.catch((reason: unknown) => reason)
@@ -335,6 +336,6 @@ describe('closing and coming back', () => {
     expect(engine.state.type).toBe('failed')
     server.get = () => false
     await until(() => engine.state.type === 'ready')
-    expect((await answer(engine, ask('hi'))).choices[0]?.text).toBe('ok')
+    expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
   }, 20_000)
 })

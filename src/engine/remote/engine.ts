@@ -1,21 +1,11 @@
 import type { Logger } from 'pino'
-import type {
-  Embeddings,
-  EmbedInput,
-  Engine,
-  EngineFacts,
-  EngineState,
-  PreparedGeneration,
-  Ranking,
-  RankRequest,
-  RenderRequest,
-  ServerReport,
-  TokenizeRequest,
-} from '../../contract/engine.ts'
+import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { GrammarMaker } from '../../threads/grammar-maker.ts'
+import { ActiveRuns } from '../active-runs.ts'
+import { ObservedState } from '../observed-state.ts'
 import { checkRequest } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
 import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
@@ -25,12 +15,11 @@ import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import type { ProfileName } from './servers/profiles.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
+import { createTextCapabilities } from './text-capabilities.ts'
 import { type Endpoint, UpstreamClient } from './transport/client.ts'
 import { withTimeLimit } from './transport/time-limit.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
-import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
-import { type DetokenizeRequest, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
 export type RemoteEngineOptions = {
   readonly id: string
@@ -66,7 +55,6 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarMaker
-  failure: EngineState | undefined
 }
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
@@ -78,17 +66,29 @@ class RemoteEngine implements Engine {
   readonly #formatOf: ReturnType<typeof createReplyFormat>
   #session: Session | undefined
   #lateTokens = 0
+  readonly #state = new ObservedState()
+  readonly #active = new ActiveRuns()
+  readonly capabilities: EngineCapabilities
 
   constructor(options: RemoteEngineOptions) {
     this.#options = options
     this.#formatOf = createReplyFormat(options.toolFormat)
+    const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
+    const compute = <T>(tokens: number, signal: AbortSignal, call: Call<T>) =>
+      atEdge(() => this.#callReplica({ tokens, isAuxiliary: false }, signal, call))
+    this.capabilities = {
+      ...createTextCapabilities({ ask, compute }),
+      fleet: { replicas: () => (this.#session?.replicas.describe() ?? []).map(toServerReport) },
+    }
   }
 
+  /** Health checks go on by themselves: a failed engine becomes ready when one of its servers is back. */
   get state(): EngineState {
-    if (this.#session === undefined) return { type: 'stopped' }
-    // Health checks go on by themselves: a server that could not be reached may be back.
-    if (this.#session.replicas.discovery !== undefined) return { type: 'ready' }
-    return this.#session.failure ?? { type: 'starting' }
+    return this.#state.current
+  }
+
+  get onState(): Engine['onState'] {
+    return this.#state.observe
   }
 
   get facts(): EngineFacts {
@@ -97,10 +97,6 @@ class RemoteEngine implements Engine {
 
   get tokensAfterCancel(): number {
     return this.#lateTokens
-  }
-
-  servers(): readonly ServerReport[] {
-    return (this.#session?.replicas.describe() ?? []).map(toServerReport)
   }
 
   ensureReady(signal: AbortSignal): Promise<void> {
@@ -113,35 +109,17 @@ class RemoteEngine implements Engine {
     return atEdge(() => this.#prepare(request, signal))
   }
 
-  tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]> {
-    return atEdge(() => this.#ask(signal, (access) => tokenizeRemotely(request, access)))
-  }
-
-  detokenize(request: DetokenizeRequest, signal: AbortSignal): Promise<string> {
-    return atEdge(() => this.#ask(signal, (access) => detokenizeRemotely(request, access)))
-  }
-
-  render(request: RenderRequest, signal: AbortSignal): Promise<string> {
-    return atEdge(() => this.#ask(signal, (access) => renderRemotely(request, access)))
-  }
-
-  embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings> {
-    const load = { tokens: inputs.length, isAuxiliary: false }
-    return atEdge(() => this.#callReplica(load, signal, (access) => embedRemotely(inputs, access)))
-  }
-
-  rank(request: RankRequest, signal: AbortSignal): Promise<Ranking> {
-    const { texts } = request
-    const load = { tokens: texts.length, isAuxiliary: false }
-    return atEdge(async () => {
-      const query = queryOf(request)
-      return this.#callReplica(load, signal, (access) => rankRemotely({ query, texts }, access))
-    })
+  async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
+    if (this.#session === undefined) return
+    this.#state.current = { type: 'draining' }
+    await this.#active.idleWithin(drainMs)
+    await this.close()
   }
 
   async close(): Promise<void> {
     const session = this.#session
     this.#session = undefined
+    this.#state.current = { type: 'stopped' }
     if (session === undefined) return
     // The replicas first: running requests then fail with their reason, not with that of the closed connection.
     await Promise.all([session.replicas.close(), session.client.close(), session.grammars.close()])
@@ -162,7 +140,8 @@ class RemoteEngine implements Engine {
       ...(inputTokens !== undefined && { inputTokens }),
       ...(outputFormat !== undefined && { outputFormat }),
       ...(checked.structured !== undefined && { structured: checked.structured }),
-      run: (runSignal, emit) => atEdge(() => this.#generate(session, { checked, ...counted }, { signal: runSignal, emit })),
+      run: (runSignal, emit) =>
+        this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal: runSignal, emit }))),
     }
   }
 
@@ -189,10 +168,22 @@ class RemoteEngine implements Engine {
 
   #ensureOpen(signal: AbortSignal): OpenSession | Promise<OpenSession> {
     signal.throwIfAborted()
+    if (this.#state.current.type === 'draining') throw draining(this.#options.id)
     this.#session ??= this.#open()
     const session = this.#session
     const { discovery } = session.replicas
-    return discovery === undefined ? discover(session, signal) : { session, discovery }
+    return discovery === undefined ? this.#discover(session, signal) : { session, discovery }
+  }
+
+  async #discover(session: Session, signal: AbortSignal): Promise<OpenSession> {
+    try {
+      return { session, discovery: await session.replicas.discover(signal) }
+    } catch (error) {
+      if (!signal.aborted && this.#session === session) {
+        this.#state.current = { type: 'failed', reason: toAppError(error).message, retryAtMs: Date.now() + retryLaterMs }
+      }
+      throw error
+    }
   }
 
   #open(): Session {
@@ -200,17 +191,21 @@ class RemoteEngine implements Engine {
     const { now = () => performance.now(), random = Math.random } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
     const client = new UpstreamClient({ connections })
+    this.#state.current = { type: 'starting' }
+    const onDiscovered = () => {
+      if (this.#state.current.type === 'starting' || this.#state.current.type === 'failed')
+        this.#state.current = { type: 'ready' }
+    }
     const probe = { profile, upstreamModel, id, contextLength }
     return {
       client,
-      replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, now, random }),
+      replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),
       grammars: new GrammarMaker(),
       now,
       random,
       onLateTokens: (count) => {
         this.#lateTokens += count
       },
-      failure: undefined,
     }
   }
 }
@@ -224,15 +219,8 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function discover(session: Session, signal: AbortSignal): Promise<OpenSession> {
-  try {
-    return { session, discovery: await session.replicas.discover(signal) }
-  } catch (error) {
-    if (!signal.aborted) {
-      session.failure = { type: 'failed', reason: toAppError(error).message, retryAtMs: Date.now() + retryLaterMs }
-    }
-    throw error
-  }
+function draining(id: string): AppError {
+  return new AppError('shutting-down', `model '${id}' is being unloaded; try again later`)
 }
 
 function tooLate(deadlineMs: number): AppError {

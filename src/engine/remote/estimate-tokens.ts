@@ -1,4 +1,4 @@
-import type { GenerationRequest, Message } from '../../contract/request.ts'
+import type { ContentPart, GenerationRequest, Message, OutputPart } from '../../contract/request.ts'
 
 /** What a template may add to a message and to the whole prompt. */
 const perMessage = 64
@@ -34,8 +34,21 @@ export function estimateTokens({
 
 function sizeOf(message: Message): number {
   let size = 0
-  for (const part of message.content) size += part.type === 'text' ? Buffer.byteLength(part.text) : perMedia
-  if (message.role !== 'assistant') return size
-  for (const call of message.toolCalls) size += 2 * Buffer.byteLength(call.arguments) + perMessage
-  return size + Buffer.byteLength(message.reasoning ?? '')
+  for (const part of message.role === 'assistant' ? message.parts : message.content) size += sizeOfPart(part)
+  return size
+}
+
+function sizeOfPart(part: ContentPart | OutputPart): number {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+    case 'refusal':
+      return Buffer.byteLength(part.text)
+    case 'tool-call':
+      return 2 * Buffer.byteLength(part.input) + perMessage
+    case 'tool-result':
+      return part.content.reduce((sum, inner) => sum + sizeOfPart(inner), perMessage)
+    case 'media':
+      return perMedia
+  }
 }

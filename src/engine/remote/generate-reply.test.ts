@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
+import { text, textsOf } from '../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
 import type { Engine } from '../../contract/engine.ts'
@@ -8,7 +9,7 @@ import type { Engine } from '../../contract/engine.ts'
 async function knownEngine(servers: Parameters<typeof engineOver>[0]): Promise<Engine> {
   const engine = engineOver(servers)
   await engine.ensureReady(never)
-  await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
+  await until(() => engine.capabilities.fleet?.replicas().every(({ found }) => found !== undefined) === true)
   return engine
 }
 
@@ -21,17 +22,17 @@ describe('replicas of several kinds', () => {
     const unable = await upstream(fine, { ownedBy: 'library' })
     const engine = await knownEngine(position === 0 ? [able, unable] : [unable, able])
     for (let turn = 0; turn < 4; turn++) {
-      expect((await answer(engine, ask(`hi ${turn}`, { sampling: { topK: 5 } }))).choices[0]?.text).toBe('ok')
+      expect(textsOf(await answer(engine, ask(`hi ${turn}`, { sampling: { topK: 5 } })))).toEqual(['ok'])
     }
     expect(able.seen).toHaveLength(4)
     expect(unable.seen).toEqual([])
-    expect(engine.servers?.()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
   })
 
   test('what none can do is refused by name', async () => {
     const servers = [await upstream(fine, { ownedBy: 'library' }), await upstream(fine)]
     const error = await failure(await knownEngine(servers), ask('hi', { sampling: { topK: 5 } }))
-    expect(error).toMatchObject({ code: 'unsupported-field', param: 'top_k' })
+    expect(error).toMatchObject({ code: 'unsupported-field', at: ['sampling', 'topK'] })
     expect(servers.flatMap(({ seen }) => seen)).toEqual([])
   })
 
@@ -46,8 +47,8 @@ describe('replicas of several kinds', () => {
       streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), usageChunk(4, 4), doneLine),
       { ownedBy: 'vllm' },
     )
-    const { choices } = await answer(await knownEngine([first, unable, able]), ask('hi'))
-    expect(choices[0]?.text).toBe('One two')
+    const result = await answer(await knownEngine([first, unable, able]), ask('hi'))
+    expect(textsOf(result)).toEqual(['One two'])
     expect(unable.seen).toEqual([])
   })
 
@@ -79,7 +80,7 @@ describe('several replicas', () => {
     const sound = await upstream(fine)
     const engine = engineOver([silent, sound])
     const startMs = performance.now()
-    expect((await answer(engine, ask('hi'))).choices[0]?.text).toBe('ok')
+    expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
     expect(performance.now() - startMs).toBeLessThan(2000)
   })
 
@@ -102,7 +103,7 @@ describe('several replicas', () => {
     first.abort(new Error('gone'))
     await expect(leaving).rejects.toThrow()
     release()
-    for (const { choices } of await Promise.all(staying)) expect(choices[0]?.text).toBe('ok')
+    for (const result of await Promise.all(staying)) expect(textsOf(result)).toEqual(['ok'])
     expect(listed).toBe(1)
   })
 
@@ -121,7 +122,7 @@ describe('several replicas', () => {
     })
     await expect(run).rejects.toBe(reason)
     expect(asked).toBe(1)
-    expect(engine.servers?.()).toMatchObject([{ state: 'healthy', activeRequests: 0 }])
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy', activeRequests: 0 }])
   })
 
   test('a stop sequence is found across the break of a reply, also when another kind continues it', async () => {
@@ -142,7 +143,7 @@ describe('several replicas', () => {
       { ownedBy: 'llamacpp' },
     )
     const { choices } = await answer(engineOver([first, second]), ask('hi', { stop: ['END'] }))
-    expect(choices[0]).toMatchObject({ text: 'One ', finish: { reason: 'stop', stopSequence: 'END' } })
+    expect(choices[0]).toMatchObject({ parts: [text('One ')], finish: { reason: 'stop', stopSequence: 'END' } })
   })
 
   /** A server that reports usage and then breaks the connection. */
@@ -161,9 +162,9 @@ describe('several replicas', () => {
     const second = await upstream(streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), doneLine), {
       ownedBy: 'vllm',
     })
-    const { choices, usage } = await answer(engineOver([first, second]), ask('hi'))
-    expect(choices[0]?.text).toBe('One two')
-    expect(usage).toMatchObject({ inputTokens: 9, outputTokens: 6 })
+    const result = await answer(engineOver([first, second]), ask('hi'))
+    expect(textsOf(result)).toEqual(['One two'])
+    expect(result.usage).toMatchObject({ inputTokens: 9, outputTokens: 6 })
   })
 
   test.each([
@@ -174,7 +175,7 @@ describe('several replicas', () => {
   ])('a reply with a finish reason is complete, also with %s after it', async (_, rest) => {
     const server = await upstream(streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), rest))
     const { choices } = await answer(engineOver([server]), ask('hi'))
-    expect(choices[0]).toMatchObject({ text: 'ok', finish: { reason: 'stop' } })
+    expect(choices[0]).toMatchObject({ parts: [text('ok')], finish: { reason: 'stop' } })
     expect(server.seen).toHaveLength(1)
   })
 
@@ -231,7 +232,7 @@ describe('several replicas', () => {
     await engine.ensureReady(never)
     await gone.close()
     for (let turn = 0; turn < 3; turn++) {
-      const { vectors } = (await engine.embed?.([{ type: 'text', text: 'hi' }], never)) ?? { vectors: [] }
+      const { vectors } = (await engine.capabilities.embedder?.embed([{ type: 'text', text: 'hi' }], never)) ?? { vectors: [] }
       expect([...(vectors[0] ?? [])]).toEqual([1, 2])
     }
   })

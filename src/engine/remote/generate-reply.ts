@@ -40,7 +40,7 @@ export type ReplyPlan = CountedRequest & {
 export type ReplySink = { readonly signal: AbortSignal; readonly emit: Emit<EngineEvent> }
 
 /** `one-choice-only`: nothing was sent, because the replica's kind makes one choice per request. */
-export type ReplyEnd = 'done' | 'one-choice-only'
+type ReplyEnd = 'done' | 'one-choice-only'
 
 /**
  * Sends the request to a replica, to another when that fails before the first event, and has a reply that breaks later continued

@@ -1,5 +1,6 @@
 import type { EngineState } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
+import { ObservedState } from '../observed-state.ts'
 import { Waiters } from './waiters.ts'
 
 /** The little that a supervisor says to the log. */
@@ -80,7 +81,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   /** What must be over before everything of ours is gone: the start under way, a process that is being ended. */
   #starting: Promise<void> = Promise.resolve()
   #ending: Promise<void> = Promise.resolve()
-  #state: EngineState = { type: 'stopped' }
+  readonly #observed = new ObservedState()
   #process: Process | undefined
   #loaded: Loaded | undefined
   #failures = 0
@@ -95,7 +96,20 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
   }
 
   get state(): EngineState {
-    return this.#state
+    return this.#observed.current
+  }
+
+  get #state(): EngineState {
+    return this.#observed.current
+  }
+
+  set #state(state: EngineState) {
+    this.#observed.current = state
+  }
+
+  /** Calls the listener after every change of state, until the function returned is called. */
+  get onState(): ObservedState['observe'] {
+    return this.#observed.observe
   }
 
   /** What the last load found out; absent before the first. */
@@ -143,14 +157,19 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     this.#onExit(process, { description: reason, lastLines: [], fromOutside: false })
   }
 
-  /** Ends the process, or the start of one. Resolves when everything of ours is gone. */
-  async stop(): Promise<void> {
+  /** Takes no more requests; the process goes on with those that it has. */
+  drain(): void {
     clearTimeout(this.#timer)
-    clearInterval(this.#pinger)
-    const reason = new AppError('shutting-down', `model '${this.#options.model}' is being unloaded`)
+    const reason = new AppError('shutting-down', `model '${this.#options.model}' is being unloaded; try again later`)
     this.#attempt.abort(reason)
-    this.#state = { type: 'draining' }
+    if (this.#state.type !== 'draining') this.#state = { type: 'draining' }
     this.#waiters.fail(reason)
+  }
+
+  /** Ends the process, or the start of one. Resolves when everything of ours is gone; `ensureReady` starts it again. */
+  async stop(): Promise<void> {
+    this.drain()
+    clearInterval(this.#pinger)
     await Promise.all([this.#process?.kill(), this.#starting, this.#ending])
     this.#state = { type: 'stopped' }
   }

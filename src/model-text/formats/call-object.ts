@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { readString } from '../scan/json-string.ts'
 import { jsonReader, readObject, readValue } from '../scan/json-value.ts'
 import { soleStringProperty } from '../scan/schema-types.ts'
@@ -35,7 +35,7 @@ const maxHeldDepth = 24
 export function* readCallObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
   const { feed } = writer
   if (!(yield* accept(feed, '{'))) return false
-  let tool: Tool | undefined
+  let tool: FunctionTool | undefined
   let id: string | undefined
   let held: string | undefined
   let opened = false
@@ -131,7 +131,11 @@ export function readCallList(options: { readonly close: readonly string[]; reado
 }
 
 /** Writes a call whose arguments are complete, as JSON: an object, or a string that contains one. False for anything else. */
-function writeHeld(writer: CallWriter, tool: Tool, call: { readonly json: string; readonly id?: string | undefined }): boolean {
+function writeHeld(
+  writer: CallWriter,
+  tool: FunctionTool,
+  call: { readonly json: string; readonly id?: string | undefined },
+): boolean {
   const object = asObject(call.json, tool)
   if (object === undefined) return false
   writer.open(tool, call.id)
@@ -140,7 +144,7 @@ function writeHeld(writer: CallWriter, tool: Tool, call: { readonly json: string
   return true
 }
 
-function asObject(json: string, tool: Tool): string | undefined {
+function asObject(json: string, tool: FunctionTool): string | undefined {
   if (json.startsWith('{')) return json
   if (json === 'null') return '{}'
   if (!json.startsWith('"')) return undefined

@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import type { RequiredCall, RequiredCalls } from './required-calls.ts'
 import type { MessageSyntax, TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
@@ -22,7 +22,11 @@ type CallTagOptions = {
  * The tags after which auto calls can be constrained: those that the canonical spelling of calls begins with. Other spellings,
  * which readers tolerate, have no tag here.
  */
-export function callTags(format: ToolFormat, tools: readonly Tool[], { parallel, writable }: CallTagOptions): readonly CallTag[] {
+export function callTags(
+  format: ToolFormat,
+  tools: readonly FunctionTool[],
+  { parallel, writable }: CallTagOptions,
+): readonly CallTag[] {
   const described = format.describeCalls(tools, { parallel })
   const calls: RequiredCalls = { ...described, prefix: writable(described.prefix) }
   if (format.messages !== undefined) return joinSame(messageTags(calls, format.messages))

@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
 import { jsonReader, readObject } from '../scan/json-value.ts'
 import type { Declared } from '../scan/schema-types.ts'
@@ -6,7 +6,7 @@ import type { Reading, TextFeed } from '../scan/text-feed.ts'
 
 type WriterOptions = {
   /** The tools that may be called. */
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FunctionTool[]
   /** False: calls after the first are read and dropped. */
   readonly parallel: boolean
   makeCallId(): string
@@ -17,9 +17,9 @@ export class CallWriter {
   readonly feed: TextFeed
   readonly #sink: ChoiceSink
   readonly #options: WriterOptions
-  readonly #tools: ReadonlyMap<string, Tool>
+  readonly #tools: ReadonlyMap<string, FunctionTool>
   readonly #ids = new Set<string>()
-  #deferred: { readonly tool: Tool; id: string | undefined; arguments: string } | undefined
+  #deferred: { readonly tool: FunctionTool; id: string | undefined; arguments: string } | undefined
   #muted = false
   #open = false
   /** The number of calls emitted so far. */
@@ -35,7 +35,7 @@ export class CallWriter {
   }
 
   /** The tool of this name, if it may be called. */
-  tool(name: string): Tool | undefined {
+  tool(name: string): FunctionTool | undefined {
     this.sawName = true
     return this.#tools.get(name)
   }
@@ -44,7 +44,7 @@ export class CallWriter {
    * Starts a call. The text so far belongs to the call: it can no longer become text of the answer. An id that is empty, or that
    * another call has, is replaced.
    */
-  open(tool: Tool, id?: string): void {
+  open(tool: FunctionTool, id?: string): void {
     this.feed.release()
     this.#open = true
     this.#muted = this.calls > 0 && !this.#options.parallel
@@ -56,7 +56,7 @@ export class CallWriter {
   }
 
   /** Like `open`, for formats that write a call's id at its end: nothing is emitted before `close`. */
-  openDeferred(tool: Tool, id?: string): void {
+  openDeferred(tool: FunctionTool, id?: string): void {
     this.feed.release()
     this.#deferred = { tool, id, arguments: '' }
   }
@@ -90,14 +90,14 @@ export class CallWriter {
 export type CallReader = (writer: CallWriter) => Reading<boolean>
 
 /** The schema of a tool's arguments. */
-export function declaredArguments(tool: Tool): Declared {
+export function declaredArguments(tool: FunctionTool): Declared {
   return tool.parameters === undefined ? undefined : { schema: tool.parameters, root: tool.parameters }
 }
 
 /** Reads the arguments of the open call, an object, which is next. Brackets missing where the model stopped are added. */
 export function* readArguments(
   writer: CallWriter,
-  tool: Tool,
+  tool: FunctionTool,
   options: { readonly feed?: TextFeed; readonly rawQuote?: string } = {},
 ): Reading<boolean> {
   const { feed = writer.feed, rawQuote } = options

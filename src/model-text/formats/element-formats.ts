@@ -1,4 +1,4 @@
-import type { JsonObject, Tool } from '../../contract/request.ts'
+import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import { isTextOnly } from '../scan/coerce-bare.ts'
 import { allowedTypes, propertyOf } from '../scan/schema-types.ts'
 import { accept, acceptAfterSpace, type Reading, space, type TextFeed, until } from '../scan/text-feed.ts'
@@ -125,7 +125,7 @@ function* readHunyuanCall(writer: CallWriter): Reading<boolean> {
   return yield* readPairs(writer, { name: name.trim(), style: hunyuanPairs })
 }
 
-/** Calls as `<invoke name="…"><parameter name="…">…`, in a block; `namespace` is what some formats put before the name of every tag. */
+/** Calls as `<invoke name="…"><parameter name="…">…`, in a block. In some formats every tag has a `namespace`. */
 function invocations(options: {
   readonly blocks: readonly string[]
   readonly namespace: string
@@ -223,7 +223,7 @@ export function elementCalls(spelling: ElementSpelling): ToolFormat['describeCal
   })
 }
 
-function elementPieces(tool: Tool, { begin, before, after, end }: ElementSpelling): readonly CallPiece[] {
+function elementPieces(tool: FunctionTool, { begin, before, after, end }: ElementSpelling): readonly CallPiece[] {
   const declared = declaredArguments(tool)
   const { properties = {}, required = [] } = parametersOf(tool)
   const keys = [...new Set([...Object.keys(properties), ...required])]
@@ -260,7 +260,7 @@ const relatingKeywords = [
   'then',
 ]
 
-function unenforcedKeywords(tool: Tool): readonly string[] {
+function unenforcedKeywords(tool: FunctionTool): readonly string[] {
   const parameters: JsonObject = parametersOf(tool)
   return relatingKeywords.filter((keyword) => parameters[keyword] !== undefined)
 }
@@ -268,7 +268,7 @@ function unenforcedKeywords(tool: Tool): readonly string[] {
 type Parameters = JsonObject & { readonly properties?: JsonObject; readonly required?: readonly string[] }
 
 /** The schema of the arguments; a reference to it is resolved. */
-function parametersOf({ parameters = {} }: Tool): Parameters {
+function parametersOf({ parameters = {} }: FunctionTool): Parameters {
   const { $ref } = parameters
   if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return parameters
   let target: unknown = parameters

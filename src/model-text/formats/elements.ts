@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { coerceBare, isTextOnly } from '../scan/coerce-bare.ts'
 import { escapeText } from '../scan/json-string.ts'
 import { allowedTypes, type Declared, propertyNames, propertyOf } from '../scan/schema-types.ts'
@@ -26,7 +26,7 @@ export type ElementStyle = {
 /** Reads the arguments of an open call and its end, and closes the call. */
 export function* readElements(
   writer: CallWriter,
-  tool: Tool,
+  tool: FunctionTool,
   { style, wrapped }: { readonly style: ElementStyle; readonly wrapped: boolean },
 ): Reading<void> {
   const { feed } = writer

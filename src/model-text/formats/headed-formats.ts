@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { accept, acceptAfterSpace, peek, type Reading, space, until } from '../scan/text-feed.ts'
 import { readCallList, readCallObject } from './call-object.ts'
 import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
@@ -234,7 +234,7 @@ export const glm4: ToolFormat = {
 }
 
 /** A reader for JSON after the name of a tool. */
-function readRecipient(tool: Tool): CallReader {
+function readRecipient(tool: FunctionTool): CallReader {
   return function* (writer) {
     yield* space(writer.feed)
     if ((yield* peek(writer.feed)) !== '{' || writer.tool(tool.name) === undefined) return false

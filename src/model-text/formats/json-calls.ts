@@ -1,4 +1,4 @@
-import type { JsonObject, Tool } from '../../contract/request.ts'
+import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 
 type Surroundings = Pick<RequiredCalls, 'prefix' | 'suffix'> & {
@@ -9,7 +9,7 @@ type Surroundings = Pick<RequiredCalls, 'prefix' | 'suffix'> & {
 
 /** Calls that are `before(name)`, the arguments as JSON, and `after`. */
 export function jsonCalls(
-  tools: readonly Tool[],
+  tools: readonly FunctionTool[],
   { separator, parallel, prefix, suffix }: Surroundings,
   piece: { before(name: string): string; readonly after: string },
 ): RequiredCalls {
@@ -26,7 +26,7 @@ export function jsonCalls(
 
 /** Calls that are one JSON object each, with the name first. */
 export function objectCalls(
-  tools: readonly Tool[],
+  tools: readonly FunctionTool[],
   around: Surroundings & { readonly nameKey?: string; readonly argumentsKey?: string },
 ): RequiredCalls {
   const { nameKey = 'name', argumentsKey = 'arguments' } = around
@@ -37,7 +37,7 @@ export function objectCalls(
 }
 
 /** The schema of a tool's arguments; an empty object where none is declared. */
-export function argumentsSchema(tool: Tool): JsonObject {
+export function argumentsSchema(tool: FunctionTool): JsonObject {
   return tool.parameters ?? { type: 'object', properties: {} }
 }
 

@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { coerceBare } from '../scan/coerce-bare.ts'
 import { allowedTypes, type Declared, itemOf, propertyOf } from '../scan/schema-types.ts'
 import { accept, acceptAfterSpace, type Reading, type TextFeed, until, upcoming } from '../scan/text-feed.ts'
@@ -37,7 +37,7 @@ function* readInvoke(writer: CallWriter): Reading<boolean> {
 }
 
 /** Reads the arguments; each is emitted when it is complete. */
-function* readMembers(writer: CallWriter, tool: Tool): Reading<void> {
+function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
   let separator = ''

@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import type { CallWriter } from './call-writer.ts'
 import { argumentsSchema, text } from './json-calls.ts'
@@ -10,7 +10,7 @@ import type { ToolFormat, Trigger } from './tool-format.ts'
 const readList = readPythonCalls({ bracket: 'needed' })
 
 /** Calls like `f(a=1)` at the beginning of an answer. */
-function namedCalls(tools: readonly Tool[]): readonly Trigger[] {
+function namedCalls(tools: readonly FunctionTool[]): readonly Trigger[] {
   const read = readPythonCalls()
   return tools.map(({ name }) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
 }
@@ -70,7 +70,7 @@ function* readOlmo(writer: CallWriter): Reading<boolean> {
 
 /** Calls as `f(**{…})`, with the arguments as JSON: grammars are for JSON, and it is read like Python's own values. */
 function pythonCalls(
-  tools: readonly Tool[],
+  tools: readonly FunctionTool[],
   around: { readonly prefix: string; readonly suffix: string; readonly separator?: string; readonly parallel: boolean },
 ): RequiredCalls {
   const { prefix, suffix, separator = ', ', parallel } = around

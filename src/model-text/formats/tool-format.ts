@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import type { CallReader } from './call-writer.ts'
 import type { RequiredCalls } from './required-calls.ts'
 
@@ -33,14 +33,14 @@ export type DroppedTag = {
 /** How one family of models writes its calls. */
 export type ToolFormat = {
   /** The tags that may begin calls of these tools. */
-  triggers(tools: readonly Tool[]): readonly Trigger[]
+  triggers(tools: readonly FunctionTool[]): readonly Trigger[]
   readonly droppedTags?: readonly DroppedTag[]
   /** Answers are rows of messages, each with a header that says what it is; triggers and dropped tags do not apply. */
   readonly messages?: MessageSyntax
   /** Texts of special tokens that the engine must include in the raw text. */
   readonly visibleTokens: readonly string[]
   /** The canonical spelling of calls, which is always read back: grammars for required calls are made from it. */
-  describeCalls(tools: readonly Tool[], options: { readonly parallel: boolean }): RequiredCalls
+  describeCalls(tools: readonly FunctionTool[], options: { readonly parallel: boolean }): RequiredCalls
 }
 
 /** The delimiters of answers that are rows of messages, and what a header means. */
@@ -58,5 +58,5 @@ export type MessageSyntax = {
   readonly readCall: (toolName: string) => CallReader
 }
 
-/** What the body of a message is: part of the answer, a call, or `dropped`, because it is addressed to neither user nor tool. */
+/** What the body of a message is; `dropped` if it is addressed to something else, such as a built-in tool. */
 export type MessageKind = { readonly type: 'text' | 'reasoning' | 'dropped' } | { readonly type: 'call'; readonly name: string }

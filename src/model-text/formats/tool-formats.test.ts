@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { toolFormatNames } from './format-names.ts'
 import { recogniseReasoning } from './recognise-reasoning.ts'
 import { recogniseToolFormat } from './recognise-tool-format.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
 import { findToolFormat, visibleTokens } from './tool-formats.ts'
 
-const tools: readonly Tool[] = [
+const tools: readonly FunctionTool[] = [
   {
     name: 'get_weather',
     parameters: {

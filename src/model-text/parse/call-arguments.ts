@@ -1,4 +1,4 @@
-import type { Tool } from '../../contract/request.ts'
+import type { FunctionTool } from '../../contract/request.ts'
 import { declaredArguments } from '../formats/call-writer.ts'
 import { jsonReader, readObject } from '../scan/json-value.ts'
 import { soleStringProperty } from '../scan/schema-types.ts'
@@ -9,7 +9,7 @@ import { collectText, completeFeed, type Reading, readNow, TextFeed } from '../s
  * the declared types like the arguments that we parse. An object inside a string, and empty arguments, become an object as well.
  */
 export class CallArguments {
-  readonly #tool: Tool
+  readonly #tool: FunctionTool
   readonly #feed = new TextFeed()
   readonly #reading: Reading<boolean>
   /** Arguments that do not begin as an object are held until they are complete. */
@@ -19,7 +19,7 @@ export class CallArguments {
   #out = ''
   readonly #reader
 
-  constructor(tool: Tool) {
+  constructor(tool: FunctionTool) {
     this.#tool = tool
     this.#reader = jsonReader(this.#feed, { out: (text) => this.#write(text), strict: false })
     this.#reading = readObject(this.#reader, declaredArguments(tool))
@@ -66,7 +66,7 @@ export class CallArguments {
 }
 
 /** The object for arguments that do not begin as one: JSON inside a string, the text of the only parameter, or nothing. */
-function asObject(held: string, tool: Tool): string {
+function asObject(held: string, tool: FunctionTool): string {
   const text = unquote(held.trim())
   if (text === '' || text === 'null') return '{}'
   if (text.startsWith('{')) {

@@ -1,5 +1,5 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { OutputConstraint, Tool, ToolChoice } from '../../contract/request.ts'
+import type { FunctionTool, OutputConstraint, ToolChoice } from '../../contract/request.ts'
 import type { DroppedTag, MessageSyntax, TagPosition, Trigger } from '../formats/tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
 import { type ReasoningTags, readReasoningTags, unpairedTags } from './reasoning-tags.ts'
@@ -47,7 +47,7 @@ type ReasoningTag = { readonly type: 'close' } | { readonly type: 'call'; readon
 export type RulesRequest = {
   /** Absent: the output is only text. */
   readonly format?: OutputFormat | undefined
-  readonly tools?: readonly Tool[]
+  readonly tools?: readonly FunctionTool[]
   readonly toolChoice?: ToolChoice
   /** False: reasoning and the tags around it stay in the text, as the model wrote them. */
   readonly splitReasoning?: boolean

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { OutputConstraint, Tool } from '../../contract/request.ts'
+import type { FunctionTool, OutputConstraint } from '../../contract/request.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
 import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
 
@@ -28,7 +28,7 @@ type ChatParse = {
 type RoundTrip = {
   template: string
   case: string
-  tools: { function: Tool }[]
+  tools: { function: FunctionTool }[]
   raw: string
   expect: { name: string; arguments: unknown }[]
 }
@@ -50,7 +50,7 @@ describe.skipIf(!available)('chat-parse.jsonl', { timeout: 60_000 }, () => {
     read<ChatParse>('chat-parse.jsonl').map((vector, index) => ({ name: `${index} ${basename(vector.template)}`, vector })),
   )('$name', ({ vector }) => {
     const format = formatOf(basename(vector.template), vector.generation_prompt)
-    const tools = vector.tools.map((tool): Tool => ({ name: tool.name, parameters: JSON.parse(tool.parameters_json) }))
+    const tools = vector.tools.map((tool): FunctionTool => ({ name: tool.name, parameters: JSON.parse(tool.parameters_json) }))
     const output: OutputConstraint =
       vector.json_schema === ''
         ? { type: 'text' }
@@ -130,7 +130,7 @@ describe.skipIf(!available)('vllm-parsers.jsonl', { timeout: 60_000 }, () => {
       ...(vector.tool_names ?? []),
       ...(vector.kind === 'tool-smoke' ? [...raw.matchAll(/"name": "(\w+)"/g)].map((match) => match[1] as string) : []),
     ]
-    const tools = [...new Set(names)].map((name): Tool => ({ name }))
+    const tools = [...new Set(names)].map((name): FunctionTool => ({ name }))
     for (const chunks of vector.deltas === undefined ? chunkings(raw) : [vector.deltas, ...chunkings(raw)]) {
       const result = parseOutput({ format, tools }, chunks)
       if (kind === 'reasoning') {

@@ -4,7 +4,7 @@ const simpleEscapes = '"\\/bfnrt'
 
 /**
  * Reads a quoted string, whose quote is next, and writes the content of the JSON string as it comes. False when the text ends
- * before the closing quote. Inside `"` and `'` the escapes of JSON and Python apply; inside a longer delimiter nothing is escaped.
+ * before the closing quote. Inside `"` and `'` the escapes of JSON and Python apply; a longer delimiter has no escapes.
  */
 export function* readString(feed: TextFeed, quote: string, out: (text: string) => void): Reading<boolean> {
   feed.at += quote.length

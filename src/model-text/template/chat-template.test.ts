@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { assistant, call, reasoning, text as textPart } from '../../../test/support/parts.ts'
 import { type Message, plainChat, type ReasoningOptions } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
@@ -14,7 +15,7 @@ const text = (role: 'system' | 'developer' | 'user', words: string): Message => 
   role,
   content: [{ type: 'text', text: words }],
 })
-const reply = (words: string): Message => ({ role: 'assistant', content: [{ type: 'text', text: words }], toolCalls: [] })
+const reply = (words: string): Message => assistant(textPart(words))
 const render = (source: string, ...messages: Message[]) =>
   compileChatTemplate(source, {}).render({ type: 'chat', messages, ...plainChat }).text
 
@@ -71,7 +72,7 @@ describe('a chat template', () => {
 
   test('a late system message after a tool result that no user turn may follow ends that result', () => {
     const source = `{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('no') }}{% endif %}{% if m.role == 'user' and loop.previtem and loop.previtem.role == 'tool' %}{{ raise_exception('alternate') }}{% endif %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}`
-    const calls: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }] }
+    const calls = assistant(call('a', 'f', '{}'))
     const result: Message = { role: 'tool', toolCallId: 'a', content: [{ type: 'text', text: 'sunny' }] }
     expect(render(source, text('user', 'q'), calls, result, text('system', 'S'))).toBe('[user]q[assistant]{}[tool]sunny\n\nS')
   })
@@ -90,7 +91,7 @@ describe('a chat template', () => {
 
   test('a template that knows no tools gets calls and results in ordinary turns', () => {
     const source = `{% for m in messages %}{% if m.role in ['user', 'assistant'] %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}`
-    const calls: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{"n":1}' }] }
+    const calls = assistant(call('a', 'f', '{"n":1}'))
     const result: Message = { role: 'tool', toolCallId: 'a', content: [{ type: 'text', text: 'sunny' }] }
     expect(render(source, text('user', 'q'), calls, result)).toBe(
       '[user]q[assistant][{"name": "f", "arguments": {"n":1}}][user]{"tool_result":{"name":"f","content":"sunny"}}',
@@ -99,9 +100,8 @@ describe('a chat template', () => {
 
   test('tool results are rendered in the order of their calls', () => {
     const source = `{% for m in messages %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}`
-    const call = (id: string) => ({ id, name: 'f', arguments: '{}' })
     const result = (id: string): Message => ({ role: 'tool', toolCallId: id, content: [{ type: 'text', text: id }] })
-    const calls: Message = { role: 'assistant', content: [], toolCalls: [call('a'), call('b'), call('c')] }
+    const calls = assistant(...['a', 'b', 'c'].map((id) => call(id, 'f', '{}')))
     expect(render(source, text('user', 'q'), calls, result('x'), result('c'), result('a'), result('b'))).toBe(
       '[user]q[assistant]{}{}{}[tool]a[tool]b[tool]c[tool]x',
     )
@@ -119,7 +119,7 @@ describe('a chat template', () => {
       shown: '{"n":1}',
     },
   ])('tool arguments are handed over $name', ({ source, shown }) => {
-    const calls: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{"n":1}' }] }
+    const calls = assistant(call('a', 'f', '{"n":1}'))
     expect(render(source, text('user', 'q'), calls)).toContain(shown)
   })
 
@@ -196,7 +196,7 @@ describe('where the answer begins', () => {
     { name: 'its reasoning, where there is no text', words: '', prompt: '<think>\nhm', inside: true },
     { name: 'its text, behind its reasoning', words: 'So ', prompt: '<think>\nhm\n</think>\n\nSo ', inside: false },
   ])('a continued message with reasoning goes on with $name', ({ words, prompt, inside }) => {
-    const messages = [text('user', 'q'), { ...reply(words), reasoning: 'hm' } as Message]
+    const messages = [text('user', 'q'), assistant(reasoning('hm'), textPart(words))]
     expect(renderWith(thinking, { messages, start: 'last-message' })).toEqual({
       text: `<|user|>q<|end|><|assistant|>${prompt}`,
       startsInReasoning: inside,
@@ -209,10 +209,10 @@ describe('where the answer begins', () => {
     { name: 'a message without text', messages: [text('user', 'q'), reply('')] },
     {
       name: 'a message with calls',
-      messages: [text('user', 'q'), { ...reply('a'), toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }] } as Message],
+      messages: [text('user', 'q'), assistant(textPart('a'), call('a', 'f', '{}'))],
     },
   ])('$name cannot be continued', ({ messages }) => {
-    const refused = expect.objectContaining({ code: 'invalid-request', param: 'messages' })
+    const refused = expect.objectContaining({ code: 'invalid-request', at: ['prompt', 'messages'] })
     expect(() => renderWith(chatml, { messages, start: 'last-message' })).toThrow(refused)
   })
 
@@ -303,7 +303,7 @@ describe('template variables', () => {
 describe('the history of calls', () => {
   const history = (id: string): Message[] => [
     text('user', 'q'),
-    { role: 'assistant', content: [], toolCalls: [{ id, name: 'f', arguments: '{"a":1}' }] },
+    assistant(call(id, 'f', '{"a":1}')),
     { role: 'tool', toolCallId: id, content: [{ type: 'text', text: 'sunny' }] },
   ]
   const body = `{% for m in messages %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.id }}{{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }} {{ m.name }} {{ m.content }}{% endfor %}`
@@ -325,13 +325,13 @@ describe('the history of calls', () => {
     'reasoning is handed over as %s where the template reads that',
     (field) => {
       const source = `{% for m in messages %}{{ m.${field} }}{{ m.content }}{% endfor %}`
-      expect(render(source, text('user', 'q'), { ...reply('a'), reasoning: 'hm,' } as Message)).toBe('qhm,a')
+      expect(render(source, text('user', 'q'), assistant(reasoning('hm,'), textPart('a')))).toBe('qhm,a')
     },
   )
 
   test('reasoning that the template refuses beside a text is left out', () => {
     const source = `{% for m in messages %}{% if m.thinking and m.content %}{{ raise_exception('not both') }}{% endif %}{{ m.thinking }}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}`
-    expect(render(source, text('user', 'q'), { ...reply('a'), reasoning: 'hm' } as Message)).toBe('qa')
+    expect(render(source, text('user', 'q'), assistant(reasoning('hm'), textPart('a')))).toBe('qa')
   })
 
   test('a template that must go through a list of tools gets an empty one', () => {
@@ -345,11 +345,8 @@ describe('what a template cannot show as it is', () => {
     toolCallId: id,
     content: [{ type: 'text', text: words }],
   })
-  const calling = (words: string, ...ids: string[]): Message => ({
-    role: 'assistant',
-    content: words === '' ? [] : [{ type: 'text', text: words }],
-    toolCalls: ids.map((id) => ({ id, name: 'f', arguments: `{"n":"${id}"}` })),
-  })
+  const calling = (words: string, ...ids: string[]) =>
+    assistant(...(words === '' ? [] : [textPart(words)]), ...ids.map((id) => call(id, 'f', `{"n":"${id}"}`)))
   const shown = `{% for m in messages %}[{{ m.role }}]{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}{% endfor %}`
 
   test('calls stay in one turn where they can', () => {
@@ -374,7 +371,7 @@ describe('what a template cannot show as it is', () => {
 
   test('arguments that are no object are put into one where the template demands it', () => {
     const source = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}{% endfor %}{{ m.content }}{% endfor %}`
-    const broken: Message = { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'f', arguments: '{"n":' }] }
+    const broken = assistant(call('a', 'f', '{"n":'))
     expect(render(source, text('user', 'q'), broken, result('a', 'A'))).toBe('qinput={"n":;A')
     expect(render(shown, text('user', 'q'), broken, result('a', 'A'))).toContain('[assistant]"{\\"n\\":"[tool]A')
   })

@@ -1,5 +1,6 @@
+import { functionTools } from '../../contract/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
-import type { JsonObject, Message, Prompt, ReasoningOptions } from '../../contract/request.ts'
+import type { JsonObject, Prompt, ReasoningOptions } from '../../contract/request.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { strftime } from '../../jinja/strftime.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
@@ -11,6 +12,7 @@ import { reasoningVariables } from './reasoning-variables.ts'
 import { createToolTeller } from './tell-tools.ts'
 import { encodeMessages, encodeTools } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
+import { type Turn, toTurns } from './turn.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -65,15 +67,16 @@ export function compileChatTemplate(
     source,
     traits,
     render(prompt, { reasoning = {} } = {}) {
+      const declared = functionTools(prompt.tools)
       refuseReserved(prompt.templateVariables)
       const variables = { ...reasoningVariables(reasoning, traits.thinkingSwitch), ...prompt.templateVariables }
-      const tools = encodeTools(prompt.tools, traits)
+      const tools = encodeTools(declared, traits)
       const renderMessages = (
-        messages: readonly Message[],
+        messages: readonly Turn[],
         { generationPrompt }: { readonly generationPrompt: boolean },
       ): string => {
-        const tell = (given: readonly Message[]) => (prompt.tools.length > 0 && teller?.declare(given, prompt.tools)) || given
-        const encode = (given: readonly Message[]) => encodeMessages(normalizeMessages(tell(given), traits, teller), traits)
+        const tell = (given: readonly Turn[]) => (declared.length > 0 && teller?.declare(given, declared)) || given
+        const encode = (given: readonly Turn[]) => encodeMessages(normalizeMessages(tell(given), traits, teller), traits)
         const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt }
         return renderOrRefuse(messages, (given) => renderInput({ ...input, messages: encode(given) }))
       }
@@ -90,7 +93,8 @@ export function compileChatTemplate(
 type StartOptions = Parameters<typeof continueLastMessage>[1]
 
 function renderStart(prompt: ChatPrompt, options: StartOptions): ContinuedPrompt {
-  const { messages, start } = prompt
+  const { start } = prompt
+  const messages = toTurns(prompt.messages)
   switch (start) {
     case 'last-message':
       return continueLastMessage(messages, options)
@@ -116,18 +120,18 @@ function withPrefix({ text, startsInReasoning }: ContinuedPrompt, prefix: string
  * Reasoning of earlier turns is for the template to show or drop; one that refuses it beside other text (gpt-oss) gets the
  * conversation without it.
  */
-function renderOrRefuse(messages: readonly Message[], render: (messages: readonly Message[]) => string): string {
+function renderOrRefuse(messages: readonly Turn[], render: (messages: readonly Turn[]) => string): string {
   const reasoned = messages.some((message) => message.role === 'assistant' && message.reasoning !== undefined)
   try {
     return render(messages)
   } catch (error) {
     if (reasoned) return renderOrRefuse(messages.map(withoutReasoning), render)
     const message = `the model's chat template cannot render this conversation: ${messageOf(error)}`
-    throw new AppError('template-failed', message, { param: 'messages', cause: error })
+    throw new AppError('template-failed', message, { at: ['prompt', 'messages'], cause: error })
   }
 }
 
-function withoutReasoning(message: Message): Message {
+function withoutReasoning(message: Turn): Turn {
   if (message.role !== 'assistant') return message
   const { reasoning: _, ...rest } = message
   return rest

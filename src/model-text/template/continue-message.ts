@@ -1,13 +1,13 @@
 import { AppError } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
-import type { Message } from '../../contract/request.ts'
 import { joinText } from './template-messages.ts'
+import type { Turn } from './turn.ts'
 
 type Tags = NonNullable<OutputFormat['reasoning']>
 
 export type ContinueOptions = {
   /** Renders a conversation; `generationPrompt` opens the assistant's next turn at its end. */
-  readonly render: (messages: readonly Message[], options: { readonly generationPrompt: boolean }) => string
+  readonly render: (messages: readonly Turn[], options: { readonly generationPrompt: boolean }) => string
   /** What the model puts around reasoning; absent when it has none. */
   readonly tags: Tags | undefined
   /** The template shows the reasoning of earlier turns, so the white space in `tags` is its own. */
@@ -25,7 +25,7 @@ const marks = ['\ufffe', '\uffff']
  * `continue_final_message` of `transformers` does. Where the template trims texts, the end is trimmed too. Throws
  * `invalid-request` when the last message cannot be continued.
  */
-export function continueLastMessage(messages: readonly Message[], options: ContinueOptions): ContinuedPrompt {
+export function continueLastMessage(messages: readonly Turn[], options: ContinueOptions): ContinuedPrompt {
   const last = messages.at(-1)
   if (last?.role !== 'assistant') throw refusal('the last message is not an assistant message, so it cannot be continued')
   if (last.toolCalls.length > 0) throw refusal('the last message holds tool calls, so its text cannot be continued')
@@ -40,7 +40,7 @@ export function continueLastMessage(messages: readonly Message[], options: Conti
 type Spoken = { readonly reasoning: string; readonly text: string }
 
 /** Templates drop reasoning, or show it only in some places: it is put after the generation prompt as the model writes it. */
-function continueReasoning({ reasoning, text }: Spoken, before: readonly Message[], options: ContinueOptions): ContinuedPrompt {
+function continueReasoning({ reasoning, text }: Spoken, before: readonly Turn[], options: ContinueOptions): ContinuedPrompt {
   const { tags, showsReasoning, render } = options
   const start = render(before, { generationPrompt: true })
   if (tags === undefined) {
@@ -67,12 +67,12 @@ function answerStart({ open }: Tags): string {
   return open.startsWith('<|channel|>analysis') ? '<|start|>assistant<|channel|>final<|message|>' : ''
 }
 
-type CutOptions = { readonly last: Message; readonly text: string; readonly render: ContinueOptions['render'] }
+type CutOptions = { readonly last: Turn; readonly text: string; readonly render: ContinueOptions['render'] }
 
-function cutAtEnd(messages: readonly Message[], { last, text, render }: CutOptions): string {
+function cutAtEnd(messages: readonly Turn[], { last, text, render }: CutOptions): string {
   const mark = marks.find((candidate) => !text.includes(candidate))
   if (mark === undefined) throw refusal('the last message holds the Unicode noncharacters U+FFFE and U+FFFF')
-  const marked: Message = { ...last, content: [{ type: 'text', text: text + mark }] }
+  const marked: Turn = { ...last, content: [{ type: 'text', text: text + mark }] }
   const whole = render([...messages.slice(0, -1), marked], { generationPrompt: false })
   const place = whole.lastIndexOf(mark)
   if (place === -1) throw refusal("the model's chat template does not show the last message, so it cannot be continued")
@@ -83,5 +83,5 @@ function cutAtEnd(messages: readonly Message[], { last, text, render }: CutOptio
 }
 
 function refusal(message: string): AppError {
-  return new AppError('invalid-request', message, { param: 'messages' })
+  return new AppError('invalid-request', message, { at: ['prompt', 'messages'] })
 }

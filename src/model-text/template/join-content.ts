@@ -1,4 +1,5 @@
-import type { ContentPart, Message } from '../../contract/request.ts'
+import type { ContentPart } from '../../contract/request.ts'
+import type { Turn } from './turn.ts'
 
 /** Two contents as one, a blank line between their texts. */
 export function joinContent(first: readonly ContentPart[], second: readonly ContentPart[]): readonly ContentPart[] {
@@ -11,6 +12,6 @@ export function joinContent(first: readonly ContentPart[], second: readonly Cont
 }
 
 /** The message with more content at its end. */
-export function appendTo<M extends Message>(message: M, content: readonly ContentPart[]): M {
+export function appendTo<M extends Turn>(message: M, content: readonly ContentPart[]): M {
   return { ...message, content: joinContent(message.content, content) }
 }

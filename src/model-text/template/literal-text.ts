@@ -26,7 +26,7 @@ export function protectSpecialTokens<T>(value: T, specialTexts: readonly string[
   if (sentinel === undefined) {
     const message =
       'the messages contain all of the Unicode noncharacters U+FDD0 to U+FDEF, or escapes of them; leave out at least one'
-    throw new AppError('invalid-request', message, { param: 'messages' })
+    throw new AppError('invalid-request', message, { at: ['prompt', 'messages'] })
   }
   const breakTokens = (text: string) =>
     text.replaceAll(globalOf(pattern), (token) => `${token.slice(0, 1)}${sentinel}${token.slice(1)}`)

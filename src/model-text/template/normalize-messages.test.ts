@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { assistant, call, text as textPart } from '../../../test/support/parts.ts'
 import { type Message, plainChat } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
@@ -17,11 +18,11 @@ const namedSingle = `${named}{% for m in messages %}{% if m.tool_calls and m.too
 const text = (role: 'system' | 'user', words: string): Message => ({ role, content: [{ type: 'text', text: words }] })
 const user = (words: string): Message => text('user', words)
 const reply = (words: string): Message => calling(words)
-const calling = (words: string, ...calls: { readonly id: string; readonly name?: string }[]): Message => ({
-  role: 'assistant',
-  content: words === '' ? [] : [{ type: 'text', text: words }],
-  toolCalls: calls.map(({ id, name = 'f' }, index) => ({ id, name, arguments: `{"n":${index + 1}}` })),
-})
+const calling = (words: string, ...calls: { readonly id: string; readonly name?: string }[]): Message =>
+  assistant(
+    ...(words === '' ? [] : [textPart(words)]),
+    ...calls.map(({ id, name = 'f' }, index) => call(id, name, `{"n":${index + 1}}`)),
+  )
 const result = (id: string, words: string): Message => ({
   role: 'tool',
   toolCallId: id,

@@ -1,10 +1,11 @@
-import type { ContentPart, Message } from '../../contract/request.ts'
+import type { ContentPart } from '../../contract/request.ts'
 import { appendTo, joinContent } from './join-content.ts'
 import { orderToolResults } from './order-results.ts'
 import { separateCalls } from './separate-calls.ts'
 import type { ToolTeller } from './tell-tools.ts'
 import { tellLooseTurns, tellToolTurns } from './tell-turns.ts'
 import type { TemplateTraits } from './template-traits.ts'
+import type { Turn } from './turn.ts'
 
 /**
  * Rewrites a conversation into one that the template can express, without moving any text: `developer` becomes `system`;
@@ -13,8 +14,8 @@ import type { TemplateTraits } from './template-traits.ts'
  * system message, its text joins the neighbouring user turn, in place; turns that it wants to alternate are joined. Hoisting
  * text to the top instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
  */
-export function normalizeMessages(messages: readonly Message[], traits: TemplateTraits, teller?: ToolTeller): Message[] {
-  const renamed = messages.map((message): Message => (message.role === 'developer' ? { ...message, role: 'system' } : message))
+export function normalizeMessages(messages: readonly Turn[], traits: TemplateTraits, teller?: ToolTeller): Turn[] {
+  const renamed = messages.map((message): Turn => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
   const told = traits.toolHistory ? tellLooseTurns(ordered, traits, teller) : tellToolTurns(ordered, teller)
   const joined = traits.repeatedAssistant ? told : mergeReplies(told)
@@ -25,12 +26,12 @@ export function normalizeMessages(messages: readonly Message[], traits: Template
 
 /** Leading system messages become one, if the template takes any; every other becomes part of a user turn. */
 function foldSystemMessages(
-  messages: readonly Message[],
+  messages: readonly Turn[],
   { system, userAfterTool }: Pick<TemplateTraits, 'system' | 'userAfterTool'>,
-): Message[] {
+): Turn[] {
   const leadingCount = messages.findIndex((message) => message.role !== 'system')
   const leading = messages.slice(0, leadingCount === -1 ? messages.length : leadingCount)
-  const result: Message[] = []
+  const result: Turn[] = []
   let pending: readonly ContentPart[] = []
   if (system && leading.length > 0) result.push({ role: 'system', content: joinTurns(leading) })
   else pending = joinTurns(leading)
@@ -59,10 +60,10 @@ function foldSystemMessages(
 
 /** User turns in a row become one, and what the user says behind a result ends that result, where the template wants it so. */
 function mergeUserTurns(
-  messages: readonly Message[],
+  messages: readonly Turn[],
   { repeatedUser, userAfterTool }: Pick<TemplateTraits, 'repeatedUser' | 'userAfterTool'>,
-): Message[] {
-  const result: Message[] = []
+): Turn[] {
+  const result: Turn[] = []
   for (const message of messages) {
     const previous = result.at(-1)
     const joins = (previous?.role === 'user' && !repeatedUser) || (previous?.role === 'tool' && !userAfterTool)
@@ -74,8 +75,8 @@ function mergeUserTurns(
 }
 
 /** A reply joins the turn of the assistant behind it, which may hold calls. */
-function mergeReplies(messages: readonly Message[]): Message[] {
-  const result: Message[] = []
+function mergeReplies(messages: readonly Turn[]): Turn[] {
+  const result: Turn[] = []
   for (const message of messages) {
     const previous = result.at(-1)
     if (message.role !== 'assistant' || previous?.role !== 'assistant' || previous.toolCalls.length > 0) {
@@ -89,6 +90,6 @@ function mergeReplies(messages: readonly Message[]): Message[] {
   return result
 }
 
-function joinTurns(messages: readonly Message[]): readonly ContentPart[] {
+function joinTurns(messages: readonly Turn[]): readonly ContentPart[] {
   return messages.reduce<readonly ContentPart[]>((joined, message) => joinContent(joined, message.content), [])
 }

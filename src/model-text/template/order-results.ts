@@ -1,16 +1,17 @@
-import type { Message, ToolCall } from '../../contract/request.ts'
+import type { ToolCallPart } from '../../contract/request.ts'
+import type { Turn } from './turn.ts'
 
-type Result = Extract<Message, { role: 'tool' }>
+type Result = Extract<Turn, { role: 'tool' }>
 
 /**
  * Results of parallel calls, in the order of the calls; results of unknown calls stay last, in their own order. Each gets the
  * name of its function, which some templates print and callers need not repeat.
  */
-export function orderToolResults(messages: readonly Message[]): Message[] {
-  const ordered: Message[] = []
+export function orderToolResults(messages: readonly Turn[]): Turn[] {
+  const ordered: Turn[] = []
   // Ids need not be unique in a conversation: what counts is the latest call before the result.
   const names = new Map<string, string>()
-  let calls: readonly ToolCall[] = []
+  let calls: readonly ToolCallPart[] = []
   let placeOf = placeFinder(calls)
   let run: Result[] = []
   const flush = () => {
@@ -42,7 +43,7 @@ export function orderToolResults(messages: readonly Message[]): Message[] {
  * Tells, result after result, which of the calls it answers. Some clients give several calls of one turn the same id: they are
  * answered one after the other, and what is left over belongs to the last of them.
  */
-export function placeFinder(calls: readonly ToolCall[]): (result: Result) => number | undefined {
+export function placeFinder(calls: readonly ToolCallPart[]): (result: Result) => number | undefined {
   const free = new Map<string, number[]>()
   for (const [place, { id }] of calls.entries()) {
     const same = free.get(id)

@@ -1,10 +1,10 @@
-import type { Message } from '../../contract/request.ts'
 import { appendTo } from './join-content.ts'
 import { placeFinder } from './order-results.ts'
 import type { TemplateTraits } from './template-traits.ts'
+import type { Turn } from './turn.ts'
 
-type Assistant = Extract<Message, { role: 'assistant' }>
-type Result = Extract<Message, { role: 'tool' }>
+type Assistant = Extract<Turn, { role: 'assistant' }>
+type Result = Extract<Turn, { role: 'tool' }>
 type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText' | 'textBeforeCalls'>
 
 /**
@@ -12,8 +12,8 @@ type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText' | 'te
  * result behind it; where it shows either text or calls, the text gets a turn of its own in front. Where turns must alternate
  * and that one would count, the text ends what stands before it.
  */
-export function separateCalls(messages: readonly Message[], traits: Separation): Message[] {
-  const result: Message[] = []
+export function separateCalls(messages: readonly Turn[], traits: Separation): Turn[] {
+  const result: Turn[] = []
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index]
     if (message === undefined) break
@@ -35,7 +35,7 @@ export function separateCalls(messages: readonly Message[], traits: Separation):
 }
 
 /** The turn without its text, which goes to the end of what is written before it. */
-function takeText(message: Assistant, before: Message[], { textBeforeCalls }: Separation): Assistant {
+function takeText(message: Assistant, before: Turn[], { textBeforeCalls }: Separation): Assistant {
   const hasText = message.content.some((part) => part.type !== 'text' || part.text !== '')
   if (!hasText) return message
   const previous = before.at(-1)
@@ -49,7 +49,7 @@ function takeText(message: Assistant, before: Message[], { textBeforeCalls }: Se
 }
 
 /** Results of calls that the turn does not hold stay, behind the last. */
-function oneByOne(message: Assistant, results: readonly Result[]): Message[] {
+function oneByOne(message: Assistant, results: readonly Result[]): Turn[] {
   const placeOf = placeFinder(message.toolCalls)
   const byPlace = new Map<number | undefined, Result[]>()
   for (const result of results) {
@@ -58,7 +58,7 @@ function oneByOne(message: Assistant, results: readonly Result[]): Message[] {
   }
   const answers = (place: number | undefined) => byPlace.get(place) ?? []
   const { reasoning: _, ...rest } = message
-  const turns = message.toolCalls.flatMap((call, index): Message[] => [
+  const turns = message.toolCalls.flatMap((call, index): Turn[] => [
     index === 0 ? { ...message, toolCalls: [call] } : { ...rest, content: [], toolCalls: [call] },
     ...answers(index),
   ])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { assistant, call, text as textPart } from '../../../test/support/parts.ts'
 import { type Message, plainChat, type Tool } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
@@ -12,11 +13,8 @@ const tools: Tool[] = [
   { name: 'now', strict: true },
 ]
 const text = (role: 'system' | 'user', words: string): Message => ({ role, content: [{ type: 'text', text: words }] })
-const calls = (...ids: string[]): Message => ({
-  role: 'assistant',
-  content: [{ type: 'text', text: 'Well:' }],
-  toolCalls: ids.map((id) => ({ id, name: 'weather', arguments: `{"city":"${id}"}` })),
-})
+const calls = (...ids: string[]): Message =>
+  assistant(textPart('Well:'), ...ids.map((id) => call(id, 'weather', `{"city":"${id}"}`)))
 const result = (id: string): Message => ({ role: 'tool', toolCallId: id, content: [{ type: 'text', text: `rain in ${id}` }] })
 
 function render(source: string, messages: readonly Message[], options: { toolFormat?: string; tools?: readonly Tool[] } = {}) {

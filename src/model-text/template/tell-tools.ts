@@ -1,20 +1,21 @@
-import type { ContentPart, Message, Tool, ToolCall } from '../../contract/request.ts'
+import type { ContentPart, FunctionTool, ToolCallPart } from '../../contract/request.ts'
 import type { CallPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
+import type { Turn } from './turn.ts'
 
 /** How tools, calls and results are told in ordinary turns, to models whose template does not show them. */
 export type ToolTeller = {
   /** The conversation with the tools in its system message, behind what the caller says there. */
-  declare(messages: readonly Message[], tools: readonly Tool[]): readonly Message[]
+  declare(messages: readonly Turn[], tools: readonly FunctionTool[]): readonly Turn[]
   /** Calls as the model is told to write them; undefined where the format writes arguments one by one. */
-  writeCalls(calls: readonly ToolCall[]): string | undefined
+  writeCalls(calls: readonly ToolCallPart[]): string | undefined
 }
 
 export function createToolTeller(format: ToolFormat): ToolTeller {
   return {
     declare(messages, tools) {
       const content: ContentPart[] = [{ type: 'text', text: instructions(format, tools) }]
-      const isSystem = ({ role }: Message) => role === 'system' || role === 'developer'
+      const isSystem = ({ role }: Turn) => role === 'system' || role === 'developer'
       const end = messages.findIndex((message) => !isSystem(message))
       const place = end === -1 ? messages.length : end
       return [...messages.slice(0, place), { role: 'system', content }, ...messages.slice(place)]
@@ -23,7 +24,7 @@ export function createToolTeller(format: ToolFormat): ToolTeller {
       const described = calls.map(({ name }) => format.describeCalls([{ name }], { parallel: true }))
       const [first] = described
       const texts = described.map(({ calls: [call] }, index) =>
-        fill(call?.pieces ?? [], { whole: calls[index]?.arguments ?? '{}', position: index }),
+        fill(call?.pieces ?? [], { whole: calls[index]?.input ?? '{}', position: index }),
       )
       if (first === undefined || texts.includes(undefined)) return undefined
       return `${first.prefix}${texts.join(first.separator ?? '')}${first.suffix}`
@@ -32,12 +33,12 @@ export function createToolTeller(format: ToolFormat): ToolTeller {
 }
 
 const sample = { name: 'NAME', argument: 'ARGUMENT', value: 'VALUE' }
-const sampleTool: Tool = {
+const sampleTool: FunctionTool = {
   name: sample.name,
   parameters: { type: 'object', properties: { [sample.argument]: { type: 'string' } }, required: [sample.argument] },
 }
 
-function instructions(format: ToolFormat, tools: readonly Tool[]): string {
+function instructions(format: ToolFormat, tools: readonly FunctionTool[]): string {
   const declared = tools.map(({ name, description, parameters }) =>
     JSON.stringify({ name, ...(description !== undefined && { description }), ...(parameters !== undefined && { parameters }) }),
   )

@@ -1,17 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Message } from '../../contract/request.ts'
+import { call } from '../../../test/support/parts.ts'
 import { tellLooseTurns } from './tell-turns.ts'
+import type { Turn } from './turn.ts'
 
-const user: Message = { role: 'user', content: [{ type: 'text', text: 'q' }] }
-const calls: Message = {
+const user: Turn = { role: 'user', content: [{ type: 'text', text: 'q' }] }
+const calls: Turn = {
   role: 'assistant',
   content: [],
-  toolCalls: [
-    { id: 'a', name: 'f', arguments: '{}' },
-    { id: 'b', name: 'f', arguments: '{}' },
-  ],
+  toolCalls: [call('a', 'f', '{}'), call('b', 'f', '{}')],
 }
-const result = (toolCallId: string): Message => ({ role: 'tool', toolCallId, name: 'f', content: [{ type: 'text', text: 'r' }] })
+const result = (toolCallId: string): Turn => ({ role: 'tool', toolCallId, name: 'f', content: [{ type: 'text', text: 'r' }] })
 
 test.each([
   ['by the id that its call was told with', { userAfterCall: false }, { tool_call_id: 'b' }],

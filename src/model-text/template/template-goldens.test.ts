@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
+import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
 import { type Message, plainChat } from '../../contract/request.ts'
 import { type ChatTemplate, compileChatTemplate } from './chat-template.ts'
 
@@ -10,7 +11,13 @@ if (templates === undefined) console.warn('template goldens are skipped: ../shar
 
 type ChatCase = {
   template: string
-  messages: { role: string; content: string; reasoning_content: string; tool_call_id: string; tool_calls: never[] }[]
+  messages: {
+    role: string
+    content: string
+    reasoning_content: string
+    tool_call_id: string
+    tool_calls: { id: string; name: string; arguments: string }[]
+  }[]
   tools: { name: string; description: string; parameters_json: string }[]
   enable_thinking: boolean
   add_generation_prompt: boolean
@@ -44,11 +51,14 @@ describe.skipIf(templates === undefined)('the template goldens', () => {
 })
 
 function renderChat(template: (name: string) => ChatTemplate, chat: ChatCase): string {
-  const messages = chat.messages.map(({ role, content, reasoning_content: reasoning, tool_calls: calls, ...rest }): Message => {
-    const text = [{ type: 'text', text: content } as const]
-    if (role === 'assistant') return { role, content: text, toolCalls: calls, ...(reasoning !== '' && { reasoning }) }
-    if (role === 'tool') return { role, content: text, toolCallId: rest.tool_call_id }
-    return { role: role as 'user', content: text }
+  const messages = chat.messages.map(({ role, content, reasoning_content: thought, tool_calls: calls, ...rest }): Message => {
+    const parts = [text(content)]
+    if (role === 'assistant') {
+      const called = calls.map(({ id, name, arguments: json }) => call(id, name, json))
+      return assistant(...(thought === '' ? [] : [reasoning(thought)]), ...parts, ...called)
+    }
+    if (role === 'tool') return { role, content: parts, toolCallId: rest.tool_call_id }
+    return { role: role as 'user', content: parts }
   })
   const tools = chat.tools.map(({ name, description, parameters_json: json }) => ({
     name,

@@ -1,6 +1,7 @@
-import type { ContentPart, JsonObject, Message, Tool } from '../../contract/request.ts'
+import type { ContentPart, FunctionTool, JsonObject } from '../../contract/request.ts'
 import { nineCharacterId } from './call-ids.ts'
 import type { CallTraits } from './call-traits.ts'
+import type { Turn } from './turn.ts'
 
 /** A message in the form that chat templates are written against: OpenAI's, with tool arguments as data. */
 export type TemplateMessage = { readonly role: string; readonly content: string | readonly unknown[] } & {
@@ -22,11 +23,11 @@ export const reasoningFields = ['reasoning_content', 'reasoning', 'thinking'] as
 export type ReasoningField = (typeof reasoningFields)[number]
 
 /** Canonical messages in the spelling that this template understands. */
-export function encodeMessages(messages: readonly Message[], spelling: Spelling): TemplateMessage[] {
+export function encodeMessages(messages: readonly Turn[], spelling: Spelling): TemplateMessage[] {
   return messages.map((message) => encodeMessage(message, spelling))
 }
 
-function encodeMessage(message: Message, spelling: Spelling): TemplateMessage {
+function encodeMessage(message: Turn, spelling: Spelling): TemplateMessage {
   const { typedContent, nineCharacterIds, reasoningField = 'reasoning_content' } = spelling
   const spellId = (id: string) => (nineCharacterIds ? nineCharacterId(id) : id)
   const { name } = message
@@ -42,7 +43,7 @@ function encodeMessage(message: Message, spelling: Spelling): TemplateMessage {
         ...base,
         ...(message.reasoning !== undefined && { [reasoningField]: message.reasoning }),
         ...(message.toolCalls.length > 0 && {
-          tool_calls: message.toolCalls.map(({ id, name: called, arguments: json }) => ({
+          tool_calls: message.toolCalls.map(({ id, name: called, input: json }) => ({
             id: spellId(id),
             type: 'function',
             function: { name: called, arguments: spellArguments(json, spelling) },
@@ -59,7 +60,7 @@ function encodeMessage(message: Message, spelling: Spelling): TemplateMessage {
 }
 
 /** Tools as the list of function specifications that templates print. */
-export function encodeTools(tools: readonly Tool[], { descriptions }: Pick<Spelling, 'descriptions'>): unknown[] {
+export function encodeTools(tools: readonly FunctionTool[], { descriptions }: Pick<Spelling, 'descriptions'>): unknown[] {
   return tools.map(({ name, description, parameters = noParameters }) => ({
     type: 'function',
     function: {

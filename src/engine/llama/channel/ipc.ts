@@ -83,7 +83,6 @@ export const commandSchema = z.discriminatedUnion('type', [
     prompt: z.custom<Prompt>(isTagged),
     maxOutputTokens: z.int().nonnegative().optional(),
     output: z.custom<OutputConstraint>(isTagged),
-    outputParam: z.string().exactOptional(),
     toolChoice: z.custom<ToolChoice>(isTagged),
     parallelToolCalls: z.boolean(),
     reasoning: z.custom<ReasoningOptions>(isObject),
@@ -125,7 +124,10 @@ export type QuestionCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-
 const failureSchema = z.object({
   code: z.string(),
   message: z.string(),
-  param: z.string().exactOptional(),
+  at: z
+    .array(z.union([z.string(), z.number()]))
+    .readonly()
+    .exactOptional(),
   overflow: z
     .object({
       inputTokens: z.number(),

@@ -8,11 +8,11 @@ const tooLong = 'x'.repeat(1024 * 1024 + 1)
 const loaded = { embedder: { pooling: 'rank' }, model: {} } as unknown as WorkerModel
 
 test.each([
-  ['query', { type: 'rank', query: tooLong, texts: ['a'] }],
-  ['texts[0]', { type: 'rank', query: 'a', texts: [tooLong] }],
-] as const)('a %s that would hold up the worker is refused before it is read', async (param, question) => {
+  [['query'], { type: 'rank', query: tooLong, texts: ['a'] }],
+  [['texts', 0], { type: 'rank', query: 'a', texts: [tooLong] }],
+] as const)('%j that would hold up the worker is refused before it is read', async (at, question) => {
   await expect(answerQuestion(loaded, { ...question, texts: [...question.texts] }, () => false)).rejects.toMatchObject({
     code: 'invalid-request',
-    param,
+    at,
   })
 })

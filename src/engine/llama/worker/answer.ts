@@ -1,6 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import type { EmbedInput } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
+import { type CanonicalPath, field } from '../../../contract/field.ts'
 import type { Answer, Question } from '../channel/questions.ts'
 import type { WorkerModel } from './model.ts'
 import { bareTokens, renderSegments, tokenizeSegmentsNow } from './prompt.ts'
@@ -30,7 +31,7 @@ export async function answerQuestion(loaded: WorkerModel, question: Question, ca
 function tokenize(loaded: WorkerModel, { prompt, reasoning, addBos, parseSpecial }: Asked<'tokenize'>): number[] {
   const { model } = loaded
   const { segments } = renderSegments(loaded, { prompt, reasoning })
-  refuseTooLong(joined(segments), prompt.type === 'text' ? 'text' : 'messages')
+  refuseTooLong(joined(segments), prompt.type === 'text' ? ['prompt', 'text'] : ['prompt', 'messages'])
   const cut = segments.map((segment) => ({
     ...segment,
     // A conversation's own texts stay texts; a text that is sent by itself is read as the caller says.
@@ -46,31 +47,30 @@ function tokenize(loaded: WorkerModel, { prompt, reasoning, addBos, parseSpecial
 async function embed({ model, embedder }: WorkerModel, { inputs }: Asked<'embed'>, cancelled: () => boolean): Promise<Answer> {
   if (embedder.pooling === 'rank') {
     const message = 'this model ranks documents and makes no vectors; choose an embedding model'
-    throw new AppError('invalid-request', message, { param: 'model' })
+    throw new AppError('invalid-request', message, { at: ['model'] })
   }
-  const params = inputs.map((_, index) => (inputs.length === 1 ? 'input' : `input[${index}]`))
   const read = (index: number) => {
-    const bare = inputTokens(model, inputs[index] as EmbedInput, params[index] as string)
+    const at = ['inputs', index]
+    const bare = inputTokens(model, inputs[index] as EmbedInput, at)
     if (bare.length > 0) return withEnds(model, bare)
-    throw new AppError('invalid-request', `${params[index]} holds no tokens to embed`, { param: params[index] as string })
+    throw new AppError('invalid-request', `${field(...at)} holds no tokens to embed`, { at })
   }
-  const computed = await compute(embedder, { params, read }, cancelled)
+  const computed = await compute(embedder, { paths: inputs.map((_, index) => ['inputs', index]), read }, cancelled)
   return computed === 'cancelled' ? { type: 'cancelled' } : { type: 'vectors', ...computed }
 }
 
 async function rank({ model, embedder }: WorkerModel, request: Asked<'rank'>, cancelled: () => boolean): Promise<Answer> {
   if (embedder.pooling !== 'rank') {
     const message = 'this model has no ranking head, so it cannot score texts; choose a reranking model'
-    throw new AppError('invalid-request', message, { param: 'model' })
+    throw new AppError('invalid-request', message, { at: ['model'] })
   }
-  if (request.query !== undefined) refuseTooLong(request.query, 'query')
-  const params = request.texts.map((_, index) => `texts[${index}]`)
+  if (request.query !== undefined) refuseTooLong(request.query, ['query'])
   const read = (index: number) => {
     const text = request.texts[index] ?? ''
-    refuseTooLong(text, `texts[${index}]`)
+    refuseTooLong(text, ['texts', index])
     return rankTokens(model, request, text)
   }
-  const computed = await compute(embedder, { params, read }, cancelled)
+  const computed = await compute(embedder, { paths: request.texts.map((_, index) => ['texts', index]), read }, cancelled)
   if (computed === 'cancelled') return { type: 'cancelled' }
   const { vectors, inputTokens } = computed
   // llama.cpp ends the graphs of these architectures with a softmax (llm_graph_context::build_pooling).
@@ -78,20 +78,20 @@ async function rank({ model, embedder }: WorkerModel, request: Asked<'rank'>, ca
   return { type: 'scores', scores: vectors.map(([score = 0]) => score), areProbabilities, inputTokens }
 }
 
-type Work = { readonly params: readonly string[]; read(index: number): Token[] }
+type Work = { readonly paths: readonly CanonicalPath[]; read(index: number): Token[] }
 
 /** Reads all texts before it computes the first, so that a text at fault costs nothing. */
 async function compute(
   embedder: WorkerModel['embedder'],
-  { params, read }: Work,
+  { paths, read }: Work,
   cancelled: () => boolean,
 ): Promise<{ vectors: Float32Array[]; inputTokens: number } | 'cancelled'> {
   const texts: Token[][] = []
-  for (const [index, param] of params.entries()) {
+  for (const [index, at] of paths.entries()) {
     if (cancelled()) return 'cancelled'
     const tokens = read(index)
-    if (tokens.length === 0) throw new AppError('invalid-request', `${param} holds no tokens`, { param })
-    if (tokens.length > embedder.maxTokens) throw tooManyTokens(tokens.length, embedder.maxTokens, param)
+    if (tokens.length === 0) throw new AppError('invalid-request', `${field(...at)} holds no tokens`, { at })
+    if (tokens.length > embedder.maxTokens) throw tooManyTokens(tokens.length, embedder.maxTokens, at)
     texts.push(tokens)
     // Others have their turn between two texts.
     await new Promise(setImmediate)
@@ -105,21 +105,21 @@ async function compute(
   return { vectors, inputTokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) }
 }
 
-function inputTokens(model: WorkerModel['model'], input: EmbedInput, param: string): Token[] {
+function inputTokens(model: WorkerModel['model'], input: EmbedInput, at: CanonicalPath): Token[] {
   if (input.type === 'tokens') return [...input.tokens] as Token[]
-  refuseTooLong(input.text, param)
+  refuseTooLong(input.text, at)
   return [...model.tokenize(input.text)]
 }
 
-function tooManyTokens(tokens: number, limit: number, param: string): AppError {
-  const message = `the maximum context length for one text is ${limit} tokens, but ${param} has ${tokens}; shorten or split it`
-  return new AppError('context-length-exceeded', message, { param })
+function tooManyTokens(tokens: number, limit: number, at: CanonicalPath): AppError {
+  const message = `the maximum context length for one text is ${limit} tokens, but ${field(...at)} has ${tokens}; shorten or split it`
+  return new AppError('context-length-exceeded', message, { at })
 }
 
-function refuseTooLong(text: string, param: string): void {
+function refuseTooLong(text: string, at: CanonicalPath): void {
   if (text.length <= maxTextChars) return
-  const message = `${param} has ${text.length} characters; at most ${maxTextChars} are read at once: split it`
-  throw new AppError('invalid-request', message, { param })
+  const message = `${field(...at)} has ${text.length} characters; at most ${maxTextChars} are read at once: split it`
+  throw new AppError('invalid-request', message, { at })
 }
 
 function joined(segments: readonly { readonly text: string }[]): string {

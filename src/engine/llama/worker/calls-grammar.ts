@@ -1,12 +1,13 @@
 import { AppError } from '../../../contract/errors.ts'
-import type { Tool } from '../../../contract/request.ts'
+import { field } from '../../../contract/field.ts'
+import type { FunctionTool } from '../../../contract/request.ts'
 import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import type { CallPiece, RequiredCall, RequiredCalls } from '../../../model-text/formats/required-calls.ts'
 
 /** Calls to write down as a grammar, and the tools that they may be to, by position in the request. */
 export type CallsToWrite = {
   readonly description: RequiredCalls
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FunctionTool[]
   /** Texts of tokens that end the turn: a grammar cannot ask for one as text. */
   readonly endTexts: readonly string[]
   /** What a grammar cannot keep is left open, also where a tool is strict: somebody checks the calls when they are made. */
@@ -27,14 +28,14 @@ export function addCalls(builder: GrammarBuilder, { description, tools, endTexts
   return `${prefix} ${between === undefined ? writeCalls(0) : row(builder, { calls, between, writeCalls })} ${suffix}`
 }
 
-function refuseUnkept({ name, unenforced = [] }: RequiredCall, tools: readonly Tool[]): void {
+function refuseUnkept({ name, unenforced = [] }: RequiredCall, tools: readonly FunctionTool[]): void {
   const index = tools.findIndex((tool) => tool.name === name)
   const [keyword] = unenforced
   if (keyword === undefined || tools[index]?.strict !== true) return
   const message =
     `'${keyword}' at # of the parameters of '${name}' cannot be enforced in the way this model writes calls, and the tool is ` +
     'strict; leave it out, or ask without strict'
-  throw new AppError('unsupported-field', message, { param: `tools[${index}].function.parameters.${keyword}` })
+  throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index, 'parameters', keyword] })
 }
 
 /** The rule of a call at a position in the answer. */
@@ -70,7 +71,7 @@ function createWriter(
       builder.addSchema(piece.schema, {
         name: `${name}-arguments`,
         strict: !isLenient && tools[index]?.strict === true,
-        param: `tools[${index}].function.parameters`,
+        param: field('prompt', 'tools', index, 'parameters'),
         ...(piece.document !== undefined && { document: piece.document }),
         ...(piece.type === 'raw-text' && { rawUntil: piece.before }),
       })

@@ -21,6 +21,9 @@ const compile = (wanted: Partial<Wanted>, context: Parameters<typeof compileCons
   compileConstraint({ ...plainRequest, tools: [], ...wanted }, context)
 const call = (name: string, json: string) => `<tool_call>\n{"name": "${name}", "arguments": ${json}}\n</tool_call>`
 
+/** The codes of what is the caller's fault. */
+const refusal = /^(invalid-request|unsupported-field)$/
+
 describe('compileConstraint', () => {
   test('a request that asks for nothing is not constrained', () => {
     expect(compile({})).toBeUndefined()
@@ -113,7 +116,7 @@ describe('compileConstraint', () => {
   test('a call cannot be forced where nobody knows how calls are written', () => {
     const unknown = { format: { startsInReasoning: false }, endTexts: [] }
     const force = () => compile({ tools, toolChoice: { type: 'required' } }, unknown)
-    expect(force).toThrow(expect.objectContaining({ code: 'unsupported-field', param: 'tool_choice' }))
+    expect(force).toThrow(expect.objectContaining({ code: 'unsupported-field', at: ['toolChoice'] }))
   })
 
   test('a strict tool that a grammar cannot keep is refused by its place', () => {
@@ -123,7 +126,7 @@ describe('compileConstraint', () => {
       parameters: { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } },
     }
     const force = () => compile({ tools: [clock, odd], toolChoice: { type: 'required' } })
-    expect(force).toThrow(expect.objectContaining({ param: expect.stringContaining('tools[1].function.parameters') }))
+    expect(force).toThrow(expect.objectContaining({ at: ['prompt', 'tools', 1, 'parameters', expect.any(String)] }))
   })
 
   test('arguments that stand alone keep the references of their schema, and their own limits', () => {
@@ -162,7 +165,7 @@ describe('compileConstraint', () => {
       parameters: { type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] },
     }
     expect(() => compile({ tools: [either], toolChoice: { type: 'required' } }, qwen)).toThrow(
-      expect.objectContaining({ code: 'unsupported-field', param: 'tools[0].function.parameters.anyOf' }),
+      expect.objectContaining({ code: 'unsupported-field', at: ['prompt', 'tools', 0, 'parameters', 'anyOf'] }),
     )
   })
 
@@ -193,10 +196,14 @@ describe('compileConstraint', () => {
   })
 
   test.each([
-    { name: 'a grammar', output: { type: 'gbnf', grammar: 'root ::= nobody' }, param: 'grammar' },
-    { name: 'a pattern', output: { type: 'regex', pattern: '(' }, param: 'regex' },
-    { name: 'a schema', output: { type: 'json-schema', schema: { type: 'nothing' }, strict: false }, param: 'response_format' },
-  ] as const)('$name that is wrong is refused', ({ output, param }) => {
-    expect(() => compile({ output })).toThrow(expect.objectContaining({ status: 400, param: expect.stringContaining(param) }))
+    { name: 'a grammar', output: { type: 'gbnf', grammar: 'root ::= nobody' }, at: ['output'] },
+    { name: 'a pattern', output: { type: 'regex', pattern: '(' }, at: ['output'] },
+    {
+      name: 'a schema',
+      output: { type: 'json-schema', schema: { type: 'nothing' }, strict: false },
+      at: ['output', 'schema', 'type'],
+    },
+  ] as const)('$name that is wrong is refused', ({ output, at }) => {
+    expect(() => compile({ output })).toThrow(expect.objectContaining({ code: expect.stringMatching(refusal), at }))
   })
 })

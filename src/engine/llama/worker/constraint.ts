@@ -1,30 +1,25 @@
 import { callableTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
-import type { OutputFormat } from '../../../contract/output-format.ts'
-import type { OutputConstraint, Tool, ToolChoice } from '../../../contract/request.ts'
+import { field } from '../../../contract/field.ts'
+import type { FunctionTool, OutputConstraint, ToolChoice } from '../../../contract/request.ts'
 import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import { addOutput, type OutputStructure } from '../../../grammar/compile-output.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
-import { compileForRequest } from '../../../threads/grammar-failure.ts'
+import { compileForRequest, outputParam } from '../../../threads/grammar-failure.ts'
+import { type ConstraintContext, writeAutoCalls } from './auto-calls.ts'
 import { addCalls } from './calls-grammar.ts'
-import { writeChosenCalls } from './chosen-calls.ts'
 
 /** What a request says about the text that it wants. */
 export type Wanted = {
   readonly output: OutputConstraint
-  /** The request field that a failure about `output` names. */
-  readonly outputParam?: string
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
-  /** Calls that the model makes of its own accord are bound to the schemas of all tools, not only of the strict ones. */
+  /** With `tool_choice: auto`, calls are constrained by the schemas of all tools, not only of the strict ones. */
   readonly bindsAllTools?: boolean
 }
-
-/** The model's part of it. */
-export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
 
 /**
  * A grammar for what comes after reasoning; `header` is a text in front of it. `structured` says how much of `output` it
@@ -55,13 +50,13 @@ export function compileConstraint(wanted: Wanted, context: ConstraintContext): C
 
 function compile(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   const { output, toolChoice } = wanted
-  // There is no text beside a call that must be made, so nothing that `output` could bind.
-  if (toolChoice.type === 'required') return { gbnf: forcedCalls(wanted, context) }
+  // Beside required calls there is no text that `output` could constrain.
+  if (toolChoice.type === 'required') return { gbnf: requiredCalls(wanted, context) }
   switch (output.type) {
     case 'text':
-      return chosenCalls(wanted, context)
+      return autoCalls(wanted, context)
     case 'gbnf':
-      checkGbnf(output.grammar, { param: wanted.outputParam ?? 'grammar' })
+      checkGbnf(output.grammar, { param: field('output') })
       return { gbnf: output.grammar, structured: 'full', header: textHeader(context) }
     case 'json-object':
     case 'json-schema':
@@ -72,42 +67,37 @@ function compile(wanted: Wanted, context: ConstraintContext): Constraint | undef
   }
 }
 
-function forcedCalls(wanted: Wanted, context: ConstraintContext): string {
+function requiredCalls(wanted: Wanted, context: ConstraintContext): string {
   const { grammar } = cache.find(cacheKey(wanted, context), () => {
     const builder = createGrammarBuilder()
     const calls = addAllowedCalls(builder, wanted, context)
     if (calls !== undefined) return builder.build(calls)
-    const message =
-      "tool_choice demands a call, but it is not known how this model writes calls: set `toolFormat` in the model's configuration"
-    throw new AppError('unsupported-field', message, { param: 'tool_choice' })
+    const message = `${field('toolChoice')} requires a call, but it is not known how this model writes calls: set \`toolFormat\` in the model's configuration`
+    throw new AppError('unsupported-field', message, { at: ['toolChoice'] })
   })
   return grammar
 }
 
-/** Calls that nobody demands: where none is strict, they are the model's own, unless the configuration binds them all. */
-function chosenCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
+/** Calls with `tool_choice: auto`: constrained where a tool is strict, or where the configuration constrains them all. */
+function autoCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   const tools = callableTools(wanted.tools, wanted.toolChoice)
   if (!tools.some(({ strict }) => strict === true || wanted.bindsAllTools === true)) return undefined
   const { grammar } = cache.find([cacheKey(wanted, context), context.format], () => {
     const { tools: declared, parallelToolCalls: parallel } = wanted
-    return { grammar: writeChosenCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
+    return { grammar: writeAutoCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
   })
   return grammar === '' ? undefined : { gbnf: grammar, isWhole: true }
 }
 
 /** All that a grammar is made of, and nothing that differs from request to request. */
-function cacheKey(
-  { output, outputParam, tools, toolChoice, parallelToolCalls }: Wanted,
-  { format, endTexts }: ConstraintContext,
-): unknown {
-  return [output, outputParam, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
+function cacheKey({ output, tools, toolChoice, parallelToolCalls }: Wanted, { format, endTexts }: ConstraintContext): unknown {
+  return [output, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
 }
 
 /** The output, or calls instead of it where the model may choose to make some. */
 function compileOutputOrCalls(output: OutputStructure, wanted: Wanted, context: ConstraintContext): CompiledGrammar {
   const builder = createGrammarBuilder()
-  const param = wanted.outputParam ?? (output.type === 'regex' ? 'regex' : 'response_format')
-  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, param)}`
+  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, outputParam(output))}`
   // What the tools' own schemas leave open says nothing about the output.
   const { enforcement, unenforced } = builder.build(root)
   const calls = addAllowedCalls(builder, wanted, context)

@@ -66,7 +66,7 @@ export class Embedder {
     const { fileInsights } = this.#model
     if (fileInsights.hasEncoder && fileInsights.hasDecoder) {
       throw new AppError('invalid-request', 'this model translates texts and cannot embed them; choose another model', {
-        param: 'model',
+        at: ['model'],
       })
     }
     const context = await this.#model.createEmbeddingContext({

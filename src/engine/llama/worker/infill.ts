@@ -1,5 +1,6 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
+import { field } from '../../../contract/field.ts'
 import type { Prompt } from '../../../contract/request.ts'
 
 type Marks = { readonly prefix: Token; readonly suffix: Token; readonly middle: Token }
@@ -29,7 +30,7 @@ function requireMarks(model: LlamaModel): Marks {
   const isMark = (token: Token | null): token is Token => token !== null && !model.getTokenAttributes(token).unknown
   if (isMark(prefix) && isMark(suffix) && isMark(middle)) return { prefix, suffix, middle }
   const message =
-    'suffix is not supported by this model: it has no tokens for filling in the middle; leave suffix out, or choose a model ' +
-    'that was trained for it, such as a code model'
-  throw new AppError('unsupported-field', message, { param: 'suffix' })
+    `${field('prompt', 'suffix')} is not supported by this model: it has no tokens for filling in the middle; leave it out, or ` +
+    'choose a model that was trained for it, such as a code model'
+  throw new AppError('unsupported-field', message, { at: ['prompt', 'suffix'] })
 }

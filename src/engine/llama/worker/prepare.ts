@@ -1,3 +1,4 @@
+import { functionTools } from '../../../contract/callable-tools.ts'
 import { type ReasoningAtEnd, requestFormat } from '../../../model-text/model-format.ts'
 import type { Command, Report } from '../channel/ipc.ts'
 import { compileConstraint } from './constraint.ts'
@@ -14,7 +15,7 @@ export async function prepareGeneration(loaded: WorkerModel, command: PrepareCom
   const { prompt, maxOutputTokens } = command
   const { tokens, templateMs, reasoning } = await preparePrompt(loaded, command, maxOutputTokens)
   const format = requestFormat(loaded.format, prompt, reasoning === 'open')
-  const tools = prompt.type === 'chat' ? prompt.tools : []
+  const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
   const { bindsAllTools } = loaded
   const constraint = compileConstraint({ ...command, tools, bindsAllTools }, { format, endTexts: loaded.vocabulary.endTexts })
   const shape = { ...(format !== undefined && { format }) }

@@ -62,7 +62,7 @@ async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<
     const { model } = requireLoaded()
     if (!isCausal(model.model)) {
       const message = 'this model reads whole texts and cannot write any; use it for embeddings or ranking'
-      throw new AppError('invalid-request', message, { param: 'model' })
+      throw new AppError('invalid-request', message, { at: ['model'] })
     }
     report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
   } catch (error) {
@@ -128,11 +128,11 @@ function steer(id: string, how: 'cancel' | 'pause' | 'resume'): void {
 
 function reportFailure(id: string, error: unknown): void {
   const known = error instanceof AppError ? error : new AppError('engine-failed', `the engine failed: ${String(error)}`)
-  const { code, message, param, overflow } = known
+  const { code, template: message, at, overflow } = known
   report({
     type: 'failed',
     id,
-    failure: { code, message, ...(param !== undefined && { param }), ...(overflow !== undefined && { overflow }) },
+    failure: { code, message, ...(at !== undefined && { at }), ...(overflow !== undefined && { overflow }) },
   })
 }
 

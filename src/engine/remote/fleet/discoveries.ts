@@ -14,6 +14,8 @@ export type DiscoveryOptions = {
   readonly log: Logger
   /** Servers of unknown kind are probed with small requests. */
   readonly probesAbilities: boolean
+  /** Called whenever a probe has found out what a replica is. */
+  onDiscovered(): void
 }
 
 /** A replica after a successful probe. Its `upstream` stays the same object until a probe finds something new. */
@@ -108,6 +110,7 @@ export class Discoveries {
   #set(endpoint: Endpoint, discovery: Discovery): KnownReplica {
     const known = { discovery, upstream: upstreamOf(discovery) }
     this.#known.set(endpoint.id, known)
+    this.#options.onDiscovered()
     return known
   }
 

@@ -1,7 +1,7 @@
 import { linkedSignal } from '../../linked-signal.ts'
 import type { Pool, PoolEndpoint } from './pool.ts'
 
-export type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
+type HealthCheckOptions<Endpoint extends PoolEndpoint> = {
   readonly pool: Pick<Pool<Endpoint>, 'checksDue' | 'reportCheck'>
   /** Rejects when the endpoint is unhealthy. The signal fires on time-out, failure or `stop`. */
   check(endpoint: Endpoint, signal: AbortSignal): Promise<void>

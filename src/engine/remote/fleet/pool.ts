@@ -3,7 +3,7 @@ import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } fro
 /** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */
 export type PoolEndpoint = { readonly id: string; readonly weight: number }
 
-export type PoolOptions = {
+type PoolOptions = {
   readonly breaker: BreakerOptions
   /** How far the load of a replica may exceed the lowest, in tokens by weight, before its conversations move. */
   readonly spillOverTokens?: number

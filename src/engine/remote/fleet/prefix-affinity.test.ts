@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ContentPart, type Message, type Prompt, plainChat } from '../../../contract/request.ts'
+import { assistant, call, image, reasoning, text as said } from '../../../../test/support/parts.ts'
+import { type Message, type Prompt, plainChat } from '../../../contract/request.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 
 const system = text('system', 'be brief')
@@ -26,21 +27,19 @@ describe('a conversation', () => {
     { name: 'another role', messages: [system, text('developer', 'hello')] },
     { name: 'another start', messages: [text('system', 'be long'), text('user', 'hello')] },
     { name: 'other tools', messages: [system, text('user', 'hello')], tools: [{ name: 'f' }] },
-    { name: 'an image', messages: [system, { role: 'user', content: [{ type: 'text', text: 'hello' }, image('data:a')] }] },
+    { name: 'an image', messages: [system, { role: 'user', content: [said('hello'), image('AAAA')] }] },
   ])('with $name is another', ({ messages, tools = [] }) => {
     const keys = affinityKeys(chat([system, text('user', 'hello')]))
     expect(keys).not.toContain(affinityKeys(chat(messages, tools))[0])
   })
 
   test('keeps its keys without ids and reasoning', () => {
-    const call = { name: 'f', arguments: '{}' }
-    const of = (id: string, reasoning: string) =>
-      affinityKeys(chat([{ role: 'assistant', content: [], reasoning, toolCalls: [{ id, ...call }] }]))
+    const of = (id: string, thought: string) => affinityKeys(chat([assistant(reasoning(thought), call(id, 'f', '{}'))]))
     expect(of('call_1', 'hm')).toEqual(of('call_2', ''))
   })
 
   test('distinguishes large images by their ends', () => {
-    const of = (tail: string) => affinityKeys(chat([{ role: 'user', content: [image(`data:${'A'.repeat(100_000)}${tail}`)] }]))
+    const of = (tail: string) => affinityKeys(chat([{ role: 'user', content: [image(`${'A'.repeat(100_000)}${tail}`)] }]))
     expect(of('x')).toEqual(of('x'))
     expect(of('x')).not.toEqual(of('y'))
   })
@@ -72,9 +71,5 @@ function text(role: 'system' | 'developer' | 'user', value: string): Message {
 }
 
 function answer(value: string): Message {
-  return { role: 'assistant', content: [{ type: 'text', text: value }], toolCalls: [] }
-}
-
-function image(url: string): ContentPart {
-  return { type: 'image', url }
+  return assistant(said(value))
 }

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { ContentPart, Message, Prompt } from '../../../contract/request.ts'
+import type { ContentPart, Message, OutputPart, Prompt } from '../../../contract/request.ts'
 
 const maxKeys = 8
 const textBlock = 2048
@@ -41,24 +41,26 @@ function keysOf<Step>(hash: Hash, steps: readonly Step[], add: (hash: Hash, step
 /** Without ids, names and old reasoning: clients change them, and templates seldom render them. */
 function addMessage(hash: Hash, message: Message): void {
   addText(hash, message.role)
-  for (const part of message.content) addPart(hash, part)
-  if (message.role !== 'assistant') return
-  for (const call of message.toolCalls) {
-    addText(hash, call.name)
-    addText(hash, call.arguments)
-  }
+  for (const part of message.role === 'assistant' ? message.parts : message.content) addPart(hash, part)
 }
 
-function addPart(hash: Hash, part: ContentPart): void {
+function addPart(hash: Hash, part: ContentPart | OutputPart): void {
   switch (part.type) {
     case 'text':
+    case 'refusal':
       addText(hash, part.text)
       return
-    case 'image':
-      addMedia(hash, part.url)
+    case 'reasoning':
       return
-    case 'audio':
-      addMedia(hash, part.data)
+    case 'tool-call':
+      addText(hash, part.name)
+      addText(hash, part.input)
+      return
+    case 'tool-result':
+      for (const inner of part.content) addPart(hash, inner)
+      return
+    case 'media':
+      addMedia(hash, part.source.type === 'bytes' ? part.source.base64 : part.source.id)
       return
   }
 }

@@ -43,7 +43,7 @@ async function probingEngine(upstream: ScriptedUpstream): Promise<Engine> {
 
 /** How often the abilities of a server were probed: each time, one request has `n`. */
 const abilityProbes = ({ seen }: ScriptedUpstream) => seen.filter(({ body }) => 'n' in body).length
-const abilitiesOf = (engine: Engine) => engine.servers?.()[0]?.found?.abilities
+const abilitiesOf = (engine: Engine) => engine.capabilities.fleet?.replicas()[0]?.found?.abilities
 
 /** Lets the engine probe once more, after a probe that may be running. */
 async function probeAgain(script: { probes: number }): Promise<void> {
@@ -60,7 +60,7 @@ test('abilities are probed once for each version', async () => {
   await until(() => abilitiesOf(engine)?.choices === false)
   expect(abilityProbes(upstream)).toBe(1)
   for (let turn = 0; turn < 3; turn++) await probeAgain(script)
-  expect(engine.servers?.()).toMatchObject([{ found: { version: '1' } }])
+  expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ found: { version: '1' } }])
   expect(abilityProbes(upstream)).toBe(1)
   expect(abilitiesOf(engine)).toMatchObject({ choices: false })
 
@@ -68,7 +68,7 @@ test('abilities are probed once for each version', async () => {
   upstream.answer = choices(2)
   await probeAgain(script)
   await until(() => abilityProbes(upstream) === 2)
-  await until(() => abilitiesOf(engine)?.choices === true && engine.servers?.()[0]?.found?.version === '2')
+  await until(() => abilitiesOf(engine)?.choices === true && engine.capabilities.fleet?.replicas()[0]?.found?.version === '2')
   await probeAgain(script)
   expect(abilityProbes(upstream)).toBe(2)
 })
@@ -99,11 +99,11 @@ test('the abilities of an old version are not used for the next one', async () =
   await until(() => held.length === 1)
   script.version = '2'
   await probeAgain(script)
-  await until(() => engine.servers?.()[0]?.found?.version === '2')
+  await until(() => engine.capabilities.fleet?.replicas()[0]?.found?.version === '2')
   held[0]?.()
   await until(() => abilityProbes(upstream) === 2)
   await until(() => abilitiesOf(engine)?.choices === false)
-  expect(engine.servers?.()).toMatchObject([{ found: { version: '2' } }])
+  expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ found: { version: '2' } }])
 })
 
 test('a prepared request is checked again when its replica has changed since', async () => {

@@ -10,7 +10,7 @@ import { startHealthChecks } from './health-check.ts'
 import { type AcquireRequest, type EndpointReport, type Lease, type NoLease, Pool, type RequestOutcome } from './pool.ts'
 import type { ReplicaStatus } from './retry-rule.ts'
 
-export type ReplicaOptions = DiscoveryOptions & {
+type ReplicaOptions = DiscoveryOptions & {
   /** Milliseconds of a monotonic clock. */
   now(): number
   random(): number

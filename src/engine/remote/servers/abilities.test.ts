@@ -117,8 +117,8 @@ test('an engine reports what was observed, and makes up for what is missing', as
   const upstream = await server(['n'])
   const engine = engineOver([upstream], { probesAbilities: true })
   await engine.ensureReady(never)
-  await expect.poll(() => engine.servers?.()[0]?.found?.abilities.choices).toBe(false)
-  expect(engine.servers?.()[0]?.found?.abilities).toMatchObject({
+  await expect.poll(() => engine.capabilities.fleet?.replicas()[0]?.found?.abilities.choices).toBe(false)
+  expect(engine.capabilities.fleet?.replicas()[0]?.found?.abilities).toMatchObject({
     logprobs: true,
     json_schema: true,
     tool_choice: true,

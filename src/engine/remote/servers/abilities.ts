@@ -11,7 +11,7 @@ export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSche
 }
 
 /** A server to probe. */
-export type ProbedServer = {
+type ProbedServer = {
   readonly client: UpstreamClient
   readonly endpoint: Endpoint
   /** Its name for the model. */

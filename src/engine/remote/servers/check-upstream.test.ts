@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../../test/support/app.ts'
+import { image, textsOf } from '../../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../../test/support/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
-import type { ContentPart, GenerationRequest } from '../../../contract/request.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
 
 type Kind = { readonly contextLength: number; readonly readsImages?: boolean }
 
@@ -36,7 +37,7 @@ async function llamaServer({ contextLength, readsImages }: Kind, generate: Answe
 async function over(servers: readonly ScriptedUpstream[], options: Parameters<typeof engineOver>[1] = {}): Promise<Engine> {
   const engine = engineOver(servers, options)
   await engine.ensureReady(never)
-  await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
+  await until(() => engine.capabilities.fleet?.replicas().every(({ found }) => found !== undefined) === true)
   return engine
 }
 
@@ -46,7 +47,7 @@ const generations = (...servers: readonly ScriptedUpstream[]) =>
 
 const long = ask('x'.repeat(1000))
 const withImage = (): GenerationRequest => {
-  const content: ContentPart[] = [{ type: 'image', url: 'data:image/png;base64,AA==' }]
+  const content = [image('AA==')]
   const request = ask('')
   if (request.prompt.type !== 'chat') throw new Error('a conversation was asked for')
   return { ...request, prompt: { ...request.prompt, messages: [{ role: 'user', content }] } }
@@ -64,9 +65,9 @@ describe('replicas with different contexts', () => {
   test.each(['first', 'last'])('a prompt too long for one replica goes to the other: the small one %s', async (place) => {
     const servers = [await llamaServer(small), await llamaServer(large)] as const
     const engine = await over(place === 'first' ? servers : servers.toReversed())
-    for (let turn = 0; turn < 4; turn++) expect((await answer(engine, long)).choices[0]?.text).toBe('ok')
+    for (let turn = 0; turn < 4; turn++) expect(textsOf(await answer(engine, long))).toEqual(['ok'])
     expect(generations(...servers)).toEqual([0, 4])
-    expect(engine.servers?.()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }, { state: 'healthy' }])
   })
 
   test('so does each choice where a replica makes one per request', async () => {
@@ -97,7 +98,7 @@ describe('replicas with different contexts', () => {
     const prompt = ask('x'.repeat(400))
     await answer(engine, { ...prompt, maxOutputTokens: 3000 })
     // By affinity the prompt goes to the large one again; alone it would fit into the small one.
-    expect((await answer(engine, prompt)).choices[0]?.text).toBe(`${'x '.repeat(200)}ok`)
+    expect(textsOf(await answer(engine, prompt))).toEqual([`${'x '.repeat(200)}ok`])
     expect(generations(...servers)).toEqual([0, 3])
   })
 
@@ -133,11 +134,15 @@ describe('replicas of which not all read images', () => {
     expect(engine.facts).toMatchObject({ modalities: { image: true, audio: false } })
     for (let turn = 0; turn < 4; turn++) await answer(engine, withImage())
     expect(generations(...servers)).toEqual([0, 4])
+    const [sent] = servers[1].seen.filter(({ path }) => path.startsWith('/v1/'))
+    expect(sent?.body.messages).toEqual([
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] },
+    ])
   })
 
   test('where none does, the part is refused by its path', async () => {
     const engine = await over([await llamaServer(blind), await llamaServer(blind)])
-    const refused = { code: 'unsupported-field', param: 'messages[0].content[0]' }
+    const refused = { code: 'unsupported-field', at: ['prompt', 'messages', 0, 'content', 0] }
     expect(await failure(engine, withImage())).toMatchObject(refused)
   })
 

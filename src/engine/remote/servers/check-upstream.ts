@@ -16,7 +16,7 @@ export type CountedRequest = {
 /** Throws `unsupported-field` for media that the upstream cannot read, `context-length-exceeded` for a prompt that is too long. */
 export function checkUpstream({ request, model, inputTokens }: CountedRequest, { contextLength, modalities }: Upstream): void {
   if (modalities !== undefined) {
-    const reads = { text: true, ...modalities }
+    const reads = { video: false, file: false, ...modalities }
     refuseMedia(
       request,
       (kind) => reads[kind],

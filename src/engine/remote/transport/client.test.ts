@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../../test/support/app.ts'
 import { iterate } from '../../../../test/support/iterate.ts'
+import { textsOf } from '../../../../test/support/parts.ts'
 import { answer, ask, closedAfterwards, engineOver, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine } from '../../../../test/support/upstream.ts'
 import { UpstreamClient } from './client.ts'
@@ -17,7 +18,7 @@ describe('nothing is left behind', () => {
     for (let turn = 0; turn < 20; turn++) await answer(engine, ask('hi'), signal)
     expect(server.accepted() - before).toBeLessThanOrEqual(1)
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-    expect(engine.servers?.()).toMatchObject([{ activeRequests: 0, outstandingTokens: 0 }])
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ activeRequests: 0, outstandingTokens: 0 }])
   })
 
   test('a reply that does not end after [DONE] delays nothing and keeps no connection', async () => {
@@ -26,7 +27,7 @@ describe('nothing is left behind', () => {
       response.write(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }) + doneLine)
     })
     const engine = engineOver([server])
-    expect((await answer(engine, ask('hi'))).choices[0]?.text).toBe('ok')
+    expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
     await until(() => server.hangUps() === 1, 3000)
   })
 

@@ -1,3 +1,4 @@
+import type { Annotation } from '../../../contract/request.ts'
 import { errorMessage } from './error-message.ts'
 import { statusFailed } from './failed-request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
@@ -15,6 +16,8 @@ export type WireChoice = {
   readonly index: number
   readonly text: string
   readonly reasoning: string
+  readonly refusal: string
+  readonly annotations: readonly Annotation[]
   readonly calls: readonly WireCall[]
   readonly logprobs: unknown
   readonly finishReason: string | undefined
@@ -30,7 +33,7 @@ export type WireCall = {
   readonly arguments: string
 }
 
-export type WireUsage = {
+type WireUsage = {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cachedTokens: number
@@ -76,8 +79,10 @@ function readChoice(value: unknown, position: number, stopField: string | undefi
   return [
     {
       index: asCount(choice.index) ?? position,
-      text: readText(message.content) + readText(message.refusal) + (asText(choice.text) ?? ''),
+      text: readText(message.content) + (asText(choice.text) ?? ''),
       reasoning: readReasoning(message),
+      refusal: readText(message.refusal),
+      annotations: readAnnotations(message.annotations),
       calls: readCalls(message),
       logprobs: choice.logprobs ?? undefined,
       finishReason: readWord(choice.finish_reason),
@@ -101,6 +106,28 @@ function readReasoning(message: Loose): string {
   }
   if (!Array.isArray(message.content)) return ''
   return message.content.map((part) => readText(asObject(part)?.thinking)).join('')
+}
+
+const noAnnotations: readonly Annotation[] = []
+
+/** OpenAI's citations of pages; other types have no form that all readers share. */
+function readAnnotations(value: unknown): readonly Annotation[] {
+  if (!Array.isArray(value)) return noAnnotations
+  return value.flatMap((item): Annotation[] => {
+    const citation = asObject(asObject(item)?.url_citation)
+    const url = asText(citation?.url)
+    if (citation === undefined || url === undefined) return []
+    const [title, startIndex, endIndex] = [asText(citation.title), asCount(citation.start_index), asCount(citation.end_index)]
+    return [
+      {
+        type: 'url-citation',
+        url,
+        ...(title !== undefined && { title }),
+        ...(startIndex !== undefined && { startIndex }),
+        ...(endIndex !== undefined && { endIndex }),
+      },
+    ]
+  })
 }
 
 /** Some servers send an empty string or 'null' for null. */

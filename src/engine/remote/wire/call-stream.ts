@@ -1,11 +1,11 @@
 import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
-import type { Tool } from '../../../contract/request.ts'
+import type { FunctionTool } from '../../../contract/request.ts'
 import { CallArguments } from '../../../model-text/parse/call-arguments.ts'
 import type { WireCall } from '../transport/wire-reply.ts'
 
 type CallOptions = {
   /** The tools that may be called. */
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FunctionTool[]
   /** False: calls after the first are dropped. */
   readonly parallel: boolean
   makeCallId(): string

@@ -1,10 +1,12 @@
-import { callableTools } from '../../../contract/callable-tools.ts'
+import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
-import type { ContentPart, GenerationRequest, Message, Prompt, Tool } from '../../../contract/request.ts'
+import { field } from '../../../contract/field.ts'
+import type { FunctionTool, GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
 import type { Profile } from '../servers/profiles.ts'
 import type { Upstream } from '../servers/upstream.ts'
+import { toWireMessages } from './chat-messages.ts'
 import { type OutputFields, outputFields } from './output-fields.ts'
 import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 
@@ -29,12 +31,12 @@ export function chatBody(
     path: '/chat/completions',
     body: {
       model,
-      messages: [...prompt.messages.map(toWireMessage), ...prefixMessage(prompt, profile)],
+      messages: [...toWireMessages(prompt.messages), ...prefixMessage(prompt, profile)],
       stream: true,
       stream_options: streamOptions(profile),
       ...sharedFields(request, profile),
       ...fields,
-      ...toolFields(request, prompt.tools, profile),
+      ...toolFields(request, functionTools(prompt.tools), profile),
       ...reasoningFields(request, prompt, upstream),
       ...startFields(prompt, profile),
       ...logprobFields(request, profile),
@@ -43,61 +45,14 @@ export function chatBody(
   }
 }
 
-function toWireMessage(message: Message): Record<string, unknown> {
-  const named = message.name === undefined ? {} : { name: message.name }
-  switch (message.role) {
-    case 'system':
-    case 'developer':
-    case 'user':
-      return { role: message.role, content: toContent(message.content), ...named }
-    case 'tool':
-      return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content), ...named }
-    case 'assistant': {
-      const { content, reasoning, toolCalls } = message
-      return {
-        role: 'assistant',
-        content: content.length === 0 ? (toolCalls.length === 0 ? '' : null) : toContent(content),
-        // Both names: servers know one or the other.
-        ...(reasoning !== undefined && { reasoning_content: reasoning, reasoning }),
-        ...(toolCalls.length > 0 && {
-          tool_calls: toolCalls.map(({ id, name, arguments: text }) => {
-            return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } }
-          }),
-        }),
-        ...named,
-      }
-    }
-  }
-}
-
-/** A single text as a string, which every server takes; anything else as parts. */
-function toContent(parts: readonly ContentPart[]): unknown {
-  const [first] = parts
-  if (first === undefined) return ''
-  return parts.length === 1 && first.type === 'text' ? first.text : parts.map(toWirePart)
-}
-
-function toWirePart(part: ContentPart): Record<string, unknown> {
-  switch (part.type) {
-    case 'text':
-      return { type: 'text', text: part.text }
-    case 'image': {
-      const { url, detail } = part
-      return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } }
-    }
-    case 'audio':
-      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
-  }
-}
-
 /** A beginning of the answer that is not the caller's message: it becomes the message that is continued. */
 function prefixMessage({ responsePrefix, start, messages }: ChatPrompt, profile: Profile): Record<string, unknown>[] {
   if (responsePrefix === '') return []
-  if (profile.continuation === undefined) throw unsupported(profile, 'response_prefix')
+  if (profile.continuation === undefined) throw unsupported(profile, ['prompt', 'responsePrefix'])
   if (start === 'last-message') {
     const last = messages.length - 1
-    const message = 'response_prefix cannot be combined with a message that is continued, on this model: put it into that message'
-    throw new AppError('unsupported-field', message, { param: `messages[${last}]` })
+    const message = `${field('prompt', 'responsePrefix')} cannot be combined with a message that is continued, on this model: put it into that message`
+    throw new AppError('unsupported-field', message, { at: ['prompt', 'messages', last] })
   }
   return [{ role: 'assistant', content: responsePrefix }]
 }
@@ -105,13 +60,13 @@ function prefixMessage({ responsePrefix, start, messages }: ChatPrompt, profile:
 function startFields({ start, responsePrefix }: ChatPrompt, profile: Profile): Record<string, unknown> {
   switch (start) {
     case 'bare':
-      if (profile.continuation !== 'fields') throw unsupported(profile, 'add_generation_prompt')
+      if (profile.continuation !== 'fields') throw unsupported(profile, ['prompt', 'start'])
       return { add_generation_prompt: false }
     case 'new-turn':
       if (responsePrefix === '') return {}
       break
     case 'last-message':
-      if (profile.continuation === undefined) throw unsupported(profile, 'continue_final_message')
+      if (profile.continuation === undefined) throw unsupported(profile, ['prompt', 'start'])
       break
   }
   return profile.continuation === 'fields' ? { continue_final_message: true, add_generation_prompt: false } : {}
@@ -119,14 +74,14 @@ function startFields({ start, responsePrefix }: ChatPrompt, profile: Profile): R
 
 function toolFields(
   { toolChoice, parallelToolCalls }: GenerationRequest,
-  declared: readonly Tool[],
+  declared: readonly FunctionTool[],
   profile: Profile,
 ): Record<string, unknown> {
   if (declared.length === 0 || toolChoice.type === 'none') return {}
   const { names } = toolChoice
   // Which of them may be called is decided by which are shown: a list of allowed names is understood by few servers.
   const tools = callableTools(declared, toolChoice)
-  if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, 'tool_choice')
+  if (toolChoice.type === 'required' && profile.toolChoice === 'none') throw unsupported(profile, ['toolChoice'])
   const parallel = profile.parallelToolCalls ? { parallel_tool_calls: parallelToolCalls } : {}
   const only = tools.length === 1 ? tools[0] : undefined
   const choice =
@@ -138,7 +93,7 @@ function toolFields(
   return { tools: tools.map(toWireTool), tool_choice: choice, ...parallel }
 }
 
-function toWireTool({ name, description, parameters, strict }: Tool): Record<string, unknown> {
+function toWireTool({ name, description, parameters, strict }: FunctionTool): Record<string, unknown> {
   return {
     type: 'function',
     function: {
@@ -156,10 +111,11 @@ function reasoningFields(
   { profile, thinkingSwitch }: Upstream,
 ): Record<string, unknown> {
   const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
-  if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0) throw unsupported(profile, 'thinking_budget')
+  if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0)
+    throw unsupported(profile, ['reasoning', 'budgetTokens'])
   if (!profile.templateVariables) {
-    if (Object.keys(templateVariables).length > 0) throw unsupported(profile, 'chat_template_kwargs')
-    if (reasoning.preserve !== undefined) throw unsupported(profile, 'preserve_thinking')
+    if (Object.keys(templateVariables).length > 0) throw unsupported(profile, ['prompt', 'templateVariables'])
+    if (reasoning.preserve !== undefined) throw unsupported(profile, ['reasoning', 'preserve'])
     if (reasoning.enabled === undefined && reasoning.budgetTokens === undefined) return effort
     // The only switch that such servers have.
     if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium' }
@@ -174,7 +130,7 @@ function reasoningFields(
 
 function logprobFields({ logprobs }: GenerationRequest, profile: Profile): Record<string, unknown> {
   if (logprobs === undefined) return {}
-  if (!profile.logprobs) throw unsupported(profile, 'logprobs')
+  if (!profile.logprobs) throw unsupported(profile, ['logprobs'])
   // The reader leaves out what was not asked for.
   return { logprobs: true, top_logprobs: Math.max(profile.leastTop ?? 0, logprobs.top) }
 }

@@ -17,7 +17,7 @@ export function completionBody(
 ): UpstreamBody {
   const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: limit, ...shared } = sharedFields(request, profile)
-  if (request.logprobs !== undefined && !profile.logprobs) throw unsupported(profile, 'logprobs')
+  if (request.logprobs !== undefined && !profile.logprobs) throw unsupported(profile, ['logprobs'])
   return {
     path: '/completions',
     body: {
@@ -43,7 +43,7 @@ function promptFields(prompt: PlainPrompt, profile: Profile): Record<string, unk
     case 'tokens':
       return { prompt: prompt.tokens }
     case 'infill':
-      if (!profile.suffix) throw unsupported(profile, 'suffix')
+      if (!profile.suffix) throw unsupported(profile, ['prompt', 'suffix'])
       return { prompt: prompt.prefix, suffix: prompt.suffix }
   }
 }

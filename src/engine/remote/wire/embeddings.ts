@@ -26,7 +26,7 @@ export async function embedRemotely(
 export function queryOf({ query }: RankRequest): string {
   if (query !== undefined) return query
   const message = 'the server behind this model scores texts for a query only: send one, or choose another model'
-  throw new AppError('unsupported-field', message, { param: 'query' })
+  throw new AppError('unsupported-field', message, { at: ['query'] })
 }
 
 /** The scores of the texts for the query, in their order. */

@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
-import { compileForRequest } from '../../../threads/grammar-failure.ts'
+import { compileForRequest, outputParam } from '../../../threads/grammar-failure.ts'
 import type { Profile } from '../servers/profiles.ts'
 
 /** Request fields that constrain the output, and how far they do. */
@@ -12,20 +12,20 @@ export type OutputFields = {
   readonly structured?: 'full' | 'partial'
 }
 
-type Wanted = Pick<GenerationRequest, 'output' | 'outputParam'>
+type Wanted = Pick<GenerationRequest, 'output'>
 
 /** The grammar to compile before sending: for servers that take ours, and for every schema, to refuse an invalid one. */
-export function grammarQuestion({ output, outputParam }: Wanted, profile: Profile): GrammarRequest | undefined {
+export function grammarQuestion({ output }: Wanted, profile: Profile): GrammarRequest | undefined {
   switch (output.type) {
     case 'text':
     case 'gbnf':
       return undefined
     case 'json-schema':
-      return { output, param: outputParam ?? 'response_format' }
+      return { output, param: outputParam(output) }
     case 'json-object':
-      return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam ?? 'response_format' } : undefined
+      return usesOurGrammar(profile) && profile.jsonObject ? { output, param: outputParam(output) } : undefined
     case 'regex':
-      return usesOurGrammar(profile) ? { output, param: outputParam ?? 'regex' } : undefined
+      return usesOurGrammar(profile) ? { output, param: outputParam(output) } : undefined
   }
 }
 
@@ -33,37 +33,36 @@ export function grammarQuestion({ output, outputParam }: Wanted, profile: Profil
  * The output constraint in the server's fields; `made` is the grammar of `grammarQuestion`. Throws `invalid-request` and
  * `unsupported-field` with the request's field.
  */
-export function outputFields({ output, outputParam }: Wanted, profile: Profile, made?: CompiledGrammar): OutputFields {
+export function outputFields({ output }: Wanted, profile: Profile, made?: CompiledGrammar): OutputFields {
   const { gbnf, regex, jsonObject, jsonSchema, name } = profile
-  const refuse = (what: string, param: string) => {
-    throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, { param })
+  const refuse = (what: string) => {
+    throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, {
+      at: ['output'],
+    })
   }
   switch (output.type) {
     case 'text':
       return { fields: {} }
     case 'gbnf': {
-      const param = outputParam ?? 'grammar'
-      compileForRequest(() => checkGbnf(output.grammar, { param }))
-      if (gbnf === undefined) return refuse('grammars', param)
+      compileForRequest(() => checkGbnf(output.grammar, { param: outputParam(output) }))
+      if (gbnf === undefined) return refuse('grammars')
       return { fields: nested(gbnf, output.grammar), structured: 'full' }
     }
     case 'regex': {
-      const param = outputParam ?? 'regex'
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
-      if (regex === undefined) return refuse('regular expressions', param)
+      if (regex === undefined) return refuse('regular expressions')
       // Its dialect of regular expressions may differ from ours.
       return { fields: nested(regex, output.pattern), structured: 'partial' }
     }
     case 'json-object':
-      if (!jsonObject) return refuse('JSON mode', outputParam ?? 'response_format')
+      if (!jsonObject) return refuse('JSON mode')
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
       // The server does not report how far it enforces it.
       return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
       const { schema, name: schemaName = 'output', description } = output
-      const param = outputParam ?? 'response_format'
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
-      if (!jsonSchema) return refuse('JSON Schema', param)
+      if (!jsonSchema) return refuse('JSON Schema')
       // Servers enforce a part of JSON Schema, and do not report which.
       const described = { name: schemaName, ...(description !== undefined && { description }) }
       const format = { type: 'json_schema', json_schema: { ...described, schema, strict: true } }

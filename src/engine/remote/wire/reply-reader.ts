@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { callableTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { EngineEvent, GeneratedToken, Usage } from '../../../contract/event.ts'
-import type { GenerationRequest, Tool } from '../../../contract/request.ts'
+import type { FunctionTool, GenerationRequest } from '../../../contract/request.ts'
 import { wasCut } from '../../../contract/was-cut.ts'
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
@@ -26,6 +26,7 @@ type ChoiceState = {
   readonly stops: StopSequences | undefined
   readonly tally: TokenTally<GeneratedToken> | undefined
   inReasoning: boolean
+  inRefusal: boolean
   /** The first half of a character whose second is in the next chunk: some servers cut between the two. */
   half: string
   finish: (ReadFinish & { readonly stopSequence?: string }) | undefined
@@ -37,7 +38,7 @@ type ChoiceState = {
 export class ReplyReader {
   readonly #context: ReplyContext
   #profile: Profile
-  readonly #tools: readonly Tool[]
+  readonly #tools: readonly FunctionTool[]
   readonly #choices: ChoiceState[]
   #usage: WireChunk['usage']
   #timings: WireChunk['timings']
@@ -63,6 +64,7 @@ export class ReplyReader {
         stops: stopsHere ? new StopSequences(request.stop) : undefined,
         tally: stopsHere && request.logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined,
         inReasoning: false,
+        inRefusal: false,
         half: '',
         finish: undefined,
         cut: false,
@@ -144,21 +146,28 @@ export class ReplyReader {
       tokens = []
       return taken
     }
-    if (wire.reasoning !== '' || wire.calls.length > 0) this.#canContinue = false
+    if (wire.reasoning !== '' || wire.refusal !== '' || wire.calls.length > 0) this.#canContinue = false
     if (wire.reasoning !== '') {
       this.pieces += 1
-      if (!state.inReasoning) events.push({ type: 'reasoning-start', choice })
+      if (!state.inReasoning) events.push(...closeBlock(state, choice), { type: 'reasoning-start', choice })
       state.inReasoning = true
       events.push({ type: 'reasoning-delta', choice, delta: wire.reasoning, ...withTokens(take()) })
     }
-    if (wire.text !== '' || (tokens.length > 0 && wire.calls.length === 0)) {
+    if (wire.text !== '' || (tokens.length > 0 && wire.refusal === '' && wire.calls.length === 0)) {
       this.pieces += 1
-      if (wire.text !== '') events.push(...closeReasoning(state, choice))
+      if (wire.text !== '') events.push(...closeBlock(state, choice))
       events.push(...this.#readText(state, choice, wire.text, take()))
     }
+    if (wire.refusal !== '' && !state.cut) {
+      this.pieces += 1
+      if (!state.inRefusal) events.push(...closeBlock(state, choice), { type: 'refusal-start', choice })
+      state.inRefusal = true
+      events.push({ type: 'refusal-delta', choice, delta: wire.refusal, ...withTokens(take()) })
+    }
+    for (const annotation of state.cut ? [] : wire.annotations) events.push({ type: 'annotation', choice, annotation })
     for (const call of state.cut ? [] : wire.calls) {
       this.pieces += 1
-      events.push(...closeReasoning(state, choice), ...this.#callsOf(state, choice).push(call, take()))
+      events.push(...closeBlock(state, choice), ...this.#callsOf(state, choice).push(call, take()))
     }
     if (wire.finishReason !== undefined && !state.cut) {
       const stopSequence = typeof wire.stop === 'string' && this.#context.request.stop.includes(wire.stop) ? wire.stop : undefined
@@ -212,7 +221,7 @@ export class ReplyReader {
     if (finish === undefined) {
       throw new AppError('engine-failed', 'the server behind this model ended its answer without saying how it finished')
     }
-    const events: EngineEvent[] = [...closeReasoning(state, choice)]
+    const events: EngineEvent[] = [...closeBlock(state, choice)]
     if (!state.cut) {
       const held = (state.stops?.end() ?? '') + state.half
       const tokens = (finish.stopSequence === undefined ? state.tally?.end() : state.tally?.cut()) ?? []
@@ -256,10 +265,14 @@ function joinHalves(state: ChoiceState, piece: string): string {
   return isHalf ? text.slice(0, -1) : text
 }
 
-function closeReasoning(state: ChoiceState, choice: number): readonly EngineEvent[] {
-  if (!state.inReasoning) return []
-  state.inReasoning = false
-  return [{ type: 'reasoning-end', choice }]
+function closeBlock(state: ChoiceState, choice: number): readonly EngineEvent[] {
+  if (state.inReasoning) {
+    state.inReasoning = false
+    return [{ type: 'reasoning-end', choice }]
+  }
+  if (!state.inRefusal) return []
+  state.inRefusal = false
+  return [{ type: 'refusal-end', choice }]
 }
 
 function rawText(choice: number, text: string, tokens: readonly GeneratedToken[]): EngineEvent {

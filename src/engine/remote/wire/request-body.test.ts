@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { assistant, audio, call, image, reasoning, text } from '../../../../test/support/parts.ts'
+import type { CanonicalPath } from '../../../contract/field.ts'
 import {
+  type FunctionTool,
   type GenerationRequest,
   type Message,
   type Prompt,
   plainChat,
   plainRequest,
-  type Tool,
 } from '../../../contract/request.ts'
 import { compileOutput } from '../../../grammar/compile-output.ts'
 import { type ProfileName, profileNames, profiles } from '../servers/profiles.ts'
@@ -18,7 +20,7 @@ type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 /** For requests without a grammar. */
 const noGrammars = { make: () => expect.unreachable('no grammar is needed') }
 
-const say = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
+const say = (words: string): Message => ({ role: 'user', content: [text(words)] })
 
 function bodyOf(
   kind: ProfileName,
@@ -32,7 +34,7 @@ function bodyOf(
   return chatBody(request, chat, upstream, question && compileOutput(question)).body
 }
 
-const tool = (name: string): Tool => ({ name, parameters: { type: 'object', properties: {} } })
+const tool = (name: string): FunctionTool => ({ name, parameters: { type: 'object', properties: {} } })
 
 describe('the request to a server', () => {
   test.each(profileNames)("to %s asks for a stream with usage, by the server's name for the model", (kind) => {
@@ -61,25 +63,25 @@ describe('the request to a server', () => {
     expect(body).not.toHaveProperty('top_k')
   })
 
-  test.each<[string, ProfileName, Partial<GenerationRequest>, Partial<ChatPrompt>]>([
-    ['top_k', 'openai', { sampling: { topK: 5 } }, {}],
-    ['min_p', 'openai', { sampling: { minP: 0.1 } }, {}],
-    ['repetition_penalty', 'ollama', { sampling: { repetitionPenalty: 1.2 } }, {}],
-    ['penalty_range', 'vllm', { sampling: { repetitionRange: 64 } }, {}],
-    ['ignore_eos', 'openai', { ignoreEos: true }, {}],
-    ['logit_bias', 'ollama', { sampling: { logitBias: new Map([[5, 1]]) } }, {}],
-    ['xtc_probability', 'vllm', { sampling: { xtc: { probability: 0.5, threshold: 0.1 } } }, {}],
-    ['dry_multiplier', 'sglang', { sampling: { dry: { multiplier: 1 } } }, {}],
-    ['logprobs', 'ollama', { logprobs: { top: 1 } }, {}],
-    ['tool_choice', 'ollama', { toolChoice: { type: 'required' } }, { tools: [tool('f')] }],
-    ['chat_template_kwargs', 'openai', {}, { templateVariables: { a: 1 } }],
-    ['continue_final_message', 'openai', {}, { start: 'last-message' }],
-    ['response_prefix', 'openai', {}, { responsePrefix: 'Sure' }],
-    ['thinking_budget', 'vllm', { reasoning: { budgetTokens: 100 } }, {}],
-    ['grammar', 'openai', { output: { type: 'gbnf', grammar: 'root ::= "a"' } }, {}],
-    ['regex', 'openai', { output: { type: 'regex', pattern: 'a+' } }, {}],
-  ])('%s is refused by name where %s does not know it', (param, kind, options, prompt) => {
-    expect(() => bodyOf(kind, options, prompt)).toThrow(expect.objectContaining({ code: 'unsupported-field', param }))
+  test.each<[CanonicalPath, ProfileName, Partial<GenerationRequest>, Partial<ChatPrompt>]>([
+    [['sampling', 'topK'], 'openai', { sampling: { topK: 5 } }, {}],
+    [['sampling', 'minP'], 'openai', { sampling: { minP: 0.1 } }, {}],
+    [['sampling', 'repetitionPenalty'], 'ollama', { sampling: { repetitionPenalty: 1.2 } }, {}],
+    [['sampling', 'repetitionRange'], 'vllm', { sampling: { repetitionRange: 64 } }, {}],
+    [['ignoreEos'], 'openai', { ignoreEos: true }, {}],
+    [['sampling', 'logitBias'], 'ollama', { sampling: { logitBias: new Map([[5, 1]]) } }, {}],
+    [['sampling', 'xtc', 'probability'], 'vllm', { sampling: { xtc: { probability: 0.5, threshold: 0.1 } } }, {}],
+    [['sampling', 'dry', 'multiplier'], 'sglang', { sampling: { dry: { multiplier: 1 } } }, {}],
+    [['logprobs'], 'ollama', { logprobs: { top: 1 } }, {}],
+    [['toolChoice'], 'ollama', { toolChoice: { type: 'required' } }, { tools: [tool('f')] }],
+    [['prompt', 'templateVariables'], 'openai', {}, { templateVariables: { a: 1 } }],
+    [['prompt', 'start'], 'openai', {}, { start: 'last-message' }],
+    [['prompt', 'responsePrefix'], 'openai', {}, { responsePrefix: 'Sure' }],
+    [['reasoning', 'budgetTokens'], 'vllm', { reasoning: { budgetTokens: 100 } }, {}],
+    [['output'], 'openai', { output: { type: 'gbnf', grammar: 'root ::= "a"' } }, {}],
+    [['output'], 'openai', { output: { type: 'regex', pattern: 'a+' } }, {}],
+  ])('%j is refused by its place where %s does not know it', (at, kind, options, prompt) => {
+    expect(() => bodyOf(kind, options, prompt)).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
   test.each<[ProfileName, Record<string, unknown>]>([
@@ -100,7 +102,7 @@ describe('the request to a server', () => {
   test('calls, their results and reasoning of earlier turns are sent with their ids', () => {
     const messages: readonly Message[] = [
       say('weather?'),
-      { role: 'assistant', content: [], reasoning: 'hm', toolCalls: [{ id: 'call_1', name: 'f', arguments: '' }] },
+      assistant(reasoning('hm'), call('call_1', 'f', '')),
       { role: 'tool', toolCallId: 'call_1', content: [{ type: 'text', text: 'sunny' }] },
     ]
     expect(bodyOf('vllm', {}, { messages, tools: [tool('f')] }).messages).toEqual([
@@ -118,10 +120,11 @@ describe('the request to a server', () => {
 
   test('images and audio are sent as parts', () => {
     const content = [
-      { type: 'text', text: 'what is it?' },
-      { type: 'image', url: 'data:image/png;base64,AA==', detail: 'low' },
-      { type: 'audio', data: 'AA==', format: 'wav' },
-    ] as const
+      text('what is it?'),
+      { ...image('AA=='), detail: 'low' as const },
+      audio('AA=='),
+      audio('BB==', 'audio/mpeg'),
+    ]
     expect(bodyOf('llama-server', {}, { messages: [{ role: 'user', content }] }).messages).toEqual([
       {
         role: 'user',
@@ -129,6 +132,7 @@ describe('the request to a server', () => {
           { type: 'text', text: 'what is it?' },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'low' } },
           { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+          { type: 'input_audio', input_audio: { data: 'BB==', format: 'mp3' } },
         ],
       },
     ])
@@ -142,7 +146,7 @@ describe('the request to a server', () => {
   ])('tool choice %s: %s gets just the tools that may be called', (_, kind, toolChoice, choice, names) => {
     const body = bodyOf(kind, { toolChoice }, { tools: [tool('f'), tool('g')] })
     expect(body.tool_choice).toEqual(choice)
-    expect((body.tools as { function: Tool }[]).map((one) => one.function.name)).toEqual(names)
+    expect((body.tools as { function: FunctionTool }[]).map((one) => one.function.name)).toEqual(names)
   })
 
   test('no tools are sent when none may be called', () => {
@@ -168,7 +172,7 @@ describe('the request to a server', () => {
       body: { prompt: 'a', suffix: 'b' },
     })
     expect(() => requestBody(request, { profile: profiles.vllm, model: 'up' }, noGrammars)).toThrow(
-      expect.objectContaining({ param: 'suffix' }),
+      expect.objectContaining({ at: ['prompt', 'suffix'] }),
     )
   })
 })
@@ -181,14 +185,14 @@ describe('a continued reply', () => {
   test('has its text so far as the last message, and the tokens that are left', () => {
     const rest = continued(request, { text: 'one, ', outputTokens: 3 }, upstream)
     expect(rest).toMatchObject({ maxOutputTokens: 7, prompt: { start: 'last-message' } })
-    expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', content: [{ text: 'one, ' }] }] })
+    expect(rest?.prompt).toMatchObject({ messages: [{}, { role: 'assistant', parts: [text('one, ')] }] })
   })
 
   test('extends a message that was continued already', () => {
-    const begun: Message = { role: 'assistant', content: [{ type: 'text', text: 'zero, ' }], toolCalls: [] }
+    const begun = assistant(text('zero, '))
     const prompt = { ...chat, start: 'last-message', messages: [say('count'), begun] } as const
     expect(continued({ ...request, prompt }, { text: 'one', outputTokens: 1 }, upstream)?.prompt).toMatchObject({
-      messages: [{}, { content: [{ text: 'zero, one' }] }],
+      messages: [{}, { parts: [text('zero, one')] }],
     })
   })
 

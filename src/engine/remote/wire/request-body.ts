@@ -1,3 +1,4 @@
+import { textOf } from '../../../contract/parts.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { GrammarMaker } from '../../../threads/grammar-maker.ts'
@@ -47,14 +48,11 @@ function appended(prompt: Extract<Prompt, { type: 'chat' }>, text: string): Prom
   const last = prompt.messages.at(-1)
   const rest = { ...prompt, start: 'last-message', responsePrefix: '' } as const
   if (prompt.start === 'last-message' && last?.role === 'assistant') {
-    const content = [...last.content, { type: 'text', text } as const]
-    return { ...rest, messages: [...prompt.messages.slice(0, -1), { ...last, content: joinTexts(content) }] }
+    // One text: two parts would be two paragraphs to some servers.
+    const others = last.parts.filter((part) => part.type !== 'text')
+    const parts = [...others, { type: 'text', text: textOf(last.parts) + text } as const]
+    return { ...rest, messages: [...prompt.messages.slice(0, -1), { ...last, parts }] }
   }
-  const message = { role: 'assistant', content: [{ type: 'text', text: prompt.responsePrefix + text }], toolCalls: [] } as const
+  const message = { role: 'assistant', parts: [{ type: 'text', text: prompt.responsePrefix + text }] } as const
   return { ...rest, messages: [...prompt.messages, message] }
-}
-
-/** One part: some servers would make two paragraphs of two. */
-function joinTexts(parts: readonly { readonly type: string; readonly text?: string }[]) {
-  return [{ type: 'text', text: parts.map(({ text }) => text ?? '').join('') } as const]
 }

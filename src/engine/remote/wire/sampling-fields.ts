@@ -1,4 +1,5 @@
 import { AppError } from '../../../contract/errors.ts'
+import { type CanonicalPath, field } from '../../../contract/field.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profiles.ts'
 
@@ -16,21 +17,21 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
     ...given('presence_penalty', presencePenalty),
     ...given('frequency_penalty', frequencyPenalty),
     // A value that means off may be left out; any other must be supported.
-    ...extension(profile, { field: profile.fields.topK, param: 'top_k', value: topK, off: 0 }),
-    ...extension(profile, { field: profile.fields.minP, param: 'min_p', value: minP, off: 0 }),
+    ...extension(profile, { field: profile.fields.topK, at: ['sampling', 'topK'], value: topK, off: 0 }),
+    ...extension(profile, { field: profile.fields.minP, at: ['sampling', 'minP'], value: minP, off: 0 }),
     ...extension(profile, {
       field: profile.fields.repetitionPenalty,
-      param: 'repetition_penalty',
+      at: ['sampling', 'repetitionPenalty'],
       value: repetitionPenalty,
       off: 1,
     }),
     ...extension(profile, {
       field: profile.fields.repetitionRange,
-      param: 'penalty_range',
+      at: ['sampling', 'repetitionRange'],
       value: sampling.repetitionRange,
       off: -1,
     }),
-    ...extension(profile, { field: profile.fields.ignoreEos, param: 'ignore_eos', value: ignoreEos, off: false }),
+    ...extension(profile, { field: profile.fields.ignoreEos, at: ['ignoreEos'], value: ignoreEos, off: false }),
     ...biasField(logitBias, profile),
     ...xtcFields(sampling.xtc, profile),
     ...dryFields(sampling.dry, profile),
@@ -52,35 +53,35 @@ function given(name: string, value: unknown): Record<string, unknown> {
 
 type Extension = {
   readonly field: string | undefined
-  readonly param: string
+  readonly at: CanonicalPath
   readonly value: number | boolean | undefined
   readonly off: number | boolean
 }
 
-function extension(profile: Profile, { field, param, value, off }: Extension): Record<string, unknown> {
+function extension(profile: Profile, { field, at, value, off }: Extension): Record<string, unknown> {
   if (field !== undefined) {
     // All tokens: -1 for vLLM, 0 for other servers and for us.
-    return value === undefined || value === false ? {} : { [field]: param === 'top_k' && value === 0 ? -1 : value }
+    return value === undefined || value === false ? {} : { [field]: at.at(-1) === 'topK' && value === 0 ? -1 : value }
   }
   if (value === undefined || value === off) return {}
-  throw unsupported(profile, param)
+  throw unsupported(profile, at)
 }
 
 function biasField(bias: GenerationRequest['sampling']['logitBias'], profile: Profile): Record<string, unknown> {
   if (bias === undefined || bias.size === 0) return {}
-  if (!profile.logitBias) throw unsupported(profile, 'logit_bias')
+  if (!profile.logitBias) throw unsupported(profile, ['sampling', 'logitBias'])
   return { logit_bias: Object.fromEntries(bias) }
 }
 
 function xtcFields(xtc: GenerationRequest['sampling']['xtc'], profile: Profile): Record<string, unknown> {
   if (xtc?.probability === undefined || xtc.probability === 0) return {}
-  if (profile.fields.xtc === undefined) throw unsupported(profile, 'xtc_probability')
+  if (profile.fields.xtc === undefined) throw unsupported(profile, ['sampling', 'xtc', 'probability'])
   return { xtc_probability: xtc.probability, ...given('xtc_threshold', xtc.threshold) }
 }
 
 function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile): Record<string, unknown> {
   if (dry?.multiplier === undefined || dry.multiplier === 0) return {}
-  if (profile.fields.dry === undefined) throw unsupported(profile, 'dry_multiplier')
+  if (profile.fields.dry === undefined) throw unsupported(profile, ['sampling', 'dry', 'multiplier'])
   return {
     dry_multiplier: dry.multiplier,
     ...given('dry_base', dry.base),
@@ -91,7 +92,7 @@ function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile):
 }
 
 /** The error for a field that the server does not know. */
-export function unsupported({ name }: Profile, param: string): AppError {
-  const message = `the server behind this model (${name}) does not know ${param}, which would change the output: leave it out`
-  return new AppError('unsupported-field', message, { param })
+export function unsupported({ name }: Profile, at: CanonicalPath): AppError {
+  const message = `the server behind this model (${name}) does not know ${field(...at)}, which would change the output: leave it out`
+  return new AppError('unsupported-field', message, { at })
 }

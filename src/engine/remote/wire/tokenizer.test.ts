@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { until } from '../../../../test/support/app.ts'
+import { textsOf } from '../../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, doneLine, type ScriptedUpstream, streamOf } from '../../../../test/support/upstream.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
@@ -35,7 +36,7 @@ test.each<[string, GenerationRequest['toolChoice'], boolean]>([
   const vllm = await server('vllm', 500)
   const request = ask('hi', { toolChoice }, tools)
   if (areCounted) expect(await failure(engineOver([vllm]), request)).toMatchObject({ code: 'context-length-exceeded' })
-  else expect((await answer(engineOver([vllm]), request)).choices[0]?.text).toBe('ok')
+  else expect(textsOf(await answer(engineOver([vllm]), request))).toEqual(['ok'])
   const [counted] = countings(vllm)
   expect(JSON.stringify(counted).includes('long_name')).toBe(areCounted)
 })
@@ -63,40 +64,46 @@ test('a working tokenizer does not offset failed generations', async () => {
   const engine = engineOver([vllm])
   expect((await failure(engine)).code).toBe('engine-failed')
   const awayAt = vllm.seen.length
-  expect(engine.servers?.()).not.toMatchObject([{ state: 'healthy' }])
-  await until(() => engine.servers?.()[0]?.state === 'half-open')
-  await engine.tokenize?.({ prompt: { type: 'text', text: 'a' }, reasoning: {}, addBos: false, parseSpecial: true }, never)
+  expect(engine.capabilities.fleet?.replicas()).not.toMatchObject([{ state: 'healthy' }])
+  await until(() => engine.capabilities.fleet?.replicas()[0]?.state === 'half-open')
+  await engine.capabilities.tokenizer?.tokenize(
+    { prompt: { type: 'text', text: 'a' }, reasoning: {}, addBos: false, parseSpecial: true },
+    never,
+  )
   expect(vllm.seen.length).toBeGreaterThan(awayAt)
-  expect(engine.servers?.()).not.toMatchObject([{ state: 'healthy' }])
+  expect(engine.capabilities.fleet?.replicas()).not.toMatchObject([{ state: 'healthy' }])
 })
 
 test('of several replicas, the one with a tokenizer is asked', async () => {
   const engine = engineOver([await server('library', 100), await server('vllm', 100)])
   await engine.ensureReady(never)
-  await until(() => engine.servers?.().every(({ found }) => found !== undefined) === true)
+  await until(() => engine.capabilities.fleet?.replicas().every(({ found }) => found !== undefined) === true)
   for (let turn = 0; turn < 3; turn++) {
     const request = { prompt: { type: 'text', text: 'a' }, reasoning: {}, addBos: false, parseSpecial: true } as const
-    expect((await engine.tokenize?.(request, never))?.length).toBeGreaterThan(0)
+    expect((await engine.capabilities.tokenizer?.tokenize(request, never))?.length).toBeGreaterThan(0)
   }
 })
 
 test('vLLM cannot tokenize special tokens as text', async () => {
   const engine = engineOver([await server('vllm', 100)])
   const request = { prompt: { type: 'text', text: '<|im_end|>' }, reasoning: {}, addBos: false, parseSpecial: false } as const
-  await expect(engine.tokenize?.(request, never)).rejects.toMatchObject({ code: 'unsupported-field', param: 'parse_special' })
+  await expect(engine.capabilities.tokenizer?.tokenize(request, never)).rejects.toMatchObject({
+    code: 'unsupported-field',
+    at: ['parseSpecial'],
+  })
 })
 
 test('llama-server can', async () => {
   const llama = await server('llamacpp', 100)
   const request = { prompt: { type: 'text', text: '<|im_end|>' }, reasoning: {}, addBos: false, parseSpecial: false } as const
-  await engineOver([llama]).tokenize?.(request, never)
+  await engineOver([llama]).capabilities.tokenizer?.tokenize(request, never)
   expect(countings(llama)).toMatchObject([{ parse_special: false }])
 })
 
 test.each(['vllm', 'llamacpp'])('%s cannot leave out special tokens', async (ownedBy) => {
   const engine = engineOver([await server(ownedBy, 100)])
-  const without = engine.detokenize?.({ tokens: [1], special: false }, never)
-  await expect(without).rejects.toMatchObject({ code: 'unsupported-field', param: 'decode_special_tokens' })
+  const without = engine.capabilities.tokenizer?.detokenize({ tokens: [1], special: false }, never)
+  await expect(without).rejects.toMatchObject({ code: 'unsupported-field', at: ['special'] })
 })
 
 test('a conversation is rendered without the tools that may not be called', async () => {
@@ -105,7 +112,9 @@ test('a conversation is rendered without the tools that may not be called', asyn
   if (prompt.type !== 'chat') throw new Error('a conversation was asked for')
   const engine = engineOver([llama])
   // Only the request matters.
-  await engine.render?.({ prompt, reasoning: {}, toolChoice: { type: 'none' } }, never).catch(() => undefined)
+  await engine.capabilities.tokenizer
+    ?.render({ prompt, reasoning: {}, toolChoice: { type: 'none' } }, never)
+    .catch(() => undefined)
   const asked = llama.seen.filter(({ path }) => path === '/apply-template')
   expect(asked.length).toBeGreaterThan(0)
   expect(JSON.stringify(asked)).not.toContain('long_name')

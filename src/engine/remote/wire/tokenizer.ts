@@ -1,12 +1,11 @@
-import type { Engine, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
+import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
+import type { Profile } from '../servers/profiles.ts'
 import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asObject, asText } from '../transport/loose-json.ts'
 import { chatBody } from './chat-body.ts'
 import { unsupported } from './sampling-fields.ts'
-
-export type DetokenizeRequest = Parameters<NonNullable<Engine['detokenize']>>[0]
 
 /** A prompt declares only the tools that may be called. */
 type WithToolChoice = Partial<Pick<GenerationRequest, 'toolChoice'>>
@@ -18,9 +17,9 @@ export async function tokenizeRemotely(
 ): Promise<readonly number[]> {
   const { prompt, addBos, parseSpecial, ...rest } = request
   const { profile, model } = access.upstream
-  if (profile.tokenizer === undefined) throw unsupported(profile, 'tokenize')
+  if (profile.tokenizer === undefined) throw cannot(profile, 'tokenize')
   if (profile.tokenizer === 'vllm') {
-    if (!parseSpecial) throw unsupported(profile, 'parse_special')
+    if (!parseSpecial) throw unsupported(profile, ['parseSpecial'])
     const what =
       prompt.type === 'text'
         ? { prompt: prompt.text, add_special_tokens: addBos }
@@ -35,8 +34,8 @@ export async function tokenizeRemotely(
 /** The text of tokens, special tokens included. Throws `unsupported-field` without a tokenizer, or when they are to be left out. */
 export async function detokenizeRemotely({ tokens, special }: DetokenizeRequest, access: UpstreamAccess): Promise<string> {
   const { profile, model } = access.upstream
-  if (profile.tokenizer === undefined) throw unsupported(profile, 'detokenize')
-  if (!special) throw unsupported(profile, 'decode_special_tokens')
+  if (profile.tokenizer === undefined) throw cannot(profile, 'detokenize')
+  if (!special) throw unsupported(profile, ['special'])
   const reply = asObject(await post(access, '/detokenize', { model, tokens }))
   const text = asText(reply?.content) ?? asText(reply?.prompt)
   if (text === undefined) throw unexpected('detokenize')
@@ -46,7 +45,7 @@ export async function detokenizeRemotely({ tokens, special }: DetokenizeRequest,
 /** The prompt text of a conversation. */
 export async function renderRemotely(request: RenderRequest & WithToolChoice, access: UpstreamAccess): Promise<string> {
   const { profile } = access.upstream
-  if (profile.tokenizer !== 'llama-server') throw unsupported(profile, 'apply-template')
+  if (profile.tokenizer !== 'llama-server') throw cannot(profile, 'render a conversation')
   const reply = asObject(await post(access, '/apply-template', conversationOf(request, access.upstream)))
   const text = asText(reply?.prompt)
   if (text === undefined) throw unexpected('apply-template')
@@ -72,4 +71,10 @@ function readIds(reply: unknown): readonly number[] {
 
 function unexpected(path: string): AppError {
   return new AppError('engine-failed', `the server behind this model sent an unexpected reply to ${path}`)
+}
+
+function cannot({ name }: Profile, what: string): AppError {
+  return new AppError('unsupported-field', `the server behind this model (${name}) cannot ${what}: choose another model`, {
+    at: ['model'],
+  })
 }

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { contextOf } from '../../test/support/context.ts'
 import { iterate } from '../../test/support/iterate.ts'
+import { textsOf } from '../../test/support/parts.ts'
+import { stubEngine } from '../../test/support/stub-engine.ts'
 import { emitAll } from '../contract/emit.ts'
-import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent } from '../contract/event.ts'
 import { type GenerationRequest, plainRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
-import { generateAll } from './generate-all.ts'
-import { Admission } from './schedule/admission.ts'
-
-const never = new AbortController().signal
+import { generate } from './generate.ts'
 
 function request(text: string, choices = 1): GenerationRequest {
   return { ...plainRequest, id: `r-${text}`, model: 'm', prompt: { type: 'text', text }, choices }
@@ -18,17 +18,17 @@ function request(text: string, choices = 1): GenerationRequest {
 /** Answers every prompt with its own text in every choice; a prompt `bad` does not fit, and `broken` breaks. */
 function createEcho() {
   const running = { now: 0, most: 0 }
-  const engine: Engine = {
-    state: { type: 'ready' },
-    facts: {},
-    ensureReady: async () => undefined,
+  let nowMs = 0
+  const engine = stubEngine({
+    ensureReady: async () => {
+      nowMs += 5
+    },
     prepare: async ({ prompt, choices }): Promise<PreparedGeneration> => {
       const text = prompt.type === 'text' ? prompt.text : ''
       if (text === 'bad') throw new AppError('context-length-exceeded', 'too long')
-      return { structured: 'full', run: (_, emit) => emitAll(echo(text, choices), emit) }
+      return { structured: 'full', inputTokens: 2, run: (_, emit) => emitAll(echo(text, choices), emit) }
     },
-    close: async () => undefined,
-  }
+  })
   async function* echo(text: string, choices: number): AsyncGenerator<EngineEvent> {
     running.now += 1
     running.most = Math.max(running.most, running.now)
@@ -46,9 +46,10 @@ function createEcho() {
       running.now -= 1
     }
   }
-  const admission = new Admission({ slots: 1, maxQueued: 0 })
-  const deps = { resolveModel: () => ({ id: 'real', engine, admission }), now: () => 0 }
-  return { deps, admission, running }
+  const context = contextOf(engine, { slots: 1, maxQueued: 0, receivedAtMs: 0 })
+  const load = () => context.model.scheduler.load
+  const run = (...requests: [GenerationRequest, ...GenerationRequest[]]) => generate({ now: () => nowMs }, requests, context)
+  return { run, load, running }
 }
 
 async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
@@ -57,64 +58,64 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
   return all
 }
 
-describe('generateAll', () => {
+describe('several requests of one call', () => {
   test('one request is that generation', async () => {
-    const { deps } = createEcho()
-    const generation = generateAll(deps, [request('a')], never)
-    expect(generation.model).toBe('real')
-    expect((await foldEvents(generation)).choices.map(({ text }) => text)).toEqual(['a0'])
+    const result = await foldEvents(createEcho().run(request('a')))
+    expect(result.start).toMatchObject({ model: 'm', inputTokens: 2 })
+    expect(textsOf(result)).toEqual(['a0'])
   })
 
   test('choices are counted on, and usage and times are summed', async () => {
-    const { deps } = createEcho()
-    const result = await foldEvents(generateAll(deps, [request('a', 2), request('b'), request('c', 2)], never))
-    expect(result.choices.map(({ text }) => text)).toEqual(['a0', 'a1', 'b0', 'c0', 'c1'])
+    const result = await foldEvents(createEcho().run(request('a', 2), request('b'), request('c', 2)))
+    expect(textsOf(result)).toEqual(['a0', 'a1', 'b0', 'c0', 'c1'])
     expect(result.usage).toEqual({ inputTokens: 6, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 0 })
-    expect(result.timings).toEqual({ queueMs: 0, loadMs: 0, prefillMs: 9, decodeMs: 12, firstTokenMs: 0 })
+    expect(result.timings).toEqual({ queueMs: 0, loadMs: 5, prefillMs: 9, decodeMs: 12, firstTokenMs: 5 })
   })
 
   test('many requests take one place after the other, and leave it free', async () => {
-    const { deps, admission, running } = createEcho()
+    const { run, load, running } = createEcho()
     const requests = Array.from({ length: 20 }, (_, index) => request(`${index}`))
-    await foldEvents(generateAll(deps, [request('first'), ...requests], never))
+    await foldEvents(run(request('first'), ...requests))
     expect(running.most).toBe(1)
-    expect(admission.busy).toBe(0)
+    expect(load()).toMatchObject({ busy: 0, queued: 0 })
   })
 
   test('the prompt is read once, and one usage ends the stream', async () => {
-    const { deps } = createEcho()
-    const types = (await collect(iterate(generateAll(deps, [request('a'), request('b')], never).run))).map(({ type }) => type)
+    const events = await collect(iterate(createEcho().run(request('a'), request('b')).run))
+    const types = events.map(({ type }) => type)
     expect(types.filter((type) => type === 'prompt-read')).toHaveLength(1)
     expect(types.filter((type) => type === 'usage')).toHaveLength(1)
     expect(types.at(-1)).toBe('usage')
+    // The count of the first prompt would be taken for that of all.
+    expect(events.filter(({ type }) => type === 'start')).toEqual([
+      { type: 'start', model: 'm', structured: 'full', warnings: [] },
+    ])
   })
 
   test('how a constraint is kept is known with the first event', async () => {
-    const { deps } = createEcho()
-    const generation = generateAll(deps, [request('a'), request('b')], never)
-    expect(generation.structured()).toBeUndefined()
-    for await (const _ of iterate(generation.run)) break
-    expect(generation.structured()).toBe('full')
+    for await (const event of iterate(createEcho().run(request('a'), request('b')).run)) {
+      expect(event).toMatchObject({ type: 'start', structured: 'full' })
+      break
+    }
+    expect.assertions(1)
   })
 
   test('a failure of the first before its first event throws, and a later one ends the stream', async () => {
-    const { deps } = createEcho()
+    const { run } = createEcho()
     const code = (events: readonly GenerationEvent[]) =>
       events.map((event) => (event.type === 'error' ? event.error.code : '')).at(-1)
-    await expect(collect(iterate(generateAll(deps, [request('bad'), request('a')], never).run))).rejects.toMatchObject({
+    await expect(collect(iterate(run(request('bad'), request('a')).run))).rejects.toMatchObject({
       code: 'context-length-exceeded',
     })
-    expect(code(await collect(iterate(generateAll(deps, [request('a'), request('bad')], never).run)))).toBe(
-      'context-length-exceeded',
-    )
-    expect(code(await collect(iterate(generateAll(deps, [request('a'), request('broken')], never).run)))).toBe('engine-failed')
+    expect(code(await collect(iterate(run(request('a'), request('bad')).run)))).toBe('context-length-exceeded')
+    expect(code(await collect(iterate(run(request('a'), request('broken')).run)))).toBe('engine-failed')
   })
 
   test('a reader that leaves frees the slot', async () => {
-    const { deps, admission, running } = createEcho()
-    for await (const event of iterate(generateAll(deps, [request('a'), request('b')], never).run)) {
+    const { run, load, running } = createEcho()
+    for await (const event of iterate(run(request('a'), request('b')).run)) {
       if (event.type === 'text-delta') break
     }
-    expect([running.now, admission.busy]).toEqual([0, 0])
+    expect([running.now, load().busy, load().queued]).toEqual([0, 0, 0])
   })
 })

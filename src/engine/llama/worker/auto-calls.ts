@@ -1,11 +1,14 @@
-import type { Tool } from '../../../contract/request.ts'
+import type { OutputFormat } from '../../../contract/output-format.ts'
+import type { FunctionTool } from '../../../contract/request.ts'
 import { createGrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import { type CallTag, callTags } from '../../../model-text/formats/call-tags.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
-import type { ConstraintContext } from './constraint.ts'
 import { beginOf, markedText, middleOf, type TextMark } from './marked-text.ts'
+
+/** What a constraint depends on besides the request. */
+export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
 
 /** Not the beginning of a rule's name in any grammar of our own making. */
 const answer = 'dragoman-answer'
@@ -13,9 +16,9 @@ const thought = 'dragoman-thought'
 
 export type ChosenCalls = {
   /** The tools that may be called. */
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FunctionTool[]
   /** All tools of the request: failures name their places in it. */
-  readonly declared: readonly Tool[]
+  readonly declared: readonly FunctionTool[]
   readonly parallel: boolean
 }
 
@@ -23,7 +26,7 @@ export type ChosenCalls = {
  * A grammar for an answer in which the model may begin calls wherever it likes: text and reasoning are free, and what follows
  * the mark of a call is one. Undefined where the format has no mark that could not be text.
  */
-export function writeChosenCalls(
+export function writeAutoCalls(
   { tools, declared, parallel }: ChosenCalls,
   { format, endTexts }: ConstraintContext,
 ): string | undefined {

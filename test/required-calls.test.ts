@@ -1,14 +1,14 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
-import { plainRequest, type Tool } from '../src/contract/request.ts'
+import { type FunctionTool, plainRequest } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/worker/constraint.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
 import { createMatcher, createRandom } from './support/gbnf-matcher.ts'
 import { parseOutput } from './support/parse-output.ts'
 
 /** What the schemas of tools are made of: references, texts of every kind, values that are not text, and nothing at all. */
-const tools: readonly Tool[] = [
+const tools: readonly FunctionTool[] = [
   {
     name: 'book_flight',
     parameters: {

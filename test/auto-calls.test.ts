@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { plainRequest, type Tool } from '../src/contract/request.ts'
+import { type FunctionTool, plainRequest } from '../src/contract/request.ts'
 import { compileConstraint } from '../src/engine/llama/worker/constraint.ts'
 import { callTags } from '../src/model-text/formats/call-tags.ts'
 import { toolFormatNames } from '../src/model-text/formats/format-names.ts'
@@ -9,7 +9,7 @@ import { parseOutput } from './support/parse-output.ts'
 
 const seat = { enum: ['aisle', 'window'] }
 const parameters = { type: 'object', properties: { seat }, required: ['seat'], additionalProperties: false }
-const tools: readonly Tool[] = [
+const tools: readonly FunctionTool[] = [
   { name: 'book', strict: true, parameters },
   { name: 'book_all', strict: true, parameters },
 ]
@@ -140,7 +140,7 @@ describe('calls around reasoning', () => {
 test('a grammar for many tools is made quickly', () => {
   const many = Array.from(
     { length: 128 },
-    (_, index): Tool => ({ name: `a_tool_with_a_name_${index}`, strict: true, parameters }),
+    (_, index): FunctionTool => ({ name: `a_tool_with_a_name_${index}`, strict: true, parameters }),
   )
   for (const name of ['json', 'hermes', 'glm4']) {
     const startedMs = performance.now()

@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import inject from 'light-my-request'
+
+/** A reply that is not read waits at this size; the generation then waits for its reader. */
+const mostWaitingBytes = 256 * 1024
+
+/** Answers a request without a socket. Aborting the request's signal, or cancelling the body, is the client leaving. */
+export async function answerFetch(app: FastifyInstance, request: Request): Promise<Response> {
+  const { pathname, search, host } = new URL(request.url)
+  const payload = Buffer.from(await request.arrayBuffer())
+  request.signal.throwIfAborted()
+  await app.ready()
+  let raw: ServerResponse | undefined
+  const leave = () => raw?.destroy()
+  request.signal.addEventListener('abort', leave, { once: true })
+  const reply = await inject(
+    (incoming, response) => {
+      raw = response
+      app.routing(incoming, response)
+    },
+    {
+      method: request.method,
+      url: pathname + search,
+      headers: { host, ...Object.fromEntries(request.headers) },
+      ...(payload.length > 0 && { payload }),
+      payloadAsStream: true,
+    },
+  ).catch((error: unknown) => {
+    request.signal.throwIfAborted()
+    throw error
+  })
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(reply.headers)) {
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) headers.append(name, String(one))
+  }
+  const status = reply.statusCode
+  const hasBody = status !== 204 && status !== 304 && request.method !== 'HEAD'
+  return new Response(hasBody ? readBody(reply.stream(), reply.raw.res as ServerResponse) : null, { status, headers })
+}
+
+/** The body as it is written; a writer that asks is told when its reader is behind, as a socket would. */
+function readBody(stream: Readable, raw: ServerResponse): ReadableStream<Uint8Array> {
+  Object.defineProperty(raw, 'writableNeedDrain', { get: () => stream.readableLength > mostWaitingBytes })
+  const chunks = stream[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+        raw.emit('drain')
+      },
+      cancel: () => void raw.destroy(),
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,64 @@
+import type { CanonicalPath } from '../../contract/field.ts'
+import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
+import type { WireMessage } from './message-schema.ts'
+import type { WireRequest } from './schema.ts'
+
+const chatNames: FieldNames = {
+  ...commonNames,
+  prompt: ['messages'],
+  'prompt.messages': ['messages'],
+  'prompt.tools': ['tools', 'functions'],
+  'prompt.templateVariables': ['template_vars', 'chat_template_kwargs'],
+  'prompt.start': ['continue_final_message', 'add_generation_prompt'],
+  'prompt.responsePrefix': ['response_prefix'],
+  toolChoice: ['tool_choice', 'function_call'],
+  parallelToolCalls: ['parallel_tool_calls'],
+  'reasoning.enabled': ['enable_thinking', 'thinking', 'reasoning'],
+  'reasoning.effort': ['reasoning_effort', 'reasoning'],
+  'reasoning.budgetTokens': [
+    'reasoning_budget_tokens',
+    'reasoning_budget',
+    'thinking_budget',
+    'thinking_token_budget',
+    'thinking',
+    'reasoning',
+  ],
+  'reasoning.preserve': ['preserve_thinking'],
+}
+
+/** What the sender of a chat request calls a place of it. `outputField` is the field that the output constraint came from. */
+export function nameChatField(wire: WireRequest, outputField: string, path: CanonicalPath): string {
+  const [root, second, index, list, position, ...rest] = path
+  if (root === 'output') return nameOutput(outputField, path)
+  if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
+    const message = wire.messages[index]
+    if (message !== undefined && typeof position === 'number')
+      return namePart(message, { index, position, list }) + formatRest(rest)
+  }
+  if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
+    const place = wire.tools?.[index] === undefined ? `functions[${index}]` : `tools[${index}].function`
+    return place + formatRest(path.slice(3))
+  }
+  return nameField(chatNames, wire, path)
+}
+
+type PartPlace = { readonly index: number; readonly position: number; readonly list: unknown }
+
+/** Canonical parts are in the order in which `decode-messages.ts` makes them. */
+function namePart(message: WireMessage, { index, position, list }: PartPlace): string {
+  const at = `messages[${index}]`
+  const { content } = message
+  const contentLength = Array.isArray(content) ? content.length : typeof content === 'string' ? 1 : 0
+  const inContent = (offset: number) => (Array.isArray(content) ? `${at}.content[${offset}]` : `${at}.content`)
+  if (message.role !== 'assistant' || list !== 'parts') return inContent(position)
+  const reasoning = (message.reasoning_content ?? undefined) !== undefined ? 'reasoning_content' : 'reasoning'
+  const hasReasoning = (message[reasoning] ?? undefined) !== undefined
+  if (hasReasoning && position === 0) return `${at}.${reasoning}`
+  const inMessage = position - (hasReasoning ? 1 : 0)
+  if (inMessage < contentLength) return inContent(inMessage)
+  const hasRefusal = (message.refusal ?? '') !== ''
+  if (hasRefusal && inMessage === contentLength) return `${at}.refusal`
+  const call = inMessage - contentLength - (hasRefusal ? 1 : 0)
+  return call < (message.tool_calls?.length ?? 0) ? `${at}.tool_calls[${call}]` : `${at}.function_call`
+}

@@ -1,0 +1,39 @@
+import type { CanonicalPath } from '../../contract/field.ts'
+import { type FieldNames, formatRest } from '../wire/field-names.ts'
+import { outputLimits } from './decode-common.ts'
+import { repetitionRanges } from './decode-sampling.ts'
+
+/** What OpenAI's generating protocols call the places that they share. */
+export const commonNames = {
+  model: ['model'],
+  'sampling.temperature': ['temperature', 'do_sample'],
+  'sampling.topP': ['top_p'],
+  'sampling.topK': ['top_k'],
+  'sampling.minP': ['min_p'],
+  'sampling.seed': ['seed'],
+  'sampling.repetitionPenalty': ['repetition_penalty', 'rep_pen', 'repeat_penalty'],
+  'sampling.repetitionRange': repetitionRanges,
+  'sampling.presencePenalty': ['presence_penalty'],
+  'sampling.frequencyPenalty': ['frequency_penalty'],
+  'sampling.logitBias': ['logit_bias', 'banned_tokens', 'custom_token_bans'],
+  'sampling.xtc.probability': ['xtc_probability'],
+  'sampling.xtc.threshold': ['xtc_threshold'],
+  'sampling.dry.multiplier': ['dry_multiplier'],
+  'sampling.dry.base': ['dry_base'],
+  'sampling.dry.allowedLength': ['dry_allowed_length'],
+  'sampling.dry.range': ['dry_range', 'dry_penalty_last_n'],
+  'sampling.dry.sequenceBreakers': ['dry_sequence_breakers'],
+  choices: ['n'],
+  maxOutputTokens: outputLimits,
+  minOutputTokens: ['min_tokens', 'min_length'],
+  stop: ['stop', 'stop_sequence'],
+  ignoreEos: ['ignore_eos', 'ban_eos_token'],
+  logprobs: ['logprobs'],
+  promptTokens: ['echo'],
+} as const satisfies FieldNames
+
+/** What the caller calls a place of `output`, which it made of one field: a schema, a pattern or a grammar is that field's value. */
+export function nameOutput(outputField: string, [, value, ...rest]: CanonicalPath): string {
+  const isValue = value === undefined || value === 'schema' || value === 'pattern' || value === 'grammar'
+  return outputField + formatRest(isValue ? rest : [value, ...rest])
+}

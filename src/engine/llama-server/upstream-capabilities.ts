@@ -1,0 +1,40 @@
+import type { Engine, EngineCapabilities } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+
+type Deps = {
+  /** The model's id. */
+  readonly id: string
+  /** Asks the server that runs now, and once more when it was ended from outside. */
+  ask<T>(question: (upstream: Engine) => Promise<T>, signal: AbortSignal): Promise<T>
+}
+
+/** What a llama-server does besides generating, over the engine that talks to it. */
+export function createUpstreamCapabilities({
+  id,
+  ask,
+}: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
+  const use = <Name extends keyof EngineCapabilities, T>(
+    name: Name,
+    signal: AbortSignal,
+    question: (capability: NonNullable<EngineCapabilities[Name]>) => Promise<T>,
+  ): Promise<T> =>
+    ask(({ capabilities }) => {
+      const capability = capabilities[name]
+      if (capability === undefined) throw cannot(id, name)
+      return question(capability)
+    }, signal)
+  return {
+    tokenizer: {
+      tokenize: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.tokenize(request, signal)),
+      count: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.count(request, signal)),
+      detokenize: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.detokenize(request, signal)),
+      render: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.render(request, signal)),
+    },
+    embedder: { embed: (inputs, signal) => use('embedder', signal, (embedder) => embedder.embed(inputs, signal)) },
+    ranker: { rank: (request, signal) => use('ranker', signal, (ranker) => ranker.rank(request, signal)) },
+  }
+}
+
+function cannot(id: string, name: string): AppError {
+  return new AppError('unsupported-field', `model '${id}' runs on a llama-server without a ${name}`, { at: ['model'] })
+}

@@ -1,0 +1,37 @@
+import type { EngineCapabilities, Tokenizer } from '../../contract/engine.ts'
+import type { UpstreamAccess } from './servers/upstream.ts'
+import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
+import { detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
+
+type Deps = {
+  /** One call that costs no slot, by any replica. */
+  ask<T>(signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
+  /** One call that computes; `tokens` is its likely cost. */
+  compute<T>(tokens: number, signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
+}
+
+/** What replicas do besides generating. */
+export function createTextCapabilities({
+  ask,
+  compute,
+}: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
+  const tokenize: Tokenizer['tokenize'] = (request, signal) => ask(signal, (access) => tokenizeRemotely(request, access))
+  return {
+    tokenizer: {
+      tokenize,
+      count: async (request, signal) => (await tokenize(request, signal)).length,
+      detokenize: (request, signal) => ask(signal, (access) => detokenizeRemotely(request, access)),
+      render: (request, signal) => ask(signal, (access) => renderRemotely(request, access)),
+    },
+    embedder: {
+      embed: (inputs, signal) => compute(inputs.length, signal, (access) => embedRemotely(inputs, access)),
+    },
+    ranker: {
+      rank: async (request, signal) => {
+        const { texts } = request
+        const query = queryOf(request)
+        return compute(texts.length, signal, (access) => rankRemotely({ query, texts }, access))
+      },
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import type { ContentPart, MediaPart, Message } from '../../../contract/request.ts'
+import { type Turn, toTurns } from '../../../model-text/template/turn.ts'
+
+/** A conversation in OpenAI's words. A result inside an assistant's turn becomes a message of its own, which all servers know. */
+export function toWireMessages(messages: readonly Message[]): Record<string, unknown>[] {
+  return toTurns(messages).map(toWireMessage)
+}
+
+function toWireMessage(message: Turn): Record<string, unknown> {
+  const named = message.name === undefined ? {} : { name: message.name }
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+    case 'user':
+      return { role: message.role, content: toContent(message.content), ...named }
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content), ...named }
+    case 'assistant': {
+      const { content, reasoning, toolCalls } = message
+      return {
+        role: 'assistant',
+        content: content.length === 0 ? (toolCalls.length === 0 ? '' : null) : toContent(content),
+        // Both names: servers know one or the other.
+        ...(reasoning !== undefined && { reasoning_content: reasoning, reasoning }),
+        ...(toolCalls.length > 0 && {
+          tool_calls: toolCalls.map(({ id, name, input: text }) => {
+            return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } }
+          }),
+        }),
+        ...named,
+      }
+    }
+  }
+}
+
+/** A single text as a string, which every server takes; anything else as parts. */
+function toContent(parts: readonly ContentPart[]): unknown {
+  const [first] = parts
+  if (first === undefined) return ''
+  return parts.length === 1 && first.type === 'text' ? first.text : parts.map(toWirePart)
+}
+
+function toWirePart(part: ContentPart): Record<string, unknown> {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'media':
+      return toWireMedia(part)
+  }
+}
+
+/** Bytes go along as they are: a server is never given an address to fetch. */
+function toWireMedia({ kind, mediaType, source, detail }: MediaPart): Record<string, unknown> {
+  if (source.type !== 'bytes') throw new Error(`a media handle reached an upstream body: ${source.id}`)
+  const { base64 } = source
+  switch (kind) {
+    case 'image': {
+      const url = `data:${mediaType};base64,${base64}`
+      return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } }
+    }
+    case 'audio':
+      return {
+        type: 'input_audio',
+        input_audio: { data: base64, format: audioFormats[mediaType] ?? mediaType.replace('audio/', '') },
+      }
+    case 'video':
+      return { type: 'video_url', video_url: { url: `data:${mediaType};base64,${base64}` } }
+    case 'file':
+      throw new Error('a file part reached an upstream body')
+  }
+}
+
+const audioFormats: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/mpeg': 'mp3', 'audio/flac': 'flac' }

@@ -1,0 +1,63 @@
+import { callsOf, contentOf } from '../../contract/parts.ts'
+import type { ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
+
+/** A turn as chat templates can express it: text, then calls, with all reasoning before both. */
+export type Turn =
+  | { readonly role: 'system' | 'developer' | 'user'; readonly content: readonly ContentPart[]; readonly name?: string }
+  | {
+      readonly role: 'assistant'
+      readonly content: readonly ContentPart[]
+      readonly reasoning?: string
+      readonly toolCalls: readonly ToolCallPart[]
+      readonly name?: string
+    }
+  | {
+      readonly role: 'tool'
+      readonly content: readonly ContentPart[]
+      readonly toolCallId: string
+      readonly name?: string
+    }
+
+/** A conversation in turns. What follows a tool's result inside an assistant's turn becomes a turn of its own. */
+export function toTurns(messages: readonly Message[]): Turn[] {
+  return messages.flatMap(splitMessage)
+}
+
+function splitMessage(message: Message): readonly Turn[] {
+  switch (message.role) {
+    case 'assistant':
+      return splitAssistant(message.parts, message.name)
+    case 'tool': {
+      const { isError: _, ...turn } = message
+      return [turn]
+    }
+    case 'system':
+    case 'developer':
+    case 'user':
+      return [message]
+  }
+}
+
+function splitAssistant(parts: readonly OutputPart[], name: string | undefined): Turn[] {
+  const turns: Turn[] = []
+  let from = 0
+  for (const [index, part] of parts.entries()) {
+    if (part.type !== 'tool-result') continue
+    if (index > from) turns.push(toAssistant(parts.slice(from, index), name))
+    turns.push({ role: 'tool', content: part.content, toolCallId: part.toolCallId })
+    from = index + 1
+  }
+  if (from < parts.length || turns.length === 0) turns.push(toAssistant(parts.slice(from), name))
+  return turns
+}
+
+function toAssistant(parts: readonly OutputPart[], name: string | undefined): Turn {
+  const reasoning = parts.filter((part) => part.type === 'reasoning')
+  return {
+    role: 'assistant',
+    content: contentOf(parts),
+    ...(reasoning.length > 0 && { reasoning: reasoning.map(({ text }) => text).join('') }),
+    toolCalls: callsOf(parts),
+    ...(name !== undefined && { name }),
+  }
+}

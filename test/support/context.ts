@@ -1,0 +1,20 @@
+import type { RequestContext } from '../../src/contract/context.ts'
+import type { Engine } from '../../src/contract/engine.ts'
+import type { Principal } from '../../src/contract/principal.ts'
+import { FifoScheduler } from '../../src/core/schedule/fifo-scheduler.ts'
+
+export const anyone: Principal = { id: 'anyone', scopes: new Set(['public', 'inference', 'admin']) }
+
+export type ContextOptions = Partial<RequestContext> & { readonly slots?: number; readonly maxQueued?: number }
+
+/** The context of a request to a model of its own, which `engine` runs. */
+export function contextOf(engine: Engine, { slots = 1, maxQueued = 1, ...given }: ContextOptions = {}): RequestContext {
+  return {
+    id: 'request',
+    principal: anyone,
+    model: { id: 'm', engine, scheduler: new FifoScheduler({ slots, maxQueued, engine }) },
+    receivedAtMs: performance.now(),
+    signal: new AbortController().signal,
+    ...given,
+  }
+}
