@@ -12,10 +12,11 @@ const forDialects = ['contract', 'dialect/wire', 'dialect/openai']
  * An allow-list: a folder of src, and the folders besides itself that its files may import. The longest matching path decides. A folder
  * that is not listed may import nothing and be imported by nothing.
  */
-const allowed = {
+export const allowed: Readonly<Record<string, readonly string[]>> = {
+  '.': ['app', 'config', 'contract'],
   contract: [],
-  jinja: ['contract'],
-  grammar: ['contract'],
+  jinja: [],
+  grammar: [],
   'model-text': ['contract', 'model-text/formats', 'model-text/template'],
   'model-text/scan': ['contract'],
   'model-text/formats': ['contract', 'model-text/scan'],
@@ -35,7 +36,7 @@ const allowed = {
   'dialect/tokens': forDialects,
   dialect: ['dialect/*'],
   engine: ['contract'],
-  'engine/supervise': ['contract'],
+  'engine/supervise': ['contract', 'engine'],
   'engine/fake': forEngines,
   'engine/llama': [...forEngines, 'engine/supervise', 'engine/llama/channel'],
   'engine/llama/channel': ['contract'],
@@ -54,41 +55,46 @@ const allowed = {
 }
 
 /** Folders that run anywhere: no `node:` module, no package. */
-const pure = ['contract', 'jinja']
+export const pure = ['contract', 'jinja']
 
 /** The folder of the list that a file belongs to; undefined for none. */
-function roomOf(file) {
-  for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) if (Object.hasOwn(allowed, folder)) return folder
-  return undefined
+function roomOf(file: string): string | undefined {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    if (Object.hasOwn(allowed, folder)) return folder
+    if (folder === '.') return undefined
+  }
 }
 
-function mayImport(room, other) {
-  return (
-    room === other || allowed[room].some((name) => (name.endsWith('/*') ? other.startsWith(name.slice(0, -1)) : name === other))
-  )
+export function mayImport(room: string, other: string): boolean {
+  if (room === other) return true
+  return (allowed[room] ?? []).some((name) => (name.endsWith('/*') ? other.startsWith(name.slice(0, -1)) : name === other))
 }
 
-/** What breaks the rules, in words. `imports` has, for each file below src, what it imports: files below src, `node:` modules, packages. */
-export function findViolations(imports) {
-  const violations = []
+/** Each file below src, and what it imports: files below src, `node:` modules, packages. */
+export type Imports = ReadonlyMap<string, readonly string[]>
+
+/** What breaks the rules, in words. */
+export function findViolations(imports: Imports): string[] {
+  const violations: string[] = []
   for (const [file, targets] of imports) {
     const room = roomOf(file)
-    if (room === undefined) {
-      violations.push(`${file}: its folder is not listed in scripts/layers.mjs`)
+    if (room === undefined || (room === '.' && file !== 'index.ts')) {
+      violations.push(`${file}: its folder is not listed in scripts/layers.ts`)
       continue
     }
     for (const target of targets) {
       if (imports.has(target)) {
         const other = roomOf(target)
-        if (other === undefined || !mayImport(room, other)) violations.push(`${file}: ${room} may not import ${target}`)
+        if (other === undefined || other === '.' || !mayImport(room, other))
+          violations.push(`${file}: ${room} may not import ${target}`)
       } else if (pure.includes(room)) {
         violations.push(`${file}: ${room} may not import ${target}: it imports no packages and no node: modules`)
       }
     }
   }
-  const folders = new Map()
+  const folders = new Map<string, Set<string>>()
   for (const [file, targets] of imports) {
-    const known = folders.get(dirname(file)) ?? new Set()
+    const known = folders.get(dirname(file)) ?? new Set<string>()
     for (const target of targets) if (imports.has(target)) known.add(dirname(target))
     folders.set(dirname(file), known)
   }
@@ -97,23 +103,25 @@ export function findViolations(imports) {
 }
 
 /** Sets of nodes that reach each other (Tarjan's algorithm). */
-function findCircles(edges) {
-  const index = new Map()
-  const low = new Map()
-  const stack = []
-  const circles = []
-  const visit = (node) => {
-    index.set(node, index.size)
-    low.set(node, index.get(node))
+function findCircles(edges: ReadonlyMap<string, Iterable<string>>): string[][] {
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  const circles: string[][] = []
+  const lower = (node: string, value: number) => low.set(node, Math.min(low.get(node) ?? value, value))
+  const visit = (node: string): void => {
+    const own = index.size
+    index.set(node, own)
+    lower(node, own)
     stack.push(node)
     for (const next of edges.get(node) ?? []) {
       if (next === node || !edges.has(next)) continue
       if (!index.has(next)) visit(next)
-      if (stack.includes(next)) low.set(node, Math.min(low.get(node), low.get(next)))
+      if (stack.includes(next)) lower(node, low.get(next) ?? own)
     }
-    if (low.get(node) !== index.get(node)) return
+    if (low.get(node) !== own) return
     const circle = stack.splice(stack.indexOf(node))
-    if (circle.length > 1) circles.push(circle.toSorted())
+    if (circle.length > 1) circles.push(circle.sort())
   }
   for (const node of edges.keys()) if (!index.has(node)) visit(node)
   return circles
@@ -123,12 +131,14 @@ function findCircles(edges) {
 const importPattern = /^(?:import|export) .*? from '([^']+)'$|^} from '([^']+)'$|^import '([^']+)'$/gm
 
 /** Each product file below src, and what it imports. */
-export function readImports(root) {
-  const files = readdirSync(root, { recursive: true }).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+export function readImports(root: string): Imports {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+  )
   return new Map(
     files.map((file) => {
       const text = readFileSync(join(root, file), 'utf8')
-      const specifiers = [...text.matchAll(importPattern)].map(([, one, other, third]) => one ?? other ?? third)
+      const specifiers = [...text.matchAll(importPattern)].map(([, one, other, third]) => one ?? other ?? third ?? '')
       return [file, specifiers.map((name) => (name.startsWith('.') ? normalize(join(dirname(file), name)) : name))]
     }),
   )
