@@ -1,0 +1,221 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stubEngine } from '../../test/support/stub-engine.ts'
+import type { Dialect } from '../contract/dialect.ts'
+import type { Engine } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import { textOf } from '../contract/parts.ts'
+import { plainRequest } from '../contract/request.ts'
+import { createDragoman, type DragomanOptions } from './create-dragoman.ts'
+
+const echo = { id: 'echo', engine: 'fake', script: 'from-request' } as const
+const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
+
+async function open(options: DragomanOptions = {}) {
+  const dragoman = await createDragoman({ config: { builtinModel: false, models: [echo] }, ...options })
+  onTestFinished(() => dragoman.close())
+  return dragoman
+}
+
+/** Says `word` until it is aborted, and remembers that it was. */
+function endless(word: string) {
+  const seen = { aborted: false }
+  const engine: Engine = stubEngine({
+    prepare: async () => ({
+      run: async (signal, emit) => {
+        for (;;) {
+          await emit({ type: 'text-delta', choice: 0, delta: word })
+          await new Promise((resolve) => setTimeout(resolve, 1))
+          if (!signal.aborted) continue
+          seen.aborted = true
+          throw AppError.from(signal.reason)
+        }
+      },
+    }),
+  })
+  return { engine, seen }
+}
+
+function chat(body: object, init: RequestInit = {}): Request {
+  const headers = { 'content-type': 'application/json' }
+  const payload = { model: 'echo', messages: [{ role: 'user', content: 'hi' }], ...body }
+  return new Request('http://localhost/v1/chat/completions', { method: 'POST', headers, body: JSON.stringify(payload), ...init })
+}
+
+describe('in process', () => {
+  test('a text is a prompt, and the result has its parts', async () => {
+    const dragoman = await open()
+    const { choices, start } = await dragoman.generate({ model: 'echo', prompt: 'hello' }).result()
+    expect(start.model).toBe('echo')
+    expect(textOf(choices[0]?.parts ?? [])).toBe('hello')
+  })
+
+  test('what an engine refuses is an AppError, with the place at fault', async () => {
+    const dragoman = await open()
+    const generation = dragoman.generate({ model: 'echo', prompt: { type: 'infill', prefix: 'a', suffix: 'b' } })
+    await expect(generation.result()).rejects.toMatchObject({ code: 'unsupported-field', at: ['prompt', 'suffix'] })
+  })
+
+  test('an unknown model is refused at once', async () => {
+    const dragoman = await open()
+    expect(() => dragoman.generate({ model: 'nobody', prompt: 'a' })).toThrow(
+      expect.objectContaining({ code: 'model-not-found' }),
+    )
+  })
+
+  test('leaving the loop ends the generation', async () => {
+    const { engine, seen } = endless('a')
+    const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
+    for await (const event of dragoman.generate({ model: 'mine', prompt: 'a' })) if (event.type === 'text-delta') break
+    expect(dragoman.models.map(({ id }) => id)).toContain('mine')
+    // The engine learns of it from `emit`, which fails: it never saw the signal.
+    expect(seen.aborted).toBe(false)
+  })
+
+  test('aborting ends it with the reason', async () => {
+    const { engine, seen } = endless('a')
+    const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
+    const controller = new AbortController()
+    const read = async () => {
+      for await (const event of dragoman.generate({ model: 'mine', prompt: 'a' }, { signal: controller.signal })) {
+        if (event.type === 'text-delta') controller.abort()
+      }
+    }
+    await expect(read()).rejects.toMatchObject({ code: 'cancelled' })
+    expect(seen.aborted).toBe(true)
+  })
+})
+
+describe('as a fetch handler', () => {
+  test('a stream arrives piece by piece', async () => {
+    const { engine } = endless('a')
+    const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
+    const controller = new AbortController()
+    const reply = await dragoman.fetch(chat({ model: 'mine', stream: true }, { signal: controller.signal }))
+    expect(reply.headers.get('content-type')).toContain('text/event-stream')
+    const reader = (reply.body as ReadableStream<Uint8Array>).getReader()
+    const { value } = await reader.read()
+    expect(new TextDecoder().decode(value)).toContain('data: {')
+    await reader.cancel()
+    controller.abort()
+  })
+
+  test('aborting the request ends the generation', async () => {
+    const { engine, seen } = endless('a')
+    const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
+    const controller = new AbortController()
+    const reply = await dragoman.fetch(chat({ model: 'mine', stream: true }, { signal: controller.signal }))
+    await (reply.body as ReadableStream<Uint8Array>).getReader().read()
+    controller.abort()
+    await expect.poll(() => seen.aborted).toBe(true)
+  })
+
+  test('a reader that does not read makes the generation wait', async () => {
+    const seen = { events: 0 }
+    const engine = stubEngine({
+      prepare: async () => ({
+        run: async (signal, emit) => {
+          for (; !signal.aborted; seen.events += 1) {
+            await emit({ type: 'text-delta', choice: 0, delta: 'a'.repeat(10_000) })
+            await new Promise(setImmediate)
+          }
+          throw AppError.from(signal.reason)
+        },
+      }),
+    })
+    const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
+    const reply = await dragoman.fetch(chat({ model: 'mine', stream: true }))
+    const reader = (reply.body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    await expect.poll(() => seen.events).toBeGreaterThan(20)
+    const before = seen.events
+    for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate)
+    expect(seen.events).toBe(before)
+    expect(before).toBeLessThan(60)
+    while (seen.events === before) await reader.read()
+    await reader.cancel()
+  })
+
+  test('failures have their statuses, and routes without a body work', async () => {
+    const dragoman = await open()
+    expect((await dragoman.fetch(chat({ temperature: 9 }))).status).toBe(400)
+    expect((await dragoman.fetch(new Request('http://localhost/nothing'))).status).toBe(404)
+    const models = await dragoman.fetch(new Request('http://localhost/v1/models'))
+    expect(((await models.json()) as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual(['echo'])
+  })
+})
+
+describe('parts of the caller', () => {
+  test('a dialect of its own answers at its path', async () => {
+    const shout: Dialect = {
+      createId: () => `shout-${Math.random()}`,
+      decode: ({ body }, { id }) => ({
+        requests: [
+          { ...plainRequest, id, model: 'echo', prompt: { type: 'text', text: String((body as { say: unknown }).say) } },
+        ],
+        stream: false,
+        ignored: [],
+        policy: { onHangUp: 'cancel' },
+        nameOf: () => 'say',
+        encodeResult: ({ choices }) => ({ shouted: textOf(choices[0]?.parts ?? []).toUpperCase() }),
+        createStreamEncoder: () => ({ encode: () => '' }),
+      }),
+      encodeError: ({ message }) => ({ status: 418, body: { problem: message } }),
+      heartbeat: '',
+      prefixes: ['/shout'],
+    }
+    const dragoman = await open({ dialects: [{ path: '/shout', dialect: shout }] })
+    const headers = { 'content-type': 'application/json' }
+    const ask = (path: string) =>
+      dragoman.fetch(new Request(`http://localhost${path}`, { method: 'POST', headers, body: '{"say":"hi"}' }))
+    expect(await (await ask('/shout')).json()).toEqual({ shouted: 'HI' })
+    expect((await ask('/shout/nothing')).status).toBe(418)
+  })
+
+  test('a source of its own finds the file of a model', async () => {
+    const asked: string[] = []
+    const sources = {
+      mine: async (source: string) => {
+        asked.push(source)
+        const path = join('/tmp', `dragoman-source-${process.pid}.gguf`)
+        await writeFile(path, 'not a model')
+        return path
+      },
+    }
+    const models = [{ id: 'm', engine: 'llama', source: 'mine:shelf/one.gguf' }] as const
+    const dragoman = await open({ config: { builtinModel: false, models: [...models] }, sources })
+    expect(asked).toEqual(['mine:shelf/one.gguf'])
+    await expect(dragoman.generate({ model: 'm', prompt: 'a' }).result()).rejects.toMatchObject({
+      code: 'model-unavailable',
+      message: expect.stringContaining('GGUF'),
+    })
+  })
+
+  test('a model of its own can be loaded at the start', async () => {
+    let loads = 0
+    const engine = stubEngine({
+      ensureReady: async () => {
+        loads += 1
+      },
+      prepare: async () => ({
+        run: async (_, emit) => {
+          await emit({ type: 'finish', choice: 0, reason: 'stop' })
+          await emit({ type: 'usage', usage, timings: {} })
+        },
+      }),
+    })
+    const dragoman = await open({ config: { builtinModel: false }, models: [{ id: 'm', engine, load: 'start' }] })
+    expect(dragoman.models.map(({ id }) => id)).toEqual(['m'])
+    await dragoman.ready()
+    expect(loads).toBe(1)
+  })
+
+  test('a wrong configuration is refused with its place', async () => {
+    const config = { models: [{ ...echo, slots: 0 }] }
+    await expect(createDragoman({ config })).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: expect.stringContaining('slots'),
+    })
+  })
+})

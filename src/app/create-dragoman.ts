@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import { homedir } from 'node:os'
+import { type ConfigInput, configFromObject } from '../config/load.ts'
+import type { Dialect } from '../contract/dialect.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import { type GenerationRequest, type Message, type Prompt, plainChat, plainRequest } from '../contract/request.ts'
+import { foldEvents, type GenerationResult } from '../contract/result.ts'
+import type { ModelSummary } from '../http/deps.ts'
+import { createApp } from './create-app.ts'
+import type { OwnModel } from './create-model.ts'
+import { iterateEvents } from './iterate-events.ts'
+import { createLog, type LogOptions } from './log.ts'
+
+/** What a Dragoman is made of: a configuration, parts of the caller's own, or both. */
+export type DragomanOptions = {
+  /** As `dragoman.yaml` has it (docs/configuration.md); relative paths are relative to the working directory. */
+  readonly config?: ConfigInput
+  /** Models on engines of the caller's own. With any of them, there is no default model. */
+  readonly models?: readonly OwnModel[]
+  /** Protocols of the caller's own, each at a path of its own. */
+  readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
+  /**
+   * Where model files come from, by scheme: `{ s3: fetchFromS3 }` is asked for a model whose source is `s3:…`, once, before anything is
+   * served. Resolves with the path of the file on this disk.
+   */
+  readonly sources?: Readonly<Record<string, (source: string) => Promise<string>>>
+  /** The log, one JSON object a line on standard error; `silent` unless given. */
+  readonly logLevel?: LogOptions['level']
+}
+
+/** What to generate: a conversation, a text, or any prompt in canonical form. All else has the plain defaults. */
+export type GenerateInput = Partial<Omit<GenerationRequest, 'prompt' | 'model'>> & {
+  /** The id or an alias of a model. */
+  readonly model: string
+  readonly prompt: Prompt | string | readonly Message[]
+}
+
+/** A generation in process. Use it once: iterate over its events, or await its result. */
+export type InProcessGeneration = AsyncIterable<GenerationEvent> & { result(): Promise<GenerationResult> }
+
+export interface Dragoman {
+  readonly models: readonly ModelSummary[]
+  /** Loads the models that load at start. Resolves when they are ready; rejects with the first that cannot be. */
+  ready(): Promise<void>
+  /** Accepts connections at the configured address. Resolves with the URL. */
+  listen(): Promise<string>
+  /** Answers a request without a socket, streams included; aborting the request's signal is the client leaving. */
+  fetch(request: Request): Promise<Response>
+  /** Generates in process. Fails with an `AppError`. */
+  generate(input: GenerateInput, options?: { readonly signal?: AbortSignal }): InProcessGeneration
+  /** Finishes what runs, within the configured grace period, then ends everything. */
+  close(): Promise<void>
+}
+
+/** A server for language models, in this process. Nothing is loaded and nothing listens yet. Throws `invalid-request` for a wrong configuration. */
+export async function createDragoman(options: DragomanOptions = {}): Promise<Dragoman> {
+  const { models = [], dialects = [], sources = {}, logLevel = 'silent' } = options
+  const raw = await fetchOwnSources(options.config ?? {}, sources)
+  const config = configFromObject(raw, {
+    env: process.env,
+    cwd: process.cwd(),
+    userHome: homedir(),
+    needsModel: models.length === 0,
+  })
+  const log = createLog({ level: logLevel })
+  const app = await createApp(config, { log, parts: { models, dialects } })
+  return {
+    get models() {
+      return app.models
+    },
+    async ready() {
+      app.load()
+      await app.whenReady()
+    },
+    listen: app.listen,
+    fetch: app.fetch,
+    generate: (input, { signal } = {}) => {
+      const generation = app.generate([toRequest(input)], signal)
+      return {
+        [Symbol.asyncIterator]: () => iterateEvents(generation),
+        result: () => foldEvents(generation),
+      }
+    },
+    close: app.close,
+  }
+}
+
+function toRequest({ prompt, ...rest }: GenerateInput): GenerationRequest {
+  return { ...plainRequest, id: `gen-${randomUUID()}`, ...rest, prompt: toPrompt(prompt) }
+}
+
+function toPrompt(prompt: GenerateInput['prompt']): Prompt {
+  if (typeof prompt === 'string') return { type: 'text', text: prompt }
+  return isConversation(prompt) ? { type: 'chat', ...plainChat, messages: prompt } : prompt
+}
+
+function isConversation(prompt: Prompt | readonly Message[]): prompt is readonly Message[] {
+  return Array.isArray(prompt)
+}
+
+/** The configuration with the sources of own schemes replaced by the paths that they led to. */
+async function fetchOwnSources(config: ConfigInput, sources: NonNullable<DragomanOptions['sources']>): Promise<ConfigInput> {
+  const find = async (source: unknown): Promise<unknown> => {
+    if (Array.isArray(source)) return Promise.all(source.map(find))
+    const scheme = typeof source === 'string' ? /^([a-z][\w+.-]+):/i.exec(source)?.[1] : undefined
+    const fetchIt = scheme === undefined || !Object.hasOwn(sources, scheme) ? undefined : sources[scheme]
+    if (fetchIt === undefined) return source
+    try {
+      return await fetchIt(source as string)
+    } catch (error) {
+      throw new AppError('model-unavailable', `the source '${String(source)}' cannot be fetched: ${String(error)}`, {
+        cause: error,
+      })
+    }
+  }
+  const models = await Promise.all(
+    (config.models ?? []).map(async (model) => ('source' in model ? { ...model, source: await find(model.source) } : model)),
+  )
+  return (config.models === undefined ? config : { ...config, models }) as ConfigInput
+}

@@ -1,0 +1,19 @@
+// The public door of the package: what an application imports. Everything else may change without notice.
+export {
+  createDragoman,
+  type Dragoman,
+  type DragomanOptions,
+  type GenerateInput,
+  type InProcessGeneration,
+} from './app/create-dragoman.ts'
+export type { OwnModel } from './app/create-model.ts'
+export type { ConfigInput } from './config/load.ts'
+export type { CallInput, DecodeContext, DecodedCall, Dialect, ErrorReply, StreamEncoder } from './contract/dialect.ts'
+export type * from './contract/engine.ts'
+export { AppError, type ErrorCode } from './contract/errors.ts'
+export type * from './contract/event.ts'
+export { type CanonicalPath, field, type NameOf } from './contract/field.ts'
+export { callsOf, reasoningOf, refusalOf, textOf } from './contract/parts.ts'
+export type * from './contract/request.ts'
+export { plainChat, plainRequest } from './contract/request.ts'
+export type { Choice, GenerationResult } from './contract/result.ts'
