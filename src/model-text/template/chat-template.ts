@@ -7,22 +7,22 @@ import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
 import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
 import { type ContinuedPrompt, continueLastMessage } from './continue-message.ts'
+import { createToolDescriber } from './describe-tools.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
-import { createToolTeller } from './tell-tools.ts'
 import { encodeMessages, encodeTools } from './template-messages.ts'
 import { type ProbeInput, probeTraits, type TemplateTraits } from './template-traits.ts'
 import { type Turn, toTurns } from './turn.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
-/** The texts of the model's special tokens that templates may place themselves. */
+/** The texts of the special tokens that templates may print. */
 export type TemplateTokens = { readonly bos?: string | undefined; readonly eos?: string | undefined }
 
-/** A prompt's text, and where it leaves the model. */
+/** A prompt's text, and the state in which the model continues it. */
 export type RenderedPrompt = {
   readonly text: string
-  /** The prompt ends inside a block of reasoning: what the model writes first is reasoning. */
+  /** The prompt ends inside a block of reasoning, which the model continues. */
   readonly startsInReasoning: boolean
 }
 
@@ -31,38 +31,39 @@ export type ChatTemplate = {
   readonly source: string
   readonly traits: TemplateTraits
   /**
-   * The prompt, ending where the model's answer begins (see `start` and `responsePrefix` of the prompt). Tools that the
-   * template does not show are told in its system message. Throws `template-failed` with the template's own words, or `invalid-request` for a last message that cannot be continued.
+   * The prompt up to the start of the model's answer (see `start` and `responsePrefix` of the prompt). Tools that the template
+   * does not render are described in the system message. Throws `template-failed` with the template's own message, or
+   * `invalid-request` for a last message that cannot be continued.
    */
   render(prompt: ChatPrompt, options?: { readonly reasoning?: ReasoningOptions }): RenderedPrompt
 }
 
 export type CompileOptions = {
-  /** The name of the format that calls are written in, where the template does not teach it. */
+  /** The name of the format of calls; by default it is recognised from the template. */
   readonly toolFormat?: string | undefined
   /** The clock of `strftime_now`. */
   readonly now?: () => Date
 }
 
-/** No template needs more for a conversation of three messages; one that does not end must not hold up its model's load. */
+/** No template needs more for a conversation of three messages; an endless loop must not delay loading the model. */
 const probeSteps = 200_000
 
 /**
- * Compiles a Jinja chat template as Hugging Face `transformers` defines them (`apply_chat_template`), and finds out by
- * rendering small conversations what it can express. Throws `template-failed` for a template that does not parse.
+ * Compiles a Jinja chat template as defined by Hugging Face `transformers` (`apply_chat_template`), and renders small
+ * conversations to find out what it supports. Throws `template-failed` for a template that does not parse.
  */
 export function compileChatTemplate(
   source: string,
   tokens: TemplateTokens,
   { now = () => new Date(), toolFormat: formatName = recogniseToolFormat(source) }: CompileOptions = {},
 ): ChatTemplate {
-  // Templates of GGUF files are made for llama.cpp; some fail without what only it allows.
+  // Templates of GGUF files are made for llama.cpp; some depend on operations that only it allows.
   const template = parse(source, { rules: 'llama.cpp', now })
   const renderInput = (input: ProbeInput, maxSteps?: number) => template.render(variablesOf(input, { tokens, now }), maxSteps)
   const traits = probeTraits((input) => renderInput(input, probeSteps), template.names)
   const tags = recogniseReasoning(source)
   const format = findToolFormat(formatName)
-  const teller = traits.tools || format === undefined ? undefined : createToolTeller(format)
+  const describer = traits.tools || format === undefined ? undefined : createToolDescriber(format)
   return {
     source,
     traits,
@@ -75,8 +76,8 @@ export function compileChatTemplate(
         messages: readonly Turn[],
         { generationPrompt }: { readonly generationPrompt: boolean },
       ): string => {
-        const tell = (given: readonly Turn[]) => (declared.length > 0 && teller?.declare(given, declared)) || given
-        const encode = (given: readonly Turn[]) => encodeMessages(normalizeMessages(tell(given), traits, teller), traits)
+        const declare = (given: readonly Turn[]) => (declared.length > 0 && describer?.declare(given, declared)) || given
+        const encode = (given: readonly Turn[]) => encodeMessages(normalizeMessages(declare(given), traits, describer), traits)
         const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt }
         return renderOrRefuse(messages, (given) => renderInput({ ...input, messages: encode(given) }))
       }
@@ -117,8 +118,8 @@ function withPrefix({ text, startsInReasoning }: ContinuedPrompt, prefix: string
 }
 
 /**
- * Reasoning of earlier turns is for the template to show or drop; one that refuses it beside other text (gpt-oss) gets the
- * conversation without it.
+ * The template decides whether to print the reasoning of earlier turns. One that refuses reasoning next to other text
+ * (gpt-oss) gets the conversation without it.
  */
 function renderOrRefuse(messages: readonly Turn[], render: (messages: readonly Turn[]) => string): string {
   const reasoned = messages.some((message) => message.role === 'assistant' && message.reasoning !== undefined)
@@ -137,11 +138,11 @@ function withoutReasoning(message: Turn): Turn {
   return rest
 }
 
-/** What the request itself says cannot be said a second time. */
+/** Refuses template variables that the request's own fields determine. */
 function refuseReserved(variables: JsonObject): void {
   const name = ['messages', 'tools', 'add_generation_prompt'].find((reserved) => Object.hasOwn(variables, reserved))
   if (name === undefined) return
-  throw new AppError('invalid-request', `the template variable '${name}' is made from the request; it cannot be set as well`)
+  throw new AppError('invalid-request', `the template variable '${name}' comes from the request and cannot be set`)
 }
 
 type VariableOptions = { readonly tokens: TemplateTokens; readonly now: () => Date }
@@ -154,7 +155,7 @@ function variablesOf({ messages, tools, variables, generationPrompt }: ProbeInpu
     add_generation_prompt: generationPrompt,
     bos_token: tokens.bos ?? '',
     eos_token: tokens.eos ?? '',
-    // Firefunction prints these; `transformers` leaves it to the caller to set them.
+    // Firefunction prints these; in `transformers` the caller sets them.
     functions: JSON.stringify(tools ?? []),
     datetime: strftime(now(), '%b %d %Y'),
     ...variables,

@@ -1,7 +1,7 @@
 import type { ContentPart } from '../../contract/request.ts'
 import type { Turn } from './turn.ts'
 
-/** Two contents as one, a blank line between their texts. */
+/** Concatenates two contents, with a blank line between adjacent texts. */
 export function joinContent(first: readonly ContentPart[], second: readonly ContentPart[]): readonly ContentPart[] {
   const last = first.at(-1)
   const next = second[0]
@@ -11,7 +11,7 @@ export function joinContent(first: readonly ContentPart[], second: readonly Cont
   return [...first.slice(0, -1), { type: 'text', text: `${last.text}\n\n${next.text}` }, ...second.slice(1)]
 }
 
-/** The message with more content at its end. */
+/** The message with content appended. */
 export function appendTo<M extends Turn>(message: M, content: readonly ContentPart[]): M {
   return { ...message, content: joinContent(message.content, content) }
 }

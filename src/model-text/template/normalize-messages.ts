@@ -1,30 +1,30 @@
 import type { ContentPart } from '../../contract/request.ts'
+import type { ToolDescriber } from './describe-tools.ts'
 import { appendTo, joinContent } from './join-content.ts'
 import { orderToolResults } from './order-results.ts'
 import { separateCalls } from './separate-calls.ts'
-import type { ToolTeller } from './tell-tools.ts'
-import { tellLooseTurns, tellToolTurns } from './tell-turns.ts'
 import type { TemplateTraits } from './template-traits.ts'
 import type { Turn } from './turn.ts'
+import { writeToolTurns, writeUnsupportedTurns } from './write-turns.ts'
 
 /**
- * Rewrites a conversation into one that the template can express, without moving any text: `developer` becomes `system`;
- * calls and results that the template does not know, or not where they stand, are told in ordinary turns: as `teller` has told
- * the model to write them, or else as JSON; calls that it cannot show together get turns of their own; where it forbids a
- * system message, its text joins the neighbouring user turn, in place; turns that it wants to alternate are joined. Hoisting
- * text to the top instead would change the start of the prompt on every turn, and with it lose the whole prefix cache.
+ * Rewrites a conversation into one that the template supports, without moving text: `developer` becomes `system`; calls and
+ * results that the template does not support, or not at their position, become ordinary turns, written in the format of
+ * `describer` or as JSON; calls that it cannot render together get separate turns; the text of a refused system message joins
+ * the adjacent user turn; turns that must alternate are merged. Moving text to the top instead would change the start of the
+ * prompt on every turn and invalidate the prefix cache.
  */
-export function normalizeMessages(messages: readonly Turn[], traits: TemplateTraits, teller?: ToolTeller): Turn[] {
+export function normalizeMessages(messages: readonly Turn[], traits: TemplateTraits, describer?: ToolDescriber): Turn[] {
   const renamed = messages.map((message): Turn => (message.role === 'developer' ? { ...message, role: 'system' } : message))
   const ordered = orderToolResults(renamed)
-  const told = traits.toolHistory ? tellLooseTurns(ordered, traits, teller) : tellToolTurns(ordered, teller)
-  const joined = traits.repeatedAssistant ? told : mergeReplies(told)
-  const spoken = traits.toolHistory ? separateCalls(joined, traits) : joined
-  const folded = traits.systemAnywhere ? spoken : foldSystemMessages(spoken, traits)
+  const written = traits.toolHistory ? writeUnsupportedTurns(ordered, traits, describer) : writeToolTurns(ordered, describer)
+  const merged = traits.repeatedAssistant ? written : mergeReplies(written)
+  const separated = traits.toolHistory ? separateCalls(merged, traits) : merged
+  const folded = traits.systemAnywhere ? separated : foldSystemMessages(separated, traits)
   return mergeUserTurns(folded, traits)
 }
 
-/** Leading system messages become one, if the template takes any; every other becomes part of a user turn. */
+/** Merges the leading system messages, if the template allows one; all others become part of a user turn. */
 function foldSystemMessages(
   messages: readonly Turn[],
   { system, userAfterTool }: Pick<TemplateTraits, 'system' | 'userAfterTool'>,
@@ -39,16 +39,16 @@ function foldSystemMessages(
   for (const message of messages.slice(leading.length)) {
     const previous = result.at(-1)
     if (message.role === 'system') {
-      // (1) Right after a user turn, or a tool result that no user turn may follow: the text ends that turn.
+      // (1) After a user turn, or a tool result that no user turn may follow: append the text to that turn.
       const endsTurn = previous?.role === 'user' || (previous?.role === 'tool' && !userAfterTool)
       if (previous !== undefined && endsTurn) result[result.length - 1] = appendTo(previous, message.content)
-      // (2) Elsewhere: it opens the next user turn.
+      // (2) Elsewhere: the text opens the next user turn.
       else pending = joinContent(pending, message.content)
     } else if (message.role === 'user' && pending.length > 0) {
       result.push({ ...message, content: joinContent(pending, message.content) })
       pending = []
     } else {
-      // (3) No user turn comes next: it is a user turn of its own.
+      // (3) No user turn follows: the text becomes a user turn.
       if (pending.length > 0) result.push({ role: 'user', content: pending })
       pending = []
       result.push(message)
@@ -58,7 +58,7 @@ function foldSystemMessages(
   return result
 }
 
-/** User turns in a row become one, and what the user says behind a result ends that result, where the template wants it so. */
+/** Merges consecutive user turns, and appends user text to the result before it, where the template requires this. */
 function mergeUserTurns(
   messages: readonly Turn[],
   { repeatedUser, userAfterTool }: Pick<TemplateTraits, 'repeatedUser' | 'userAfterTool'>,
@@ -74,7 +74,7 @@ function mergeUserTurns(
   return result
 }
 
-/** A reply joins the turn of the assistant behind it, which may hold calls. */
+/** Merges a reply with the assistant turn after it, which may contain calls. */
 function mergeReplies(messages: readonly Turn[]): Turn[] {
   const result: Turn[] = []
   for (const message of messages) {

@@ -4,18 +4,18 @@ import type { Turn } from './turn.ts'
 type Result = Extract<Turn, { role: 'tool' }>
 
 /**
- * Results of parallel calls, in the order of the calls; results of unknown calls stay last, in their own order. Each gets the
- * name of its function, which some templates print and callers need not repeat.
+ * Puts the results of parallel calls into the order of the calls, with results of unknown calls last. Each gets the name of
+ * its function, which some templates print and callers may omit.
  */
 export function orderToolResults(messages: readonly Turn[]): Turn[] {
   const ordered: Turn[] = []
-  // Ids need not be unique in a conversation: what counts is the latest call before the result.
+  // Ids may repeat in a conversation: a result belongs to the latest call before it.
   const names = new Map<string, string>()
   let calls: readonly ToolCallPart[] = []
-  let placeOf = placeFinder(calls)
+  let findCall = createCallFinder(calls)
   let run: Result[] = []
   const flush = () => {
-    const ranked = run.map((result) => ({ result, rank: placeOf(result) ?? Number.MAX_SAFE_INTEGER }))
+    const ranked = run.map((result) => ({ result, rank: findCall(result) ?? Number.MAX_SAFE_INTEGER }))
     for (const { result, rank } of ranked.sort((a, b) => a.rank - b.rank)) {
       const name = result.name ?? calls[rank]?.name ?? names.get(result.toolCallId)
       ordered.push(name === undefined ? result : { ...result, name })
@@ -30,7 +30,7 @@ export function orderToolResults(messages: readonly Turn[]): Turn[] {
     flush()
     if (message.role === 'assistant') {
       calls = message.toolCalls
-      placeOf = placeFinder(calls)
+      findCall = createCallFinder(calls)
       for (const { id, name } of calls) names.set(id, name)
     }
     ordered.push(message)
@@ -40,18 +40,18 @@ export function orderToolResults(messages: readonly Turn[]): Turn[] {
 }
 
 /**
- * Tells, result after result, which of the calls it answers. Some clients give several calls of one turn the same id: they are
- * answered one after the other, and what is left over belongs to the last of them.
+ * Returns a function that maps each result, in order, to the index of its call. Some clients give several calls of one turn
+ * the same id: results are assigned to them in order, and any further results to the last.
  */
-export function placeFinder(calls: readonly ToolCallPart[]): (result: Result) => number | undefined {
+export function createCallFinder(calls: readonly ToolCallPart[]): (result: Result) => number | undefined {
   const free = new Map<string, number[]>()
-  for (const [place, { id }] of calls.entries()) {
+  for (const [index, { id }] of calls.entries()) {
     const same = free.get(id)
-    if (same === undefined) free.set(id, [place])
-    else same.push(place)
+    if (same === undefined) free.set(id, [index])
+    else same.push(index)
   }
   return ({ toolCallId }) => {
-    const places = free.get(toolCallId)
-    return places !== undefined && places.length > 1 ? places.shift() : places?.[0]
+    const indexes = free.get(toolCallId)
+    return indexes !== undefined && indexes.length > 1 ? indexes.shift() : indexes?.[0]
   }
 }

@@ -3,7 +3,7 @@ import type { TemplateMessage } from './template-messages.ts'
 
 /** Renders a conversation and returns whether these texts are shown, in this order. */
 type Shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools?: readonly unknown[]) => boolean
-type Turn = (role: string, text: string) => TemplateMessage
+type MakeTurn = (role: string, text: string) => TemplateMessage
 
 const user = 'xUSRx'
 const call = { id: 'call00001', args: 'xVALx', result: 'xRESx' }
@@ -11,7 +11,7 @@ const second = { id: 'call00002', args: 'xVAL2x', result: 'xRES2x' }
 type ProbedCall = typeof call
 
 /** Finds out by rendering small conversations what a template can express of calls. */
-export function probeCalls(shows: Shows, turn: Turn, reasoningFields: readonly string[]): CallTraits {
+export function probeCalls(shows: Shows, turn: MakeTurn, reasoningFields: readonly string[]): CallTraits {
   const spellings: readonly ((text: string) => unknown)[] = [
     (text) => ({ xKEYx: text }),
     (text) => JSON.stringify({ xKEYx: text }),

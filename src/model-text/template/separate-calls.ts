@@ -1,5 +1,5 @@
 import { appendTo } from './join-content.ts'
-import { placeFinder } from './order-results.ts'
+import { createCallFinder } from './order-results.ts'
 import type { TemplateTraits } from './template-traits.ts'
 import type { Turn } from './turn.ts'
 
@@ -8,9 +8,9 @@ type Result = Extract<Turn, { role: 'tool' }>
 type Separation = Pick<TemplateTraits, 'callsTogether' | 'callsBesideText' | 'textBeforeCalls'>
 
 /**
- * Rewrites turns whose calls the template refuses or loses: where it shows one call in a turn, each call gets a turn, with its
- * result behind it; where it shows either text or calls, the text gets a turn of its own in front. Where turns must alternate
- * and that one would count, the text ends what stands before it.
+ * Rewrites turns whose calls the template refuses or drops: if it renders one call per turn, each call gets a turn, followed by
+ * its result; if it renders either text or calls, the text gets a separate turn before them. Where that turn would break the
+ * alternation, the text is appended to the previous turn.
  */
 export function separateCalls(messages: readonly Turn[], traits: Separation): Turn[] {
   const result: Turn[] = []
@@ -26,15 +26,15 @@ export function separateCalls(messages: readonly Turn[], traits: Separation): Tu
       result.push(calls)
       continue
     }
-    const end = messages.findIndex((next, place) => place > index && next.role !== 'tool')
+    const end = messages.findIndex((next, at) => at > index && next.role !== 'tool')
     const results = messages.slice(index + 1, end === -1 ? messages.length : end).filter((next) => next.role === 'tool')
-    result.push(...oneByOne(calls, results))
+    result.push(...onePerTurn(calls, results))
     index += results.length
   }
   return result
 }
 
-/** The turn without its text, which goes to the end of what is written before it. */
+/** Returns the turn without its text, which is added to the end of `before`. */
 function takeText(message: Assistant, before: Turn[], { textBeforeCalls }: Separation): Assistant {
   const hasText = message.content.some((part) => part.type !== 'text' || part.text !== '')
   if (!hasText) return message
@@ -48,19 +48,19 @@ function takeText(message: Assistant, before: Turn[], { textBeforeCalls }: Separ
   return { ...rest, content: [] }
 }
 
-/** Results of calls that the turn does not hold stay, behind the last. */
-function oneByOne(message: Assistant, results: readonly Result[]): Turn[] {
-  const placeOf = placeFinder(message.toolCalls)
-  const byPlace = new Map<number | undefined, Result[]>()
+/** Results that match none of the turn's calls follow the last call. */
+function onePerTurn(message: Assistant, results: readonly Result[]): Turn[] {
+  const findCall = createCallFinder(message.toolCalls)
+  const byCall = new Map<number | undefined, Result[]>()
   for (const result of results) {
-    const place = placeOf(result)
-    byPlace.set(place, [...(byPlace.get(place) ?? []), result])
+    const call = findCall(result)
+    byCall.set(call, [...(byCall.get(call) ?? []), result])
   }
-  const answers = (place: number | undefined) => byPlace.get(place) ?? []
+  const resultsOf = (call: number | undefined) => byCall.get(call) ?? []
   const { reasoning: _, ...rest } = message
   const turns = message.toolCalls.flatMap((call, index): Turn[] => [
     index === 0 ? { ...message, toolCalls: [call] } : { ...rest, content: [], toolCalls: [call] },
-    ...answers(index),
+    ...resultsOf(index),
   ])
-  return [...turns, ...answers(undefined)]
+  return [...turns, ...resultsOf(undefined)]
 }

@@ -69,7 +69,7 @@ function renderChat(template: (name: string) => ChatTemplate, chat: ChatCase): s
   const templateVariables = { date_string: 'TODAY' }
   const start = chat.continue_final_message !== 0 ? 'last-message' : chat.add_generation_prompt ? 'new-turn' : 'bare'
   const compiled = template(chat.template.slice(chat.template.lastIndexOf('/') + 1))
-  // Tools that a template does not show are told to the model by us (tell-tools.test.ts).
+  // Tools that a template does not show are described in the system message (describe-tools.test.ts).
   const shown = compiled.traits.tools ? tools : []
   const prompt = { type: 'chat', ...plainChat, messages, tools: shown, templateVariables, start } as const
   return undate(compiled.render(prompt, { reasoning: { enabled: chat.enable_thinking } }).text)

@@ -3,26 +3,26 @@ import { nineCharacterId } from './call-ids.ts'
 import type { CallTraits } from './call-traits.ts'
 import type { Turn } from './turn.ts'
 
-/** A message in the form that chat templates are written against: OpenAI's, with tool arguments as data. */
+/** A message in the form that chat templates expect: OpenAI's, with tool arguments as data. */
 export type TemplateMessage = { readonly role: string; readonly content: string | readonly unknown[] } & {
   readonly [key: string]: unknown
 }
 
-/** The ways in which templates differ in how a message is written. */
+/** The differences between templates in the form of a message. */
 export type Spelling = Pick<CallTraits, 'objectArguments' | 'anyArguments' | 'nineCharacterIds'> & {
   /** Content must be a list of parts; a plain string is not rendered. */
   readonly typedContent: boolean
-  /** What must have a description, be it an empty one: nothing, each tool, or each parameter of a tool as well. */
+  /** What must have a description, even if empty: nothing, tools, or tools and their parameters. */
   readonly descriptions: 'optional' | 'tools' | 'parameters'
-  /** The name under which the reasoning of an earlier turn is shown; absent when it never is. */
+  /** The field that the reasoning of an earlier turn is read from; undefined if the template never prints it. */
   readonly reasoningField: ReasoningField | undefined
 }
 
-/** The names that templates read an earlier turn's reasoning from. */
+/** The fields that templates read an earlier turn's reasoning from. */
 export const reasoningFields = ['reasoning_content', 'reasoning', 'thinking'] as const
 export type ReasoningField = (typeof reasoningFields)[number]
 
-/** Canonical messages in the spelling that this template understands. */
+/** Encodes turns in the form that this template expects. */
 export function encodeMessages(messages: readonly Turn[], spelling: Spelling): TemplateMessage[] {
   return messages.map((message) => encodeMessage(message, spelling))
 }
@@ -73,7 +73,7 @@ export function encodeTools(tools: readonly FunctionTool[], { descriptions }: Pi
 
 const noParameters: JsonObject = { type: 'object', properties: {} }
 
-/** Some templates print the description of every parameter, and fail where there is none. */
+/** Some templates print the description of every parameter, and fail if one is missing. */
 function describeParameters(parameters: JsonObject): JsonObject {
   const { properties } = parameters
   if (!isObject(properties)) return parameters
@@ -88,12 +88,12 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Text parts on lines of their own, as vLLM and llama.cpp join them; parts without text are the engine's to refuse. */
+/** Joins text parts with line breaks, like vLLM and llama.cpp; engines refuse the parts that they do not support. */
 export function joinText(content: readonly ContentPart[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** What a model once generated need not be JSON, nor an object: where a template wants one, it gets the text inside of one. */
+/** Generated arguments may be invalid JSON, or not an object: where a template requires an object, it gets the text inside one. */
 function spellArguments(text: string, { objectArguments, anyArguments }: Spelling): unknown {
   if (!objectArguments) return text
   const data = parseJson(text)
@@ -104,7 +104,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not JSON: templates print it as it was.
+    // Not JSON: templates print it unchanged.
     return undefined
   }
 }

@@ -18,7 +18,7 @@ export type Turn =
       readonly name?: string
     }
 
-/** A conversation in turns. What follows a tool's result inside an assistant's turn becomes a turn of its own. */
+/** A conversation as turns. A tool result inside an assistant message splits it: the parts after it become a new turn. */
 export function toTurns(messages: readonly Message[]): Turn[] {
   return messages.flatMap(splitMessage)
 }

@@ -3,28 +3,28 @@ import type { CallPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
 import type { Turn } from './turn.ts'
 
-/** How tools, calls and results are told in ordinary turns, to models whose template does not show them. */
-export type ToolTeller = {
-  /** The conversation with the tools in its system message, behind what the caller says there. */
+/** Writes tools and calls into ordinary turns, for models whose template does not render them. */
+export type ToolDescriber = {
+  /** The conversation with a description of the tools at the end of its system messages. */
   declare(messages: readonly Turn[], tools: readonly FunctionTool[]): readonly Turn[]
-  /** Calls as the model is told to write them; undefined where the format writes arguments one by one. */
+  /** Calls in the form that the description asks for; undefined where the format writes arguments one by one. */
   writeCalls(calls: readonly ToolCallPart[]): string | undefined
 }
 
-export function createToolTeller(format: ToolFormat): ToolTeller {
+export function createToolDescriber(format: ToolFormat): ToolDescriber {
   return {
     declare(messages, tools) {
       const content: ContentPart[] = [{ type: 'text', text: instructions(format, tools) }]
       const isSystem = ({ role }: Turn) => role === 'system' || role === 'developer'
-      const end = messages.findIndex((message) => !isSystem(message))
-      const place = end === -1 ? messages.length : end
-      return [...messages.slice(0, place), { role: 'system', content }, ...messages.slice(place)]
+      const firstOther = messages.findIndex((message) => !isSystem(message))
+      const end = firstOther === -1 ? messages.length : firstOther
+      return [...messages.slice(0, end), { role: 'system', content }, ...messages.slice(end)]
     },
     writeCalls(calls) {
       const described = calls.map(({ name }) => format.describeCalls([{ name }], { parallel: true }))
       const [first] = described
       const texts = described.map(({ calls: [call] }, index) =>
-        fill(call?.pieces ?? [], { whole: calls[index]?.input ?? '{}', position: index }),
+        fill(call?.pieces ?? [], { input: calls[index]?.input ?? '{}', position: index }),
       )
       if (first === undefined || texts.includes(undefined)) return undefined
       return `${first.prefix}${texts.join(first.separator ?? '')}${first.suffix}`
@@ -68,26 +68,21 @@ function samplePiece(piece: CallPiece): string {
     case 'raw-text':
       return sample.value
     case 'json': {
-      const isWhole = piece.schema === sampleTool.parameters
-      return isWhole ? `{"${sample.argument}": "${sample.value}"}` : JSON.stringify(sample.value)
+      const hasAllArguments = piece.schema === sampleTool.parameters
+      return hasAllArguments ? `{"${sample.argument}": "${sample.value}"}` : JSON.stringify(sample.value)
     }
     case 'optional':
       return writeSample(piece.pieces)
   }
 }
 
-type Filling = { readonly whole: string; readonly position: number }
+type Filling = { readonly input: string; readonly position: number }
 
-/** A call's text; undefined where there is not one place for all of the arguments. */
-function fill(pieces: readonly CallPiece[], { whole, position }: Filling): string | undefined {
-  if (
-    pieces
-      .filter(({ type }) => type !== 'text' && type !== 'position')
-      .map(({ type }) => type)
-      .join() !== 'json'
-  )
-    return undefined
+/** A call's text; undefined unless one piece takes all of the arguments. */
+function fill(pieces: readonly CallPiece[], { input, position }: Filling): string | undefined {
+  const slots = pieces.filter(({ type }) => type !== 'text' && type !== 'position')
+  if (slots.length !== 1 || slots[0]?.type !== 'json') return undefined
   return pieces
-    .map((piece) => (piece.type === 'text' ? piece.text : piece.type === 'position' ? piece.first + position : whole))
+    .map((piece) => (piece.type === 'text' ? piece.text : piece.type === 'position' ? piece.first + position : input))
     .join('')
 }

@@ -36,11 +36,11 @@ describe('tools for a template that does not show them', () => {
     ['qwen3-coder', '\n<tool_call>\n<function=NAME>\n<parameter=ARGUMENT>\nVALUE\n</parameter>\n</function>\n</tool_call>\n'],
     ['pythonic', '\n[NAME(**{"ARGUMENT": "VALUE"})]\n'],
     ['react', '\nAction: NAME\nAction Input: {"ARGUMENT": "VALUE"}\n'],
-  ])('the example is of the format that is read and forced: %s', (toolFormat, example) => {
+  ])('the example has the format that is parsed and required: %s', (toolFormat, example) => {
     expect(render(chatMl, [text('user', 'q')], { toolFormat })).toContain(example)
   })
 
-  test("stand behind the caller's own system message", () => {
+  test("follow the caller's own system message", () => {
     expect(render(chatMl, [text('system', 'Be brief.'), text('user', 'q')])).toMatch(
       /^\[system\]Be brief\.(\[system\]|\n\n)There are functions[^[]*\[\{[^[]*\[user\]q/,
     )
@@ -60,7 +60,7 @@ describe('tools for a template that does not show them', () => {
     expect(render(withTools, [text('user', 'q')])).toBe('<weather><now>[user]q[assistant]')
   })
 
-  test('earlier calls are told as the model is to write them, and their results by name', () => {
+  test('earlier calls are written as in the example, and their results by name', () => {
     const prompt = render(gemma, [text('user', 'q'), calls('Oslo', 'Rome'), result('Rome'), result('Oslo')], { tools: [] })
     expect(prompt).toBe(
       '[user]q[assistant]Well:\n\n[{"name": "weather", "arguments": {"city":"Oslo"}}, {"name": "weather", "arguments": {"city":"Rome"}}]' +

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { call } from '../../../test/support/parts.ts'
-import { tellLooseTurns } from './tell-turns.ts'
 import type { Turn } from './turn.ts'
+import { writeUnsupportedTurns } from './write-turns.ts'
 
 const user: Turn = { role: 'user', content: [{ type: 'text', text: 'q' }] }
 const calls: Turn = {
@@ -12,11 +12,11 @@ const calls: Turn = {
 const result = (toolCallId: string): Turn => ({ role: 'tool', toolCallId, name: 'f', content: [{ type: 'text', text: 'r' }] })
 
 test.each([
-  ['by the id that its call was told with', { userAfterCall: false }, { tool_call_id: 'b' }],
+  ['by the id that its call was written with', { userAfterCall: false }, { tool_call_id: 'b' }],
   ['by its name where the template shows the call', { userAfterCall: true }, { name: 'f' }],
-])('a result that is told is known %s', (_, traits, known) => {
-  const told = tellLooseTurns([user, calls, user, result('b')], { ...traits, strayResults: false }, undefined)
-  expect(told.at(-1)).toEqual({
+])('a written result names its call %s', (_, traits, known) => {
+  const written = writeUnsupportedTurns([user, calls, user, result('b')], { ...traits, strayResults: false }, undefined)
+  expect(written.at(-1)).toEqual({
     role: 'user',
     content: [{ type: 'text', text: JSON.stringify({ tool_result: { ...known, content: 'r' } }) }],
   })
