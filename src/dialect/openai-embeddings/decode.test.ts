@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { CanonicalPath } from '../../contract/field.ts'
-import { decodeEmbeddings, embeddingRequestSchema } from './decode.ts'
+import { decodeEmbeddings } from './decode.ts'
 import { embeddingFields } from './fields.ts'
+import { embeddingRequestSchema } from './schema.ts'
 
 const body = { model: 'm', input: 'a' }
 

@@ -1,47 +1,26 @@
-import { z } from 'zod'
 import type { EmbedRequest } from '../../contract/embed.ts'
 import type { EmbedInput } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
-import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { list } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { embeddingFields } from './fields.ts'
+import { type EmbeddingWire, embeddingRequestSchema } from './schema.ts'
 
+/** The encoding of vectors in the reply. */
 export type EncodingFormat = 'float' | 'base64'
 
-/** An embedding request in canonical form, with how to answer it. */
-export type DecodedEmbeddings = {
+/** An embedding request in canonical form, and the encoding of its reply. */
+type DecodedEmbeddings = {
   readonly request: EmbedRequest
   readonly format: EncodingFormat
   readonly ignored: readonly string[]
-  /** What the caller calls a place of `request`. */
+  /** The client's name for a path of `request`. */
   readonly nameOf: NameOf
 }
 
-const maxInputs = 2048
-const tooMany = { error: `at most ${maxInputs} inputs` }
-const none = { error: 'at least one input' }
-const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokenIds = list(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
-
-/** The body of an embedding request. */
-export const embeddingRequestSchema = z.looseObject({
-  model: nonEmptyText,
-  input: z.union([
-    nonEmptyText,
-    list(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, none).max(maxInputs, tooMany),
-    tokenIds,
-    list(tokenIds, { error: 'an array of arrays of token ids' }).min(1, none).max(maxInputs, tooMany),
-  ]),
-  dimensions: integerFrom(1),
-  encoding_format: z.enum(['float', 'base64']).nullish(),
-  user: text,
-})
-
 const fieldIndex = indexFields(embeddingFields)
 
-/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
   const wire = validate(embeddingRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
@@ -55,7 +34,7 @@ export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
   }
 }
 
-function decodeInputs(input: z.output<typeof embeddingRequestSchema>['input']): readonly EmbedInput[] {
+function decodeInputs(input: EmbeddingWire['input']): readonly EmbedInput[] {
   if (typeof input === 'string') return [{ type: 'text', text: input }]
   if (isTokens(input)) return [{ type: 'tokens', tokens: input }]
   return (input as readonly (string | readonly number[])[]).map((item) =>

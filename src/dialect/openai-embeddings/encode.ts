@@ -1,7 +1,7 @@
 import type { EmbedResult } from '../../contract/embed.ts'
 import type { EncodingFormat } from './decode.ts'
 
-/** OpenAI's reply: a list of vectors in the order of the inputs. Only a prompt is counted, since nothing is generated. */
+/** OpenAI's reply: a list of vectors in the order of the inputs. Usage has prompt tokens only. */
 export function encodeEmbeddings({ model, vectors, inputTokens }: EmbedResult, format: EncodingFormat): unknown {
   return {
     object: 'list',
