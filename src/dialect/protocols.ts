@@ -39,7 +39,7 @@ message, a content part, a tool, a tool call or another object: its path is name
 with different values are refused.
 `
 
-/** The whole of `docs/protocols.md`. */
+/** The content of `docs/protocols.md`. */
 export function renderProtocols(): string {
   return [introduction, ...protocols.map(renderProtocol)].join('\n')
 }

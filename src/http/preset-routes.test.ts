@@ -102,8 +102,8 @@ describe('sampler overrides', () => {
   })
 
   test.each<[object, string, string]>([
-    [{}, 'preset', 'nothing to switch to'],
-    [{ preset: null, overrides: null }, 'preset', 'nothing to switch to'],
+    [{}, 'preset', 'preset and overrides are missing'],
+    [{ preset: null, overrides: null }, 'preset', 'preset and overrides are missing'],
     [{ preset: 'none' }, 'preset', 'there is: calm, wild'],
     [{ preset: '../../etc/passwd' }, 'preset', 'there is: calm, wild'],
     [{ preset: 'constructor' }, 'preset', 'there is: calm, wild'],
@@ -112,7 +112,7 @@ describe('sampler overrides', () => {
     [{ overrides: { temperature: { override: 5, force: true } } }, 'overrides.temperature', 'from 0 to 2'],
     [{ overrides: { temperature: 1 } }, 'overrides.temperature', 'an object'],
     [{ overrides: { temperature: { override: 1, forced: true } } }, 'overrides.temperature', 'forced'],
-    [{ overrides: { nothing: { override: 1 } } }, 'overrides.nothing', 'no request field'],
+    [{ overrides: { nothing: { override: 1 } } }, 'overrides.nothing', 'not a request field'],
   ])('switching to %j is refused, and what was in use stays', async (body, param, message) => {
     await switchTo({ preset: 'wild' })
     const { status, json } = await switchTo(body)

@@ -18,7 +18,7 @@ import {
   type WireMessage,
   type WirePart,
 } from './message-schema.ts'
-import { reasoningObject, thinkingObject, type WireRequest } from './schema.ts'
+import { type ChatWire, reasoningObject, thinkingObject } from './schema.ts'
 import { allowedChoice, allowedTool, allowedTools, functionName, namedChoice, tool, toolFunction } from './tool-schema.ts'
 
 const refused = indexFields(nestedConstraintFields)
@@ -54,10 +54,10 @@ const reasoningKeys = keysOf(reasoningObject)
 const thinkingKeys = keysOf(thinkingObject)
 
 /**
- * The fields inside the objects of a body that Dragoman does not know, as paths without indices, each once. Throws
- * `unsupported-field` for those that would change what is generated.
+ * The unknown fields inside the objects of a body, as paths without indices, each once. Throws `unsupported-field` for those
+ * that would change the output.
  */
-export function checkNested(wire: WireRequest): string[] {
+export function checkNested(wire: ChatWire): string[] {
   const nested = createNestedCheck(refused)
   for (const [index, message] of wire.messages.entries()) checkMessage(nested, message, index)
   checkCommonNested(nested, wire)
@@ -85,7 +85,7 @@ function checkPart({ check }: NestedCheck, part: WirePart, index: number): void 
   if (part.type === 'input_audio') check(part.input_audio, inputAudioKeys, { path: 'messages[].content[].input_audio', index })
 }
 
-function checkTools({ check }: NestedCheck, { tools, functions, function_call, tool_choice: choice }: WireRequest): void {
+function checkTools({ check }: NestedCheck, { tools, functions, function_call, tool_choice: choice }: ChatWire): void {
   for (const [index, item] of (tools ?? []).entries()) {
     check(item, toolKeys, { path: 'tools[]', index })
     check(item.function, toolFunctionKeys, { path: 'tools[].function', index })
@@ -107,7 +107,7 @@ function checkTools({ check }: NestedCheck, { tools, functions, function_call, t
       }
       break
     case 'custom':
-      // Refused whole.
+      // Decoding refuses it.
       break
   }
 }

@@ -8,7 +8,7 @@ import type { WireMessage, WirePart } from './message-schema.ts'
 type WireAssistant = Extract<WireMessage, { role: 'assistant' }>
 type WireFunctionCall = NonNullable<WireAssistant['function_call']>
 
-/** A conversation. The deprecated function messages become tool calls and results with ids of our making. */
+/** Decodes a conversation. The deprecated function messages become tool calls and results with generated ids. */
 export function decodeMessages(wire: readonly WireMessage[]): Message[] {
   const functionCallIds = new Map<string, string>()
   return wire.map((message, index) => {
@@ -37,14 +37,14 @@ function decodeMessage(message: WireMessage, index: number, functionCallIds: Rea
   }
 }
 
-/** The same on every request with the same history, so that the prompt's cached prefix stays valid. */
+/** Deterministic, so that the same history keeps the same prompt and the prefix cache stays valid. */
 function functionCallId(index: number): string {
   return `call_function_${index}`
 }
 
 function decodeAssistant(message: WireAssistant, index: number): Extract<Message, { role: 'assistant' }> {
   if (message.audio !== undefined && message.audio !== null) {
-    throw unsupported(`messages[${index}].audio`, 'earlier audio replies are not kept')
+    throw unsupported(`messages[${index}].audio`, 'earlier audio replies are not stored')
   }
   const reasoning = decodeReasoningText(message, index)
   const content = annotate(decodeParts(message.content, index), message.annotations)
@@ -60,7 +60,7 @@ function decodeAssistant(message: WireAssistant, index: number): Extract<Message
   }
 }
 
-/** OpenAI's annotations are of the whole message: their indices count from the beginning of its text. */
+/** OpenAI's annotations refer to the complete message: their indices count from the start of its text. */
 function annotate(parts: readonly OutputPart[], wire: WireAssistant['annotations']): readonly OutputPart[] {
   const annotations = (wire ?? []).flatMap(({ url_citation: citation }): Annotation[] => {
     if (!citation) return []
@@ -114,7 +114,7 @@ function stringify(value: object, path: string): string {
   try {
     return JSON.stringify(value)
   } catch (cause) {
-    throw new AppError('invalid-request', `${path}.arguments is nested too deeply: send it as text`, {
+    throw new AppError('invalid-request', `${path}.arguments is nested too deeply: send it as a string`, {
       param: `${path}.arguments`,
       cause,
     })

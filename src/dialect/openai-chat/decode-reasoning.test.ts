@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
 import type { ReasoningOptions } from '../../contract/request.ts'
-import { type DecodedChat, decodeChat } from './decode.ts'
+import { decodeChat } from './decode.ts'
 
-function decode(fields: object): DecodedChat {
+function decode(fields: object): ReturnType<typeof decodeChat> {
   return decodeChat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }, 'x')
 }
 

@@ -1,12 +1,12 @@
 import type { ReasoningOptions } from '../../contract/request.ts'
 import { mentions, type NamesIn } from '../openai/mentions.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import type { WireRequest } from './schema.ts'
+import type { ChatWire } from './schema.ts'
 
-/** How the model thinks, and whether the caller wants to see it. */
-export type DecodedReasoning = { readonly reasoning: ReasoningOptions; readonly isShown: boolean }
+/** Reasoning options, and whether the reply shows the reasoning. */
+type DecodedReasoning = { readonly reasoning: ReasoningOptions; readonly isShown: boolean }
 
-const reasoningFields = new Set([
+const reasoningRequestFields = new Set([
   'enable_thinking',
   'reasoning_effort',
   'preserve_thinking',
@@ -19,17 +19,17 @@ const reasoningFields = new Set([
   'thinking_token_budget',
 ] as const)
 
-type ReasoningWire = Pick<WireRequest, NamesIn<typeof reasoningFields>>
+type ReasoningWire = Pick<ChatWire, NamesIn<typeof reasoningRequestFields>>
 
-/** What one level of fields says. The word `none` for the effort says that there is to be no thinking. */
+/** The values of one level of fields. The effort `none` switches thinking off. */
 type Level = { readonly enabled: boolean | undefined; readonly effort: string | undefined }
 
 /**
- * Flat fields win over the objects `reasoning` and `thinking`, field by field; template variables, which win over both,
- * are applied where the template is rendered. The two objects must not contradict each other.
+ * Flat fields take precedence over the objects `reasoning` and `thinking`, field by field; template variables, which take
+ * precedence over both, are applied during rendering. The two objects must not contradict each other.
  */
 export function decodeReasoning(wire: ReasoningWire): DecodedReasoning {
-  if (!mentions(wire, reasoningFields)) return { reasoning: {}, isShown: true }
+  if (!mentions(wire, reasoningRequestFields)) return { reasoning: {}, isShown: true }
   const flat: Level = { enabled: wire.enable_thinking ?? undefined, effort: wire.reasoning_effort ?? undefined }
   const objects = decodeObjects(wire)
   const effort = flat.effort ?? objects.effort
@@ -61,14 +61,14 @@ function decodeObjects({ reasoning, thinking }: ReasoningWire): Level & { readon
   }
 }
 
-function isThinking(thinking: WireRequest['thinking']): boolean | undefined {
+function isThinking(thinking: ChatWire['thinking']): boolean | undefined {
   if (typeof thinking === 'boolean') return thinking
   switch (thinking?.type) {
     case 'enabled':
       return true
     case 'disabled':
       return false
-    // The model decides, as it does when nothing is said.
+    // The model decides, as it does by default.
     case 'adaptive':
     case 'auto':
     case null:
@@ -77,11 +77,11 @@ function isThinking(thinking: WireRequest['thinking']): boolean | undefined {
   }
 }
 
-function budgetOf(thinking: WireRequest['thinking']): number | undefined {
+function budgetOf(thinking: ChatWire['thinking']): number | undefined {
   return typeof thinking === 'object' ? (thinking?.budget_tokens ?? undefined) : undefined
 }
 
-/** tabbyAPI: a negative budget is none of this level's. */
+/** As in tabbyAPI, a negative budget counts as absent. */
 function decodeBudget(wire: ReasoningWire): number | undefined {
   const budget = pickSpelling(wire, ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'])
   return budget === undefined || budget < 0 ? undefined : budget

@@ -110,7 +110,7 @@ describe('tool_choice', () => {
 
   test('a tool that is not declared is told with those that are', () => {
     expect(failureOf({ tools, tool_choice: named('h') }).message).toBe(
-      'tool_choice names "h", which is not declared; declared are ["f","g"]',
+      'tool_choice names "h", which is not declared; the declared functions are ["f","g"]',
     )
   })
 

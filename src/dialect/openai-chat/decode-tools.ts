@@ -2,10 +2,10 @@ import { AppError } from '../../contract/errors.ts'
 import type { Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseDeepJson } from '../openai/json-depth.ts'
 import { preview } from '../wire/preview.ts'
-import type { WireRequest } from './schema.ts'
+import type { ChatWire } from './schema.ts'
 import type { WireAllowedTools, WireFunction, WireTool } from './tool-schema.ts'
 
-/** The tools of a request. `legacy`: they came as `functions`, and a call is answered as `function_call`. */
+/** The tools of a request. `legacy`: the request has `functions`, so the reply has a `function_call`. */
 export type DecodedTools = {
   readonly tools: readonly Tool[]
   readonly toolChoice: ToolChoice
@@ -13,8 +13,8 @@ export type DecodedTools = {
   readonly legacy: boolean
 }
 
-/** Throws for tools that cannot be declared, and for a choice of what is not declared. */
-export function decodeTools(wire: WireRequest): DecodedTools {
+/** Throws for invalid tools, and for a choice of a tool that is not declared. */
+export function decodeTools(wire: ChatWire): DecodedTools {
   const { functions, function_call, tool_choice, parallel_tool_calls } = wire
   const tools = (wire.tools ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))
   refuseRepeatedNames(tools, (index) => `tools[${index}].function.name`)
@@ -26,11 +26,11 @@ export function decodeTools(wire: WireRequest): DecodedTools {
   }
   if (tools.length > 0 || (tool_choice !== undefined && tool_choice !== null)) {
     const other = tools.length > 0 ? 'tools' : 'tool_choice'
-    throw invalid('functions', `functions is the deprecated form of tools, and cannot be sent with ${other}: send tools`)
+    throw invalid('functions', `functions is the deprecated form of tools and cannot be combined with ${other}: send tools`)
   }
   const declared = functions.map((item, index) => decodeFunction(item, `functions[${index}]`))
   refuseRepeatedNames(declared, (index) => `functions[${index}].name`)
-  // A reply has room for one `function_call`.
+  // A reply can contain one `function_call` only.
   return { tools: declared, toolChoice: decodeFunctionChoice(function_call, declared), parallelToolCalls: false, legacy: true }
 }
 
@@ -61,13 +61,13 @@ function refuseRepeatedNames(tools: readonly Tool[], pathOf: (index: number) => 
   }
 }
 
-/** OpenAI: `none` is the default without tools, and every other choice chooses from nothing. */
+/** As in OpenAI's API: without tools, `none` is the default and the only valid choice. */
 function refuseChoiceWithoutTools(param: string, choice: unknown, tools: string): void {
   if (choice === undefined || choice === null || choice === 'none') return
   throw invalid(param, `${param} is only allowed when ${tools} are specified, got ${preview(choice)} without any`)
 }
 
-function decodeToolChoice(choice: WireRequest['tool_choice'], tools: readonly Tool[]): ToolChoice {
+function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[]): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   if (typeof choice === 'string') return { type: choice }
   switch (choice.type) {
@@ -97,7 +97,7 @@ function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Too
   return [...new Set(names)]
 }
 
-function decodeFunctionChoice(choice: WireRequest['function_call'], tools: readonly Tool[]): ToolChoice {
+function decodeFunctionChoice(choice: ChatWire['function_call'], tools: readonly Tool[]): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   if (typeof choice === 'string') return { type: choice }
   return { type: 'required', names: [requireDeclared(choice.name, namesOf(tools), 'function_call')] }
@@ -110,7 +110,7 @@ function namesOf(tools: readonly Tool[]): ReadonlySet<string> {
 function requireDeclared(name: string, declared: ReadonlySet<string>, param: string): string {
   if (declared.has(name)) return name
   const known = preview([...declared])
-  throw invalid(param, `${param} names ${preview(name)}, which is not declared; declared are ${known}`)
+  throw invalid(param, `${param} names ${preview(name)}, which is not declared; the declared functions are ${known}`)
 }
 
 function invalid(param: string, message: string): AppError {

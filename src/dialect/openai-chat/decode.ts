@@ -12,25 +12,25 @@ import { decodeReasoning } from './decode-reasoning.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { chatFields } from './fields.ts'
 import { nameChatField } from './name-field.ts'
-import { chatRequestSchema, type WireRequest } from './schema.ts'
+import { type ChatWire, chatRequestSchema } from './schema.ts'
 
 const fieldIndex = indexFields(chatFields)
 
-/** A chat completion request in canonical form, with how to answer it. */
-export type DecodedChat = {
+/** A chat completion request in canonical form, and the options of its reply. */
+type DecodedChat = {
   readonly request: GenerationRequest
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** Calls are answered in the deprecated form, because the tools came in it. */
+  /** The reply has calls in the deprecated form, like the tools of the request. */
   readonly legacyCalls: boolean
-  /** False: the caller does not want to see how the model reasoned. */
+  /** The reply shows the reasoning. */
   readonly showsReasoning: boolean
   readonly ignored: readonly string[]
-  /** What the caller calls a place of `request`. */
+  /** The client's name for a path of `request`. */
   readonly nameOf: NameOf
 }
 
-/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
   const wire = validate(chatRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
@@ -60,12 +60,16 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
 }
 
 /**
- * With a required call there is no text to constrain. OpenAI takes a `response_format` all the same, because agents send one
- * with every turn; a constraint on the whole output, as other servers have it, contradicts the call.
+ * With a required call there is no text to constrain. OpenAI accepts a `response_format` nevertheless, because agents send one
+ * with every turn; other servers' constraints on the complete output contradict the call.
  */
-function decodeChatOutput(wire: WireRequest, { toolChoice }: DecodedTools): DecodedOutput {
+function decodeChatOutput(wire: ChatWire, { toolChoice }: DecodedTools): DecodedOutput {
   const output = decodeOutput(wire)
   const { constraint, param } = output
   if (constraint.type === 'text' || toolChoice.type !== 'required' || /^response_format\b/.test(param)) return output
-  throw new AppError('invalid-request', `${param} constrains the text, and tool_choice leaves none: send one of them`, { param })
+  throw new AppError(
+    'invalid-request',
+    `${param} constrains the text, but tool_choice requires a call instead of text: send one of them`,
+    { param },
+  )
 }

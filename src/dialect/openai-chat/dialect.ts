@@ -7,10 +7,10 @@ import { decodeChat } from './decode.ts'
 import { encodeResult, type ReasoningFields, type ReplyStyle } from './encode.ts'
 import { createChunkEncoder } from './encode-stream.ts'
 
-export type OpenaiChatOptions = {
-  /** The names under which replies show reasoning. */
+type OpenaiChatOptions = {
+  /** The fields in which replies show reasoning. */
   readonly reasoningFields: ReasoningFields
-  /** Changes when the same seed may give another text. */
+  /** Changes whenever the same seed may produce another text. */
   readonly systemFingerprint: string
 }
 
@@ -18,13 +18,13 @@ export type OpenaiChatOptions = {
 export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiChatOptions): Dialect {
   return {
     decode({ body }, { id }) {
-      const asked = decodeChat(body, id)
-      const { request, stream, ignored, nameOf } = asked
+      const decoded = decodeChat(body, id)
+      const { request, stream, ignored, nameOf } = decoded
       const createdSeconds = Math.floor(Date.now() / 1000)
       const headOf = ({ model }: StartEvent): ReplyHead => ({ id, createdSeconds, model, systemFingerprint })
       const style: ReplyStyle = {
-        reasoningFields: asked.showsReasoning ? reasoningFields : 'none',
-        legacyCalls: asked.legacyCalls,
+        reasoningFields: decoded.showsReasoning ? reasoningFields : 'none',
+        legacyCalls: decoded.legacyCalls,
         logprobs: request.logprobs !== undefined,
       }
       return {
@@ -34,10 +34,10 @@ export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiC
         policy: { onHangUp: 'cancel' },
         nameOf,
         encodeResult: (result) => encodeResult(result, headOf(result.start), style),
-        createStreamEncoder: () => createChunkEncoder(headOf, { includeUsage: asked.includeUsage, ...style }),
+        createStreamEncoder: () => createChunkEncoder(headOf, { includeUsage: decoded.includeUsage, ...style }),
       }
     },
-    // Node draws the bits of many UUIDs at once; asking for a few bytes each time costs ten times as much (measured).
+    // Node draws the random bits of many UUIDs at once; drawing a few bytes for each id takes ten times as long (measured).
     createId: () => `chatcmpl-${randomUUID().replaceAll('-', '')}`,
     encodeError: encodeOpenaiError,
     heartbeat: ': \n\n',

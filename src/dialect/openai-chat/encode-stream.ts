@@ -10,8 +10,8 @@ import { encodeLogprobs } from './encode-logprobs.ts'
 const done = 'data: [DONE]\n\n'
 
 /**
- * Turns events into `chat.completion.chunk` frames. A chunk differs from the next only in its delta, so all else is
- * written once per choice: the JSON of one short text is all that a token costs.
+ * Encodes events as `chat.completion.chunk` frames. Chunks differ only in their delta, so the rest is encoded once per choice:
+ * a token costs no more than the JSON of one short string.
  */
 export function createChunkEncoder(
   headOf: (start: StartEvent) => ReplyHead,
@@ -26,8 +26,8 @@ export function createChunkEncoder(
   const choiceHeads: string[] = []
   const started: boolean[] = []
   const toolCallIds: string[][] = []
-  /** Tokens of each choice that no chunk has told yet: those of markers and of held-back text go with the next one. */
-  const untold: (GeneratedToken[] | undefined)[] = []
+  /** Tokens of each choice that are not sent yet: those of tags and of held-back text go with the next chunk. */
+  const unsent: (GeneratedToken[] | undefined)[] = []
 
   /** The text before a choice's delta, up to and with the delta's opening brace. */
   function chunkHead(choice: number): string {
@@ -40,16 +40,16 @@ export function createChunkEncoder(
 
   /** The text after a choice's delta. */
   function endOf(choice: number, finishReason: string | null, stopSequence?: string): string {
-    const tokens = untold[choice]
+    const tokens = unsent[choice]
     if (tokens === undefined && finishReason === null) return plainEnd
-    untold[choice] = undefined
+    unsent[choice] = undefined
     const logprobs = tokens === undefined ? 'null' : toFrameJson(encodeLogprobs(tokens))
     const finish = finishReason === null ? 'null' : `"${finishReason}"`
     const stop = stopSequence === undefined ? '' : `,"stop_reason":${toFrameJson(stopSequence)}`
     return `},"logprobs":${logprobs},"finish_reason":${finish}${stop}}${closing}`
   }
 
-  /** The role chunk at a choice's first event, and nothing later. */
+  /** The role chunk, at a choice's first event only. */
   function start(choice: number): string {
     if (started[choice] === true) return ''
     started[choice] = true
@@ -67,8 +67,8 @@ export function createChunkEncoder(
 
   function keepTokens(event: GenerationEvent): void {
     if (!style.logprobs || !('tokens' in event) || event.tokens === undefined || event.tokens.length === 0) return
-    const before = untold[event.choice]
-    if (before === undefined) untold[event.choice] = [...event.tokens]
+    const before = unsent[event.choice]
+    if (before === undefined) unsent[event.choice] = [...event.tokens]
     else before.push(...event.tokens)
   }
 
@@ -100,7 +100,7 @@ export function createChunkEncoder(
       case 'tool-call-delta': {
         const { choice, id, delta } = event
         if (legacyCalls) return chunk(choice, `"function_call":${toFrameJson({ arguments: delta })}`)
-        // The last one, should an upstream have given two calls the same id.
+        // The last one, in case an upstream gives two calls the same id.
         const index = toolIdsOf(choice).lastIndexOf(id)
         return chunk(choice, `"tool_calls":${toFrameJson([{ index, function: { arguments: delta } }])}`)
       }
@@ -111,9 +111,9 @@ export function createChunkEncoder(
           endOf(event.choice, encodeFinishReason(event.reason, legacyCalls), event.stopSequence)
         )
       case 'prompt-read':
-        // There is always a first choice, and the client sees that the model has begun.
+        // There is always a first choice; its chunk shows the client that the model has started.
         return start(0)
-      // No chat asks for them.
+      // Only completions request prompt tokens.
       case 'prompt-tokens':
       case 'text-start':
       case 'text-end':

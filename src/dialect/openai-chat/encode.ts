@@ -6,19 +6,19 @@ import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { encodeLogprobs } from './encode-logprobs.ts'
 
-/** Under which names the reply shows how the model reasoned: clients look for one or the other. */
+/** The fields in which the reply shows reasoning: clients read one or the other. */
 export type ReasoningFields = 'both' | 'reasoning_content' | 'reasoning' | 'none'
 
-/** How the caller wants to be answered. */
+/** The options of a reply. */
 export type ReplyStyle = {
   readonly reasoningFields: ReasoningFields
-  /** A call is told as the deprecated `function_call`. */
+  /** A call is encoded as the deprecated `function_call`. */
   readonly legacyCalls: boolean
-  /** Log-probabilities were asked for. */
+  /** The reply contains log-probabilities. */
   readonly logprobs: boolean
 }
 
-/** An answer that is not complete is never `stop`: clients read that as the model's own end. */
+/** A truncated answer is never `stop`, which clients read as complete. */
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
@@ -31,12 +31,12 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
   paused: 'length',
 }
 
-/** OpenAI's word for why a choice ended. */
+/** OpenAI's finish reason. */
 export function encodeFinishReason(reason: FinishReason, legacyCalls: boolean): string {
   return legacyCalls && reason === 'tool-calls' ? 'function_call' : finishReasons[reason]
 }
 
-/** The names that reasoning is told under. */
+/** The reply's fields for reasoning. */
 export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>> = {
   both: ['reasoning_content', 'reasoning'],
   reasoning_content: ['reasoning_content'],
@@ -44,7 +44,7 @@ export const reasoningNames: Readonly<Record<ReasoningFields, readonly string[]>
   none: [],
 }
 
-/** A whole reply: OpenAI's `chat.completion`. */
+/** A complete reply: OpenAI's `chat.completion`. */
 export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
   return {
     id: head.id,
@@ -57,7 +57,7 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
       message: encodeMessage(choice, style),
       logprobs: style.logprobs ? encodeLogprobs(choice.tokens) : null,
       finish_reason: encodeFinishReason(choice.finish.reason, style.legacyCalls),
-      // As vLLM has it; OpenAI does not say which text it was.
+      // vLLM's field; OpenAI does not report the stop sequence.
       ...(choice.finish.stopSequence !== undefined && { stop_reason: choice.finish.stopSequence }),
     })),
     usage: encodeUsage(usage),
@@ -81,7 +81,7 @@ function encodeMessage({ parts }: Choice, { reasoningFields, legacyCalls }: Repl
   }
 }
 
-/** OpenAI's chat protocol knows citations of pages only. */
+/** OpenAI's chat protocol has citations of web pages only. */
 export function encodeAnnotation(annotation: Annotation): readonly unknown[] {
   switch (annotation.type) {
     case 'url-citation': {
@@ -102,7 +102,7 @@ function encodeToolCall({ id, name, input }: ToolCallPart) {
   return { id, type: 'function', function: { name, arguments: input } }
 }
 
-/** There is one: the request was decoded to allow no more. */
+/** There is at most one call: `decode-tools.ts` disables parallel calls. */
 function encodeLegacyCall([call]: readonly ToolCallPart[]) {
   return call === undefined ? {} : { function_call: { name: call.name, arguments: call.input } }
 }

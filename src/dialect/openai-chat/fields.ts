@@ -17,17 +17,17 @@ const openaiFields: readonly Field[] = [
   sharedOpenaiFields.model,
   { name: 'audio', treatment: 'refused', note: 'no speech output' },
   sharedOpenaiFields.frequencyPenalty,
-  { name: 'function_call', treatment: 'used', note: 'deprecated; with `functions` only, `none` apart' },
+  { name: 'function_call', treatment: 'used', note: 'deprecated; requires `functions`, except `none`' },
   { name: 'functions', treatment: 'used', note: 'deprecated: at most one call, answered as `function_call`' },
   sharedOpenaiFields.logitBias,
-  { name: 'logprobs', treatment: 'used', note: 'true, or how many likeliest tokens (above 1), as tabbyAPI has it' },
+  { name: 'logprobs', treatment: 'used', note: 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`' },
   {
     name: 'max_completion_tokens',
     aliases: ['max_tokens', 'max_length'],
     treatment: 'used',
     note: 'at least 1; absent: until the model stops or the context is full',
   },
-  { name: 'metadata', treatment: 'informational', note: 'belongs to stored completions, and none are stored' },
+  { name: 'metadata', treatment: 'informational', note: 'for stored completions; none are stored' },
   { name: 'modalities', treatment: 'refused', accepts: [['text']], note: 'output is text' },
   { name: 'moderation', treatment: 'refused', note: 'no moderation model' },
   sharedOpenaiFields.n,
@@ -40,7 +40,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'reasoning_effort',
     treatment: 'used',
-    note: 'any word; the chat template is told it; `none` switches thinking off. Wins over `reasoning` and `thinking`',
+    note: 'any string; passed to the chat template; `none` switches thinking off; takes precedence over `reasoning` and `thinking`',
   },
   { name: 'safety_identifier', treatment: 'informational', note: "names the caller's end user" },
   sharedOpenaiFields.seed,
@@ -53,29 +53,29 @@ const openaiFields: readonly Field[] = [
   {
     name: 'tool_choice',
     treatment: 'used',
-    note: '`none`, `auto`, `required`, a named function or `allowed_tools`; with `tools` only, `none` apart',
+    note: '`none`, `auto`, `required`, a named function or `allowed_tools`; requires `tools`, except `none`',
   },
   {
     name: 'tools',
     treatment: 'used',
-    note: 'functions; calls to `strict` ones satisfy their schema, or are an error; an empty list is none, `custom` tools are refused',
+    note: 'functions; a call to a `strict` one satisfies its schema or is an error; an empty list counts as absent; `custom` tools are refused',
   },
-  { name: 'top_logprobs', treatment: 'used', note: '0 to 20; needs `logprobs`' },
+  { name: 'top_logprobs', treatment: 'used', note: '0 to 20; requires `logprobs`' },
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
-  { name: 'verbosity', treatment: 'used', note: 'the chat template is told it' },
+  { name: 'verbosity', treatment: 'used', note: 'passed to the chat template' },
   { name: 'web_search_options', treatment: 'refused', note: 'no web search' },
 ]
 
-/** Fields of other servers that only chats have, and that Dragoman honours. */
+/** Fields of other servers for chats only, which Dragoman supports. */
 const chatExtensions: readonly Field[] = [
-  { name: 'add_generation_prompt', treatment: 'used', note: 'false: the model goes on where the template ended' },
+  { name: 'add_generation_prompt', treatment: 'used', note: 'false: the model continues the end of the template' },
   {
     name: 'continue_final_message',
     treatment: 'used',
-    note: 'the last message is the beginning of the answer; so is one with `prefix` or `partial`',
+    note: 'the last message is the start of the answer, as with `prefix` or `partial` in that message',
   },
-  { name: 'enable_thinking', treatment: 'used', note: 'wins over `reasoning` and `thinking`' },
+  { name: 'enable_thinking', treatment: 'used', note: 'takes precedence over `reasoning` and `thinking`' },
   { name: 'include_reasoning', treatment: 'used', note: 'false: the reply does not show the reasoning' },
   { name: 'preserve_thinking', treatment: 'used', note: 'whether the model sees the reasoning of earlier turns' },
   { name: 'reasoning', treatment: 'used', note: '`effort`, `enabled`, `max_tokens`; `exclude: true` leaves it out of the reply' },
@@ -83,14 +83,14 @@ const chatExtensions: readonly Field[] = [
     name: 'reasoning_budget_tokens',
     aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'],
     treatment: 'used',
-    note: 'thinking is closed after so many tokens; 0 at once; negative: as `reasoning` and `thinking` say',
+    note: 'thinking ends after this many tokens; 0: at once; negative: `reasoning` and `thinking` apply',
   },
-  { name: 'response_prefix', treatment: 'used', note: 'the answer begins with it; it is not part of the reply' },
+  { name: 'response_prefix', treatment: 'used', note: 'the answer starts with it; it is not part of the reply' },
   {
     name: 'template_vars',
     aliases: ['chat_template_kwargs'],
     treatment: 'used',
-    note: 'variables for the chat template; they win over every other field',
+    note: 'variables for the chat template; they take precedence over every other field',
   },
   {
     name: 'thinking',
@@ -99,14 +99,14 @@ const chatExtensions: readonly Field[] = [
   },
 ]
 
-/** Fields of other servers that only chats have, and that would change the output. */
+/** Fields of other servers for chats only, which would change the output. */
 const refusedChatExtensions: readonly Field[] = [
   { name: 'add_bos_token', treatment: 'refused', note: 'the chat template decides' },
   { name: 'chat_template', treatment: 'refused', note: "the model's own template is used" },
   { name: 'documents', treatment: 'refused', accepts: [[]], note: 'send `template_vars` with `documents`' },
-  { name: 'echo', treatment: 'refused', accepts: [false], note: 'a chat reply holds only what was generated' },
+  { name: 'echo', treatment: 'refused', accepts: [false], note: 'a chat reply contains generated text only' },
   { name: 'prompt_template', treatment: 'refused', note: "the model's own template is used" },
-  { name: 'reasoning_budget_message', treatment: 'refused', accepts: [''], note: 'thinking is closed without a message' },
+  { name: 'reasoning_budget_message', treatment: 'refused', accepts: [''], note: 'thinking ends without a message' },
   { name: 'suffix', treatment: 'refused', accepts: [''], note: 'not available for chats' },
 ]
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { flag, text } from '../openai/wire-types.ts'
 import { list } from '../wire/first-fault.ts'
 
-/** Each kind of object inside a message: its keys are what `check-nested.ts` knows there. */
+/** Each kind of object inside a message; `check-nested.ts` reports other keys than theirs. */
 export const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 export const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() })
 export const imageUrl = z.looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
@@ -11,7 +11,7 @@ export const inputAudio = z.looseObject({ data: z.string(), format: z.enum(['wav
 export const audioPart = z.looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
 export const filePart = z.looseObject({ type: z.literal('file') })
 
-/** One part of a message, as it arrives; every role may hold every kind, and the engine refuses what it cannot read. */
+/** One part of a message. Every role may contain every kind; the engine refuses those that it does not support. */
 export type WirePart = z.output<typeof wirePart>
 const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, filePart])
 
@@ -23,10 +23,10 @@ const urlCitation = z.looseObject({
   start_index: z.int().nullish(),
   end_index: z.int().nullish(),
 })
-/** OpenAI knows one type, `url_citation`; servers send others too, which are accepted and mean nothing. */
+/** OpenAI has one type, `url_citation`; other servers' types are accepted and ignored. */
 const annotation = z.looseObject({ type: z.string(), url_citation: urlCitation.nullish() })
 
-/** OpenAI says text; some clients and servers pass the object that the text stands for. */
+/** A JSON string in OpenAI's API; some clients and servers send the object instead. */
 const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())])
 
 export const functionCall = z.looseObject({ name: z.string(), arguments: callArguments })
@@ -47,7 +47,7 @@ export const assistantMessage = z.looseObject({
   prefix: flag,
   partial: flag,
 })
-/** A tool that returns nothing has a null result, which OpenAI's types do not foresee. */
+/** Null for a tool that returns nothing, although OpenAI's types exclude it. */
 export const toolMessage = z.looseObject({
   role: z.literal('tool'),
   content: content.nullable(),
@@ -58,5 +58,5 @@ export const functionMessage = z.looseObject({ role: z.literal('function'), cont
 
 export const wireMessage = z.discriminatedUnion('role', [promptMessage, assistantMessage, toolMessage, functionMessage])
 
-/** One turn, as it arrives. */
+/** One message of the request body. */
 export type WireMessage = z.output<typeof wireMessage>

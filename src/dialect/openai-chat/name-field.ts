@@ -2,7 +2,7 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import type { WireMessage } from './message-schema.ts'
-import type { WireRequest } from './schema.ts'
+import type { ChatWire } from './schema.ts'
 
 const chatNames: FieldNames = {
   ...commonNames,
@@ -27,8 +27,8 @@ const chatNames: FieldNames = {
   'reasoning.preserve': ['preserve_thinking'],
 }
 
-/** What the sender of a chat request calls a place of it. `outputField` is the field that the output constraint came from. */
-export function nameChatField(wire: WireRequest, outputField: string, path: CanonicalPath): string {
+/** The client's name for a path of a chat request. `outputField` is the field that the output constraint came from. */
+export function nameChatField(wire: ChatWire, outputField: string, path: CanonicalPath): string {
   const [root, second, index, list, position, ...rest] = path
   if (root === 'output') return nameOutput(outputField, path)
   if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
@@ -37,16 +37,16 @@ export function nameChatField(wire: WireRequest, outputField: string, path: Cano
       return namePart(message, { index, position, list }) + formatRest(rest)
   }
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
-    const place = wire.tools?.[index] === undefined ? `functions[${index}]` : `tools[${index}].function`
-    return place + formatRest(path.slice(3))
+    const base = wire.tools?.[index] === undefined ? `functions[${index}]` : `tools[${index}].function`
+    return base + formatRest(path.slice(3))
   }
   return nameField(chatNames, wire, path)
 }
 
-type PartPlace = { readonly index: number; readonly position: number; readonly list: unknown }
+type PartPosition = { readonly index: number; readonly position: number; readonly list: unknown }
 
-/** Canonical parts are in the order in which `decode-messages.ts` makes them. */
-function namePart(message: WireMessage, { index, position, list }: PartPlace): string {
+/** Relies on the order of the canonical parts that `decode-messages.ts` makes. */
+function namePart(message: WireMessage, { index, position, list }: PartPosition): string {
   const at = `messages[${index}]`
   const { content } = message
   const contentLength = Array.isArray(content) ? content.length : typeof content === 'string' ? 1 : 0

@@ -9,7 +9,7 @@ const maxTopLogprobs = 20
 const budget = z.int({ error: 'an integer' }).nullish()
 const templateVariables = jsonObject.nullish()
 
-/** OpenRouter's object, which several servers take. */
+/** OpenRouter's object, which several servers accept. */
 export const reasoningObject = z.looseObject({
   effort: nonEmptyText.nullish(),
   enabled: flag,
@@ -23,8 +23,7 @@ export const thinkingObject = z.looseObject({
 })
 
 /**
- * The body of a chat completion request. Refused fields are left to the field table: whatever their type, they are
- * refused.
+ * The body of a chat completion request. Refused fields are not in it: the field table refuses them whatever their type.
  */
 export const chatRequestSchema = z.looseObject({
   ...commonShape,
@@ -36,7 +35,7 @@ export const chatRequestSchema = z.looseObject({
   functions: list(toolFunction, { error: 'an array of functions' }).nullish(),
   function_call: toolFunctionChoice.nullish(),
 
-  // tabbyAPI counts: any number above 0 switches them on.
+  // tabbyAPI sends a number: above 0 it switches them on.
   logprobs: z.union([z.boolean(), integerBetween(0, maxTopLogprobs)]).nullish(),
   top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
 
@@ -66,5 +65,5 @@ export const chatRequestSchema = z.looseObject({
   service_tier: text,
 })
 
-/** A request body whose types and ranges are right; what contradicts itself is found while decoding. */
-export type WireRequest = z.output<typeof chatRequestSchema>
+/** A request body with valid types and ranges; decoding finds contradictions. */
+export type ChatWire = z.output<typeof chatRequestSchema>

@@ -6,7 +6,7 @@ const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
   error: "a function name of 1 to 64 letters, digits, '_', '-' and '.'",
 })
 
-/** Parameters are what the arguments object must be, so their schema may not ask for anything but an object. */
+/** Arguments are an object, so the schema of the parameters must allow one. */
 const parameters = jsonObject.refine(({ type }) => type === undefined || type === 'object', {
   error: 'a JSON Schema of type "object"',
   path: ['type'],
@@ -29,7 +29,7 @@ export const allowedTools = z.looseObject({
   tools: list(allowedTool).min(1, { error: 'at least one tool' }),
 })
 export const allowedChoice = z.looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
-export const customChoice = z.looseObject({ type: z.literal('custom') })
+const customChoice = z.looseObject({ type: z.literal('custom') })
 
 export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
@@ -37,7 +37,7 @@ export const toolChoice = z.union([
 ])
 export const toolFunctionChoice = z.union([z.enum(['auto', 'none']), functionName])
 
-/** Each kind of object that declares or chooses tools, as it arrives. */
+/** Each kind of object that declares or chooses tools. */
 export type WireTool = z.output<typeof tool>
 export type WireFunction = z.output<typeof toolFunction>
 export type WireAllowedTools = z.output<typeof allowedTools>

@@ -11,7 +11,7 @@ import { nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { completionFields, defaultMaxTokens } from './fields.ts'
-import { completionRequestSchema, type WireRequest } from './schema.ts'
+import { type CompletionWire, completionRequestSchema } from './schema.ts'
 
 const fieldIndex = indexFields(completionFields)
 const nestedIndex = indexFields(nestedConstraintFields)
@@ -24,19 +24,19 @@ const completionNames = {
   'prompt.suffix': ['suffix'],
 } as const
 
-/** A text completion request in canonical form, one request for each prompt, with how to answer it. */
+/** A text completion request in canonical form, one request per prompt, and the options of its reply. */
 export type DecodedCompletion = {
   readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
-  /** What the text of each prompt's choices begins with; empty where the engine tells the prompt's tokens. */
+  /** The prefix of the text of each prompt's choices; empty where the engine reports the prompt's tokens. */
   readonly echoes: readonly string[]
   readonly stream: boolean
   readonly includeUsage: boolean
   readonly ignored: readonly string[]
-  /** What the caller calls a place of the first request. */
+  /** The client's name for a path of the first request. */
   readonly nameOf: NameOf
 }
 
-/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot honour whole. */
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeCompletion(body: unknown, requestId: string): DecodedCompletion {
   const wire = validate(completionRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
@@ -44,7 +44,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   checkCommonNested(nested, wire)
   const [first, ...rest] = decodePrompts(wire)
   const { logprobs } = wire
-  const tellsTokens = needsTokens(wire, [first, ...rest])
+  const echoesTokens = needsPromptTokens(wire, [first, ...rest])
   const output = decodeOutput(wire)
   const shared = {
     ...plainRequest,
@@ -52,18 +52,18 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),
-    ...(tellsTokens && { promptTokens: typeof logprobs === 'number' ? { logprobs: { top: logprobs } } : {} }),
+    ...(echoesTokens && { promptTokens: typeof logprobs === 'number' ? { logprobs: { top: logprobs } } : {} }),
   }
   return {
     requests: [
       { ...shared, id: requestId, prompt: first },
       ...rest.map((prompt, index) => ({ ...shared, id: `${requestId}-${index + 1}`, prompt })),
     ],
-    echoes: [first, ...rest].map((prompt) => (wire.echo === true && !tellsTokens ? textOf(prompt) : '')),
+    echoes: [first, ...rest].map((prompt) => (wire.echo === true && !echoesTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),
     ignored: [...ignored, ...nested.ignored],
-    // A place inside the prompt, such as one of its tokens, is named in the message.
+    // The message names a position inside the prompt, such as one of its tokens.
     nameOf: (path) => {
       if (path[0] === 'output') return nameOutput(output.param, path)
       return nameField(completionNames, wire, path[0] === 'prompt' ? path.slice(0, 2) : path)
@@ -71,17 +71,17 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   }
 }
 
-function decodePrompts({ prompt, suffix }: WireRequest): [Prompt, ...Prompt[]] {
+function decodePrompts({ prompt, suffix }: CompletionWire): [Prompt, ...Prompt[]] {
   const [first, ...rest] = decodePlain(prompt)
   if (suffix === undefined || suffix === null || suffix === '') return [first, ...rest]
   const infill = (plain: Prompt): Prompt => {
     if (plain.type === 'text') return { type: 'infill', prefix: plain.text, suffix }
-    throw unsupported('suffix', 'beside token ids: send the prompt as text')
+    throw unsupported('suffix', 'with token ids: send the prompt as text')
   }
   return [infill(first), ...rest.map(infill)]
 }
 
-function decodePlain(prompt: WireRequest['prompt']): [Prompt, ...Prompt[]] {
+function decodePlain(prompt: CompletionWire['prompt']): [Prompt, ...Prompt[]] {
   if (typeof prompt === 'string') return [{ type: 'text', text: prompt }]
   if (isTokens(prompt)) return [{ type: 'tokens', tokens: prompt }]
   const [first, ...rest] = prompt.map(decodePrompt)
@@ -98,23 +98,23 @@ function decodePrompt(prompt: string | number | readonly number[]): Prompt {
   return { type: 'tokens', tokens: typeof prompt === 'number' ? [prompt] : prompt }
 }
 
-/** Whether the prompt is to be told by its tokens: their scores are wanted, or they are all there is, or nothing follows. */
-function needsTokens(wire: WireRequest, prompts: readonly Prompt[]): boolean {
+/** Whether `echo` needs the prompt's tokens: for log-probabilities, for a prompt of token ids, or with no output to generate. */
+function needsPromptTokens(wire: CompletionWire, prompts: readonly Prompt[]): boolean {
   const { echo, logprobs } = wire
   const zero = outputLimits.find((name) => wire[name] === 0)
   if (echo !== true) {
     if (zero === undefined) return false
-    const message = `${zero}: expected an integer of at least 1; 0 is for echo true, which tells the prompt and nothing else`
+    const message = `${zero}: expected an integer of at least 1; 0 requires echo true, for a reply with the prompt only`
     throw new AppError('invalid-request', message, { param: zero })
   }
-  const wanted = typeof logprobs === 'number' || zero !== undefined || prompts.some(({ type }) => type === 'tokens')
-  if (wanted && prompts.some(({ type }) => type === 'infill')) {
+  const isNeeded = typeof logprobs === 'number' || zero !== undefined || prompts.some(({ type }) => type === 'tokens')
+  if (isNeeded && prompts.some(({ type }) => type === 'infill')) {
     throw unsupported(
       'echo',
       'with suffix and logprobs, or with suffix and nothing to generate: the model reads the suffix first',
     )
   }
-  return wanted
+  return isNeeded
 }
 
 function textOf(prompt: Prompt): string {

@@ -10,15 +10,15 @@ import { countCharacters, LogprobsEncoder, type WireLogprobs } from './encode-lo
 const done = 'data: [DONE]\n\n'
 
 type Progress = {
-  /** What is to be sent in front of the choice's next text. */
+  /** The text to send before the choice's next delta. */
   echo: string
   readonly scores: LogprobsEncoder
-  /** Tokens that no chunk has told yet: those of held-back text go with the next one. */
-  untold: (GeneratedToken | PromptToken)[]
+  /** Tokens that are not sent yet: those of held-back text go with the next chunk. */
+  unsent: (GeneratedToken | PromptToken)[]
   readonly promptText: PromptText
 }
 
-/** Turns events into `text_completion` frames: chunks have the shape of the whole reply. */
+/** Encodes events as `text_completion` frames, which have the form of a complete reply. */
 export function createChunkEncoder(
   headOf: (start: StartEvent) => ReplyHead,
   style: ReplyStyle & { readonly includeUsage: boolean },
@@ -30,15 +30,15 @@ export function createChunkEncoder(
 
   function progressOf(choice: number): Progress {
     const echo = echoOf(style, choice)
-    progress[choice] ??= { echo, scores: new LogprobsEncoder(countCharacters(echo)), untold: [], promptText: new PromptText() }
+    progress[choice] ??= { echo, scores: new LogprobsEncoder(countCharacters(echo)), unsent: [], promptText: new PromptText() }
     return progress[choice]
   }
 
   function takeScores(state: Progress): WireLogprobs | null {
-    if (state.untold.length === 0) return null
-    const told = state.scores.encode(state.untold)
-    state.untold = []
-    return told
+    if (state.unsent.length === 0) return null
+    const scores = state.scores.encode(state.unsent)
+    state.unsent = []
+    return scores
   }
 
   function chunk(choice: number, delta: string, finishReason: string | null): string {
@@ -52,16 +52,16 @@ export function createChunkEncoder(
 
   function keepTokens(event: GenerationEvent): void {
     if (!logprobs || !('tokens' in event) || event.tokens === undefined) return
-    progressOf(event.choice).untold.push(...event.tokens)
+    progressOf(event.choice).unsent.push(...event.tokens)
   }
 
-  /** Each choice of a prompt begins with it. */
+  /** Every choice of a prompt starts with its tokens. */
   function echoTokens(first: number, tokens: readonly PromptToken[]): string {
     const choices = Array.from({ length: style.choicesPerPrompt }, (_, index) => first + index)
     return choices
       .map((choice) => {
         const state = progressOf(choice)
-        if (logprobs) for (const token of tokens) state.untold.push(token)
+        if (logprobs) for (const token of tokens) state.unsent.push(token)
         return chunk(choice, state.promptText.push(tokens), null)
       })
       .join('')

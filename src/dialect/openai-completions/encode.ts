@@ -4,19 +4,19 @@ import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { countCharacters, LogprobsEncoder } from './encode-logprobs.ts'
 
-/** How the caller wants to be answered. */
+/** The options of a reply. */
 export type ReplyStyle = {
-  /** What the text of each prompt's choices begins with; empty where the prompt is not echoed. */
+  /** The prefix of the text of each prompt's choices; empty where the prompt is not echoed. */
   readonly echoes: readonly string[]
   readonly choicesPerPrompt: number
-  /** Log-probabilities were asked for. */
+  /** The reply contains log-probabilities. */
   readonly logprobs: boolean
 }
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
-  // A text has no tools to call; an upstream that says so has ended all the same.
+  // A completion has no tools; an upstream that reports calls has stopped nevertheless.
   'tool-calls': 'stop',
   'content-filter': 'content_filter',
   'context-full': 'length',
@@ -26,21 +26,22 @@ const finishReasons: Readonly<Record<FinishReason, string>> = {
   paused: 'length',
 }
 
+/** OpenAI's finish reason. */
 export function encodeFinishReason(reason: FinishReason): string {
   return finishReasons[reason]
 }
 
-/** What the text of a choice begins with. */
+/** The prefix of a choice's text. */
 export function echoOf({ echoes, choicesPerPrompt }: ReplyStyle, choice: number): string {
   return echoes[Math.floor(choice / choicesPerPrompt)] ?? ''
 }
 
-/** The first of the choices of a choice's prompt. */
-export function firstOfPrompt(choice: number, { choicesPerPrompt }: ReplyStyle): number {
+/** The first choice of the same prompt. */
+function firstOfPrompt(choice: number, { choicesPerPrompt }: ReplyStyle): number {
   return choice - (choice % choicesPerPrompt)
 }
 
-/** The text of a prompt's tokens. Bytes of a character that it ends inside of are not text, and are left out. */
+/** Decodes a prompt's tokens as text, without the bytes of an incomplete character at its end. */
 export class PromptText {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
@@ -49,7 +50,7 @@ export class PromptText {
   }
 }
 
-/** A whole reply: OpenAI's `text_completion`. */
+/** A complete reply: OpenAI's `text_completion`. */
 export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
   return {
     id: head.id,
@@ -63,7 +64,7 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
       const scores = new LogprobsEncoder(countCharacters(echoOf(style, index)))
       return {
         index,
-        // Reasoning is part of a text that is merely continued.
+        // A completion does not separate reasoning from text.
         text: echo + parts.map((part) => ('text' in part ? part.text : '')).join(''),
         logprobs: style.logprobs ? scores.encode([...promptTokens, ...tokens]) : null,
         finish_reason: encodeFinishReason(finish.reason),

@@ -7,7 +7,7 @@ import {
 } from '../openai/common-fields.ts'
 import type { Field } from '../wire/field-table.ts'
 
-/** OpenAI's default, which is part of the protocol. */
+/** The protocol's default, which is OpenAI's. */
 export const defaultMaxTokens = 16
 
 /** OpenAI's own fields, in the order of their reference. */
@@ -16,21 +16,21 @@ const openaiFields: readonly Field[] = [
   {
     name: 'prompt',
     treatment: 'used',
-    note: 'a text, token ids, or an array of either; several prompts are continued one after the other',
+    note: 'a string, token ids, or an array of either; several prompts are processed one after the other',
   },
   {
     name: 'echo',
     treatment: 'used',
-    note: 'the text begins with the prompt; with `logprobs`, its tokens are told too, which an engine may refuse',
+    note: 'the text starts with the prompt; with `logprobs`, its tokens are scored too, which an engine may refuse',
   },
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
-  { name: 'logprobs', treatment: 'used', note: '0 to 5 likeliest tokens beside each one' },
+  { name: 'logprobs', treatment: 'used', note: '0 to 5 top log-probabilities per token' },
   {
     name: 'max_tokens',
     aliases: ['max_completion_tokens', 'max_length'],
     treatment: 'used',
-    note: `at least 1, with \`echo\` at least 0; absent: ${defaultMaxTokens}, as OpenAI has it`,
+    note: `at least 1, with \`echo\` at least 0; absent: ${defaultMaxTokens}, as in OpenAI's API`,
   },
   sharedOpenaiFields.n,
   sharedOpenaiFields.presencePenalty,
@@ -41,7 +41,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'suffix',
     treatment: 'used',
-    note: 'what the text is filled in before; 400 for models without tokens for it; not with token ids, not with `echo` and `logprobs`',
+    note: 'the text after the output; 400 for models without infill tokens; not with token ids, not with `echo` and `logprobs`',
   },
   sharedOpenaiFields.temperature,
   sharedOpenaiFields.topP,

@@ -5,7 +5,7 @@ import { list } from '../wire/first-fault.ts'
 
 const maxPrompts = 2048
 const maxLogprobs = 5
-/** 0 is a prompt that is told and not continued. */
+/** 0: the reply echoes the prompt and generates nothing. */
 const maxTokens = integerFrom(0)
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
 const tokenIds = list(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
@@ -18,7 +18,7 @@ const prompt = z.union([
   list(tokenIds, { error: 'an array of arrays of token ids' }).min(1).max(maxPrompts, tooMany),
 ])
 
-/** The body of a text completion request. Refused fields are left to the field table. */
+/** The body of a text completion request. Refused fields are not in it. */
 export const completionRequestSchema = z.looseObject({
   ...commonShape,
   prompt,
@@ -30,5 +30,5 @@ export const completionRequestSchema = z.looseObject({
   logprobs: integerBetween(0, maxLogprobs).nullish(),
 })
 
-/** A request body whose types and ranges are right; what contradicts itself is found while decoding. */
-export type WireRequest = z.output<typeof completionRequestSchema>
+/** A request body with valid types and ranges; decoding finds contradictions. */
+export type CompletionWire = z.output<typeof completionRequestSchema>

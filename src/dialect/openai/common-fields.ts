@@ -12,7 +12,7 @@ export const sharedOpenaiFields = {
     name: 'stop',
     aliases: ['stop_sequence'],
     treatment: 'used',
-    note: 'a text or up to 16 texts; the output ends before the first of them',
+    note: 'a string or up to 16 strings; the output ends before the first stop sequence',
   },
   stream: { name: 'stream', treatment: 'used', note: 'server-sent events' },
   streamOptions: {
@@ -25,17 +25,17 @@ export const sharedOpenaiFields = {
   user: { name: 'user', treatment: 'informational', note: "names the caller's end user" },
 } as const satisfies Record<string, Field>
 
-/** How the output is constrained. At most one constraint at a time: two that differ are refused. */
+/** Constraints on the output; two different ones in one request are refused. */
 export const constraintFields: readonly Field[] = [
   {
     name: 'response_format',
     treatment: 'used',
-    note: '`text`, `json_object`, `json_schema` (schema or its JSON as text); also `json`, `regex` (`pattern`), `grammar` (GBNF)',
+    note: '`text`, `json_object`, `json_schema` (schema or its JSON as a string); also `json`, `regex` (`pattern`), `grammar` (GBNF)',
   },
-  { name: 'json_schema', aliases: ['guided_json'], treatment: 'used', note: 'an object, or its JSON as text' },
-  { name: 'regex_pattern', aliases: ['regex', 'guided_regex'], treatment: 'used', note: 'the whole output matches it' },
+  { name: 'json_schema', aliases: ['guided_json'], treatment: 'used', note: 'an object, or its JSON as a string' },
+  { name: 'regex_pattern', aliases: ['regex', 'guided_regex'], treatment: 'used', note: 'the complete output matches it' },
   { name: 'grammar_string', aliases: ['grammar', 'guided_grammar'], treatment: 'used', note: 'GBNF; Lark is refused' },
-  { name: 'guided_choice', treatment: 'used', note: 'the output is one of these texts' },
+  { name: 'guided_choice', treatment: 'used', note: 'the output is one of these strings' },
   {
     name: 'structured_outputs',
     treatment: 'used',
@@ -43,23 +43,23 @@ export const constraintFields: readonly Field[] = [
   },
 ]
 
-/** Fields inside the objects that both protocols have of which there is something to say, by their paths. */
+/** Fields inside the objects of both protocols that need a note, by their paths. */
 export const nestedConstraintFields: readonly Field[] = [
   {
     name: 'response_format.json_schema.description',
     treatment: 'used',
-    note: 'passed on to a server that takes JSON Schema; a model behind a grammar is not told it',
+    note: 'passed on to an upstream that takes JSON Schema; not used where a grammar constrains the output',
   },
   { name: 'structured_outputs.structural_tag', treatment: 'refused', note: 'use `tools`' },
 ]
 
-/** Sampling fields of other servers that Dragoman honours. */
+/** Sampling fields of other servers that Dragoman supports. */
 export const samplingExtensions: readonly Field[] = [
   {
     name: 'banned_tokens',
     aliases: ['custom_token_bans'],
     treatment: 'used',
-    note: 'token ids, or a text of them with commas: `logit_bias` -100 for each',
+    note: 'token ids, or a string of them with commas: `logit_bias` -100 for each',
   },
   { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
   { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0, which is off' },
@@ -74,7 +74,7 @@ export const samplingExtensions: readonly Field[] = [
   {
     name: 'dry_sequence_breakers',
     treatment: 'used',
-    note: 'texts, or their JSON as text; default newline, colon, double quote, asterisk',
+    note: 'strings, or their JSON as a string; default newline, colon, double quote, asterisk',
   },
   { name: 'ignore_eos', aliases: ['ban_eos_token'], treatment: 'used', note: 'the model cannot end its turn' },
   { name: 'min_p', treatment: 'used', note: '0 to 1' },
@@ -95,23 +95,23 @@ export const samplingExtensions: readonly Field[] = [
   { name: 'xtc_threshold', treatment: 'used', note: '0 to 1; default 0.1' },
 ]
 
-/** How little may be generated: of requests, and not of presets. */
+/** The minimum of output tokens: a field of requests, not of presets. */
 export const minimumField: Field = {
   name: 'min_tokens',
   aliases: ['min_length'],
   treatment: 'used',
-  note: 'at most the limit; the model cannot end its turn before, a stop text or the end of a constraint can; an engine may refuse it',
+  note: 'at most the limit; the model cannot end its turn before, but a stop sequence or a constraint can; an engine may refuse it',
 }
 
-/** Fields of other servers that would change the output: refused, so that nobody believes that they work. */
+/** Fields of other servers that would change the output: refused rather than silently ignored. */
 export const refusedExtensions: readonly Field[] = [
   { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
   { name: 'adaptive_decay', treatment: 'informational', note: 'shapes adaptive sampling, which is refused' },
   { name: 'allowed_tokens', aliases: ['allowed_token_ids'], treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'banned_strings', treatment: 'refused', accepts: [[], ''], note: 'not available' },
-  { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n`, and choose' },
+  { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n` and select one' },
   { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
-  { name: 'include_stop_str_in_output', treatment: 'refused', accepts: [false], note: 'stop texts are never in the output' },
+  { name: 'include_stop_str_in_output', treatment: 'refused', accepts: [false], note: 'stop sequences are never in the output' },
   { name: 'length_penalty', treatment: 'refused', accepts: [1], note: 'no beam search' },
   { name: 'loop_detect_window', treatment: 'refused', accepts: [0, 1], note: 'not available' },
   { name: 'max_temp', aliases: ['dynatemp_high'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
@@ -138,7 +138,7 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'token_healing', treatment: 'refused', accepts: [false], note: 'not available' },
   { name: 'top_a', treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 'top_n_sigma', treatment: 'refused', accepts: [-1, 0], note: 'not available' },
-  { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'a prompt is never cut' },
+  { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'a prompt is never truncated' },
   { name: 'typical', aliases: ['typical_p', 'typ_p'], treatment: 'refused', accepts: [1], note: 'not available' },
   { name: 'use_beam_search', treatment: 'refused', accepts: [false], note: 'no beam search' },
 ]

@@ -15,7 +15,7 @@ import {
 } from './wire-types.ts'
 
 const maxTokens = integerFrom(1)
-/** As many as OpenAI takes. What an engine can run at once is the engine's to say. */
+/** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
 const maxStops = 16
 const stop = z
@@ -28,7 +28,7 @@ const stop = z
   .nullish()
 
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
-/** tabbyAPI's clients send the list as text with commas. */
+/** tabbyAPI's clients send a comma-separated string. */
 const tokenList = z
   .union([
     list(tokenId, { error: 'an array of token ids' }),
@@ -36,7 +36,7 @@ const tokenList = z
   ])
   .nullish()
 
-const schemaOrText = z.union([jsonObject, z.string(), z.boolean()], { error: 'a JSON Schema, or its JSON as text' })
+const schemaOrText = z.union([jsonObject, z.string(), z.boolean()], { error: 'a JSON Schema, or its JSON as a string' })
 const choiceList = list(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, { error: 'at least one string' })
 
 export const jsonSchemaFormat = z.looseObject({
@@ -46,7 +46,7 @@ export const jsonSchemaFormat = z.looseObject({
   strict: flag,
 })
 
-/** OpenAI's three types, and what other servers call the same or add. */
+/** OpenAI's three types, and the names and additions of other servers. */
 export const responseFormats = {
   text: z.looseObject({ type: z.literal('text') }),
   json_object: z.looseObject({ type: z.literal('json_object'), schema: schemaOrText.nullish() }),
@@ -59,7 +59,7 @@ const { text: textFormat, json_object, json, json_schema, regex, grammar } = res
 const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar])
 
 /** vLLM's object of constraints. */
-export const structuredOutputs = z.looseObject({
+export const structuredOutputsObject = z.looseObject({
   json: schemaOrText.nullish(),
   json_object: flag,
   regex: nonEmptyText.nullish(),
@@ -67,11 +67,11 @@ export const structuredOutputs = z.looseObject({
   choice: choiceList.nullish(),
 })
 
-export const streamOptions = z.looseObject({ include_usage: flag, include_obfuscation: flag })
+export const streamOptionsObject = z.looseObject({ include_usage: flag, include_obfuscation: flag })
 
 /**
- * The fields that OpenAI's generating protocols share. Every spelling of a field is its own key, so that an error names the
- * one that was sent.
+ * The fields that OpenAI's generating protocols share. Every spelling of a field is a separate key, so that an error names the
+ * spelling in the request.
  */
 export const commonShape = {
   model: nonEmptyText,
@@ -102,7 +102,7 @@ export const commonShape = {
   xtc_probability: between(0, 1),
   xtc_threshold: between(0, 1),
   dry_multiplier: atLeast(0),
-  // llama.cpp takes a base below 1 as an order to switch DRY off.
+  // llama.cpp switches DRY off if the base is below 1.
   dry_base: atLeast(1),
   dry_allowed_length: integerFrom(0),
   dry_range: integerFrom(-1),
@@ -130,10 +130,10 @@ export const commonShape = {
   grammar: text,
   guided_grammar: text,
   guided_choice: choiceList.nullish(),
-  structured_outputs: structuredOutputs.nullish(),
+  structured_outputs: structuredOutputsObject.nullish(),
 
   stream: flag,
-  stream_options: streamOptions.nullish(),
+  stream_options: streamOptionsObject.nullish(),
 
   user: text,
   adaptive_decay: anyNumber,
@@ -143,5 +143,5 @@ export const commonShape = {
   dynatemp_exponent: anyNumber,
 }
 
-/** What both protocols' bodies hold; what contradicts itself is found while decoding. */
+/** The fields that the bodies of both protocols share; decoding finds contradictions between them. */
 export type CommonWire = z.output<z.ZodObject<typeof commonShape>>

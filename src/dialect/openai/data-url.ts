@@ -2,8 +2,8 @@ import { AppError } from '../../contract/errors.ts'
 import type { MediaKind, MediaPart } from '../../contract/request.ts'
 
 /**
- * The bytes of a `data:` URL (RFC 2397, base64 only). Throws `unsupported-field` for every other address, which neither Dragoman nor an
- * engine fetches, and `invalid-request` for what is not a data URL of this kind.
+ * The bytes of a `data:` URL (RFC 2397, base64 only). Throws `unsupported-field` for any other URL, which is never fetched, and
+ * `invalid-request` for a data URL of another kind or form.
  */
 export function decodeDataUrl(url: string, kind: Exclude<MediaKind, 'file'>, param: string): MediaPart {
   if (!/^data:/i.test(url)) {

@@ -13,8 +13,8 @@ type Common = Pick<
 >
 
 /**
- * What OpenAI's generating protocols say in the same words. `assumedLimit` is the protocol's own limit on the output, where it
- * has one.
+ * Decodes the fields that OpenAI's generating protocols share. `assumedLimit` is the protocol's default limit on the output, if
+ * it has one.
  */
 export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
   const maxOutputTokens = pickSpelling(wire, outputLimits) ?? assumedLimit
@@ -39,7 +39,7 @@ function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): n
   throw new AppError('invalid-request', message, { param: name })
 }
 
-/** Whether the stream shall end with its usage. Throws where `stream_options` asks for what cannot be. */
+/** Whether the stream ends with its usage. Throws for `stream_options` without a stream and for options that are not supported. */
 export function decodeIncludeUsage({ stream, stream_options: options }: CommonWire): boolean {
   if (options === undefined || options === null) return false
   if (stream !== true) {

@@ -6,7 +6,7 @@ import { refuseDeepJson } from './json-depth.ts'
 import { mentions, type NamesIn } from './mentions.ts'
 import { isSame, pickSpelled } from './spelling.ts'
 
-/** A constraint, and the field that asked for it: `param` is what an error about it names. */
+/** A constraint, and the field that it came from, which an error about it names. */
 export type DecodedOutput = { readonly constraint: OutputConstraint; readonly param: string }
 
 const outputFields = new Set([
@@ -26,49 +26,53 @@ const outputFields = new Set([
 type OutputWire = Pick<CommonWire, NamesIn<typeof outputFields>>
 type ResponseFormat = NonNullable<CommonWire['response_format']>
 
-/** What the output must be. Throws for two constraints that differ, and for one that cannot be read. */
+/** Decodes the constraint on the output. Throws for two different constraints, and for an invalid one. */
 export function decodeOutput(wire: OutputWire): DecodedOutput {
-  const asked = mentions(wire, outputFields) ? [...decodeFormats(wire), ...decodeExtensions(wire)] : []
-  const first = asked[0]
+  const found = mentions(wire, outputFields) ? [...decodeFormats(wire), ...decodeExtensions(wire)] : []
+  const first = found[0]
   if (first === undefined) return { constraint: { type: 'text' }, param: 'response_format' }
-  const other = asked.find(({ constraint }) => !isSame(constraint, first.constraint))
+  const other = found.find(({ constraint }) => !isSame(constraint, first.constraint))
   if (other === undefined) return first
-  throw new AppError('invalid-request', `${first.param} and ${other.param} constrain the output differently: send one of them`, {
-    param: other.param,
-  })
+  throw new AppError(
+    'invalid-request',
+    `${first.param} and ${other.param} are different constraints on the output: send one of them`,
+    {
+      param: other.param,
+    },
+  )
 }
 
 function decodeFormats({ response_format, structured_outputs }: OutputWire): DecodedOutput[] {
-  const asked: DecodedOutput[] = []
+  const found: DecodedOutput[] = []
   if (response_format) {
     const decoded = decodeFormat(response_format)
-    if (decoded.constraint.type !== 'text') asked.push(decoded)
+    if (decoded.constraint.type !== 'text') found.push(decoded)
   }
-  if (!structured_outputs) return asked
+  if (!structured_outputs) return found
   const { json, json_object, regex, grammar, choice } = structured_outputs
   const path = 'structured_outputs'
-  if (isGiven(json)) asked.push({ constraint: schemaOf(json, `${path}.json`), param: `${path}.json` })
-  if (json_object === true) asked.push({ constraint: { type: 'json-object' }, param: `${path}.json_object` })
-  if (isGiven(regex)) asked.push({ constraint: { type: 'regex', pattern: regex }, param: `${path}.regex` })
-  if (isGiven(grammar)) asked.push({ constraint: grammarOf(grammar, `${path}.grammar`), param: `${path}.grammar` })
-  if (isGiven(choice)) asked.push({ constraint: choiceOf(choice), param: `${path}.choice` })
-  return asked
+  if (isGiven(json)) found.push({ constraint: schemaOf(json, `${path}.json`), param: `${path}.json` })
+  if (json_object === true) found.push({ constraint: { type: 'json-object' }, param: `${path}.json_object` })
+  if (isGiven(regex)) found.push({ constraint: { type: 'regex', pattern: regex }, param: `${path}.regex` })
+  if (isGiven(grammar)) found.push({ constraint: grammarOf(grammar, `${path}.grammar`), param: `${path}.grammar` })
+  if (isGiven(choice)) found.push({ constraint: choiceOf(choice), param: `${path}.choice` })
+  return found
 }
 
 function decodeExtensions(wire: OutputWire): DecodedOutput[] {
-  const asked: DecodedOutput[] = []
+  const found: DecodedOutput[] = []
   const schema = pickSpelled(wire, ['json_schema', 'guided_json'])
-  if (schema !== undefined) asked.push({ constraint: schemaOf(schema.value, schema.name), param: schema.name })
+  if (schema !== undefined) found.push({ constraint: schemaOf(schema.value, schema.name), param: schema.name })
   const pattern = pickSpelled(wire, ['regex_pattern', 'regex', 'guided_regex'])
   if (pattern !== undefined && pattern.value !== '') {
-    asked.push({ constraint: { type: 'regex', pattern: pattern.value }, param: pattern.name })
+    found.push({ constraint: { type: 'regex', pattern: pattern.value }, param: pattern.name })
   }
   const grammar = pickSpelled(wire, ['grammar_string', 'grammar', 'guided_grammar'])
   if (grammar !== undefined && grammar.value !== '') {
-    asked.push({ constraint: grammarOf(grammar.value, grammar.name), param: grammar.name })
+    found.push({ constraint: grammarOf(grammar.value, grammar.name), param: grammar.name })
   }
-  if (isGiven(wire.guided_choice)) asked.push({ constraint: choiceOf(wire.guided_choice), param: 'guided_choice' })
-  return asked
+  if (isGiven(wire.guided_choice)) found.push({ constraint: choiceOf(wire.guided_choice), param: 'guided_choice' })
+  return found
 }
 
 function decodeFormat(format: ResponseFormat): DecodedOutput {
@@ -90,17 +94,17 @@ function decodeFormat(format: ResponseFormat): DecodedOutput {
   }
 }
 
-/** OpenAI's wrapper with a name; without one and without `schema`, the object is the schema itself (tabbyAPI). */
+/** OpenAI's wrapper; without `name` and `schema`, the object is the schema itself (tabbyAPI). */
 function decodeJsonSchema({ strict, ...rest }: Extract<ResponseFormat, { type: 'json_schema' }>['json_schema']): DecodedOutput {
   const { name, description, schema } = rest
-  const [path, inside] = ['response_format.json_schema', 'response_format.json_schema.schema']
-  const asked = { strict: strict ?? false, ...(isGiven(name) && { name }) }
+  const [path, schemaPath] = ['response_format.json_schema', 'response_format.json_schema.schema']
+  const options = { strict: strict ?? false, ...(isGiven(name) && { name }) }
   if (isGiven(schema)) {
-    const described = { ...asked, ...(isGiven(description) && { description }) }
-    return { constraint: { ...schemaOf(schema, inside), ...described }, param: inside }
+    const described = { ...options, ...(isGiven(description) && { description }) }
+    return { constraint: { ...schemaOf(schema, schemaPath), ...described }, param: schemaPath }
   }
-  if (!isGiven(name)) return { constraint: { ...schemaOf(rest, path), ...asked }, param: path }
-  throw new AppError('invalid-request', `${inside} is missing: expected a JSON Schema`, { param: inside })
+  if (!isGiven(name)) return { constraint: { ...schemaOf(rest, path), ...options }, param: path }
+  throw new AppError('invalid-request', `${schemaPath} is missing: expected a JSON Schema`, { param: schemaPath })
 }
 
 function schemaOf(schema: JsonObject | string | boolean, param: string): Extract<OutputConstraint, { type: 'json-schema' }> {
@@ -122,7 +126,7 @@ function parseSchema(text: string, param: string): JsonObject | boolean {
 }
 
 function badSchema(text: string, param: string, cause?: unknown): AppError {
-  const message = `${param}: expected a JSON Schema, or its JSON as text, got ${preview(text)}`
+  const message = `${param}: expected a JSON Schema, or its JSON as a string, got ${preview(text)}`
   return new AppError('invalid-request', message, { param, cause })
 }
 

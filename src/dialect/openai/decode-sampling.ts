@@ -5,8 +5,8 @@ import type { CommonWire } from './common-schema.ts'
 import { mentions, type NamesIn } from './mentions.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
-/** OpenAI's word for "never" in `logit_bias`. */
-const forbidden = -100
+/** The value of `logit_bias` that excludes a token. */
+const bannedBias = -100
 export const repetitionRanges = [
   'penalty_range',
   'repetition_range',
@@ -16,7 +16,7 @@ export const repetitionRanges = [
 ] as const
 
 const plainFields = new Set(['temperature', 'do_sample', 'top_p', 'seed', 'presence_penalty', 'frequency_penalty'] as const)
-/** Those that few callers send. */
+/** Fields that few clients send. */
 const rareFields = new Set([
   'top_k',
   'min_p',
@@ -40,7 +40,7 @@ const rareFields = new Set([
 type PlainWire = Pick<CommonWire, NamesIn<typeof plainFields>>
 type RareWire = Pick<CommonWire, NamesIn<typeof rareFields>>
 
-/** The sampling fields of a request. What the caller left out stays out: the model has its own defaults. */
+/** Decodes the sampling fields. Absent fields stay absent, because the model has its own defaults. */
 export function decodeSampling(wire: PlainWire & RareWire): Sampling {
   const plain = mentions(wire, plainFields) ? decodePlain(wire) : {}
   return mentions(wire, rareFields) ? { ...plain, ...decodeRare(wire) } : plain
@@ -50,7 +50,7 @@ function decodePlain(wire: PlainWire): Sampling {
   return withoutUndefined({
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
-    // Engines take 32 bits; the shift keeps the low ones of any safe integer, also of a negative one.
+    // Engines take 32 bits; the shift keeps the low bits of any safe integer, also of a negative one.
     seed: typeof wire.seed === 'number' ? wire.seed >>> 0 : undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
@@ -74,7 +74,7 @@ function decodeTemperature({ do_sample, temperature }: PlainWire): number | unde
   if (typeof temperature === 'number' && temperature > 0) {
     throw new AppError(
       'invalid-request',
-      `do_sample false is greedy, and contradicts temperature ${temperature}: send one of them`,
+      `do_sample false is greedy and contradicts temperature ${temperature}: send one of them`,
       {
         param: 'do_sample',
       },
@@ -83,18 +83,18 @@ function decodeTemperature({ do_sample, temperature }: PlainWire): number | unde
   return 0
 }
 
-/** A banned token is one with the bias that forbids it. */
+/** A banned token is a token with the bias that excludes it. */
 function decodeLogitBias(wire: RareWire): Sampling['logitBias'] {
   const bans = pickSpelled(wire, ['banned_tokens', 'custom_token_bans'])
   if (bans === undefined && (wire.logit_bias ?? undefined) === undefined) return undefined
   const bias = new Map(Object.entries(wire.logit_bias ?? {}).map(([token, value]) => [Number(token), value]))
   for (const token of bans === undefined ? [] : readTokens(bans.value)) {
     const other = bias.get(token)
-    if (other !== undefined && other !== forbidden) {
-      const message = `${bans?.name} forbids token ${token}, and logit_bias gives it ${other}: send one of them`
+    if (other !== undefined && other !== bannedBias) {
+      const message = `${bans?.name} bans token ${token}, but its logit_bias is ${other}: send one of them`
       throw new AppError('invalid-request', message, { param: bans?.name ?? 'banned_tokens' })
     }
-    bias.set(token, forbidden)
+    bias.set(token, bannedBias)
   }
   return bias
 }
@@ -123,7 +123,7 @@ function decodeDry(wire: RareWire): Sampling['dry'] {
   return Object.keys(given).length === 0 ? undefined : given
 }
 
-/** tabbyAPI's clients send the list as JSON text. */
+/** tabbyAPI's clients send the list as a JSON string. */
 function decodeBreakers(breakers: RareWire['dry_sequence_breakers']): readonly string[] | undefined {
   if (typeof breakers !== 'string') return breakers ?? undefined
   let list: unknown
@@ -137,7 +137,7 @@ function decodeBreakers(breakers: RareWire['dry_sequence_breakers']): readonly s
 }
 
 function badBreakers(breakers: string, cause?: unknown): AppError {
-  const expected = 'an array of non-empty strings, or its JSON as text'
+  const expected = 'an array of non-empty strings, or its JSON as a string'
   return new AppError('invalid-request', `dry_sequence_breakers: expected ${expected}, got ${preview(breakers)}`, {
     param: 'dry_sequence_breakers',
     cause,

@@ -2,7 +2,7 @@ import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError, ContextOverflow, ErrorCode } from '../../contract/errors.ts'
 
 /** OpenAI's error envelope, the same in every reply and stream of its protocols. */
-export type OpenaiError = {
+type OpenaiError = {
   readonly error: {
     readonly message: string
     readonly type: ErrorType
@@ -13,7 +13,7 @@ export type OpenaiError = {
 
 type ErrorType = 'invalid_request_error' | 'authentication_error' | 'permission_error' | 'rate_limit_error' | 'server_error'
 
-/** Codes are OpenAI's own where it has one that clients look for, and ours in snake_case elsewhere. */
+/** The codes are OpenAI's where clients look for one, and otherwise ours in snake_case. */
 const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: ErrorType, code: string]>> = {
   'invalid-request': [400, 'invalid_request_error', 'invalid_request'],
   'invalid-json': [400, 'invalid_request_error', 'invalid_json'],
@@ -39,17 +39,17 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'shutting-down': [503, 'server_error', 'shutting_down'],
 }
 
-/** A failure as OpenAI reports it. */
+/** Encodes an error in OpenAI's form. */
 export function encodeOpenaiError(error: AppError): ErrorReply & { readonly body: OpenaiError } {
   const [status, type, code] = errorWords[error.code]
   const message = error.overflow === undefined ? error.message : describeOverflow(error.overflow)
   return { status, body: { error: { message, type, param: error.param ?? null, code } } }
 }
 
-/** OpenAI's own sentence: agents look for its first half to know that they must shorten the conversation. */
+/** OpenAI's message: agents match its first half to detect that they must shorten the conversation. */
 function describeOverflow({ inputTokens, estimated, outputTokens, contextLength }: ContextOverflow): string {
   const limit = `This model's maximum context length is ${contextLength} tokens.`
-  // An estimate is far beyond the context by itself; a sum with it would only look exact.
+  // An estimate is already far above the context length; a sum with it would only look exact.
   if (outputTokens === undefined || estimated) {
     const about = estimated ? 'about ' : ''
     return `${limit} However, your messages resulted in ${about}${inputTokens} tokens. Please reduce the length of the messages.`

@@ -3,7 +3,7 @@ import { type FieldNames, formatRest } from '../wire/field-names.ts'
 import { outputLimits } from './decode-common.ts'
 import { repetitionRanges } from './decode-sampling.ts'
 
-/** What OpenAI's generating protocols call the places that they share. */
+/** The names of the canonical paths that OpenAI's generating protocols share. */
 export const commonNames = {
   model: ['model'],
   'sampling.temperature': ['temperature', 'do_sample'],

@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 
 const maxDepth = 100
 
-/** Throws `invalid-request` for JSON so deep that nothing may recurse into it: it would end the stack of whoever does. */
+/** Throws `invalid-request` for JSON that is nested so deeply that recursive code would overflow the stack. */
 export function refuseDeepJson(value: unknown, param: string): void {
   if (isWithin(value, maxDepth)) return
   throw new AppError('invalid-request', `${param} is nested too deeply: expected at most ${maxDepth} levels`, { param })

@@ -1,7 +1,7 @@
 import type { Sampling } from '../../contract/request.ts'
 import { encodeModel, type ModelEntry } from './models.ts'
 
-/** What is told of one model beyond its place in a list. */
+/** Details of one model that lists leave out. */
 export type ModelFacts = {
   readonly slots: number
   readonly contextLength?: number
@@ -11,7 +11,7 @@ export type ModelFacts = {
   readonly modalities?: { readonly image: boolean; readonly audio: boolean }
 }
 
-/** tabbyAPI's card of the current model; what is not known before it is loaded is left out. */
+/** tabbyAPI's card of the current model; unknown values, such as those of a model that is not loaded, are left out. */
 export function encodeModelCard(entry: ModelEntry, facts: ModelFacts) {
   const { slots, contextLength, chatTemplate, templateName, modalities } = facts
   return {
@@ -26,7 +26,7 @@ export function encodeModelCard(entry: ModelEntry, facts: ModelFacts) {
   }
 }
 
-/** llama-server's properties. Where the model's file lies is nobody's business who may only ask it things. */
+/** llama-server's properties, except the path of the model's file, which clients must not see. */
 export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, build: string) {
   const { slots, contextLength, chatTemplate, sampling, modalities } = facts
   return {
@@ -42,7 +42,7 @@ export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, b
   }
 }
 
-/** In llama-server's words; what is not known is left out. */
+/** Sampling under llama-server's names; unknown values are left out. */
 function encodeSampling({ xtc, dry, ...sampling }: Sampling): Record<string, unknown> {
   const params = {
     temperature: sampling.temperature,

@@ -1,13 +1,13 @@
 import type { EngineState, ServerReport } from '../../contract/engine.ts'
 
-/** What the model routes tell of a model. */
+/** A model as the model routes list it. */
 export type ModelEntry = {
   readonly id: string
   readonly aliases: readonly string[]
   readonly createdAtMs: number
   readonly contextLength?: number
   readonly state: Pick<EngineState, 'type'>
-  /** Where others run the model. */
+  /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
 }
 
@@ -24,12 +24,12 @@ export function encodeModel({ id, aliases, createdAtMs, contextLength, state }: 
   }
 }
 
-/** OpenAI's list of models, which it never splits into pages. */
+/** OpenAI's list of models, which has no pages. */
 export function encodeModelList(models: readonly ModelEntry[]) {
   return { object: 'list' as const, data: models.map(encodeModel) }
 }
 
-/** One model alone: also where it runs, when that is elsewhere. */
+/** One model, with its replicas if it has any. */
 export function encodeModelDetail(entry: ModelEntry) {
   return { ...encodeModel(entry), ...(entry.servers !== undefined && { servers: entry.servers.map(encodeServer) }) }
 }

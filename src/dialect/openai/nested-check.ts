@@ -1,18 +1,25 @@
 import { type FieldIndex, refuseValue } from '../wire/field-table.ts'
-import { type CommonWire, jsonSchemaFormat, responseFormats, streamOptions, structuredOutputs } from './common-schema.ts'
+import {
+  type CommonWire,
+  jsonSchemaFormat,
+  responseFormats,
+  streamOptionsObject,
+  structuredOutputsObject,
+} from './common-schema.ts'
 
+/** The keys that a schema defines. */
 export type Keys = ReadonlySet<string>
 
-/** Where an object is: its path with `[]` for every index, and the first of these indices. */
-export type Place = { readonly path: string; readonly index?: number }
+/** The path of an object, with `[]` for every index, and the first of these indices. */
+type JsonPath = { readonly path: string; readonly index?: number }
 
 /**
- * Collects the fields inside the objects of a body that Dragoman does not know, as paths without indices, each once.
- * `check` throws `unsupported-field` for those that the table refuses.
+ * Collects the unknown fields inside the objects of a body, as paths without indices, each once. `check` throws
+ * `unsupported-field` for those that the table refuses.
  */
 export type NestedCheck = {
   readonly ignored: ReadonlySet<string>
-  check(object: object | null | undefined, known: Keys, place: Place): void
+  check(object: object | null | undefined, known: Keys, at: JsonPath): void
 }
 
 export function createNestedCheck(refused: FieldIndex): NestedCheck {
@@ -34,13 +41,13 @@ export function createNestedCheck(refused: FieldIndex): NestedCheck {
   }
 }
 
-/** The keys that a schema knows. */
+/** The keys of an object schema. */
 export function keysOf(schema: { readonly shape: object }): Keys {
   return new Set(Object.keys(schema.shape))
 }
 
-const streamOptionsKeys = keysOf(streamOptions)
-const structuredOutputsKeys = keysOf(structuredOutputs)
+const streamOptionsKeys = keysOf(streamOptionsObject)
+const structuredOutputsKeys = keysOf(structuredOutputsObject)
 const jsonSchemaKeys = keysOf(jsonSchemaFormat)
 const formatKeys: Readonly<Record<keyof typeof responseFormats, Keys>> = {
   text: keysOf(responseFormats.text),
@@ -51,14 +58,14 @@ const formatKeys: Readonly<Record<keyof typeof responseFormats, Keys>> = {
   grammar: keysOf(responseFormats.grammar),
 }
 
-/** Checks the objects that both protocols have. */
+/** Checks the nested objects that both protocols share. */
 export function checkCommonNested({ check }: NestedCheck, wire: CommonWire): void {
   const { stream_options, structured_outputs, response_format } = wire
   check(stream_options, streamOptionsKeys, { path: 'stream_options' })
   check(structured_outputs, structuredOutputsKeys, { path: 'structured_outputs' })
   if (!response_format) return
   check(response_format, formatKeys[response_format.type], { path: 'response_format' })
-  // Without a wrapper the object is a schema, and its keywords are the grammar's to judge.
+  // Without a wrapper the object is a JSON Schema, whose keywords the grammar checks.
   if (response_format.type !== 'json_schema' || (response_format.json_schema.schema ?? undefined) === undefined) return
   check(response_format.json_schema, jsonSchemaKeys, { path: 'response_format.json_schema' })
 }

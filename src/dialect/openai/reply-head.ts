@@ -1,4 +1,4 @@
-/** What every reply and chunk of one request has in common. `createdSeconds` is Unix time. */
+/** The fields that every reply and chunk of one request share. `createdSeconds` is Unix time. */
 export type ReplyHead = {
   readonly id: string
   readonly createdSeconds: number

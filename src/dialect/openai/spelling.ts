@@ -5,8 +5,8 @@ import { preview } from '../wire/preview.ts'
 type Spelled<Name, Value> = { readonly name: Name; readonly value: Value }
 
 /**
- * The value of a field that has several spellings, or undefined. Two different values are a contradiction, and refused;
- * `path` is where the fields are, such as `messages[0].`.
+ * The value of a field that has several spellings, or undefined. Throws `invalid-request` for two different values; `path` is
+ * the prefix of the fields, such as `messages[0].`.
  */
 export function pickSpelling<Wire extends object, Name extends keyof Wire & string>(
   wire: Wire,
@@ -16,7 +16,7 @@ export function pickSpelling<Wire extends object, Name extends keyof Wire & stri
   return pickSpelled(wire, names, path)?.value
 }
 
-/** The same with the spelling that was sent: it is what an error about the value names. */
+/** The same with the spelling in the request, which errors about the value name. */
 export function pickSpelled<Wire extends object, Name extends keyof Wire & string>(
   wire: Wire,
   names: readonly Name[],
@@ -39,7 +39,7 @@ export function pickSpelled<Wire extends object, Name extends keyof Wire & strin
   return chosen
 }
 
-/** Whether two values say the same; those too deep to compare do not. */
+/** Whether two values are deeply equal; false for values that are too deep to compare. */
 export function isSame(first: unknown, second: unknown): boolean {
   try {
     return isDeepStrictEqual(first, second)

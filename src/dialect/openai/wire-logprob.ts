@@ -1,4 +1,4 @@
-/** JSON has no infinity; OpenAI says -9999 for what is impossible. */
+/** JSON has no infinity; OpenAI sends -9999 for an impossible token. */
 export function toWireLogprob(logprob: number): number {
   return Number.isFinite(logprob) ? logprob : -9999
 }

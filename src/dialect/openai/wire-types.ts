@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Numbers carry their whole range in the message: "at most 2" alone makes the caller guess the rest. */
+/** The message of a number has the complete range: "at most 2" would leave the minimum to guess. */
 export function numberBetween(min: number, max: number) {
   const error = `a number from ${min} to ${max}`
   return z.number({ error }).min(min, { error }).max(max, { error })
@@ -34,5 +34,5 @@ export const anyNumber = z.number().nullish()
 export const flag = z.boolean().nullish()
 export const text = z.string().nullish()
 export const nonEmptyText = z.string().min(1)
-/** An object whose keys the caller names: a JSON Schema, template variables. */
+/** An object with arbitrary keys: a JSON Schema, template variables. */
 export const jsonObject = z.record(z.string(), z.unknown())

@@ -1,7 +1,7 @@
 import { refusedExtensions, samplingExtensions, sharedOpenaiFields } from '../openai/common-fields.ts'
 import type { Field } from '../wire/field-table.ts'
 
-/** The fields of a request that a preset may say something about: those that sample, and those that end the output. */
+/** The request fields that a preset may set: those of sampling, and those that end the output. */
 export const presetFields: readonly Field[] = [
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
@@ -21,6 +21,6 @@ export const presetSwitchFields: readonly Field[] = [
   {
     name: 'overrides',
     treatment: 'used',
-    note: 'a preset of its own: an object from fields to `override`, `force`, `additive`; a null `override` is none',
+    note: 'an unnamed preset: an object that maps fields to `override`, `force`, `additive`; a null `override` counts as absent',
   },
 ]

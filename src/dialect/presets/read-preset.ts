@@ -10,7 +10,7 @@ import { preview } from '../wire/preview.ts'
 import { formatPath, validate } from '../wire/validate.ts'
 import { presetFields } from './fields.ts'
 
-/** What a preset says about one field, in tabbyAPI's words: without `force` and `additive` it is a default. */
+/** A preset's entry for one field, in tabbyAPI's form: without `force` and `additive` it is a default. */
 export type WireOverride = {
   readonly override?: unknown
   readonly force?: boolean | null | undefined
@@ -21,21 +21,21 @@ type Kind = 'default' | 'force' | 'additive'
 const fieldIndex = indexFields(presetFields)
 /** The same types and ranges as in a request. */
 const valuesSchema = z.looseObject(Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))))
-const lists = ['stop', 'stop_sequence', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
+const listFields = ['stop', 'stop_sequence', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
 
 /**
- * Reads a preset from its overrides by request field. Throws `invalid-request` or `unsupported-field`, as a request with such
- * values would be refused; `param` is `at` and the field.
+ * Reads a preset from its overrides by request field. Throws `invalid-request` or `unsupported-field` like a request with the same
+ * values; `param` is `at` and the field.
  */
 export function readPreset(wire: Readonly<Record<string, WireOverride>>, at: string): ReadPreset {
   const entries = Object.entries(wire).filter(([, { override }]) => override !== undefined && override !== null)
   const values = (kind: Kind) => readValues(entries.filter(([, entry]) => kindOf(entry) === kind).map(toValue), at)
-  for (const [name, entry] of entries) refuseSenseless(name, entry, at)
+  for (const [name, entry] of entries) refuseInvalidKind(name, entry, at)
   const { stop = [], sampling } = values('additive')
   const forced = values('force')
   const preset: SamplingPreset = {
     defaults: values('default'),
-    // Tokens count one by one: forbidding some of them leaves the request's own as they are.
+    // Biases merge per token: a preset that bans some tokens keeps the request's biases of others.
     forced: { ...forced, sampling: mergeSampling(pickBias(sampling), forced.sampling) },
     added: { stop, sequenceBreakers: sampling.dry?.sequenceBreakers ?? [] },
   }
@@ -46,7 +46,7 @@ function pickBias({ logitBias }: Sampling): Sampling {
   return logitBias === undefined ? {} : { logitBias }
 }
 
-/** As in tabbyAPI, what is forced is not added to. */
+/** As in tabbyAPI, `force` takes precedence over `additive`. */
 function kindOf({ force, additive }: WireOverride): Kind {
   if (force === true) return 'force'
   return additive === true ? 'additive' : 'default'
@@ -56,10 +56,10 @@ function toValue([name, { override }]: readonly [string, WireOverride]): readonl
   return [name, override]
 }
 
-function refuseSenseless(name: string, entry: WireOverride, at: string): void {
+function refuseInvalidKind(name: string, entry: WireOverride, at: string): void {
   const kind = kindOf(entry)
-  if (kind === 'additive' && !lists.includes(name)) {
-    throw invalid(name, `additive is for lists (${lists.join(', ')}); leave it out`, at)
+  if (kind === 'additive' && !listFields.includes(name)) {
+    throw invalid(name, `additive is for lists (${listFields.join(', ')}); leave it out`, at)
   }
   const isEos = name === 'ignore_eos' || name === 'ban_eos_token'
   if (kind === 'default' && isEos && entry.override === true) {
@@ -74,7 +74,7 @@ function readValues(entries: readonly (readonly [string, unknown])[], at: string
     const [unknown] = checkFields(fieldIndex, wire)
     if (unknown !== undefined) {
       const field = formatPath([unknown])
-      const message = `${field} ${preview(given[unknown])} is no request field that a preset can set; see docs/protocols.md`
+      const message = `${field} ${preview(given[unknown])} is not a request field that a preset can set; see docs/protocols.md`
       throw new AppError('invalid-request', message, { param: field })
     }
     const { sampling, maxOutputTokens, stop } = decodeCommon({ ...wire, model: '' } as CommonWire)

@@ -13,8 +13,8 @@ const switchSchema = z.looseObject({ preset: text, overrides: dictionary(z.strin
 const unloadSchema = z.looseObject({})
 const fieldIndex = indexFields(presetSwitchFields)
 
-/** What `POST /v1/sampling/override/switch` asks for: a preset by its name, or one of its own. */
-export type PresetChoice = { readonly ignored: readonly string[] } & ({ readonly name: string } | { readonly own: ReadPreset })
+/** The request of `POST /v1/sampling/override/switch`: the name of a preset, or overrides. */
+type PresetChoice = { readonly ignored: readonly string[] } & ({ readonly name: string } | { readonly own: ReadPreset })
 
 /** Throws `invalid-request` or `unsupported-field` with `param`. */
 export function decodePresetSwitch(body: unknown): PresetChoice {
@@ -25,15 +25,15 @@ export function decodePresetSwitch(body: unknown): PresetChoice {
   if (hasName && hasOverrides) throw invalid('preset and overrides exclude each other: send one of them')
   if (hasName) return { ignored, name }
   if (hasOverrides) return { ignored, own: readPreset(overrides, 'overrides') }
-  throw invalid('there is nothing to switch to: send preset, the name of one, or overrides')
+  throw invalid('preset and overrides are missing: send the name of a preset, or overrides')
 }
 
-/** `POST /v1/sampling/override/unload`, which needs no body: whatever a body says is ignored. */
+/** `POST /v1/sampling/override/unload`, which ignores its body. */
 export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'> {
   return { ignored: checkFields(new Map(), validate(unloadSchema, body ?? {})) }
 }
 
-/** What there is and what is in use, as tabbyAPI says it; overrides without a name are of no preset. */
+/** The configured presets and the one in use, in tabbyAPI's form; an unnamed preset has overrides only. */
 export function encodePresets({ inUse, names }: { readonly inUse: PresetInUse | undefined; readonly names: readonly string[] }) {
   return { selected_preset: inUse?.name ?? null, overrides: inUse?.overrides ?? {}, presets: names }
 }

@@ -3,9 +3,9 @@ import type { Field } from '../wire/field-table.ts'
 /** The request fields of `POST /v1/rerank`, as Jina, Cohere and llama-server have them. */
 export const rerankFields: readonly Field[] = [
   { name: 'model', treatment: 'used', note: 'an id or an alias of a model with a ranking head' },
-  { name: 'query', treatment: 'used', note: 'a text' },
-  { name: 'documents', treatment: 'used', note: 'texts, or objects with a `text`; at most 2048' },
-  { name: 'top_n', treatment: 'used', note: 'how many of the best are told; absent: all' },
+  { name: 'query', treatment: 'used', note: 'a string' },
+  { name: 'documents', treatment: 'used', note: 'strings, or objects with a `text`; at most 2048' },
+  { name: 'top_n', treatment: 'used', note: 'the number of best results in the reply; absent: all' },
   { name: 'return_documents', treatment: 'used', note: 'default false; true: each result has its text' },
 ]
 
@@ -16,6 +16,6 @@ export const scoreFields: readonly Field[] = [
     treatment: 'used',
     note: "an id or an alias; without a ranking head, a score is the sum of the log-probabilities of the text's tokens (`method`)",
   },
-  { name: 'messages', treatment: 'used', note: 'whole texts, each scored by itself; at most 2048' },
-  { name: 'max_length', treatment: 'refused', note: 'a text is never cut' },
+  { name: 'messages', treatment: 'used', note: 'complete texts, each scored separately; at most 2048' },
+  { name: 'max_length', treatment: 'refused', note: 'a text is never truncated' },
 ]

@@ -11,11 +11,11 @@ import { list } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { rerankFields, scoreFields } from './fields.ts'
 
-/** A request for scores of one kind, and how to answer it in the caller's words. */
+/** A request for scores of one kind, and the encoder of its reply. */
 export type ScoringCall<Result> = {
   readonly model: string
   readonly request: RankRequest
-  /** What the caller calls a place of `request`. */
+  /** The client's name for a path of `request`. */
   readonly nameOf: NameOf
   readonly ignored: readonly string[]
   encode(scored: Result & { readonly model: string }): unknown
@@ -46,10 +46,10 @@ const scoreSchema = z.looseObject({
 const rerankIndex = indexFields(rerankFields)
 const scoreIndex = indexFields(scoreFields)
 
-/** Documents by their relevance to a query, the best first; a score is a probability. */
+/** Decodes a request to rank documents by relevance to a query. The reply starts with the best; a score is a probability. */
 export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   const wire = validate(rerankSchema, body)
-  const { model, query, top_n: count, return_documents: tells } = wire
+  const { model, query, top_n: count, return_documents: withDocuments } = wire
   const nested = createNestedCheck(rerankIndex)
   for (const [index, document] of wire.documents.entries()) {
     if (typeof document === 'object') nested.check(document, documentKeys, { path: 'documents[]', index })
@@ -67,7 +67,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
         .map((score, index) => ({
           index,
           relevance_score: toProbability(score, scored),
-          ...(tells === true && { document: { text: texts[index] } }),
+          ...(withDocuments === true && { document: { text: texts[index] } }),
         }))
         .sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
         .slice(0, count ?? undefined),
@@ -76,7 +76,7 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
   }
 }
 
-/** Texts by a reward model's head, as it gives the values, or by their log-likelihood: the reply says which. */
+/** Decodes a request to score texts by a reward model's head (its raw values), or by log-likelihood: the reply says which. */
 export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
   const wire = validate(scoreSchema, body)
   const ignored = checkFields(scoreIndex, wire)
@@ -92,19 +92,19 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
       scores,
       method: methods[method],
       ...(scoredTokens !== undefined && { scored_tokens: scoredTokens }),
-      // A text that is too long is refused.
+      // Texts that are too long are refused.
       truncated: scores.map(() => false),
       usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
     }),
   }
 }
 
-/** The texts have another name in each protocol. */
+/** Each protocol has its own name for the texts. */
 function nameTexts(name: string): NameOf {
   return ([root, ...rest]) => (root === 'texts' ? name : String(root)) + formatRest(rest)
 }
 
-/** A score as a probability: how likely it is that the text is relevant. */
+/** A score as the probability that the text is relevant. */
 function toProbability(score: number, { areProbabilities }: Pick<Ranking, 'areProbabilities'>): number {
   return areProbabilities ? score : 1 / (1 + Math.exp(-score))
 }

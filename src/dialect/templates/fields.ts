@@ -9,9 +9,9 @@ export const templateSwitchFields: readonly Field[] = [
     name: 'prompt_template_name',
     aliases: ['name'],
     treatment: 'used',
-    note: 'a name of `GET /v1/templates`; `model` is what the model came with',
+    note: "a name from `GET /v1/templates`; `model` is the model's own template",
   },
 ]
 
-/** The request fields of `POST /v1/template/unload`, which needs no body. */
+/** The request fields of `POST /v1/template/unload`, whose body is optional. */
 export const templateUnloadFields: readonly Field[] = [model]

@@ -12,8 +12,8 @@ const unloadSchema = z.looseObject({ model })
 const switchIndex = indexFields(templateSwitchFields)
 const unloadIndex = indexFields(templateUnloadFields)
 
-/** To which model a request about templates is; absent means the default one. */
-export type TemplateCall = { readonly model: string | undefined; readonly ignored: readonly string[] }
+/** A request about the templates of a model; undefined: the default model. */
+type TemplateCall = { readonly model: string | undefined; readonly ignored: readonly string[] }
 
 /** tabbyAPI's `POST /v1/template/switch`. */
 export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly template: string } {
@@ -26,13 +26,13 @@ export function decodeTemplateSwitch(body: unknown): TemplateCall & { readonly t
   return { template, model: wire.model ?? undefined, ignored: checkFields(switchIndex, wire) }
 }
 
-/** tabbyAPI's `POST /v1/template/unload`; a body only says which model is meant. */
+/** tabbyAPI's `POST /v1/template/unload`; an optional body names the model. */
 export function decodeTemplateUnload(body: unknown): TemplateCall {
   const wire = validate(unloadSchema, body ?? {})
   return { model: wire.model ?? undefined, ignored: checkFields(unloadIndex, wire) }
 }
 
-/** tabbyAPI's list of names; `selected` is ours: what a model renders conversations with, null when with nothing. */
+/** tabbyAPI's list of names; `selected` is our addition: the template in use, or null. */
 export function encodeTemplates(names: readonly string[], selected: string | undefined) {
   return { object: 'list', data: names, selected: selected ?? null }
 }

@@ -10,7 +10,7 @@ import { list } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
-/** A request about tokens, and to which model; absent means the default one. `nameOf`: what the caller calls a place of it. */
+/** A request about tokens of a model (undefined: the default model). `nameOf` is the client's name for a path of it. */
 export type TokenCall<T> = {
   readonly request: T
   readonly model: string | undefined
@@ -18,8 +18,8 @@ export type TokenCall<T> = {
   readonly nameOf: NameOf
 }
 
-/** Reads a chat request; the messages of a conversation are read as a chat's are. */
-export type ReadChat = (body: unknown) => {
+/** Decodes a chat request, which the messages of a conversation are decoded as. */
+type ReadChat = (body: unknown) => {
   readonly request: Pick<GenerationRequest, 'prompt' | 'reasoning'>
   readonly ignored: readonly string[]
   readonly nameOf: NameOf
@@ -75,7 +75,7 @@ export function decodeTokenize(body: unknown): TokenCall<TokenizeRequest> {
   }
 }
 
-/** llama-server's `POST /detokenize`, which always shows control tokens. */
+/** llama-server's `POST /detokenize`, which always includes control tokens. */
 export function decodeDetokenize(body: unknown): TokenCall<DetokenizeRequest> {
   const { wire, ignored } = read(detokenizeSchema, detokenizeFields, body)
   return {
@@ -92,7 +92,7 @@ function plainText(text: string, nameOf: NameOf): Source {
   return { request: { prompt: { type: 'text', text }, reasoning: {} }, ignored: [], nameOf }
 }
 
-/** The same messages as a chat's, so they are read as a chat's; only their field has another name here. */
+/** Decodes messages as those of a chat, whose field has another name here. */
 function decodeConversation(
   { text, template_vars, chat_template_kwargs }: z.output<typeof encodeSchema>,
   readChat: ReadChat,

@@ -1,11 +1,11 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 
-/** Canonical places, as dotted names, to the spellings that a protocol has for them; the first is the protocol's own. */
+/** Maps canonical paths, joined with dots, to the spellings of a protocol; the first is the protocol's own. */
 export type FieldNames = Readonly<Record<string, readonly [string, ...string[]]>>
 
 /**
- * What a caller calls a place: the spelling it sent, or the protocol's own. The longest known beginning of the path decides; what is
- * left of it is appended, as in `messages[0].content[1]`.
+ * The client's name for a canonical path: the spelling that it sent, or the protocol's own. The longest known prefix of the path
+ * decides; the rest is appended, as in `messages[0].content[1]`.
  */
 export function nameField(names: FieldNames, wire: object, path: CanonicalPath): string {
   for (let length = path.length; length > 0; length--) {
@@ -17,7 +17,7 @@ export function nameField(names: FieldNames, wire: object, path: CanonicalPath):
   return formatRest(path).replace(/^\./, '')
 }
 
-/** Path steps after a name. */
+/** The steps of a path that follow a name. */
 export function formatRest(path: CanonicalPath): string {
   return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
 }

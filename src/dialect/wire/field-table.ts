@@ -3,9 +3,9 @@ import { AppError } from '../../contract/errors.ts'
 import { preview } from './preview.ts'
 
 /**
- * How a dialect treats one field of its requests; one that is not at the top has its path as its name.
- * `used`: it changes the reply. `informational`: accepted, and no generated token depends on it. `refused`: a 400 that
- * names it, unless the value is one of `accepts`, which mean the same as leaving it out.
+ * How a dialect treats one field of its requests; the name of a nested field is its path.
+ * `used`: it changes the reply. `informational`: accepted; no generated token depends on it. `refused`: a 400 that names it,
+ * unless the value is one of `accepts`, which mean the same as leaving it out.
  */
 export type Field = {
   readonly name: string
@@ -19,7 +19,7 @@ export function spellings(field: Field): readonly string[] {
   return [field.name, ...(field.aliases ?? [])]
 }
 
-/** A table's fields by each of their spellings. Made once per table: requests are looked up in it. */
+/** A table's fields by spelling, made once per table. */
 export type FieldIndex = ReadonlyMap<string, Field>
 
 export function indexFields(fields: readonly Field[]): FieldIndex {
@@ -27,8 +27,8 @@ export function indexFields(fields: readonly Field[]): FieldIndex {
 }
 
 /**
- * Throws `unsupported-field` for the first field of the body that the table refuses. Returns the keys that it does not know; a null is
- * the same as none.
+ * Throws `unsupported-field` for the first field of the body that the table refuses. Returns the unknown keys whose value is not
+ * null.
  */
 export function checkFields(index: FieldIndex, body: object): string[] {
   const ignored: string[] = []
@@ -40,7 +40,7 @@ export function checkFields(index: FieldIndex, body: object): string[] {
   return ignored
 }
 
-/** Throws `unsupported-field` when the field is refused with this value; `param` is where the value stands. */
+/** Throws `unsupported-field` when the field is refused with this value; `param` is the path of the value. */
 export function refuseValue(field: Field, param: string, value: unknown): void {
   if (field.treatment !== 'refused' || value === null) return
   const accepts = field.accepts ?? []
@@ -49,7 +49,7 @@ export function refuseValue(field: Field, param: string, value: unknown): void {
   throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
 }
 
-/** The table as markdown, for `docs/protocols.md`; its columns are as wide as the formatter makes them. */
+/** The table as markdown for `docs/protocols.md`, with the column widths of the formatter. */
 export function renderProtocolTable(fields: readonly Field[]): string {
   const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
   const header = ['field', 'treatment', 'note']
@@ -67,7 +67,7 @@ function code(text: string): string {
   return `\`${text}\``
 }
 
-/** Clients that send all fields of their types send null for the absent ones, inside objects too. */
+/** Some clients send null for every absent field of their types, also inside objects. */
 function dropNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null))

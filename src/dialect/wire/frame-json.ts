@@ -1,7 +1,7 @@
 const lineBreak = /[\u0085\u2028\u2029]/
 const lineBreaks = /[\u0085\u2028\u2029]/g
 
-/** JSON on one line for every client: Python's `splitlines`, which httpx uses on streams, breaks lines at these too. */
+/** JSON on one line for every client: httpx splits streams with Python's `splitlines`, which breaks lines at these as well. */
 export function toFrameJson(value: unknown): string {
   const json = JSON.stringify(value)
   if (!lineBreak.test(json)) return json

@@ -2,7 +2,7 @@ const maxLength = 80
 const maxDepth = 3
 const maxItems = 8
 
-/** A value as short JSON for an error message. Bounded in depth too: JSON.stringify overflows the stack on hostile nesting. */
+/** A value as short JSON for an error message. Its depth is limited too: JSON.stringify overflows the stack on hostile nesting. */
 export function preview(value: unknown): string {
   const text = write(value, 0)
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`

@@ -7,8 +7,8 @@ type Path = readonly PropertyKey[]
 type Fault = { readonly path: Path; readonly expected: string; readonly isKey: boolean }
 
 /**
- * Checks a wire body. Throws `invalid-request` for the first fault, with its path as `param`, what was expected there and
- * what was found. In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
+ * Validates a wire body. Throws `invalid-request` for the first fault, with its path as `param`, the expected and the actual
+ * value. In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
  */
 export function validate<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
@@ -21,7 +21,7 @@ export function validate<S extends z.ZodType>(schema: S, body: unknown): z.outpu
   )
 }
 
-/** A path as clients know it: `messages[0].content[1].text`. A key that is no short word is shown quoted and cut. */
+/** A path in the usual notation: `messages[0].content[1].text`. A key that is not a short word is quoted and shortened. */
 export function formatPath(path: Path): string {
   return path
     .map((step, index) => {
@@ -49,12 +49,12 @@ function findFault(issues: readonly Issue[]): Fault {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) {
     return { path: issue.path, expected: issue.message, isKey: false }
   }
-  // The caller meant the branch that is right the furthest, or else one whose outer type matches; when none does, all of
-  // them were possible.
+  // Report the branch whose fault comes last, or else one whose outer type matches; if none does, list all branches.
   const furthest = issue.errors.reduce((best, branch) => (isFurther(branch, best) ? branch : best))
-  const meant = (furthest[0]?.path.length ?? 0) > 0 ? furthest : issue.errors.find((branch) => branch[0]?.code !== 'invalid_type')
-  if (meant !== undefined) {
-    const fault = findFault(meant)
+  const closest =
+    (furthest[0]?.path.length ?? 0) > 0 ? furthest : issue.errors.find((branch) => branch[0]?.code !== 'invalid_type')
+  if (closest !== undefined) {
+    const fault = findFault(closest)
     return { ...fault, path: [...issue.path, ...fault.path] }
   }
   return { path: issue.path, expected: issue.errors.map((branch) => findFault(branch).expected).join(' or '), isKey: false }
@@ -96,7 +96,7 @@ function listOptions(options: readonly unknown[]): string {
   return options.length === 1 ? preview(options[0]) : `one of ${options.map(preview).join(', ')}`
 }
 
-/** Whether the first fault of one branch comes behind that of another, in the order of the text. */
+/** Whether the first fault of one branch comes after that of another, in the order of the text. */
 function isFurther([first]: readonly Issue[], [second]: readonly Issue[]): boolean {
   const path = first?.path ?? []
   const other = second?.path ?? []
