@@ -42,7 +42,7 @@ const openaiFields: readonly Field[] = [
     treatment: 'used',
     note: 'any string; passed to the chat template; `none` switches thinking off; takes precedence over `reasoning` and `thinking`',
   },
-  { name: 'safety_identifier', treatment: 'informational', note: "names the caller's end user" },
+  { name: 'safety_identifier', treatment: 'informational', note: "identifies the client's end user" },
   sharedOpenaiFields.seed,
   { name: 'service_tier', treatment: 'informational', note: 'there is one tier' },
   sharedOpenaiFields.stop,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { type DecodedChat, decodeChat } from './decode.ts'
+import { decodeChat } from './decode.ts'
 
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
 const text = (value: string) => ({ type: 'text', text: value })
@@ -100,7 +100,7 @@ function pathsOf({ id: _, prompt, sampling, reasoning, isMaxOutputAssumed: __, .
   ]
 }
 
-function decode(fields: object = {}): DecodedChat {
+function decode(fields: object = {}): ReturnType<typeof decodeChat> {
   return decodeChat({ ...rich, ...fields }, 'chatcmpl-1')
 }
 

@@ -10,6 +10,6 @@ export const embeddingFields: readonly Field[] = [
     note: "at most the model's: the first numbers of each vector, normalized to length 1",
   },
   { name: 'encoding_format', treatment: 'used', note: '`float`, or `base64` of little-endian 32-bit floats' },
-  { name: 'user', treatment: 'informational', note: "names the caller's end user" },
+  { name: 'user', treatment: 'informational', note: "identifies the client's end user" },
   { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'an input is never truncated' },
 ]

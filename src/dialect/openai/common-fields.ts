@@ -22,7 +22,7 @@ export const sharedOpenaiFields = {
   },
   temperature: { name: 'temperature', treatment: 'used', note: '0 to 2; 0 is greedy' },
   topP: { name: 'top_p', treatment: 'used', note: '0 to 1' },
-  user: { name: 'user', treatment: 'informational', note: "names the caller's end user" },
+  user: { name: 'user', treatment: 'informational', note: "identifies the client's end user" },
 } as const satisfies Record<string, Field>
 
 /** Constraints on the output; two different ones in one request are refused. */
@@ -62,14 +62,14 @@ export const samplingExtensions: readonly Field[] = [
     note: 'token ids, or a string of them with commas: `logit_bias` -100 for each',
   },
   { name: 'do_sample', treatment: 'used', note: 'false is greedy; it contradicts a temperature above 0' },
-  { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0, which is off' },
+  { name: 'dry_multiplier', treatment: 'used', note: 'at least 0; default 0 (off)' },
   { name: 'dry_base', treatment: 'used', note: 'at least 1; default 1.75' },
   { name: 'dry_allowed_length', treatment: 'used', note: 'at least 0; default 2' },
   {
     name: 'dry_range',
     aliases: ['dry_penalty_last_n'],
     treatment: 'used',
-    note: 'recent tokens searched; default -1, the whole context',
+    note: 'the recent tokens to search; default -1, the whole context',
   },
   {
     name: 'dry_sequence_breakers',
@@ -82,7 +82,7 @@ export const samplingExtensions: readonly Field[] = [
     name: 'penalty_range',
     aliases: ['repetition_range', 'repetition_penalty_range', 'rep_pen_range', 'repeat_last_n'],
     treatment: 'used',
-    note: 'last tokens that `repetition_penalty` looks at; -1: the whole context; the other penalties count the whole output',
+    note: 'the recent tokens that `repetition_penalty` counts; -1: the whole context; the other penalties count the whole output',
   },
   {
     name: 'repetition_penalty',
@@ -91,7 +91,7 @@ export const samplingExtensions: readonly Field[] = [
     note: 'above 0; 1 is off; counts prompt and output',
   },
   { name: 'top_k', treatment: 'used', note: 'at least -1; 0 and -1 keep every token' },
-  { name: 'xtc_probability', treatment: 'used', note: '0 to 1; default 0, which is off' },
+  { name: 'xtc_probability', treatment: 'used', note: '0 to 1; default 0 (off)' },
   { name: 'xtc_threshold', treatment: 'used', note: '0 to 1; default 0.1' },
 ]
 
@@ -106,7 +106,7 @@ export const minimumField: Field = {
 /** Fields of other servers that would change the output: refused rather than silently ignored. */
 export const refusedExtensions: readonly Field[] = [
   { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
-  { name: 'adaptive_decay', treatment: 'informational', note: 'shapes adaptive sampling, which is refused' },
+  { name: 'adaptive_decay', treatment: 'informational', note: 'a setting of adaptive sampling, which is refused' },
   { name: 'allowed_tokens', aliases: ['allowed_token_ids'], treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'banned_strings', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n` and select one' },
@@ -116,11 +116,11 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'loop_detect_window', treatment: 'refused', accepts: [0, 1], note: 'not available' },
   { name: 'max_temp', aliases: ['dynatemp_high'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
   { name: 'min_temp', aliases: ['dynatemp_low'], treatment: 'refused', accepts: [1], note: 'no dynamic temperature' },
-  { name: 'mirostat_eta', treatment: 'informational', note: 'shapes mirostat, which is refused' },
+  { name: 'mirostat_eta', treatment: 'informational', note: 'a setting of mirostat, which is refused' },
   { name: 'mirostat_mode', aliases: ['mirostat'], treatment: 'refused', accepts: [0], note: 'no mirostat sampling' },
-  { name: 'mirostat_tau', treatment: 'informational', note: 'shapes mirostat, which is refused' },
-  { name: 'num_ctx', treatment: 'refused', note: 'the context length is set where the model is configured' },
-  { name: 'prompt_logprobs', treatment: 'refused', note: 'of `POST /v1/completions`: use `echo` with `logprobs`' },
+  { name: 'mirostat_tau', treatment: 'informational', note: 'a setting of mirostat, which is refused' },
+  { name: 'num_ctx', treatment: 'refused', note: 'the context length is set in the configuration of the model' },
+  { name: 'prompt_logprobs', treatment: 'refused', note: 'use `echo` with `logprobs` in `POST /v1/completions`' },
   { name: 'repetition_decay', treatment: 'refused', accepts: [0], note: 'penalties do not decay' },
   { name: 'samplers', treatment: 'refused', note: 'the order of samplers is fixed' },
   { name: 'skew', treatment: 'refused', accepts: [0], note: 'not available' },
@@ -131,7 +131,7 @@ export const refusedExtensions: readonly Field[] = [
     name: 'temp_exponent',
     aliases: ['dynatemp_exponent'],
     treatment: 'informational',
-    note: 'shapes dynamic temperature, which is refused',
+    note: 'a setting of dynamic temperature, which is refused',
   },
   { name: 'temperature_last', treatment: 'refused', accepts: [false], note: 'the order of samplers is fixed' },
   { name: 'tfs', treatment: 'refused', accepts: [1], note: 'not available' },

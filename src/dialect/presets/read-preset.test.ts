@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../contract/errors.ts'
-import { readPreset, type WireOverride } from './read-preset.ts'
+import { readPreset } from './read-preset.ts'
 
-type Wire = Record<string, WireOverride>
+type Wire = Parameters<typeof readPreset>[0]
 
 describe('readPreset', () => {
   test('each field goes where its kind says, falsy values too', () => {

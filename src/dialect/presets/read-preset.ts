@@ -11,7 +11,7 @@ import { formatPath, validate } from '../wire/validate.ts'
 import { presetFields } from './fields.ts'
 
 /** A preset's entry for one field, in tabbyAPI's form: without `force` and `additive` it is a default. */
-export type WireOverride = {
+type WireOverride = {
   readonly override?: unknown
   readonly force?: boolean | null | undefined
   readonly additive?: boolean | null | undefined

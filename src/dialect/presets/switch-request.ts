@@ -28,7 +28,7 @@ export function decodePresetSwitch(body: unknown): PresetChoice {
   throw invalid('preset and overrides are missing: send the name of a preset, or overrides')
 }
 
-/** `POST /v1/sampling/override/unload`, which ignores its body. */
+/** `POST /v1/sampling/override/unload`: the body is optional, and its fields are ignored. */
 export function decodePresetUnload(body: unknown): Pick<PresetChoice, 'ignored'> {
   return { ignored: checkFields(new Map(), validate(unloadSchema, body ?? {})) }
 }

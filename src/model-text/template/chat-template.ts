@@ -17,7 +17,7 @@ import { type Turn, toTurns } from './turn.ts'
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** The texts of the special tokens that templates may print. */
-export type TemplateTokens = { readonly bos?: string | undefined; readonly eos?: string | undefined }
+type TemplateTokens = { readonly bos?: string | undefined; readonly eos?: string | undefined }
 
 /** A prompt's text, and the state in which the model continues it. */
 export type RenderedPrompt = {
@@ -38,7 +38,7 @@ export type ChatTemplate = {
   render(prompt: ChatPrompt, options?: { readonly reasoning?: ReasoningOptions }): RenderedPrompt
 }
 
-export type CompileOptions = {
+type CompileOptions = {
   /** The name of the format of calls; by default it is recognised from the template. */
   readonly toolFormat?: string | undefined
   /** The clock of `strftime_now`. */
