@@ -139,7 +139,10 @@ describe('the fake engine', () => {
   test('the context is a limit on prompt and output together', async () => {
     const engine = createFakeEngine({ script: 'from-request', contextLength: 5 })
     expect(engine.facts).toMatchObject({ contextLength: 5 })
-    expect(await play(request('one two three'), { engine })).toMatchObject({ text: 'one two', finish: { reason: 'length' } })
+    expect(await play(request('one two three'), { engine })).toMatchObject({
+      text: 'one two',
+      finish: { reason: 'context-full' },
+    })
     await expect(play(request('one two three four five'), { engine })).rejects.toMatchObject({
       code: 'context-length-exceeded',
       overflow: { inputTokens: 5, contextLength: 5 },

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../contract/errors.ts'
-import type { EngineEvent, GeneratedToken, PromptToken } from '../../contract/event.ts'
+import type { EngineEvent, FinishReason, GeneratedToken, PromptToken } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { StopSequences } from '../../model-text/parse/stop-sequences.ts'
@@ -84,7 +84,7 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
       if (held !== '' || (tokens?.length ?? 0) > 0) {
         yield { type: 'raw-text', choice, text: held, ...(tokens !== undefined && { tokens }) }
       }
-      const reason = stop !== undefined ? 'stop' : limited ? 'length' : reply.finish
+      const reason = stop !== undefined ? 'stop' : limited ? limitReason(request) : reply.finish
       yield { type: 'finish', choice, reason, ...(stop !== undefined && { stopSequence: stop }) }
     }
     yield {
@@ -96,6 +96,11 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
     plan.running.delete(linked)
     linked.unlink()
   }
+}
+
+/** Without a limit of the request, the context was the limit. */
+function limitReason({ maxOutputTokens }: GenerationRequest): FinishReason {
+  return maxOutputTokens === undefined ? 'context-full' : 'length'
 }
 
 /** A model that may not end its turn goes on; a script has nothing else to say, so it starts over. */

@@ -187,14 +187,13 @@ export class LlamaEngine implements Engine {
     signal: AbortSignal,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
-    const { contextLength, fileSampling } = await this.#readyToRun(signal)
+    const { fileSampling } = await this.#readyToRun(signal)
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw switched()
     const { id } = request
     const inbox = this.#inboxes.open(id)
     const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
-    const room = contextLength - tokens.length
-    const { promptTokens, minOutputTokens } = request
+    const { promptTokens, maxOutputTokens, minOutputTokens } = request
     const { budgetTokens } = request.reasoning
     let working = false
     let cachedInputTokens = 0
@@ -204,13 +203,13 @@ export class LlamaEngine implements Engine {
         type: 'run',
         id,
         tokens,
-        maxOutputTokens: Math.min(request.maxOutputTokens ?? room, room),
         stop: [...request.stop],
         ignoreEos: request.ignoreEos,
         sampling: resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
         choices: request.choices,
         shape,
         ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
+        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
         ...(minOutputTokens !== undefined && { minOutputTokens }),
         ...(promptTokens !== undefined && { tellPrompt: tellPrompt(promptTokens) }),
         ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),

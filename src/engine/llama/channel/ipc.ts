@@ -91,8 +91,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
-    /** 0: the prompt is read, and that is all. */
-    maxOutputTokens: z.int().nonnegative(),
+    /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
+    maxOutputTokens: z.int().nonnegative().optional(),
     /** The turn cannot end before. */
     minOutputTokens: z.int().nonnegative().exactOptional(),
     stop: z.array(z.string()),
@@ -185,7 +185,7 @@ export const reportSchema = z.discriminatedUnion('type', [
     type: z.literal('choice-done'),
     id: z.string(),
     choice: z.int(),
-    reason: z.enum(['stop', 'length']),
+    reason: z.enum(['stop', 'length', 'context-full']),
     stopSequence: z.string().optional(),
   }),
   z.object({

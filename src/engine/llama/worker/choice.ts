@@ -19,7 +19,7 @@ import { openTokenSource, type SourcedToken, type TokenSource } from './token-so
 import type { Vocabulary } from './vocabulary.ts'
 
 /** How one choice ended. */
-export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'cancelled'; readonly stopSequence?: string }
+export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'context-full' | 'cancelled'; readonly stopSequence?: string }
 
 /** One choice that is being generated. It can be taken from its slot, and go on on another. */
 export type Choice = {
@@ -45,6 +45,7 @@ export type ChoiceRun = {
 export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Choice {
   const { command, control, index } = run
   const { id, maxOutputTokens, shape, topLogprobs } = command
+  const limit = maxOutputTokens ?? loaded.context.contextSize - command.tokens.length
   const output: Token[] = []
   // Bytes of a character that the output ends inside of are not text, and are left out.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -71,9 +72,9 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     if (step.stopSequence !== undefined) tokens?.push(...(tally?.cut() ?? []))
     send(step.text, tokens)
     if (step.stopSequence !== undefined) return { reason: 'stop', stopSequence: step.stopSequence }
-    if (output.length < maxOutputTokens) return undefined
+    if (output.length < limit) return undefined
     send(stops.end(), tally?.end())
-    return { reason: 'length' }
+    return { reason: maxOutputTokens === undefined ? 'context-full' : 'length' }
   }
   const endTurn = (): ChoiceEnd => {
     if (grammar !== undefined && !isComplete(loaded, grammar)) {

@@ -1,5 +1,6 @@
 import type { Token } from 'node-llama-cpp'
 import type { PromptToken } from '../../../contract/event.ts'
+import { checkContextFit } from '../../context-fit.ts'
 import type { Report } from '../channel/ipc.ts'
 import { openChoice } from './choice.ts'
 import { fillSlot } from './fill-slot.ts'
@@ -27,6 +28,8 @@ type Done = Extract<Report, { type: 'done' }>
  */
 export async function decode(loaded: WorkerModel, run: Run, report: (report: Report) => void): Promise<Done> {
   const { id, choices, maxOutputTokens, tokens } = run.command
+  // A worker that was restarted since the prompt was prepared may have found another file.
+  checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: loaded.context.contextSize })
   const counts = { outputTokens: 0, reasoningTokens: 0 }
   let decodeFromMs: number | undefined
   let cancelled = false
