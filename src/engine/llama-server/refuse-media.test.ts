@@ -21,14 +21,14 @@ test('text is read by every model', () => {
 test.each([
   ['image', picture, { readsImages: true, hasMmproj: true }],
   ['audio', sound, { readsAudio: true, hasMmproj: true }],
-] as const)('%s goes through where the projector can', (_type, part, senses) => {
+] as const)('%s is accepted where the projector reads it', (_type, part, senses) => {
   expect(() => read([words, part], senses)).not.toThrow()
 })
 
 test.each([
   ['image', picture, { readsAudio: true, hasMmproj: true }],
   ['audio', sound, { readsImages: true, hasMmproj: true }],
-] as const)('%s is refused, with its place, where the projector cannot', (type, part, senses) => {
+] as const)('%s is refused with its path where the projector does not read it', (type, part, senses) => {
   const refused = { code: 'unsupported-field', at: ['prompt', 'messages', 1, 'content', 1] }
   expect(() => read([words, part], senses)).toThrow(expect.objectContaining(refused))
   expect(() => read([words, part], senses)).toThrow(`'m' cannot read parts of type '${type}'; its multimodal projector`)

@@ -19,6 +19,7 @@ export function createTextCapabilities({
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
   const tokenize: Tokenizer['tokenize'] = async ({ prompt, reasoning, addBos, parseSpecial }, signal) => {
     refuseNonText({ prompt }, id)
+    await ready(signal)
     const answer = await questions.ask({ type: 'tokenize', prompt, reasoning, addBos, parseSpecial }, signal)
     if (answer.type !== 'tokens') throw unexpected(answer)
     return [...answer.tokens]
@@ -35,6 +36,7 @@ export function createTextCapabilities({
     },
     async render({ prompt, reasoning }, signal) {
       refuseNonText({ prompt }, id)
+      await ready(signal)
       const answer = await questions.ask({ type: 'render', prompt, reasoning }, signal)
       if (answer.type !== 'text') throw unexpected(answer)
       return answer.text

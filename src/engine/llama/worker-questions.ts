@@ -47,14 +47,13 @@ export class WorkerQuestions {
   }
 
   /**
-   * Does `work`, which exchanges something with the worker, when all before it was answered. Once more when somebody else ended
-   * the worker: that was not the request's doing, and nothing was answered yet.
+   * Runs `work`, an exchange with the worker, after all earlier ones. The caller has awaited `ensureReady`, so that no turn is
+   * held while the model loads. If another process killed the worker, the work did not cause it and runs once more.
    */
-  async inTurn<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  inTurn<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { supervisor } = this.#options
-    await supervisor.ensureReady(signal)
     return this.#turns.take(async () => {
-      // The worker may have ended over the question before.
+      // The worker may have ended during an earlier exchange.
       await supervisor.ensureReady(signal)
       try {
         return await work()

@@ -4,13 +4,13 @@ import type { WorkerModel } from './model.ts'
 
 const tooLong = 'x'.repeat(1024 * 1024 + 1)
 
-/** A model that ranks, and that nothing may be read with. */
+/** A ranking model without a tokenizer: reading a text fails. */
 const loaded = { embedder: { pooling: 'rank' }, model: {} } as unknown as WorkerModel
 
 test.each([
   [['query'], { type: 'rank', query: tooLong, texts: ['a'] }],
   [['texts', 0], { type: 'rank', query: 'a', texts: [tooLong] }],
-] as const)('%j that would hold up the worker is refused before it is read', async (at, question) => {
+] as const)('a text at %j that would block the worker is refused before it is read', async (at, question) => {
   await expect(answerQuestion(loaded, { ...question, texts: [...question.texts] }, () => false)).rejects.toMatchObject({
     code: 'invalid-request',
     at,
