@@ -77,14 +77,14 @@ describe('what binds calls that nobody demands', () => {
   test.each<[string, object, boolean]>([
     ['a strict tool', {}, true],
     ['no tool is strict', { tools: loose }, false],
-    ['no tool is strict, but the configuration says so', { tools: loose, bindsAllTools: true }, true],
+    ['no tool is strict, but the configuration says so', { tools: loose, constrainsAllTools: true }, true],
     [
       'a strict tool that may not be called',
       { tools: [tools[0], loose[1]], toolChoice: { type: 'auto', names: ['book_all'] } },
       false,
     ],
     ['no call may be made', { toolChoice: { type: 'none' } }, false],
-    ['there are no tools', { tools: [], bindsAllTools: true }, false],
+    ['there are no tools', { tools: [], constrainsAllTools: true }, false],
   ])('%s', (_, wanted, isBound) => {
     expect(bound('hermes', wanted)?.isWhole === true).toBe(isBound)
   })

@@ -129,7 +129,7 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
     ...(toolFormat !== undefined && { toolFormat }),
-    bindsAllTools: config.toolStrategy === 'two-pass',
+    constrainsAllTools: config.toolStrategy === 'two-pass',
     ...(chatTemplate !== undefined && { chatTemplate: await readFile(chatTemplate, 'utf8') }),
   }
 }

@@ -157,7 +157,7 @@ describe('choices on two slots', () => {
   let prompt: Uint32Array
   // Larger steps round otherwise (docs/decisions/0019): how fast the machine is would then decide about texts.
   const pacer = new PrefillPacer({ largestChunk: 32 })
-  const running = { cancelled: () => false, whenWanted: () => undefined }
+  const running = { cancelled: () => false, paused: () => undefined }
   beforeAll(async () => {
     loaded = await loadModel({ ...options, slots: 2 }, { onProgress: () => undefined, onLog: () => undefined })
     pool = new SlotPool(loaded.slots)
@@ -174,7 +174,7 @@ describe('choices on two slots', () => {
     ignoreEos: true,
     sampling: resolveSampling({ request: sampling }),
     choices: 3,
-    shape: {},
+    plan: {},
     ...wanted,
   })
   /** How many tokens of prompts were computed so far. */
@@ -244,7 +244,7 @@ describe('choices on two slots', () => {
     const { reports, report, text } = collect()
     let resume: () => void = () => undefined
     let paused: Promise<void> | undefined
-    const control = { cancelled: () => false, whenWanted: () => paused }
+    const control = { cancelled: () => false, paused: () => paused }
     const ended = decode(loaded, { command: command({ choices: 2 }), control, pacer, pool }, (one) => {
       report(one)
       if (reports.length !== 6) return
@@ -273,7 +273,7 @@ describe('choices on two slots', () => {
   test('a prompt that nobody wants any more is not read to its end, and frees its slot', async () => {
     await forget()
     const { reports, report } = collect()
-    const control = { cancelled: () => true, whenWanted: () => undefined }
+    const control = { cancelled: () => true, paused: () => undefined }
     expect(await decode(loaded, { command: command(), control, pacer, pool }, report)).toMatchObject({ cancelled: true })
     expect(reports).toEqual([])
     expect(loaded.slots.map(({ busy }) => busy)).toEqual([false, false])

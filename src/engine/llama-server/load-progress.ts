@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import type { ServerPlan } from './server-plan.ts'
 
 /** Memory may also hold what is not of the files, and warming up comes behind reading: it is never said to be done. */
-const mostProgress = 0.99
+const maxProgress = 0.99
 
 /**
  * How far a server has loaded, from 0 to below 1: the share of its files' bytes that is in its memory. llama-server tells nobody but
@@ -10,7 +10,7 @@ const mostProgress = 0.99
  * read (for a GPU, without mmap), it stays near 0.
  */
 export async function readProgress(pid: number, fileBytes: number): Promise<number> {
-  return fileBytes === 0 ? 0 : Math.min(mostProgress, (await residentBytes(pid)) / fileBytes)
+  return fileBytes === 0 ? 0 : Math.min(maxProgress, (await residentBytes(pid)) / fileBytes)
 }
 
 async function residentBytes(pid: number): Promise<number> {

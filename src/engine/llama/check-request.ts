@@ -28,7 +28,7 @@ export function refuseUnknownTokens({ prompt, sampling }: GenerationRequest, voc
   }
 }
 
-/** Throws `invalid-request` for an id that is no token of the model. */
+/** Throws `invalid-request` for an id that is not a token of the model. */
 export function refuseUnknownIds(
   tokens: readonly number[],
   { vocabularySize, at }: { readonly vocabularySize: number; readonly at: CanonicalPath },

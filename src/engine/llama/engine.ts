@@ -13,7 +13,7 @@ import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
-import type { LoadOptions, Shape } from './channel/ipc.ts'
+import type { LoadOptions, OutputPlan } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { refuseNonText, refuseUnknownTokens } from './check-request.ts'
 import type { Inbox } from './inbox.ts'
@@ -22,13 +22,13 @@ import { orAborted } from './or-aborted.ts'
 import { type SpawnWorker, spawnWorker } from './process.ts'
 import { type LoadedModel, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
-import { unexpected, WorkerQuestions } from './worker-questions.ts'
+import { unexpected, WorkerExchanges } from './worker-exchanges.ts'
 
 export type LlamaEngineOptions = {
   readonly id: string
   /** Finds or fetches the model file; runs before each start of the worker. */
   readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
-  /** What the configuration says of sampling; it wins over the model's file. */
+  /** Sampling defaults of the configuration; they win over those of the model's file. */
   readonly sampling?: Sampling
   readonly log: SupervisorLog
   readonly spawn?: SpawnWorker
@@ -40,9 +40,9 @@ export type LlamaEngineOptions = {
 type Prepared = {
   readonly tokens: Uint32Array
   readonly templateMs: number
-  readonly shape: Shape
+  readonly plan: OutputPlan
   readonly structured?: 'full' | 'partial' | undefined
-  /** Which of the switched templates it was prepared with. */
+  /** The number of template switches before it was prepared. */
   readonly templateEdition: number
 }
 
@@ -52,10 +52,10 @@ export class LlamaEngine implements Engine {
   readonly #sampling: Sampling
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
-  readonly #questions: WorkerQuestions
+  readonly #exchanges: WorkerExchanges
   #template: TemplateChoice = { type: 'own' }
   #templateEdition = 0
-  /** The switch of the template that the worker was told of and has not answered. It never rejects. */
+  /** The template switch that the worker has not confirmed yet. It never rejects. */
   #switching: Promise<void> | undefined
   #tokensAfterCancel = 0
   readonly #active = new ActiveRuns()
@@ -71,16 +71,16 @@ export class LlamaEngine implements Engine {
       log,
       onReport: (report) => this.#inboxes.deliver(report),
       onExit: (error, exit) => {
-        this.#questions.onExit(error, exit)
+        this.#exchanges.onExit(error, exit)
         this.#inboxes.failAll(error)
       },
     })
-    this.#questions = new WorkerQuestions({
+    this.#exchanges = new WorkerExchanges({
       supervisor: this.#supervisor,
       inboxes: this.#inboxes,
       timeoutMs: prepareTimeoutMs,
     })
-    const deps = { id, questions: this.#questions, ready: (signal: AbortSignal) => this.#supervisor.ensureReady(signal) }
+    const deps = { id, exchanges: this.#exchanges, ready: (signal: AbortSignal) => this.#supervisor.ensureReady(signal) }
     this.capabilities = {
       ...createTextCapabilities(deps),
       templates: { use: (choice, signal) => this.#useTemplate(choice, signal) },
@@ -116,13 +116,13 @@ export class LlamaEngine implements Engine {
     refuseNonText(request, this.#id)
     const { vocabularySize } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
-    const prepared = await this.#questions.inTurn(() => this.#prepareOnWorker(request), signal)
-    const { tokens, shape, structured } = prepared
+    const prepared = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
+    const { tokens, plan, structured } = prepared
     return {
       inputTokens: tokens.length,
-      ...(shape.format !== undefined && { outputFormat: shape.format }),
+      ...(plan.format !== undefined && { outputFormat: plan.format }),
       ...(structured !== undefined && { structured }),
-      // A grammar for nothing but calls refuses strict tools that it cannot keep; elsewhere there may be calls beside it.
+      // Only a required call is complete in the grammar: strict tools that it cannot enforce were refused.
       callsAreCertain: request.toolChoice.type === 'required',
       reportsPrompt: true,
       keepsMinimum: true,
@@ -133,7 +133,7 @@ export class LlamaEngine implements Engine {
   async #useTemplate(choice: TemplateChoice, signal: AbortSignal): Promise<void> {
     const { chatTemplate: own } = await this.#supervisor.ensureReady(signal)
     refuseMissingOwn(choice, own)
-    await this.#questions.inTurn(() => this.#switchTemplate(choice), signal)
+    await this.#exchanges.inTurn(() => this.#switchTemplate(choice), signal)
   }
 
   async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
@@ -143,7 +143,7 @@ export class LlamaEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    this.#questions.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
+    this.#exchanges.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
     await this.#supervisor.stop()
   }
 
@@ -153,12 +153,12 @@ export class LlamaEngine implements Engine {
     const wanted = { prompt, output, toolChoice, parallelToolCalls, reasoning }
     const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     const command = { type: 'prepare', id, ...wanted, ...limit } as const
-    return { ...(await this.#questions.exchange(command, 'prepared')), templateEdition }
+    return { ...(await this.#exchanges.exchange(command, 'prepared')), templateEdition }
   }
 
   async #switchTemplate(choice: TemplateChoice): Promise<void> {
-    const command = { type: 'use-template', id: this.#questions.nextId(), choice } as const
-    const used = this.#questions
+    const command = { type: 'use-template', id: this.#exchanges.nextId(), choice } as const
+    const used = this.#exchanges
       .exchange(command, 'template-used')
       .then(() => {
         this.#template = choice
@@ -171,7 +171,7 @@ export class LlamaEngine implements Engine {
     await used
   }
 
-  /** Not while the template is being switched: the worker may have it already. */
+  /** Waits for a template switch too, because the worker may already use the new template; the switch may crash the worker. */
   async #readyToRun(signal: AbortSignal): Promise<LoadedModel> {
     let loaded = await this.#supervisor.ensureReady(signal)
     while (this.#switching !== undefined) {
@@ -183,10 +183,10 @@ export class LlamaEngine implements Engine {
 
   async *#run(
     request: GenerationRequest,
-    { tokens, templateMs, shape, templateEdition }: Prepared,
+    { tokens, templateMs, plan, templateEdition }: Prepared,
     signal: AbortSignal,
   ): AsyncGenerator<EngineEvent, void, void> {
-    // The worker may have crashed and come back since the prompt was prepared; the tokens are still right.
+    // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
     const { fileSampling } = await this.#readyToRun(signal)
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw switched()
     const { id } = request
@@ -207,11 +207,11 @@ export class LlamaEngine implements Engine {
         ignoreEos: request.ignoreEos,
         sampling: resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
         choices: request.choices,
-        shape,
+        plan,
         ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
         ...(maxOutputTokens !== undefined && { maxOutputTokens }),
         ...(minOutputTokens !== undefined && { minOutputTokens }),
-        ...(promptTokens !== undefined && { tellPrompt: tellPrompt(promptTokens) }),
+        ...(promptTokens !== undefined && { echoPrompt: echoOptions(promptTokens) }),
         ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
       })
       working = true
@@ -221,7 +221,7 @@ export class LlamaEngine implements Engine {
           working = false
           throw error
         })
-        // What was under way when the request was given up: only that the work has ended still matters.
+        // After an abort, only the end of the work matters.
         if (signal.aborted && report.type !== 'done') {
           if (report.type === 'text') this.#tokensAfterCancel += 1
           continue
@@ -272,7 +272,7 @@ export class LlamaEngine implements Engine {
     }
   }
 
-  /** The reader left early: the slot is free only when the worker says that it has stopped, or is gone. */
+  /** The reader left early: the slot is free only when the worker has stopped the work, or has ended. */
   async #stopWork(inbox: Inbox, cancel: () => void): Promise<void> {
     cancel()
     try {
@@ -280,16 +280,16 @@ export class LlamaEngine implements Engine {
         if (report.type === 'text') this.#tokensAfterCancel += 1
       }
     } catch {
-      // The request failed or its worker ended: either way nothing works on it any more.
+      // The request failed or its worker ended: in both cases the work has stopped.
     }
   }
 }
 
-function tellPrompt({ logprobs }: NonNullable<GenerationRequest['promptTokens']>): { topLogprobs?: number } {
+function echoOptions({ logprobs }: NonNullable<GenerationRequest['promptTokens']>): { topLogprobs?: number } {
   return logprobs === undefined ? {} : { topLogprobs: logprobs.top }
 }
 
-/** Its text would be read as the earlier template makes the model write. */
+/** The output would be parsed in the format of the earlier template. */
 function switched(): AppError {
   return new AppError('request-conflict', "the model's chat template was switched while this request waited; send it again")
 }

@@ -8,10 +8,10 @@ const answerSchema = z.union([
   z.object({ failure: z.string() }),
 ])
 
-/** What llama.cpp runs on here, or why it does not. */
+/** The hardware that llama.cpp runs on, or why it does not run. */
 export type Backend = z.infer<typeof answerSchema>
 
-/** Loads llama.cpp in a child process, so that a driver that aborts takes nothing with it. Never rejects. */
+/** Loads llama.cpp in a child process, so that a driver that aborts ends only that process. Never rejects. */
 export function findBackend(): Promise<Backend> {
   const extension = extname(fileURLToPath(import.meta.url))
   const child = fork(fileURLToPath(new URL(`./worker/probe${extension}`, import.meta.url)), [], {

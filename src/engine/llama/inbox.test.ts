@@ -26,7 +26,7 @@ describe('Inbox', () => {
     await expect(inbox.next()).rejects.toThrow('gone')
   })
 
-  test('a reader that falls behind makes the worker stand still once, and go on once', async () => {
+  test('a slow reader pauses the worker once, and resumes it once', async () => {
     const { inbox, flow } = createInbox()
     for (let index = 0; index < 100; index++) inbox.push(text(index))
     expect(flow).toEqual(['full'])

@@ -4,8 +4,8 @@ import type { Report } from './channel/ipc.ts'
 type Item = { readonly report: Report } | { readonly error: unknown }
 
 /**
- * What a worker reported about one request and nobody has read yet. Bounded: when the reader falls behind, `onFull` asks
- * the worker to stand still, and `onDrained` lets it go on.
+ * The unread reports of a worker about one request. When the reader is too slow, `onFull` pauses the worker's generation for it,
+ * and `onDrained` resumes it.
  */
 export class Inbox {
   static readonly #full = 64
@@ -32,7 +32,7 @@ export class Inbox {
     this.#add({ error })
   }
 
-  /** The next report, in order. Throws what `fail` was given, once everything before it was read. */
+  /** The next report, in order. Throws the error given to `fail`, after all earlier reports. */
   async next(): Promise<Report> {
     while (this.#items.length === 0) {
       await new Promise<void>((resolve) => {

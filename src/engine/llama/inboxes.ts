@@ -2,7 +2,7 @@ import type { Command, Report } from './channel/ipc.ts'
 import { decodeFailure } from './failure.ts'
 import { Inbox } from './inbox.ts'
 
-/** Sorts what the worker reports by what it is about: one inbox per message exchange, a `prepare`, an `ask` or a `run`. */
+/** Routes the worker's reports by id: one inbox for each command that has replies. */
 export class Inboxes {
   readonly #inboxes = new Map<string, Inbox>()
   readonly #steer: (command: Extract<Command, { type: 'pause' | 'resume' }>) => void
@@ -26,7 +26,7 @@ export class Inboxes {
 
   deliver(report: Report): void {
     if (!('id' in report)) return
-    // A late answer to a request that has left concerns nobody.
+    // A late report for a request that has already ended is dropped.
     const inbox = this.#inboxes.get(report.id)
     if (report.type === 'failed') inbox?.fail(decodeFailure(report.failure))
     else inbox?.push(report)

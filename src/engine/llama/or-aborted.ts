@@ -1,4 +1,4 @@
-/** The promise's result, or the signal's reason if that comes first; what the promise does then is nobody's any more. */
+/** The promise's result, or the signal's reason if that comes first; the later result is then ignored. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

@@ -13,24 +13,24 @@ export type WorkerExit = ProcessExit
 export type WorkerProcess = {
   readonly pid: number
   send(command: Command): void
-  /** Resolves when the process is gone, however it went. Never rejects. */
+  /** Resolves when the process has ended, for any reason. Never rejects. */
   readonly exited: Promise<WorkerExit>
-  /** Ends the process at once: a worker has nothing to save. Resolves when it is gone. */
+  /** Kills the process immediately, since a worker has nothing to save. Resolves when it has ended. */
   kill(): Promise<void>
 }
 
 export type WorkerHandlers = {
   onReport(report: Report): void
-  /** A line that the worker or a native library wrote; not for callers' eyes. */
+  /** A line that the worker or a native library wrote; not for clients. */
   onLine(line: string): void
 }
 
 export type SpawnWorker = (handlers: WorkerHandlers) => WorkerProcess
 
 const keptLines = 20
-/** What a crash is not told by; a fault of native code is SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
+/** Signals that do not indicate a crash of ours; native code that crashes ends with SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
 const outsideSignals = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
-/** What a worker has no business knowing. */
+/** Environment variables that the worker does not get. */
 const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 
 /** Starts a worker process with a validated message channel. */
@@ -60,7 +60,7 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
 
   const exited = new Promise<WorkerExit>((resolve) => {
     child.on('error', (error) => {
-      // Also a message or a signal that could not be sent; that a process is gone is told by its exit alone.
+      // Also emitted when a message or a signal could not be sent; only `exit` means that the process has ended.
       onOutput(error.message)
       if (child.pid === undefined)
         resolve({ description: `could not be started: ${error.message}`, lastLines, fromOutside: false })
@@ -82,7 +82,7 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
 }
 
 function send(child: ChildProcess, command: Command): void {
-  // A message to a process that is just dying is lost; its exit tells the requests what happened.
+  // A message to a process that is ending is lost; its requests fail when it exits.
   if (child.connected) child.send(command, () => undefined)
 }
 

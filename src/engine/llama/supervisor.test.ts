@@ -48,7 +48,7 @@ describe('Supervisor', () => {
     await waiting
   }
 
-  test('nothing runs until somebody needs the model', () => {
+  test('nothing runs until the model is needed', () => {
     expect(supervisor.state).toEqual({ type: 'stopped' })
     expect(workers.started).toHaveLength(0)
   })
@@ -65,7 +65,7 @@ describe('Supervisor', () => {
     expect(supervisor.loaded).toMatchObject({ contextLength: 100 })
   })
 
-  test('all who wait share one worker', async () => {
+  test('all waiters share one worker', async () => {
     const waiting = [supervisor.ensureReady(never), supervisor.ensureReady(never)]
     await turn()
     workers.last.handlers.onReport(ready)
@@ -73,7 +73,7 @@ describe('Supervisor', () => {
     expect(workers.started).toHaveLength(1)
   })
 
-  test('one who leaves while it loads does not disturb the others', async () => {
+  test('a waiter that aborts does not affect the others', async () => {
     const controller = new AbortController()
     const leaving = supervisor.ensureReady(controller.signal)
     const staying = supervisor.ensureReady(never)
@@ -98,7 +98,7 @@ describe('Supervisor', () => {
     await waiting
   })
 
-  test('a worker that keeps crashing is restarted ever more slowly', async () => {
+  test('the pause before a restart grows with each crash', async () => {
     await load()
     for (const failure of [1, 2, 3]) {
       workers.last.exit({})
@@ -111,7 +111,7 @@ describe('Supervisor', () => {
     }
   })
 
-  test('a load that fails tells those who wait why, and is not repeated by itself', async () => {
+  test('a failed load rejects all waiters with the reason, and is not retried without a request', async () => {
     const waiting = supervisor.ensureReady(never)
     await turn()
     workers.last.handlers.onReport({ type: 'load-failed', message: 'not a GGUF file' })
@@ -153,7 +153,7 @@ describe('Supervisor', () => {
     expect(failures).toMatchObject([{ code: 'engine-failed' }])
   })
 
-  test('a stop while the model is fetched ends the fetching, and is no failure', async () => {
+  test('a stop while the model is fetched aborts the fetch, and is not a failure', async () => {
     const ended: string[] = []
     locate = () =>
       new Promise((_, reject) => {
@@ -201,7 +201,7 @@ describe('Supervisor', () => {
     expect(supervisor.state).toEqual({ type: 'ready' })
   })
 
-  test('a worker that a stop ends was not ended by somebody else', async () => {
+  test('a worker that `stop` ends does not count as killed from outside', async () => {
     await load()
     await supervisor.stop()
     expect(exits).toMatchObject([{ description: 'killed by SIGTERM', fromOutside: false }])

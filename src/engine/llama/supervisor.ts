@@ -12,11 +12,11 @@ export type SupervisorOptions = {
   readonly log: SupervisorLog
   /** Reports about requests. */
   readonly onReport: (report: Report) => void
-  /** The worker is gone: every request that it had has failed with this. */
+  /** The worker has ended: all of its requests fail with this error. */
   readonly onExit: (error: AppError, exit: WorkerExit) => void
 }
 
-/** What a worker says of its model when it is ready. */
+/** The facts of a loaded model. */
 export type LoadedModel = Omit<Extract<Report, { type: 'ready' }>, 'type'>
 
 /** Supervises the worker of one model, and passes messages to and from it. */
@@ -36,7 +36,7 @@ export class Supervisor {
         const worker = spawn({
           onLine: (line) => log.debug({ model, line }, 'worker output'),
           onReport: (report) => {
-            // A late report of a worker that was given up concerns nobody.
+            // A late report of a worker that was abandoned is dropped.
             if (this.#processes.process?.exited !== worker.exited) return
             handlers.onHeard()
             switch (report.type) {
@@ -85,7 +85,7 @@ export class Supervisor {
     return this.#processes.onState
   }
 
-  /** What the last load found out; absent before the first. */
+  /** The facts of the last load; absent before the first. */
   get loaded(): LoadedModel | undefined {
     return this.#processes.loaded
   }
@@ -95,16 +95,16 @@ export class Supervisor {
     return this.#processes.ensureReady(signal)
   }
 
-  /** Gives the worker something to do, of which `onReport` or `onExit` will tell. Throws when there is no worker just now. */
+  /** Sends a command; its results arrive through `onReport` or `onExit`. Throws when no worker runs. */
   send(command: Command): void {
     const worker = this.#processes.process
     if (worker === undefined) {
-      throw new AppError('engine-failed', `the process that runs model '${this.#model}' has just ended; try again`)
+      throw new AppError('engine-failed', `the process that runs model '${this.#model}' has ended; try again`)
     }
     worker.send(command)
   }
 
-  /** Tells the worker about something it does already; without a worker there is nothing to tell. */
+  /** Sends a command about running work; does nothing when no worker runs. */
   steer(command: Extract<Command, { type: 'cancel' | 'pause' | 'resume' }>): void {
     this.#processes.process?.send(command)
   }
@@ -114,12 +114,12 @@ export class Supervisor {
     this.#processes.abandon(reason)
   }
 
-  /** Takes no more requests; the worker goes on with those that it has. */
+  /** Accepts no more requests; the worker continues those that it has. */
   drain(): void {
     this.#processes.drain()
   }
 
-  /** Ends the worker, or the start of one. Resolves when every process of ours is gone. */
+  /** Ends the worker, or the start of one. Resolves when every process of this model has ended. */
   stop(): Promise<void> {
     return this.#processes.stop()
   }

@@ -1,28 +1,28 @@
 import type { Embedder, EngineCapabilities, Ranker, Tokenizer } from '../../contract/engine.ts'
-import type { Question } from './channel/questions.ts'
+import type { WorkerRequest } from './channel/worker-requests.ts'
 import { refuseNonText, refuseUnknownIds } from './check-request.ts'
 import type { LoadedModel } from './supervisor.ts'
-import { unexpected, type WorkerQuestions } from './worker-questions.ts'
+import { unexpected, type WorkerExchanges } from './worker-exchanges.ts'
 
 type Deps = {
   /** The model's id. */
   readonly id: string
-  readonly questions: Pick<WorkerQuestions, 'ask' | 'compute'>
+  readonly exchanges: Pick<WorkerExchanges, 'ask' | 'compute'>
   ready(signal: AbortSignal): Promise<LoadedModel>
 }
 
-/** What the worker does besides generating: each a message to it, and its answer. */
+/** The capabilities other than generating: each is a request to the worker, and its reply. */
 export function createTextCapabilities({
   id,
-  questions,
+  exchanges,
   ready,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
   const tokenize: Tokenizer['tokenize'] = async ({ prompt, reasoning, addBos, parseSpecial }, signal) => {
     refuseNonText({ prompt }, id)
     await ready(signal)
-    const answer = await questions.ask({ type: 'tokenize', prompt, reasoning, addBos, parseSpecial }, signal)
-    if (answer.type !== 'tokens') throw unexpected(answer)
-    return [...answer.tokens]
+    const reply = await exchanges.ask({ type: 'tokenize', prompt, reasoning, addBos, parseSpecial }, signal)
+    if (reply.type !== 'tokens') throw unexpected(reply)
+    return [...reply.tokens]
   }
   const tokenizer: Tokenizer = {
     tokenize,
@@ -30,16 +30,16 @@ export function createTextCapabilities({
     async detokenize({ tokens, special }, signal) {
       const { vocabularySize } = await ready(signal)
       refuseUnknownIds(tokens, { vocabularySize, at: ['tokens'] })
-      const answer = await questions.ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
-      if (answer.type !== 'text') throw unexpected(answer)
-      return answer.text
+      const reply = await exchanges.ask({ type: 'detokenize', tokens: Uint32Array.from(tokens), special }, signal)
+      if (reply.type !== 'text') throw unexpected(reply)
+      return reply.text
     },
     async render({ prompt, reasoning }, signal) {
       refuseNonText({ prompt }, id)
       await ready(signal)
-      const answer = await questions.ask({ type: 'render', prompt, reasoning }, signal)
-      if (answer.type !== 'text') throw unexpected(answer)
-      return answer.text
+      const reply = await exchanges.ask({ type: 'render', prompt, reasoning }, signal)
+      if (reply.type !== 'text') throw unexpected(reply)
+      return reply.text
     },
   }
   const embedder: Embedder = {
@@ -48,18 +48,18 @@ export function createTextCapabilities({
       for (const [index, input] of inputs.entries()) {
         if (input.type === 'tokens') refuseUnknownIds(input.tokens, { vocabularySize, at: ['inputs', index] })
       }
-      const answer = await questions.compute({ type: 'embed', inputs }, signal)
-      if (answer.type !== 'vectors') throw unexpected(answer)
-      return answer
+      const reply = await exchanges.compute({ type: 'embed', inputs }, signal)
+      if (reply.type !== 'vectors') throw unexpected(reply)
+      return reply
     },
   }
   const ranker: Ranker = {
     async rank({ query, texts }, signal) {
       await ready(signal)
-      const question: Question = { type: 'rank', texts: [...texts], ...(query !== undefined && { query }) }
-      const answer = await questions.compute(question, signal)
-      if (answer.type !== 'scores') throw unexpected(answer)
-      return answer
+      const request: WorkerRequest = { type: 'rank', texts: [...texts], ...(query !== undefined && { query }) }
+      const reply = await exchanges.compute(request, signal)
+      if (reply.type !== 'scores') throw unexpected(reply)
+      return reply
     },
   }
   return { tokenizer, embedder, ranker }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plainChat } from '../../contract/request.ts'
-import type { QuestionCommand } from './channel/ipc.ts'
+import type { ExchangeCommand } from './channel/ipc.ts'
 import { tookTooLong } from './took-too-long.ts'
 
 const id = 'r'
@@ -9,7 +9,7 @@ const text = { type: 'text', text: 'x' } as const
 const reasoning = {}
 const rest = { toolChoice: { type: 'auto' }, parallelToolCalls: true, reasoning } as const
 
-test.each<[string, QuestionCommand, string, RegExp]>([
+test.each<[string, ExchangeCommand, string, RegExp]>([
   ['a chat', { type: 'prepare', id, prompt: chat, output: { type: 'text' }, ...rest }, 'template-failed', /conversation/],
   ['a text', { type: 'prepare', id, prompt: text, output: { type: 'text' }, ...rest }, 'engine-failed', /tokenizing the prompt/],
   [
@@ -21,12 +21,12 @@ test.each<[string, QuestionCommand, string, RegExp]>([
   ['a template', { type: 'use-template', id, choice: { type: 'own' } }, 'template-failed', /switching the chat template/],
   [
     'tokens',
-    { type: 'ask', id, question: { type: 'detokenize', tokens: new Uint32Array(7), special: true } },
+    { type: 'ask', id, request: { type: 'detokenize', tokens: new Uint32Array(7), special: true } },
     'engine-failed',
     /7 tokens/,
   ],
-  ['a rendering', { type: 'ask', id, question: { type: 'render', prompt: chat, reasoning } }, 'template-failed', /conversation/],
-])('a late answer about %s says what took so long, and after how long', (_, command, code, message) => {
+  ['a rendering', { type: 'ask', id, request: { type: 'render', prompt: chat, reasoning } }, 'template-failed', /conversation/],
+])('a late reply about %s names what took so long, and the limit', (_, command, code, message) => {
   expect(tookTooLong(command, 3000)).toMatchObject({ code, message: expect.stringMatching(message) })
   expect(tookTooLong(command, 3000).message).toContain('3000 ms')
 })

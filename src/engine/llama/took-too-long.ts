@@ -1,10 +1,10 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Prompt } from '../../contract/request.ts'
-import type { QuestionCommand } from './channel/ipc.ts'
-import type { Question } from './channel/questions.ts'
+import type { ExchangeCommand } from './channel/ipc.ts'
+import type { WorkerRequest } from './channel/worker-requests.ts'
 
-/** The failure of a question that the worker did not answer in time: what it was busy with, and what may be the reason. */
-export function tookTooLong(command: QuestionCommand, timeoutMs: number): AppError {
+/** The failure of a command without a reply in time: what the worker was doing, and the likely reason. */
+export function tookTooLong(command: ExchangeCommand, timeoutMs: number): AppError {
   const late = `took longer than ${timeoutMs} ms`
   switch (command.type) {
     case 'prepare':
@@ -13,17 +13,17 @@ export function tookTooLong(command: QuestionCommand, timeoutMs: number): AppErr
     case 'use-template':
       return new AppError('template-failed', `switching the chat template ${late}; it may never end`)
     case 'ask':
-      return ofQuestion(command.question, late)
+      return ofRequest(command.request, late)
   }
 }
 
-function ofQuestion(question: Question, late: string): AppError {
-  switch (question.type) {
+function ofRequest(request: WorkerRequest, late: string): AppError {
+  switch (request.type) {
     case 'tokenize':
     case 'render':
-      return ofPrompt(question.prompt, late)
+      return ofPrompt(request.prompt, late)
     case 'detokenize':
-      return new AppError('engine-failed', `reading ${question.tokens.length} tokens as text ${late}`)
+      return new AppError('engine-failed', `reading ${request.tokens.length} tokens as text ${late}`)
     case 'embed':
     case 'rank':
       return new AppError('engine-failed', `computing what the texts mean ${late}`)

@@ -3,7 +3,7 @@ import { Turns } from './turns.ts'
 
 const never = new AbortController().signal
 
-/** Work that ends when the test says so, and a list of what has begun. */
+/** Work that the test ends, and a list of the work that has begun. */
 function createWork() {
   const begun: string[] = []
   const ends = new Map<string, () => void>()
@@ -17,7 +17,7 @@ function createWork() {
   return { begun, work, end }
 }
 
-test('work begins when what came before it has ended, in the order that it came', async () => {
+test('work begins in order, when the earlier work has ended', async () => {
   const turns = new Turns()
   const { begun, work, end } = createWork()
   const taken = ['a', 'b', 'c'].map((name) => turns.take(work(name), never))
@@ -28,7 +28,7 @@ test('work begins when what came before it has ended, in the order that it came'
   }
 })
 
-test('work that fails makes room like any other', async () => {
+test('failed work passes the turn on', async () => {
   const turns = new Turns()
   const failing = turns.take(() => Promise.reject(new Error('no')), never)
   const next = turns.take(() => Promise.resolve('next'), never)
@@ -36,7 +36,7 @@ test('work that fails makes room like any other', async () => {
   expect(await next).toBe('next')
 })
 
-test('what is given up while it waits never begins; the others do not notice', async () => {
+test('work that is aborted while it waits never begins; other work is not affected', async () => {
   const turns = new Turns()
   const { begun, work, end } = createWork()
   const leaving = new AbortController()
@@ -52,7 +52,7 @@ test('what is given up while it waits never begins; the others do not notice', a
   expect(begun).toEqual(['first', 'last'])
 })
 
-test('who gives up while its work goes on hears so at once; the next one waits for the end of the work', async () => {
+test('a caller that aborts running work is rejected immediately; the next work waits until it ends', async () => {
   const turns = new Turns()
   const { begun, work, end } = createWork()
   const leaving = new AbortController()
@@ -67,7 +67,7 @@ test('who gives up while its work goes on hears so at once; the next one waits f
   await next
 })
 
-test('what is refused never begins', async () => {
+test('refused work never begins', async () => {
   const turns = new Turns()
   const { begun, work, end } = createWork()
   const first = turns.take(work('first'), never)

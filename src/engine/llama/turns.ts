@@ -1,20 +1,20 @@
 import { Waiters } from '../supervise/waiters.ts'
 import { orAborted } from './or-aborted.ts'
 
-/** Work that is done one after the other, in the order that it came in. */
+/** Runs work strictly one after another, first come, first served. */
 export class Turns {
   readonly #waiters = new Waiters()
   #isTaken = false
 
   /**
-   * The result of `work`, which begins when everything before it has ended. What is given up before that never begins; what
-   * has begun keeps its turn to its end, whoever has left by then.
+   * The result of `work`, which begins when all earlier work has ended. Work that is aborted before it began never begins; work that
+   * has begun keeps its turn until it ends, even if the caller aborts.
    */
   take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return orAborted(this.#inTurn(work, signal), signal)
   }
 
-  /** Fails everything that has not begun. */
+  /** Fails all work that has not begun. */
   refuse(error: unknown): void {
     this.#waiters.fail(error)
   }
@@ -26,7 +26,7 @@ export class Turns {
     try {
       return await work()
     } finally {
-      // It stays taken while it is handed on, so that nobody comes in between.
+      // The turn stays taken while it passes to the next waiter, so that a new caller cannot take it.
       this.#isTaken = this.#waiters.releaseFirst()
     }
   }

@@ -59,7 +59,7 @@ const pingEveryMs = 10_000
  * Computing happens beside what answers: nothing is silent for longer than a second or two. Counted in pings and not by the
  * clock, which jumps when the machine was asleep or is set.
  */
-const mostUnanswered = 6
+const maxUnanswered = 6
 /** A process that served this long before it crashed starts its back-off anew. */
 const stableAfterMs = 60_000
 
@@ -225,8 +225,8 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     this.#unanswered = 0
     clearInterval(this.#pinger)
     this.#pinger = setInterval(() => {
-      if (this.#unanswered >= mostUnanswered) {
-        this.abandon(`it did not answer for ${(mostUnanswered * pingEveryMs) / 1000} seconds`)
+      if (this.#unanswered >= maxUnanswered) {
+        this.abandon(`it did not answer for ${(maxUnanswered * pingEveryMs) / 1000} seconds`)
         return
       }
       this.#unanswered += 1

@@ -42,8 +42,8 @@ describe('readFileSampling', () => {
     [{ top_k: 1.5 }, {}, /top_k is 1.5/],
     [{ penalty_repeat: 0 }, {}, /penalty_repeat is 0/],
     [{ mirostat: 2, temp: 0.5 }, { temperature: 0.5 }, /mirostat is 2/],
-    [{ typical_q: 1 }, {}, /typical_q is not known/],
-    [{ constructor: 1 }, {}, /constructor is not known/],
+    [{ typical_q: 1 }, {}, /typical_q is unknown/],
+    [{ constructor: 1 }, {}, /constructor is unknown/],
     [{ sequence: 'penalties;dry;temperature;top_k;top_p;min_p;xtc' }, {}, /order of samplers is fixed/],
     [{ sequence: 'penalties;dry;top_k;top_p;min_p;xtc;temperature;adaptive' }, {}, /sampler 'adaptive'/],
   ])('%j is noted where it cannot be had', (metadata, sampling, note) => {

@@ -1,11 +1,11 @@
 import { mergeSampling } from '../../../contract/merge-sampling.ts'
 import type { Sampling } from '../../../contract/request.ts'
 
-/** What a model's file says of its sampling, and what of it cannot be had, in words. */
+/** The sampling defaults in a model's file, and notes on those that this engine does not support. */
 export type FileSampling = { readonly sampling: Sampling; readonly notes: readonly string[] }
 
 type Key = { readonly isValid: (value: number) => boolean; to(value: number): Sampling }
-/** A sampler of llama.cpp's chain: its names, and what it is like when it is not in the chain. */
+/** A sampler of llama.cpp's chain: its names, and the parameters that disable it. */
 type Sampler = { readonly names: readonly string[]; readonly off: Sampling }
 
 const isShare = (value: number) => value >= 0 && value <= 1
@@ -35,10 +35,10 @@ const samplers: readonly Sampler[] = [
   { names: ['xtc'], off: { xtc: { probability: 0 } } },
   { names: ['temperature', 'temp'], off: { temperature: 1 } },
 ]
-/** Samplers that llama.cpp has and that do nothing unless a key sets them, which none in a file does. */
+/** Samplers of llama.cpp that only have an effect with parameters that a file cannot set. */
 const idleSamplers = ['top_n_sigma', 'typ_p', 'typical', 'typical_p']
 
-/** Reads `general.sampling` of a GGUF file's metadata. What is not valid, or not to be had, is left out and noted. */
+/** Reads `general.sampling` of a GGUF file's metadata. Invalid and unsupported values are left out and noted. */
 export function readFileSampling(metadata: unknown): FileSampling {
   if (typeof metadata !== 'object' || metadata === null) return { sampling: {}, notes: [] }
   const notes: string[] = []
@@ -47,15 +47,15 @@ export function readFileSampling(metadata: unknown): FileSampling {
     if (name === 'sequence' || /^mirostat/.test(name)) continue
     const number = readNumber(value)
     const key = Object.hasOwn(keys, name) ? keys[name] : undefined
-    if (key === undefined) notes.push(`general.sampling.${name} is not known and has no effect`)
-    else if (!key.isValid(number)) notes.push(`general.sampling.${name} is ${String(value)}, which is not valid; it is left out`)
+    if (key === undefined) notes.push(`general.sampling.${name} is unknown and has no effect`)
+    else if (!key.isValid(number)) notes.push(`general.sampling.${name} is ${String(value)}, which is invalid and ignored`)
     else layers.push(key.to(number))
   }
   const { mirostat = 0, sequence } = metadata as { readonly mirostat?: unknown; readonly sequence?: unknown }
   if (readNumber(mirostat) !== 0) {
-    notes.push(`general.sampling.mirostat is ${String(mirostat)}, which this engine does not have; sampling goes on without it`)
+    notes.push(`general.sampling.mirostat is ${String(mirostat)}, which this engine does not support and ignores`)
   }
-  // What is not in the chain is off, whatever its own key says.
+  // A sampler that is not in the chain is off, even if its key is set.
   if (typeof sequence === 'string') layers.push(readSequence(sequence, notes))
   return { sampling: mergeSampling(...layers), notes }
 }
@@ -66,7 +66,7 @@ function readSequence(sequence: string, notes: string[]): Sampling {
   const present = positions.filter((position) => position !== -1)
   for (const [index, name] of named.entries()) {
     if (positions[index] !== -1 || name === '' || idleSamplers.includes(name)) continue
-    notes.push(`general.sampling.sequence names the sampler '${name}', which this engine does not have`)
+    notes.push(`general.sampling.sequence names the sampler '${name}', which this engine does not support`)
   }
   if (present.some((position, index) => position < (present[index - 1] ?? 0))) {
     const ours = samplers.map(({ names }) => names[0]).join(';')
@@ -75,7 +75,7 @@ function readSequence(sequence: string, notes: string[]): Sampling {
   return mergeSampling(...samplers.flatMap(({ off }, position) => (present.includes(position) ? [] : [off])))
 }
 
-/** Files hold 32-bit numbers: 0.6 is meant where 0.6000000238418579 is read. llama.cpp takes texts as well. */
+/** Files contain 32-bit floats: 0.6000000238418579 means 0.6. llama.cpp accepts strings too. */
 function readNumber(value: unknown): number {
   if (typeof value === 'string' && value.trim() === '') return Number.NaN
   const isNumeric = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string'

@@ -4,7 +4,7 @@ import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 import type { FileSampling } from './file-sampling.ts'
-import { answerSchema, questionSchema } from './questions.ts'
+import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
@@ -21,16 +21,16 @@ const loadOptionsSchema = z.object({
   flashAttention: z.boolean(),
   /** Replaces the template in the model file. */
   chatTemplate: z.string().optional(),
-  /** What the operator has switched to since the server started; absent: the model's own. */
+  /** The template that the operator switched to; absent: the model's own. */
   template: templateChoiceSchema.optional(),
-  /** How calls look in the model's text, where the template alone does not say it right. */
+  /** The format of calls in the model's text; absent: the template's. */
   toolFormat: z.string().optional(),
-  /** Calls are bound to the schemas of all tools, not only of the strict ones, also where no call is demanded. */
-  bindsAllTools: z.boolean().optional(),
+  /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
+  constrainsAllTools: z.boolean().optional(),
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
-/** Sampling with every default filled in: what the worker does is exactly what this says. */
+/** Sampling with every default filled in: the worker adds none. */
 const samplingSchema = z.object({
   temperature: z.number().nonnegative(),
   topP: z.number(),
@@ -59,22 +59,25 @@ export type ResolvedSampling = z.infer<typeof samplingSchema>
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
 const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
-/** How one choice is to be written: the part of a run that `prepare` has found out. */
-const shapeSchema = z.object({
+/**
+ * The format and the grammar of one run, from `prepare`. The parent keeps it and sends it back with `run`, although a grammar can be
+ * large: the worker that runs the request may have been started after the one that prepared it.
+ */
+const outputPlanSchema = z.object({
   format: outputFormatSchema.optional(),
-  /** What the text must match, from its first token to its last: GBNF, and the rule to begin with. */
+  /** The complete output matches this, from its first token: GBNF, and the name of its first rule. */
   grammar: z
     .object({
       text: z.string(),
       root: z.string(),
-      /** It binds parts of a text that may go on behind them for ever. */
+      /** It constrains parts of a text that may continue after them without limit. */
       isOpen: z.literal(true).exactOptional(),
     })
     .optional(),
 })
-export type Shape = z.infer<typeof shapeSchema>
+export type OutputPlan = z.infer<typeof outputPlanSchema>
 
-/** Parent to worker. What the dialect has validated is trusted; only its envelope is checked again. */
+/** Parent to worker. The content was validated by the dialect; only the envelope is checked again. */
 export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('load'), options: loadOptionsSchema }),
   z.object({
@@ -93,33 +96,33 @@ export const commandSchema = z.discriminatedUnion('type', [
     tokens: tokensSchema,
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
     maxOutputTokens: z.int().nonnegative().optional(),
-    /** The turn cannot end before. */
+    /** The turn cannot end before this many tokens. */
     minOutputTokens: z.int().nonnegative().exactOptional(),
     stop: z.array(z.string()),
     ignoreEos: z.boolean(),
     sampling: samplingSchema,
     choices: z.int().positive(),
-    /** How many of the likeliest tokens are told beside each chosen one; absent: no log-probabilities. */
+    /** The number of top log-probabilities for each token; absent: no log-probabilities. */
     topLogprobs: z.int().nonnegative().optional(),
-    /** The prompt's tokens are told: with log-probabilities, and so many of the likeliest beside each, or without. */
-    tellPrompt: z.object({ topLogprobs: z.int().nonnegative().exactOptional() }).exactOptional(),
-    shape: shapeSchema,
+    /** The prompt's tokens are reported, with this many top log-probabilities; absent number: without log-probabilities. */
+    echoPrompt: z.object({ topLogprobs: z.int().nonnegative().exactOptional() }).exactOptional(),
+    plan: outputPlanSchema,
     /** Reasoning is closed after this many tokens. */
     reasoningBudget: z.int().nonnegative().optional(),
   }),
-  z.object({ type: z.literal('ask'), id: z.string(), question: questionSchema }),
-  /** Conversations are rendered with another template from here on; what was prepared before is not touched. */
+  z.object({ type: z.literal('ask'), id: z.string(), request: workerRequestSchema }),
+  /** Replaces the template for conversations; prepared requests are not affected. */
   z.object({ type: z.literal('use-template'), id: z.string(), choice: templateChoiceSchema }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
-  /** Asks whether the worker is alive; answered by `pong` at once. */
+  /** A heartbeat; answered immediately by `pong`. */
   z.object({ type: z.literal('ping') }),
-  /** Generation of one request stands still while its reader is behind. */
+  /** Generation for one request pauses while its reader is slow. */
   z.object({ type: z.enum(['pause', 'resume']), id: z.string() }),
 ])
 export type Command = z.infer<typeof commandSchema>
 
-/** What the worker answers once. */
-export type QuestionCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' }>
+/** Commands with exactly one reply. */
+export type ExchangeCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' }>
 
 const failureSchema = z.object({
   code: z.string(),
@@ -153,9 +156,9 @@ export const reportSchema = z.discriminatedUnion('type', [
     vocabularySize: z.int(),
     description: z.string(),
     embeddingLength: z.int(),
-    /** What the file says of sampling. */
+    /** Sampling defaults from the model's file. */
     fileSampling: z.custom<FileSampling>(isObject),
-    /** The model's own, whichever is in use. */
+    /** The model's own template, even if another one is in use. */
     chatTemplate: z.string().exactOptional(),
     ranks: z.literal(true).exactOptional(),
   }),
@@ -165,12 +168,12 @@ export const reportSchema = z.discriminatedUnion('type', [
     id: z.string(),
     tokens: tokensSchema,
     templateMs: z.number(),
-    shape: shapeSchema,
-    /** How much of the wanted output the grammar makes certain. */
+    plan: outputPlanSchema,
+    /** How much of the output constraint the grammar enforces. */
     structured: z.enum(['full', 'partial']).optional(),
   }),
   z.object({ type: z.literal('template-used'), id: z.string() }),
-  z.object({ type: z.literal('answered'), id: z.string(), answer: answerSchema }),
+  z.object({ type: z.literal('answered'), id: z.string(), reply: workerReplySchema }),
   z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
   z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
   z.object({ type: z.literal('prompt-tokens'), id: z.string(), tokens: z.custom<readonly PromptToken[]>(Array.isArray) }),

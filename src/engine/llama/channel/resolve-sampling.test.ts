@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { resolveSampling } from './resolve-sampling.ts'
 
 describe('resolveSampling', () => {
-  test("what nobody says is llama.cpp's default, without penalties", () => {
+  test("missing parameters have llama.cpp's defaults, without penalties", () => {
     expect(resolveSampling({ request: {} })).toMatchObject({
       temperature: 0.8,
       topP: 0.95,
@@ -41,7 +41,7 @@ describe('resolveSampling', () => {
     })
   })
 
-  test('numbers beyond 32 bits mean the largest there is, not what is left of their bits', () => {
+  test('numbers above 32 bits become the largest one and do not wrap around', () => {
     const dry = { multiplier: 1, base: 1.75, allowedLength: 1e12, range: 1e12, sequenceBreakers: [] }
     const resolved = resolveSampling({ request: { topK: 2 ** 32 + 1, dry } })
     expect(resolved).toMatchObject({ topK: 2 ** 31 - 1, dry: { allowedLength: 2 ** 31 - 1, range: 2 ** 31 - 1 } })
@@ -51,7 +51,7 @@ describe('resolveSampling', () => {
     expect(new Set(Array.from({ length: 20 }, () => resolveSampling({ request: {} }).seed)).size).toBeGreaterThan(15)
   })
 
-  test('the seed that llama.cpp takes for "any" is one of its own', () => {
+  test('the seed that llama.cpp would replace by a random one is changed', () => {
     expect(resolveSampling({ request: { seed: 2 ** 32 - 1 } }).seed).toBe(2 ** 32 - 2)
     expect(resolveSampling({ request: { seed: 0 } }).seed).toBe(0)
   })

@@ -3,25 +3,25 @@ import { mergeSampling } from '../../../contract/merge-sampling.ts'
 import type { Sampling } from '../../../contract/request.ts'
 import type { ResolvedSampling } from './ipc.ts'
 
-/** llama.cpp's own defaults; what a request, the configuration and the model's file leave open. */
+/** llama.cpp's own defaults, for what neither the request, the configuration nor the model's file sets. */
 const defaultSampling = { temperature: 0.8, topP: 0.95, topK: 40, minP: 0.05 }
 const defaultXtc = { probability: 0, threshold: 0.1 }
 const defaultDry = { multiplier: 0, base: 1.75, allowedLength: 2, range: -1, sequenceBreakers: ['\n', ':', '"', '*'] }
-/** llama.cpp takes this seed for "any" (LLAMA_DEFAULT_SEED): the seeds below it are what they say. */
+/** llama.cpp replaces this seed by a random one (LLAMA_DEFAULT_SEED). */
 const anySeed = 2 ** 32 - 1
-/** The native side reads 32 bits: a larger number would come out as another. */
+/** The native side reads 32 bits: a larger number would wrap around. */
 const largestInt = 2 ** 31 - 1
 
-/** Where sampling may be said, the later the stronger: in the model's file, in its configuration, in the request. */
+/** The sources of sampling parameters; a later one wins: the model's file, its configuration, the request. */
 export type SamplingLayers = { readonly file?: Sampling; readonly config?: Sampling; readonly request: Sampling }
 
-/** What holds for a request that says nothing; the seed is then random. */
+/** The sampling of a request without parameters of its own; its seed is random. */
 export function samplingDefaults(layers: Omit<SamplingLayers, 'request'>): Sampling {
   const { seed: _, logitBias: __, xtc, dry, ...defaults } = resolveSampling({ ...layers, request: {} })
   return { ...defaults, ...(xtc !== undefined && { xtc }), ...(dry !== undefined && { dry }) }
 }
 
-/** Fills every gap, so that the worker needs no defaults of its own. A missing seed is random, never the clock. */
+/** Fills in every default, so that the worker has none. A missing seed is random, never the clock. */
 export function resolveSampling({ file = {}, config = {}, request }: SamplingLayers): ResolvedSampling {
   const merged = { ...defaultSampling, ...mergeSampling(file, config, request) }
   const { temperature, topP, topK, minP, repetitionPenalty, repetitionRange, presencePenalty, frequencyPenalty, xtc, dry } =
@@ -51,7 +51,7 @@ function resolveDry({ allowedLength, range, sequenceBreakers, ...rest }: Require
   }
 }
 
-/** Choices of one request differ, and each is the same every time. */
+/** The seed of one choice: choices of a request differ, and each is reproducible. */
 export function choiceSeed(seed: number, choice: number): number {
   return (seed + choice) % anySeed
 }

@@ -5,29 +5,29 @@ import { type CallTag, callTags } from '../../../model-text/formats/call-tags.ts
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { readReasoningTags } from '../../../model-text/parse/reasoning-tags.ts'
 import { addCalls, afterEnd } from './calls-grammar.ts'
-import { beginOf, markedText, middleOf, type TextMark } from './marked-text.ts'
+import { beginOf, middleOf, type TextTag, taggedText } from './tagged-text.ts'
 
-/** What a constraint depends on besides the request. */
+/** What a constraint depends on in addition to the request. */
 export type ConstraintContext = { readonly format: OutputFormat | undefined; readonly endTexts: readonly string[] }
 
-/** Not the beginning of a rule's name in any grammar of our own making. */
+/** No rule of our other grammars begins with these. */
 const answer = 'dragoman-answer'
 const thought = 'dragoman-thought'
 
-export type ChosenCalls = {
+export type AutoCalls = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
-  /** All tools of the request: failures name their places in it. */
+  /** All tools of the request: failures name their index. */
   readonly declared: readonly FunctionTool[]
   readonly parallel: boolean
 }
 
 /**
- * A grammar for an answer in which the model may begin calls wherever it likes: text and reasoning are free, and what follows
- * the mark of a call is one. Undefined where the format has no mark that could not be text.
+ * A grammar for output in which the model may begin a call anywhere: text and reasoning are free, and a complete call follows each
+ * tag of a call. Undefined for formats without an unambiguous tag.
  */
 export function writeAutoCalls(
-  { tools, declared, parallel }: ChosenCalls,
+  { tools, declared, parallel }: AutoCalls,
   { format, endTexts }: ConstraintContext,
 ): string | undefined {
   const known = findToolFormat(format?.toolFormat ?? '')
@@ -38,21 +38,21 @@ export function writeAutoCalls(
   const builder = createGrammarBuilder()
   const calls = tags.map((tag) => ({ tag, rule: builder.addRule('calls', callsOf(tag)) }))
   const reasoning = known.messages === undefined && format?.reasoning ? readReasoningTags(format.reasoning) : undefined
-  const inAnswer = calls.map(({ tag, rule }) => textMark(tag, `${rule} ${beginOf(answer)}`))
-  // A call inside reasoning interrupts it, and does not end it.
+  const inAnswer = calls.map(({ tag, rule }) => textTag(tag, `${rule} ${beginOf(answer)}`))
+  // A call inside reasoning interrupts it but does not end it.
   const inThought = calls
     .filter(({ tag }) => tag.endsReasoning)
-    .map(({ tag, rule }) => textMark(tag, `${rule} ${middleOf(thought)}`))
-  const opens: TextMark[] = []
-  const closes: TextMark[] = []
+    .map(({ tag, rule }) => textTag(tag, `${rule} ${middleOf(thought)}`))
+  const opens: TextTag[] = []
+  const closes: TextTag[] = []
   if (reasoning !== undefined) {
     const { open, close, position } = reasoning
-    opens.push({ text: open, place: position, next: middleOf(thought) })
-    closes.push({ text: close, place: 'anywhere', next: beginOf(answer) })
+    opens.push({ text: open, position: position, next: middleOf(thought) })
+    closes.push({ text: close, position: 'anywhere', next: beginOf(answer) })
   }
   const rules = [
-    ...markedText([...inAnswer, ...opens], answer),
-    ...(reasoning === undefined ? [] : markedText([...inThought, ...closes], thought)),
+    ...taggedText([...inAnswer, ...opens], answer),
+    ...(reasoning === undefined ? [] : taggedText([...inThought, ...closes], thought)),
   ]
   const startsInThought = reasoning !== undefined && format?.startsInReasoning === true
   const { grammar } = builder.build(startsInThought ? middleOf(thought) : beginOf(answer))
@@ -63,7 +63,7 @@ export function writeAutoCalls(
   }
 }
 
-/** Quotes in front of a mark are not looked at: what is quoted is then at least a right call. */
-function textMark({ tag, position }: CallTag, next: string): TextMark {
-  return { text: tag, place: position === 'unquoted' ? 'anywhere' : position, next }
+/** Quotes in front of a tag are ignored, so a quoted tag must also be followed by a valid call. */
+function textTag({ tag, position }: CallTag, next: string): TextTag {
+  return { text: tag, position: position === 'unquoted' ? 'anywhere' : position, next }
 }

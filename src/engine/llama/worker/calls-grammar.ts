@@ -4,20 +4,20 @@ import type { FunctionTool } from '../../../contract/request.ts'
 import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import type { CallPiece, RequiredCall, RequiredCalls } from '../../../model-text/formats/required-calls.ts'
 
-/** Calls to write down as a grammar, and the tools that they may be to, by position in the request. */
+/** Calls to write as a grammar, and their tools, by index in the request. */
 export type CallsToWrite = {
   readonly description: RequiredCalls
   readonly tools: readonly FunctionTool[]
-  /** Texts of tokens that end the turn: a grammar cannot ask for one as text. */
+  /** Texts of tokens that end the turn: a grammar cannot contain them as text. */
   readonly endTexts: readonly string[]
-  /** What a grammar cannot keep is left open, also where a tool is strict: somebody checks the calls when they are made. */
+  /** Does not refuse strict tools that the grammar cannot enforce: core checks the finished calls. */
   readonly isLenient?: boolean
 }
 
-/** Calls in one answer. A model without sense would go on making calls until its context is full. */
-const mostCalls = 16
+/** Calls in one output: a weak model would make calls until its context is full. */
+const maxCalls = 16
 
-/** Adds the calls to a grammar; gives what stands for "one call or more, and nothing else". */
+/** Adds the calls to a grammar; returns the expression for one or more calls and nothing else. */
 export function addCalls(builder: GrammarBuilder, { description, tools, endTexts, isLenient = false }: CallsToWrite): string {
   const { calls, separator } = description
   if (!isLenient) for (const call of calls) refuseUnkept(call, tools)
@@ -38,22 +38,22 @@ function refuseUnkept({ name, unenforced = [] }: RequiredCall, tools: readonly F
   throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index, 'parameters', keyword] })
 }
 
-/** The rule of a call at a position in the answer. */
+/** The rule of the call at an index in the output. */
 type WriteCalls = (position: number) => string
 
 type Row = { readonly calls: RequiredCalls['calls']; readonly between: string; readonly writeCalls: WriteCalls }
 
-/** Several calls. Where they say how many there were before them, each position has rules of its own. */
+/** Several calls. If calls contain their index, each index has its own rules. */
 function row(builder: GrammarBuilder, { calls, between, writeCalls }: Row): string {
   const separator = builder.literal(between)
   const counts = (piece: CallPiece): boolean =>
     piece.type === 'position' || (piece.type === 'optional' && piece.pieces.some(counts))
   if (!calls.some(({ pieces }) => pieces.some(counts))) {
     const call = writeCalls(0)
-    return `${call} (${separator} ${call}){0,${mostCalls - 1}}`
+    return `${call} (${separator} ${call}){0,${maxCalls - 1}}`
   }
   let more = ''
-  for (let position = mostCalls - 1; position > 0; position--) {
+  for (let position = maxCalls - 1; position > 0; position--) {
     more = `(${separator} ${builder.addRule(`call-${position}`, `${writeCalls(position)} ${more}`)})?`
   }
   return `${writeCalls(0)} ${more}`
@@ -100,7 +100,7 @@ function createWriter(
   }
 }
 
-/** What is left of a text behind a token that would end the turn. */
+/** The part of a text after the last token that would end the turn. */
 export function afterEnd(text: string, endTexts: readonly string[]): string {
   const cuts = endTexts.filter((end) => end !== '' && text.includes(end)).map((end) => text.lastIndexOf(end) + end.length)
   return cuts.length === 0 ? text : text.slice(Math.max(...cuts)).trimStart()

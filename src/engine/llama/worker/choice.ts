@@ -13,7 +13,7 @@ import { allowsToken } from './native.ts'
 import { closeAtBudget } from './reasoning-budget.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
 import { evaluateOptions } from './sampling.ts'
-import type { Lease } from './slot-pool.ts'
+import type { SlotLease } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
 import { openTokenSource, type SourcedToken, type TokenSource } from './token-source.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -21,19 +21,19 @@ import type { Vocabulary } from './vocabulary.ts'
 /** How one choice ended. */
 export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'context-full' | 'cancelled'; readonly stopSequence?: string }
 
-/** One choice that is being generated. It can be taken from its slot, and go on on another. */
+/** One choice in progress. It can leave its slot and continue on another one. */
 export type Choice = {
   readonly index: number
-  /** What a slot must hold before `decode`. */
+  /** The tokens that a slot must contain before `decode`. */
   readonly tokensBefore: () => readonly Token[]
-  /** Generates, and reports text as it becomes certain, until the choice has ended or its slot is recalled. */
-  decode(lease: Lease<Slot>): Promise<ChoiceEnd | 'recalled'>
+  /** Generates and reports text until the choice has ended or its slot is recalled. */
+  decode(lease: SlotLease<Slot>): Promise<ChoiceEnd | 'recalled'>
   readonly outputTokens: number
   readonly reasoningTokens: number
   close(): void
 }
 
-/** What a choice needs to know of its run. `begin` is called when the last token of the prompt is computed. */
+/** A choice's view of its run. `begin` is called when the last token of the prompt is computed. */
 export type ChoiceRun = {
   readonly index: number
   readonly command: RunCommand
@@ -41,27 +41,27 @@ export type ChoiceRun = {
   readonly begin: () => void
 }
 
-/** Begins a choice, as `index` of its run says. Close it in any case. */
+/** Opens one choice of a run. It must be closed. */
 export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report: Report) => void): Choice {
   const { command, control, index } = run
-  const { id, maxOutputTokens, shape, topLogprobs } = command
+  const { id, maxOutputTokens, plan, topLogprobs } = command
   const limit = maxOutputTokens ?? loaded.context.contextSize - command.tokens.length
   const output: Token[] = []
-  // Bytes of a character that the output ends inside of are not text, and are left out.
+  // The bytes of an incomplete character at the end of the output are dropped.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const stops = new StopSequences(command.stop)
   const tally = topLogprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
-  const watch = watchReasoning(shape.format)
-  const grammar = shape.grammar === undefined ? undefined : createGrammarState(loaded, shape.grammar)
+  const watch = watchReasoning(plan.format)
+  const grammar = plan.grammar === undefined ? undefined : createGrammarState(loaded, plan.grammar)
   const allows = (token: Token) => grammar === undefined || allowsToken(loaded.model, grammar, token)
-  const forced = closeAtBudget(loaded.model, { watch, command, allows })
-  const source = openSource(loaded, run, { output, grammar, forced })
+  const inserted = closeAtBudget(loaded.model, { watch, command, allows })
+  const source = openSource(loaded, run, { output, grammar, inserted })
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
     if (text === '' && (tokens === undefined || tokens.length === 0)) return
     report({ type: 'text', id, choice: index, text, ...(tokens !== undefined && { tokens }) })
   }
-  /** Tells what the next token adds; an end when it is the last. */
+  /** Reports the text of the next token; returns the end if it is the last one. */
   const take = (next: SourcedToken): ChoiceEnd | undefined => {
     output.push(next.token)
     const text = decoder.decode(loaded.vocabulary.bytesOf(next.token), { stream: true })
@@ -78,7 +78,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   }
   const endTurn = (): ChoiceEnd => {
     if (grammar !== undefined && !isComplete(loaded, grammar)) {
-      const message = "no token of the model's vocabulary could continue the output as its constraint demands"
+      const message = "no token of the model's vocabulary can continue the output within its constraint"
       throw new AppError('engine-failed', message)
     }
     send(stops.end(), tally?.end())
@@ -95,7 +95,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
         if (control.cancelled()) return { reason: 'cancelled' }
         const end = next === undefined ? endTurn() : take(next)
         if (end !== undefined) return end
-        const paused = control.whenWanted()
+        const paused = control.paused()
         if (paused !== undefined) await Promise.race([paused, lease.whenRecalled])
         if (control.cancelled()) return { reason: 'cancelled' }
         if (lease.isRecalled) return 'recalled'
@@ -114,25 +114,25 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
 type SourceParts = {
   readonly output: readonly Token[]
   readonly grammar: ReturnType<typeof createGrammarState> | undefined
-  readonly forced: (() => Token | undefined) | undefined
+  readonly inserted: (() => Token | undefined) | undefined
 }
 
 function openSource(
   { model, vocabulary, context }: WorkerModel,
   { command, index }: ChoiceRun,
-  { output, grammar, forced }: SourceParts,
+  { output, grammar, inserted }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
   const banned = grammar === undefined ? [] : vocabulary.hiddenTokens
   const until = command.ignoreEos ? Number.POSITIVE_INFINITY : (minOutputTokens ?? 0)
-  // What a grammar binds as a whole ends where the grammar lets nothing follow.
-  const asLastResort = grammar !== undefined && command.shape.grammar?.isOpen !== true
+  // A completely constrained output may end where the grammar allows nothing else, even before the minimum.
+  const asLastResort = grammar !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
   const options = evaluateOptions(
     { ...sampling, seed: choiceSeed(sampling.seed, index) },
     { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
   )
-  return openTokenSource(model, { options, steering: { topLogprobs, grammar, forced } })
+  return openTokenSource(model, { options, steering: { topLogprobs, grammar, inserted } })
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../../../test/support/gbnf-matcher.ts'
+import { field } from '../../../contract/field.ts'
 import { plainRequest, type Tool } from '../../../contract/request.ts'
 import { compileConstraint, type Wanted } from './constraint.ts'
 
@@ -39,9 +40,9 @@ describe('compileConstraint', () => {
   })
 
   test.each([
-    { name: 'forced', wanted: { toolChoice: { type: 'required' } }, weather: true, clock: true, both: true, text: false },
+    { name: 'required', wanted: { toolChoice: { type: 'required' } }, weather: true, clock: true, both: true, text: false },
     {
-      name: 'forced, one at most',
+      name: 'required, one at most',
       wanted: { toolChoice: { type: 'required' }, parallelToolCalls: false },
       weather: true,
       clock: true,
@@ -49,7 +50,7 @@ describe('compileConstraint', () => {
       text: false,
     },
     {
-      name: 'forced by name',
+      name: 'required by name',
       wanted: { toolChoice: { type: 'required', names: ['get_time'] } },
       weather: false,
       clock: true,
@@ -57,7 +58,7 @@ describe('compileConstraint', () => {
       text: false,
     },
     {
-      name: 'forced, beside a schema',
+      name: 'required, beside a schema',
       wanted: { toolChoice: { type: 'required' }, output: schema },
       weather: true,
       clock: true,
@@ -99,7 +100,7 @@ describe('compileConstraint', () => {
     expect(matcher.matches('<tool_call>\n{"name": "get_time", "arguments": {}}\n')).toBe(true)
   })
 
-  test('values that are free text end at their mark', () => {
+  test('values that are free text end at their closing tag', () => {
     const qwen = { format: { toolFormat: 'qwen3-coder', startsInReasoning: false }, endTexts: [] }
     const edit: Tool = {
       name: 'edit',
@@ -169,14 +170,14 @@ describe('compileConstraint', () => {
     )
   })
 
-  test('there are sixteen calls at most', () => {
+  test('there are at most sixteen calls', () => {
     const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } })?.gbnf ?? '')
     const calls = (count: number) => Array.from({ length: count }, () => call('get_time', '{}')).join('\n')
     expect(matcher.matches(calls(16))).toBe(true)
     expect(matcher.matches(calls(17))).toBe(false)
   })
 
-  test('calls that are counted have their numbers', () => {
+  test('calls with an index are numbered in order', () => {
     const kimi = { format: { toolFormat: 'kimi-k2', startsInReasoning: false }, endTexts: [] }
     const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } }, kimi)?.gbnf ?? '')
     const written = (...numbers: number[]) =>
@@ -187,7 +188,7 @@ describe('compileConstraint', () => {
     expect(matcher.matches(written(1))).toBe(false)
   })
 
-  test('a text between calls that would end the turn leaves one call', () => {
+  test('a separator that would end the turn leaves one call', () => {
     const gigachat = { format: { toolFormat: 'gigachat-header', startsInReasoning: false }, endTexts: ['<|message_sep|>'] }
     const matcher = createMatcher(compile({ tools: [clock], toolChoice: { type: 'required' } }, gigachat)?.gbnf ?? '')
     const one = 'function call<|role_sep|>\n{"name": "get_time", "arguments": {}}'

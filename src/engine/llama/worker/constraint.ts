@@ -11,19 +11,19 @@ import { compileForRequest, outputParam } from '../../../threads/grammar-failure
 import { type ConstraintContext, writeAutoCalls } from './auto-calls.ts'
 import { addCalls } from './calls-grammar.ts'
 
-/** What a request says about the text that it wants. */
+/** The parts of a request that constrain its output. */
 export type Wanted = {
   readonly output: OutputConstraint
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
   /** With `tool_choice: auto`, calls are constrained by the schemas of all tools, not only of the strict ones. */
-  readonly bindsAllTools?: boolean
+  readonly constrainsAllTools?: boolean
 }
 
 /**
- * A grammar for what comes after reasoning; `header` is a text in front of it. `structured` says how much of `output` it
- * makes certain. `isWhole`: it says itself where reasoning may be, and binds calls alone, between which all text is free.
+ * A grammar for the output after reasoning; `header` is a fixed text in front of it. `structured`: how much of `output` it enforces.
+ * `isWhole`: the grammar includes reasoning, and constrains only calls; the text between them is free.
  */
 export type Constraint = {
   readonly gbnf: string
@@ -32,7 +32,7 @@ export type Constraint = {
   readonly isWhole?: true
 }
 
-/** What begins the message to the user, in formats whose answers are rows of messages. */
+/** The header of the message to the user, in formats whose output is a sequence of messages. */
 const textHeaders: ReadonlyMap<string, string> = new Map([
   ['harmony', '<|channel|>final<|message|>'],
   ['glimmer', ' to=user<|message|>'],
@@ -41,8 +41,8 @@ const textHeaders: ReadonlyMap<string, string> = new Map([
 const cache = createGrammarCache()
 
 /**
- * What the request lets the model write, as a grammar; `undefined` when that is anything. Throws `invalid-request` for a
- * constraint that is wrong, and `unsupported-field` for one that cannot be kept.
+ * The grammar of a request's output; `undefined` when it is not constrained. Throws `invalid-request` for an invalid constraint, and
+ * `unsupported-field` for one that cannot be enforced.
  */
 export function compileConstraint(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   return compileForRequest(() => compile(wanted, context))
@@ -50,7 +50,7 @@ export function compileConstraint(wanted: Wanted, context: ConstraintContext): C
 
 function compile(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   const { output, toolChoice } = wanted
-  // Beside required calls there is no text that `output` could constrain.
+  // Required calls leave no text for `output` to constrain.
   if (toolChoice.type === 'required') return { gbnf: requiredCalls(wanted, context) }
   switch (output.type) {
     case 'text':
@@ -72,7 +72,7 @@ function requiredCalls(wanted: Wanted, context: ConstraintContext): string {
     const builder = createGrammarBuilder()
     const calls = addAllowedCalls(builder, wanted, context)
     if (calls !== undefined) return builder.build(calls)
-    const message = `${field('toolChoice')} requires a call, but it is not known how this model writes calls: set \`toolFormat\` in the model's configuration`
+    const message = `${field('toolChoice')} requires a call, but this model's format of calls is unknown: set \`toolFormat\` in the model's configuration`
     throw new AppError('unsupported-field', message, { at: ['toolChoice'] })
   })
   return grammar
@@ -81,7 +81,7 @@ function requiredCalls(wanted: Wanted, context: ConstraintContext): string {
 /** Calls with `tool_choice: auto`: constrained where a tool is strict, or where the configuration constrains them all. */
 function autoCalls(wanted: Wanted, context: ConstraintContext): Constraint | undefined {
   const tools = callableTools(wanted.tools, wanted.toolChoice)
-  if (!tools.some(({ strict }) => strict === true || wanted.bindsAllTools === true)) return undefined
+  if (!tools.some(({ strict }) => strict === true || wanted.constrainsAllTools === true)) return undefined
   const { grammar } = cache.find([cacheKey(wanted, context), context.format], () => {
     const { tools: declared, parallelToolCalls: parallel } = wanted
     return { grammar: writeAutoCalls({ tools, declared, parallel }, context) ?? '', enforcement: 'partial', unenforced: [] }
@@ -89,16 +89,16 @@ function autoCalls(wanted: Wanted, context: ConstraintContext): Constraint | und
   return grammar === '' ? undefined : { gbnf: grammar, isWhole: true }
 }
 
-/** All that a grammar is made of, and nothing that differs from request to request. */
+/** Everything that the grammar depends on, and nothing else. */
 function cacheKey({ output, tools, toolChoice, parallelToolCalls }: Wanted, { format, endTexts }: ConstraintContext): unknown {
   return [output, tools, toolChoice, parallelToolCalls, format?.toolFormat, endTexts]
 }
 
-/** The output, or calls instead of it where the model may choose to make some. */
+/** The output, or calls instead if the request has callable tools. */
 function compileOutputOrCalls(output: OutputStructure, wanted: Wanted, context: ConstraintContext): CompiledGrammar {
   const builder = createGrammarBuilder()
   const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, outputParam(output))}`
-  // What the tools' own schemas leave open says nothing about the output.
+  // Built without the calls first: gaps in the tools' schemas do not affect the enforcement of the output.
   const { enforcement, unenforced } = builder.build(root)
   const calls = addAllowedCalls(builder, wanted, context)
   return { grammar: builder.build(calls === undefined ? root : `${root} | ${calls}`).grammar, enforcement, unenforced }

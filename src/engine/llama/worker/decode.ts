@@ -5,14 +5,14 @@ import type { Report } from '../channel/ipc.ts'
 import { openChoice } from './choice.ts'
 import { fillSlot } from './fill-slot.ts'
 import type { WorkerModel } from './model.ts'
+import { sampleInParallel } from './parallel-sampling.ts'
 import type { PrefillPacer } from './prefill.ts'
-import { runChoices } from './run-choices.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
 import { describePrompt, scorePrompt } from './score-prompt.ts'
-import type { Lease, SlotPool } from './slot-pool.ts'
+import type { SlotLease, SlotPool } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
 
-/** One request at work: what it wants, how it is steered, and where it gets its slots. */
+/** A running request: its command, its control, and its source of slots. */
 export type Run = {
   readonly command: RunCommand
   readonly control: RunControl
@@ -23,8 +23,8 @@ export type Run = {
 type Done = Extract<Report, { type: 'done' }>
 
 /**
- * Generates for one request, and reports as it goes: the prompt is read once, on a slot of its own, and its choices are then
- * generated side by side. The result is to be reported when this returns: every slot is free then.
+ * Generates for one request and reports progress: the prompt is read once, on the request's own slot, then its choices are sampled
+ * in parallel. The caller reports the result, after this has released every slot.
  */
 export async function decode(loaded: WorkerModel, run: Run, report: (report: Report) => void): Promise<Done> {
   const { id, choices, maxOutputTokens, tokens } = run.command
@@ -36,7 +36,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
 
   const first = await run.pool.take({}, tokens)
   const startedMs = performance.now()
-  const cachedTokens = await readAndTell(loaded, { ...run, first }, report)
+  const cachedTokens = await readPrompt(loaded, { ...run, first }, report)
   const begin = () => {
     if (decodeFromMs !== undefined) return
     decodeFromMs = performance.now()
@@ -50,7 +50,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
     for (let choice = 0; choice < choices; choice++) report({ type: 'choice-done', id, choice, reason: 'length' })
     first.giveBack()
   } else {
-    await runChoices({
+    await sampleInParallel({
       ...run,
       first,
       open: (index, control) => openChoice(loaded, { command: run.command, control, index, begin }, report),
@@ -67,27 +67,33 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
 }
 
 /**
- * Computes all of the prompt but its last token, whose logits give the first token of each answer; and tells the prompt's
- * tokens where they were asked for. Gives how many were in the slot already; `undefined` when it was cancelled.
+ * Computes the prompt except its last token, whose logits give the first token of each choice, and reports the prompt's tokens if
+ * requested. Returns how many tokens the slot had already; `undefined` when cancelled.
  */
-async function readAndTell(
+async function readPrompt(
   loaded: WorkerModel,
-  { command, control, pacer, first }: Run & { readonly first: Lease<Slot> },
+  { command, control, pacer, first }: Run & { readonly first: SlotLease<Slot> },
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
-  const { id, tellPrompt } = command
+  const { id, echoPrompt } = command
   const tokens = [...command.tokens] as Token[]
-  const tell = (told: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: told })
+  const reportTokens = (reported: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: reported })
   try {
-    if (tellPrompt?.topLogprobs !== undefined) {
-      const isRead = await scorePrompt(loaded, { slot, control, tokens, topLogprobs: tellPrompt.topLogprobs, tell })
+    if (echoPrompt?.topLogprobs !== undefined) {
+      const isRead = await scorePrompt(loaded, {
+        slot,
+        control,
+        tokens,
+        topLogprobs: echoPrompt.topLogprobs,
+        report: reportTokens,
+      })
       return isRead ? 0 : undefined
     }
-    if (tellPrompt !== undefined) tell(describePrompt(loaded, tokens))
+    if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, tokens))
     return await fillSlot(slot, { tokens: tokens.slice(0, -1), others: [], pacer, isOver: control.cancelled })
   } catch (error) {
-    // What the failed step left in the cache is unknown, as in `runChoices`.
+    // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.
     await slot.sequence.clearHistory().catch(() => undefined)
     first.giveBack()
     throw error

@@ -6,16 +6,16 @@ import { isCausal, type Pooling, poolingOf } from './pooling.ts'
 import { PrefillPacer, promptChunks } from './prefill.ts'
 
 const smallestContext = 512
-/** node-llama-cpp makes room, by forgetting tokens, as soon as a context is full but for one. */
+/** node-llama-cpp drops tokens as soon as a context has room for only one more. */
 const unusedTokens = 2
-/** llama.cpp computes the logits of every token of a step beside its vector, and keeps them: 100 KB each and more. */
+/** llama.cpp also computes and keeps the logits of every token of a step: 100 KB each and more. */
 const largestStep = 128
 
 type Size = { readonly contextLength: number; readonly threads: number }
 
 /**
- * Turns texts into vectors. It owns a context of its own, made when it is first needed and as large as the longest text so
- * far needs; one text is computed at a time.
+ * Turns texts into vectors, one at a time. It has its own context, created on first use and as large as the longest text so far
+ * needs.
  */
 export class Embedder {
   readonly #model: LlamaModel
@@ -36,7 +36,7 @@ export class Embedder {
     this.maxTokens = this.#isCausal ? contextLength : Math.min(contextLength, model.trainContextSize)
   }
 
-  /** The text's vector, in the order of asking; `cancelled` when it was told so between two steps. */
+  /** The text's vector; texts are computed in order. `cancelled` when `cancelled()` was true between two steps. */
   embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
     const result = this.#turn.then(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
     this.#turn = result.catch(() => undefined)
@@ -65,7 +65,7 @@ export class Embedder {
     const size = Math.min(this.maxTokens + unusedTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(needed))))
     const { fileInsights } = this.#model
     if (fileInsights.hasEncoder && fileInsights.hasDecoder) {
-      throw new AppError('invalid-request', 'this model translates texts and cannot embed them; choose another model', {
+      throw new AppError('invalid-request', 'this model is a translation model and cannot embed texts; choose another model', {
         at: ['model'],
       })
     }

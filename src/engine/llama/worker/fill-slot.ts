@@ -4,22 +4,22 @@ import { type PrefillPacer, promptChunks } from './prefill.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
 
 /**
- * llama.cpp copies all cells that a sequence has room for, used or not, which takes about as long as reading a token for so
- * many cells (measured; docs/decisions/0020).
+ * llama.cpp copies all cells of a sequence, used or not. Copying this many cells takes about as long as reading one token (measured;
+ * docs/decisions/0020).
  */
 const cellsPerToken = 128
 
 type Filling = {
-  /** All that the slot shall hold, in order. */
+  /** The tokens that the slot is to contain, in order. */
   readonly tokens: readonly Token[]
-  /** Slots of the same run; what they hold may be copied. */
+  /** Other slots of the same run; their tokens may be copied. */
   readonly others: Iterable<Slot>
   readonly pacer: PrefillPacer
-  /** Where it is true between two steps, the filling ends. */
+  /** Checked between two steps; true ends the filling. */
   readonly isOver: () => boolean
 }
 
-/** Makes a slot hold these tokens. Gives how many of them did not have to be computed; `undefined` when it ended before. */
+/** Fills a slot with these tokens. Returns how many were not computed again; `undefined` when `isOver` ended it. */
 export async function fillSlot({ sequence }: Slot, { tokens, others, pacer, isOver }: Filling): Promise<number | undefined> {
   await copyPrefix({ sequence }, tokens, others)
   await sequence.adaptStateToTokens([...tokens], false)
@@ -31,7 +31,7 @@ export async function fillSlot({ sequence }: Slot, { tokens, others, pacer, isOv
   return isOver() ? undefined : held
 }
 
-/** From the slot that holds the most of the tokens, where copying costs less than reading. */
+/** Copies from the slot with the longest shared prefix, if copying costs less than reading. */
 async function copyPrefix(to: Pick<Slot, 'sequence'>, tokens: readonly Token[], others: Iterable<Slot>): Promise<void> {
   let best: { readonly slot: Pick<Slot, 'sequence'>; readonly shared: number } = {
     slot: to,

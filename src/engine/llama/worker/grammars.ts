@@ -1,16 +1,16 @@
 import { LlamaGrammar, LlamaGrammarEvaluationState } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
-import type { Shape } from '../channel/ipc.ts'
+import type { OutputPlan } from '../channel/ipc.ts'
 import type { WorkerModel } from './model.ts'
 import { allowsToken } from './native.ts'
 
-export type Grammar = NonNullable<Shape['grammar']>
+export type Grammar = NonNullable<OutputPlan['grammar']>
 
-/** Grammars are parsed when they are prepared and again when they run; agents send the same ones all the time. */
+/** Grammars are parsed by `prepare` and by `run`, and agents send the same ones again and again. */
 const keptGrammars = 32
 const grammars = new Map<string, LlamaGrammar>()
 
-/** Throws `invalid-request` for a text that llama.cpp does not take for a grammar. */
+/** Throws `invalid-request` for a grammar that llama.cpp does not parse. */
 export function parseGrammar({ model }: Pick<WorkerModel, 'model'>, grammar: Grammar): LlamaGrammar {
   const key = `${grammar.root} ${grammar.text}`
   const parsed = grammars.get(key) ?? parse(model.llama, grammar)
@@ -29,12 +29,12 @@ function parse(llama: WorkerModel['model']['llama'], { text, root }: Grammar): L
   }
 }
 
-/** A grammar at its beginning, for one output. */
+/** The initial state of a grammar, for one output. */
 export function createGrammarState(loaded: WorkerModel, grammar: Grammar): LlamaGrammarEvaluationState {
   return new LlamaGrammarEvaluationState({ model: loaded.model, grammar: parseGrammar(loaded, grammar) })
 }
 
-/** Whether the output may end here. A model without a token to end with never says. */
+/** Whether the output may end here; always true for a model without an end token. */
 export function isComplete({ model, vocabulary }: WorkerModel, state: LlamaGrammarEvaluationState): boolean {
   const [end] = vocabulary.endTokens
   return end === undefined || allowsToken(model, state, end)

@@ -8,19 +8,19 @@ import { readVocabulary, type Vocabulary } from './vocabulary.ts'
 /** The part of a loaded model that depends on its chat template. */
 export type TemplatePart = {
   /**
-   * The chat template, compiled at its first use: a template that is broken, or never ends, fails chat requests and not the
-   * load. Throws `template-failed`, also when there is none.
+   * The chat template, compiled at its first use: a template that is invalid, or never ends, fails chat requests and not the load.
+   * Throws `template-failed`, also without a template.
    */
   readonly template: () => ChatTemplate
-  /** How the template makes the model write its calls and its reasoning. */
+  /** The format of calls and reasoning under the template. */
   readonly format: ModelFormat
   readonly vocabulary: Vocabulary
 }
 
-/** What the template is chosen from: what the model came with, and the format of calls that its configuration names. */
+/** The model's own template, and the format of calls in its configuration. */
 export type TemplateSource = { readonly own: string | undefined; readonly toolFormat: string | undefined }
 
-/** Reads how a model writes from the chosen template. The weights have no part in it. */
+/** The part of a model that changes with its template; the weights stay loaded. */
 export function readTemplatePart(
   model: LlamaModel,
   { own, toolFormat }: TemplateSource,

@@ -13,18 +13,18 @@ export type WorkerModel = TemplatePart & {
   readonly slots: readonly Slot[]
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
-  readonly bindsAllTools: boolean
+  readonly constrainsAllTools: boolean
 }
 
-/** A longer context is a choice of the operator: its memory is paid for every slot. */
+/** A longer context must be configured: its memory is needed for every slot. */
 const defaultContextLength = 8192
 const progressStep = 0.01
 
 type Observer = { onProgress(progress: number): void; onLog(level: LlamaLogLevel, message: string): void }
 
-/** Loads the model file and makes one context with a sequence for each slot. Throws with llama.cpp's own words. */
+/** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
 export async function loadModel(options: LoadOptions, { onProgress, onLog }: Observer): Promise<WorkerModel> {
-  // Starting llama.cpp is mostly waiting for a process that tries its library out; the file is looked into meanwhile.
+  // Starting llama.cpp mostly waits for a process that tests its library; the file is read at the same time.
   const [llama, metadataOverrides] = await Promise.all([startLlama(onLog), poolingOverrides(options.modelPath)])
   let reported = 0
   const model = await llama.loadModel({
@@ -51,8 +51,8 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
   const templateSource = { own, toolFormat: options.toolFormat }
   const templatePart = readTemplatePart(model, templateSource, options.template)
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
-  const { bindsAllTools = false } = options
-  return { model, context, slots, ...templatePart, templateSource, embedder, bindsAllTools }
+  const { constrainsAllTools = false } = options
+  return { model, context, slots, ...templatePart, templateSource, embedder, constrainsAllTools }
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
@@ -63,14 +63,14 @@ function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
     progressLogs: false,
     logLevel: LlamaLogLevel.info,
     logger: onLog,
-    // No pool of threads shared between contexts: a worker has one context, and one more when it embeds.
+    // No thread pool shared between contexts: a worker has one context, and another one when it embeds.
     maxThreads: 0,
   })
 }
 
 /**
- * One core less than there are: llama.cpp's threads spin between steps, and anything else that then runs on their cores,
- * the server's own event loop included, costs a factor of 2 to 30 (measured; docs/decisions).
+ * All cores but one: llama.cpp's threads spin between steps, and anything else that runs on their cores, such as the server's event
+ * loop, slows them down by a factor of 2 to 30 (measured; docs/decisions/0004).
  */
 function defaultThreads(mathCores: number): number {
   return Math.max(1, Math.min(mathCores, availableParallelism()) - 1)

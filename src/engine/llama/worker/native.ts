@@ -8,11 +8,11 @@ import type {
 } from 'node-llama-cpp'
 
 /**
- * What node-llama-cpp 3.22.1 does not export and we need: to choose a token and to look at the logits that it was chosen from,
- * of one and the same step; and to copy what a sequence holds. Everything that reaches inside it is in this file.
+ * Internals of node-llama-cpp 3.22.1 that it does not export: sampling a token and reading the logits of the same step, and copying the
+ * contents of a sequence. All access to internals is in this file.
  */
 
-/** Where the logits of one evaluated token lie in the batch that was just computed. */
+/** The index of a token's logits in the batch that was just computed. */
 export type LogitIndex = number & { readonly __brand: 'logit index' }
 
 /** Pairs of a token and its logit, flat, the highest first. */
@@ -72,7 +72,7 @@ export function createSampler(model: LlamaModel): NativeSampler {
   return new (bindingsOf(model).AddonSampler)((model as unknown as ModelInside)._model)
 }
 
-/** `read` is called with the token's logits while they are there; only one call may run on a sequence at a time. */
+/** Calls `read` while the token's logits are available; only one call may run on a sequence at a time. */
 export async function evaluateToken<T>(
   sequence: LlamaContextSequence,
   token: Token,
@@ -82,7 +82,7 @@ export async function evaluateToken<T>(
   return result as T
 }
 
-/** As `evaluateToken`, for several at once: `read` is called for each of them, one after the other, with its index. */
+/** As `evaluateToken`, for several tokens in one step: calls `read` for each, in order. */
 export async function evaluateTokens<T>(
   sequence: LlamaContextSequence,
   tokens: readonly Token[],
@@ -91,7 +91,7 @@ export async function evaluateTokens<T>(
   const inside = insideOf(sequence)
   const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
   const wanted = tokens.map(() => true)
-  // node-llama-cpp calls back in the batch of all sequences: what is thrown there nobody catches, and the process ends.
+  // node-llama-cpp calls back within the batch of all sequences: an error thrown there is uncaught and ends the process.
   const failures: unknown[] = []
   const readSafely = async (index: LogitIndex, tokenIndex: number): Promise<T | undefined> => {
     try {
@@ -106,7 +106,7 @@ export async function evaluateTokens<T>(
   return results as T[]
 }
 
-/** The next token as these options choose it, in the same order and with the same random numbers as `sequence.evaluate`. */
+/** Samples the next token, in the same order and with the same random numbers as `sequence.evaluate`. */
 export async function sampleToken(
   sequence: LlamaContextSequence,
   { sampler, index, options }: { sampler: NativeSampler; index: LogitIndex; options: SequenceEvaluateOptions },
@@ -118,7 +118,7 @@ export async function sampleToken(
   return token
 }
 
-/** Logits of a step: of named tokens, or of the `top` highest; `sampler` must leave them as the model gave them. */
+/** Logits of a step: of named tokens, or of the `top` highest; `sampler` must not change them. */
 export async function readLogits(
   sequence: LlamaContextSequence,
   { sampler, index, tokens, top }: { sampler: NativeSampler; index: LogitIndex; tokens: readonly Token[]; top: number },
@@ -133,8 +133,8 @@ export async function readLogits(
 }
 
 /**
- * Makes a sequence hold the first `tokens` tokens of another of its context, which may be in use. False when that could not be
- * done: what it holds then is unknown, and has to be cleared.
+ * Copies the first `tokens` tokens from another sequence of the same context, which may be in use. False when that failed: the contents
+ * are then unknown and must be cleared.
  */
 export function copyTokens(to: LlamaContextSequence, from: LlamaContextSequence, tokens: number): Promise<boolean> {
   return insideOf(to)._copyStateFromOtherSequence(from, tokens)
@@ -145,17 +145,17 @@ type EmbeddingInside = {
   readonly _llamaContext: { readonly _ctx: { getEmbedding(inputTokens: number): Float64Array | readonly number[] } }
 }
 
-/** The sequence of an embedding context: its own method takes a whole text in one step, which nothing can stop. */
+/** The sequence of an embedding context: its own method computes a text in one step that cannot be cancelled. */
 export function embeddingSequence(context: LlamaEmbeddingContext): LlamaContextSequence {
   return (context as unknown as EmbeddingInside)._sequence
 }
 
-/** What the step just computed is pooled to; without pooling, the vector of its last token. */
+/** The pooled vector of the step that was just computed; without pooling, the vector of its last token. */
 export function readEmbedding(context: LlamaEmbeddingContext, stepTokens: number): Float32Array {
   return Float32Array.from((context as unknown as EmbeddingInside)._llamaContext._ctx.getEmbedding(stepTokens))
 }
 
-/** Tells a grammar of a token that it was not asked about. Throws when the grammar does not allow it. */
+/** Advances a grammar by a token that was not sampled with it. Throws when the grammar does not allow the token. */
 export function acceptToken(model: LlamaModel, state: LlamaGrammarEvaluationState, token: Token): void {
   bindingsOf(model).AddonSampler.acceptGrammarEvaluationStateToken(handleOf(state), token)
 }

@@ -1,6 +1,6 @@
 import type { Pooling } from './pooling.ts'
 
-/** Puts the vectors of a text's steps together as if it had been computed in one: llama.cpp pools each step by itself. */
+/** Combines the vectors of a text's steps into that of the text: llama.cpp pools each step separately. */
 export class PooledVector {
   readonly #pooling: Pooling
   #sum: Float64Array = new Float64Array()
@@ -10,7 +10,7 @@ export class PooledVector {
     this.#pooling = pooling
   }
 
-  /** The next step's vector, and of how many tokens. */
+  /** Adds the vector of the next step, which had this many tokens. */
   add(vector: Float32Array, tokens: number): void {
     const isFirst = this.#tokens === 0
     this.#tokens += tokens

@@ -40,7 +40,7 @@ describe('reading a prompt in steps', () => {
     expect(four.at(-2)).toBeLessThan((alone.at(-2) ?? 0) / 2)
   })
 
-  test('a warm-up tells the first prompt how fast the model is, not how slow its disk', async () => {
+  test('a warm-up measures the speed of the model, not of its disk', async () => {
     let nowMs = 0
     const pacer = new PrefillPacer({ largestChunk: 512, now: () => nowMs })
     const tookMs = [5000, 16]

@@ -1,13 +1,13 @@
-/** How long one step of reading a prompt should take, so that a cancelled request frees its slot soon. */
+/** The target duration of one prefill step, so that a cancelled request frees its slot soon. */
 const stepMs = 60
 const smallestChunk = 16
 const firstChunk = 32
-/** The first step of a fresh model reads its weights from disk; the second shows how fast it is. */
+/** The first step of a new model reads its weights from disk; the second shows its speed. */
 const warmUpSteps = 2
 
 /**
- * Chooses how much of a prompt is computed in one step. llama.cpp cannot stop inside a step, so the step's length is the
- * delay of a cancellation, for all requests of the context together.
+ * Chooses how many tokens of a prompt are computed in one step. llama.cpp cannot stop inside a step, so the duration of a step is the
+ * delay of a cancellation, for all requests of the context.
  */
 export class PrefillPacer {
   readonly #largestChunk: number
@@ -45,7 +45,7 @@ export class PrefillPacer {
   }
 }
 
-/** Cuts a prompt into steps; each is timed until the next one is asked for. */
+/** Splits a prompt into steps; each is timed until the next one is requested. */
 export async function* promptChunks<T>(tokens: readonly T[], pacer: PrefillPacer): AsyncGenerator<T[], void, void> {
   pacer.enter()
   try {
@@ -61,7 +61,7 @@ export async function* promptChunks<T>(tokens: readonly T[], pacer: PrefillPacer
   }
 }
 
-/** Computes a few tokens for nobody, so that the first prompt is read in steps of the right size, by a model in memory. */
+/** Computes a few tokens, so that the weights are in memory and the first prompt is read in steps of the right size. */
 export async function warmUp(compute: (tokens: number) => Promise<void>, pacer: PrefillPacer): Promise<void> {
   for (let step = 0; step < warmUpSteps; step++) {
     const finished = pacer.measure(smallestChunk)

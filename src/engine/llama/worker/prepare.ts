@@ -10,26 +10,29 @@ import { afterReasoning, type ReasoningFront } from './reasoning-grammar.ts'
 type PrepareCommand = Extract<Command, { type: 'prepare' }>
 type Prepared = Omit<Extract<Report, { type: 'prepared' }>, 'type' | 'id'>
 
-/** Everything that can be said of a request before it runs: its tokens, how its output is read, what it must match. */
+/** Everything about a request that is known before it runs: its tokens, and the format and the grammar of its output. */
 export async function prepareGeneration(loaded: WorkerModel, command: PrepareCommand): Promise<Prepared> {
   const { prompt, maxOutputTokens } = command
   const { tokens, templateMs, reasoning } = await preparePrompt(loaded, command, maxOutputTokens)
   const format = requestFormat(loaded.format, prompt, reasoning === 'open')
   const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
-  const { bindsAllTools } = loaded
-  const constraint = compileConstraint({ ...command, tools, bindsAllTools }, { format, endTexts: loaded.vocabulary.endTexts })
-  const shape = { ...(format !== undefined && { format }) }
-  if (constraint === undefined) return { tokens, templateMs, shape }
+  const { constrainsAllTools } = loaded
+  const constraint = compileConstraint(
+    { ...command, tools, constrainsAllTools },
+    { format, endTexts: loaded.vocabulary.endTexts },
+  )
+  const plan = { ...(format !== undefined && { format }) }
+  if (constraint === undefined) return { tokens, templateMs, plan }
   const grammar: Grammar =
     constraint.isWhole === true
       ? { text: constraint.gbnf, root: 'root', isOpen: true }
       : afterReasoning(constraint, { format, front: reasoningFront(command, reasoning) })
   parseGrammar(loaded, grammar)
   const { structured } = constraint
-  return { tokens, templateMs, shape: { ...shape, grammar }, ...(structured !== undefined && { structured }) }
+  return { tokens, templateMs, plan: { ...plan, grammar }, ...(structured !== undefined && { structured }) }
 }
 
-/** A model that may think, and was not told by the prompt that it has, is free to begin. */
+/** If the prompt neither opened nor closed reasoning, the model may open it, unless the request disables it. */
 function reasoningFront({ reasoning }: PrepareCommand, atEnd: ReasoningAtEnd): ReasoningFront {
   switch (atEnd) {
     case 'open':

@@ -1,7 +1,7 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
 
-/** A child process of its own: tells its parent whether llama.cpp loads here and what it runs on, then ends. */
+/** A child process that reports to its parent whether llama.cpp loads and what it runs on, then ends. */
 try {
   const llama = await getLlama({
     gpu: 'auto',

@@ -10,7 +10,7 @@ import type { WorkerModel } from './model.ts'
 
 type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
 
-/** What a prompt's text depends on. */
+/** The parts of a request that the prompt's text depends on. */
 type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'>
 
 export type PreparedPrompt = {
@@ -19,13 +19,13 @@ export type PreparedPrompt = {
   readonly reasoning: ReasoningAtEnd
 }
 
-/** A text up to here is tokenized in one go; it takes some ten milliseconds, in which the worker does nothing else. */
+/** A text up to this length is tokenized in one call, which blocks the worker for some ten milliseconds. */
 const estimateFromChars = 64 * 1024
 const estimateStepChars = 16 * 1024
 
 /**
- * Renders and tokenizes a prompt, and checks that it fits with the requested output. Control tokens come from the template
- * alone; in the caller's text they are text. Throws `context-length-exceeded` with both numbers, or `template-failed`.
+ * Renders and tokenizes a prompt, and checks that it fits with the requested output. Control tokens come only from
+ * the template; in the caller's text they are plain text. Throws `context-length-exceeded` with both numbers, or `template-failed`.
  */
 export async function preparePrompt(
   loaded: PromptModel,
@@ -39,7 +39,7 @@ export async function preparePrompt(
   if (prompt.type === 'infill') refuseWithoutInfill(loaded.model)
   await refuseFarTooLong(loaded.model, segments, { contextLength: context.contextSize, outputTokens: maxOutputTokens })
   const tokens = Uint32Array.from(promptTokens(loaded.model, prompt, segments))
-  if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must hold at least one token')
+  if (tokens.length === 0) throw new AppError('invalid-request', 'the prompt is empty: it must have at least one token')
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: context.contextSize })
   return { tokens, templateMs: Math.round(performance.now() - startedMs), reasoning }
 }
@@ -56,21 +56,21 @@ function promptTokens(model: LlamaModel, prompt: Prompt, segments: readonly Prom
   }
 }
 
-/** All of it in one go, with the first token that the model's tokenizer wants. */
+/** Tokenizes in one call, with the first token that the model's tokenizer adds. */
 export function tokenizeSegmentsNow(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
   const ids = bareTokens(model, segments)
   const { bos, shouldPrependBosToken } = model.tokens
   return shouldPrependBosToken && bos !== null && ids[0] !== bos ? [bos, ...ids] : ids
 }
 
-/** The tokens of the text itself, and nothing else. */
+/** The tokens of the text, without any that the tokenizer adds. */
 export function bareTokens(model: LlamaModel, segments: readonly PromptSegment[]): number[] {
   return segments.flatMap((segment, index) => tokenize(model, segment, index))
 }
 
 type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasoning: ReasoningAtEnd }
 
-/** A prompt's text, cut where control tokens may and may not be. Throws `template-failed`. */
+/** A prompt's text, split by whether control tokens are parsed. Throws `template-failed`. */
 export function renderSegments(
   { vocabulary, template, format }: Pick<PromptModel, 'vocabulary' | 'template' | 'format'>,
   { prompt, reasoning }: PromptRequest,
@@ -91,14 +91,14 @@ export function renderSegments(
 }
 
 function tokenize(model: LlamaModel, { text, literal }: PromptSegment, index: number): number[] {
-  // Tokenizers that add a space in front of a text must do it once, at the very start.
+  // Tokenizers that add a space in front of a text must do it only once, at the start of the prompt.
   return model.tokenize(text, !literal, index === 0 ? undefined : 'trimLeadingSpace')
 }
 
 /**
- * Megabytes of prompt would hold up everything else in the worker for seconds, only to be refused. A long text is read in
- * steps, with turns for the others in between, until it is certain that it does not fit; cutting it costs a token or two
- * at each step, so what is near the limit is left to the exact count.
+ * Tokenizing megabytes of prompt in one call would block the worker for seconds. A long text is read in steps, with other work in
+ * between, until it certainly does not fit. Splitting adds a token or two at each step, so a text near the limit is left to the exact
+ * count.
  */
 async function refuseFarTooLong(
   model: LlamaModel,

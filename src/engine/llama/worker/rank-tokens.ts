@@ -2,8 +2,8 @@ import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { RankRequest } from '../../../contract/engine.ts'
 
 /**
- * The tokens of one text to judge, alone or for a query: (1) as the model's own reranking template says, (2) as BERT was
- * trained, (3) as llama.cpp joins a pair, by the tokenizer's settings.
+ * The tokens of one text to score, alone or with a query: (1) by the model's own reranking template, (2) as BERT was trained, (3) as
+ * llama.cpp joins a pair, by the tokenizer's settings.
  */
 export function rankTokens(model: LlamaModel, { query }: Pick<RankRequest, 'query'>, text: string): Token[] {
   const { tokens, vocabularyType } = model

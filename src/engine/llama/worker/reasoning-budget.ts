@@ -3,16 +3,15 @@ import type { ReasoningWatch } from '../../reasoning-watch.ts'
 import type { RunCommand } from './run-control.ts'
 
 /**
- * Says which token must come next: those of the closing mark, one after the other, once reasoning has had its tokens.
- * `undefined` when the run has no budget, or no reasoning to spend it on. Where a grammar holds that does not allow the mark, in
- * the middle of a call, reasoning goes on until it does.
+ * Returns the tokens to insert: those of the closing tag, one after another, when the reasoning has used its budget. `undefined` for a
+ * run without a budget or without reasoning. While a grammar forbids the tag, such as inside a call, reasoning continues.
  */
 export function closeAtBudget(
   model: LlamaModel,
   { watch, command, allows }: { watch: ReasoningWatch | undefined; command: RunCommand; allows: (token: Token) => boolean },
 ): (() => Token | undefined) | undefined {
-  const { reasoningBudget, shape } = command
-  const close = shape.format?.reasoning?.close
+  const { reasoningBudget, plan } = command
+  const close = plan.format?.reasoning?.close
   if (reasoningBudget === undefined || watch === undefined || close === undefined) return undefined
   const closing = model.tokenize(close, true, 'trimLeadingSpace')
   let at: number | undefined

@@ -33,7 +33,7 @@ describe('afterReasoning', () => {
     )
   })
 
-  test('a model without reasoning is bound from the first token', () => {
+  test('a model without reasoning is constrained from the first token', () => {
     const format = { startsInReasoning: false }
     expect(afterReasoning({ gbnf: 'root ::= "a"' }, { format, front: 'optional' })).toEqual({
       text: 'root ::= "a"',
@@ -41,7 +41,7 @@ describe('afterReasoning', () => {
     })
   })
 
-  test('in rows of messages, what is bound is a message of its own', () => {
+  test('in sequences of messages, the constrained output is its own message', () => {
     const reasoning = { open: '<|channel|>analysis<|message|>', close: '<|end|>' }
     const format = { toolFormat: 'harmony', reasoning, startsInReasoning: false }
     const constraint = { gbnf: 'root ::= "{" "}"', header: '<|channel|>final<|message|>' }

@@ -6,8 +6,7 @@ import type { Grammar } from './grammars.ts'
 import { textUntil } from './text-until.ts'
 
 /**
- * Whether there is reasoning in front of what a grammar binds: never; always, because the prompt has opened it; or where
- * the model chooses to open it.
+ * Whether reasoning precedes the constrained output: never; always, because the prompt has opened it; or if the model opens it.
  */
 export type ReasoningFront = 'never' | 'opened' | 'optional'
 
@@ -16,12 +15,12 @@ type Front = {
   readonly front: ReasoningFront
 }
 
-/** Not the beginning of a rule's name in any grammar of our own making. */
+/** No rule of our other grammars begins with this. */
 const prefix = 'dragoman-front'
 
 /**
- * Puts the block of reasoning in front of a constraint, so that one grammar holds from the first token on: any text up to
- * the closing mark, and then what the constraint says. The end of the turn is only allowed after that.
+ * Puts the reasoning block in front of a constraint, so that one grammar applies from the first token: any text up to the closing tag,
+ * then the constrained output. The turn can only end after that.
  */
 export function afterReasoning({ gbnf, header = '' }: Constraint, { format, front }: Front): Grammar {
   const tags = front === 'never' ? undefined : format?.reasoning
@@ -34,7 +33,7 @@ export function afterReasoning({ gbnf, header = '' }: Constraint, { format, fron
   return { text: `${gbnf.trimEnd()}\n${rules.map(({ name, body }) => `${name} ::= ${body}`).join('\n')}\n`, root: prefix }
 }
 
-/** A line break or two, which the reader of the output takes away; in rows of messages, the beginning of the next. */
+/** Up to two line breaks, which the parser removes; in sequences of messages, the start of the next one. */
 function betweenBlocks(format: OutputFormat | undefined): string {
   const messages = findToolFormat(format?.toolFormat ?? '')?.messages
   return messages === undefined ? '("\\n" "\\n"?)?' : renderLiteral(`${messages.start}assistant`)

@@ -2,9 +2,9 @@ import type { Command } from '../channel/ipc.ts'
 
 export type RunCommand = Extract<Command, { type: 'run' }>
 
-/** How a run is steered from outside while it goes on. */
+/** The control of a run from outside. */
 export type RunControl = {
   readonly cancelled: () => boolean
-  /** While the reader is behind: resolves when it has caught up. */
-  readonly whenWanted: () => Promise<void> | undefined
+  /** While the reader is slow, a promise that resolves when it has caught up. */
+  readonly paused: () => Promise<void> | undefined
 }

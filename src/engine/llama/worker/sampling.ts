@@ -1,12 +1,12 @@
 import { type LlamaModel, type SequenceEvaluateOptions, type Token, TokenBias } from 'node-llama-cpp'
 import type { ResolvedSampling } from '../channel/ipc.ts'
 
-/** The tokens of one generation so far, for the penalties that look back at them. */
+/** The tokens of one generation so far, for the penalties. */
 export type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
 
 /**
- * What decides the bias: `banned` tokens are never chosen. `held` ones are not before the output has so many; as a last resort
- * they are when nothing else may be.
+ * The inputs of the bias: `banned` tokens are never sampled; `held` ones are not before the output has `until` tokens, or, with
+ * `asLastResort`, only if no other token is possible.
  */
 type BiasSource = {
   readonly model: LlamaModel
@@ -17,7 +17,7 @@ type BiasSource = {
 
 type Held = { readonly tokens: readonly Token[]; readonly until: number; readonly asLastResort: boolean }
 
-/** Lower than anything that a model, a bias and the penalties make together, and yet above what a grammar forbids. */
+/** Lower than any sum of logit, bias and penalties, but above tokens that a grammar forbids. */
 const lastResort = -1e9
 
 type EvaluateOptions = Pick<
@@ -25,7 +25,7 @@ type EvaluateOptions = Pick<
   'temperature' | 'topP' | 'topK' | 'minP' | 'seed' | 'xtc' | 'dryRepeatPenalty' | 'repeatPenalty' | 'tokenBias'
 >
 
-/** Our sampling in node-llama-cpp's terms. `history.output` is read anew for every token. */
+/** Our sampling as options of node-llama-cpp. `history.output` is read again for every token. */
 export function evaluateOptions(sampling: ResolvedSampling, source: BiasSource & { contextLength: number }): EvaluateOptions {
   const { temperature, topP, topK, minP, seed, xtc, dry } = sampling
   const tokenBias = createTokenBias(sampling, source)
@@ -41,7 +41,7 @@ export function evaluateOptions(sampling: ResolvedSampling, source: BiasSource &
         strength: dry.multiplier,
         base: dry.base,
         allowedLength: dry.allowedLength,
-        // `null` should be the whole context, but this llama.cpp takes it for 0, which is off (node-llama-cpp 3.22.1).
+        // `null` should mean the whole context, but llama.cpp reads it as 0, which is off (node-llama-cpp 3.22.1).
         lastTokens: withinContext(dry.range, source.contextLength),
         sequenceBreakers: dry.sequenceBreakers,
       },
@@ -63,7 +63,7 @@ function withinContext(range: number, contextLength: number): number {
   return range < 0 ? contextLength : Math.min(range, contextLength)
 }
 
-/** node-llama-cpp punishes all of what it is given, even when that is more than `maxPunishTokens`. */
+/** node-llama-cpp penalizes all tokens that it is given, even more than `maxPunishTokens`. */
 function lastTokens({ prompt, output }: History, count: number): Token[] {
   const fromPrompt = Math.max(0, count - output.length)
   return [...(prompt.slice(Math.max(0, prompt.length - fromPrompt)) as Iterable<number>), ...output.slice(-count)] as Token[]
@@ -79,7 +79,7 @@ function createTokenBias(
 ): (() => TokenBias) | TokenBias | undefined {
   const fixed = new Map<Token, number>()
   for (const [id, bias] of logitBias) {
-    // -100 and 100 are OpenAI's words for "never" and "always".
+    // In OpenAI's API, -100 means never.
     fixed.set(id as Token, bias <= -100 ? Number.NEGATIVE_INFINITY : bias)
   }
   for (const token of banned) fixed.set(token, Number.NEGATIVE_INFINITY)
@@ -108,8 +108,8 @@ function createTokenBias(
 }
 
 /**
- * `TokenBias.set` refuses tokens that end the turn, yet the sampler takes them: forbidding exactly those is what
- * `ignore_eos` means, so the values go where `set` would have put them (node-llama-cpp 3.22.1).
+ * `TokenBias.set` refuses tokens that end the turn, but the sampler accepts a bias for them, and `ignore_eos` needs it: the values are
+ * written where `set` would write them (node-llama-cpp 3.22.1).
  */
 function biasOf(model: LlamaModel, biases: ReadonlyMap<Token, number>): TokenBias {
   const bias = new TokenBias(model.tokenizer)

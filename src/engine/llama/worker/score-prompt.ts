@@ -10,8 +10,8 @@ import type { Slot } from './slots.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /**
- * llama.cpp keeps the logits of every token of a step until the next, half a megabyte each for a large vocabulary. And up to
- * here its attention rounds as it does for single tokens: scores are then what they would have been in a generation (measured).
+ * llama.cpp keeps the logits of every token of a step until the next, half a megabyte each for a large vocabulary. Up to this
+ * size its attention rounds as for single tokens: scores are then equal to those of a generation (measured).
  */
 const largestStep = 32
 
@@ -20,30 +20,30 @@ type Scoring = {
   readonly control: RunControl
   readonly tokens: readonly Token[]
   readonly topLogprobs: number
-  /** Is told every token, in order. */
-  readonly tell: (tokens: readonly PromptToken[]) => void
+  /** Called with every token, in order. */
+  readonly report: (tokens: readonly PromptToken[]) => void
 }
 
 /**
- * Computes a prompt but its last token, from its beginning, whatever the slot holds, because a score needs the logits of the
- * token before. False: cancelled between two steps.
+ * Computes a prompt except its last token, without reusing the slot's tokens, because each score needs the logits of the token before.
+ * False: cancelled between two steps.
  */
 export async function scorePrompt({ model, vocabulary }: WorkerModel, scoring: Scoring): Promise<boolean> {
-  const { slot, control, tokens, topLogprobs, tell } = scoring
+  const { slot, control, tokens, topLogprobs, report } = scoring
   const { sequence } = slot
   const describe = createPromptDescriber(model, vocabulary)
   await sequence.clearHistory()
-  tell(tokens.slice(0, 1).map((token) => describe(token)))
+  report(tokens.slice(0, 1).map((token) => describe(token)))
   const scorer = createScorer(model, topLogprobs)
   const pacer = new PrefillPacer({ largestChunk: largestStep })
-  let told = 1
+  let reported = 1
   try {
     for await (const step of promptChunks(tokens.slice(0, -1), pacer)) {
       if (control.cancelled()) return false
-      const following = tokens.slice(told, told + step.length)
+      const following = tokens.slice(reported, reported + step.length)
       const scores = await evaluateTokens(sequence, step, (index, at) => scorer.score(sequence, index, following[at] as Token))
-      tell(following.map((token, at) => describe(token, scores[at])))
-      told += step.length
+      report(following.map((token, at) => describe(token, scores[at])))
+      reported += step.length
     }
   } finally {
     scorer.dispose()
@@ -51,13 +51,13 @@ export async function scorePrompt({ model, vocabulary }: WorkerModel, scoring: S
   return !control.cancelled()
 }
 
-/** The tokens of a prompt that nobody wants scores of. */
+/** The tokens of a prompt, without scores. */
 export function describePrompt({ model, vocabulary }: WorkerModel, tokens: readonly Token[]): PromptToken[] {
   const describe = createPromptDescriber(model, vocabulary)
   return tokens.map((token) => describe(token))
 }
 
-/** Tokenizers of some models write a space in front of a text, which is no part of it. */
+/** Some tokenizers add a space in front of a text; it is not part of the text. */
 function createPromptDescriber(model: LlamaModel, vocabulary: Vocabulary) {
   const space = 0x20
   let started = false

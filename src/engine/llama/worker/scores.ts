@@ -1,7 +1,7 @@
 import type { LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp'
 import { createSampler, type LogitIndex, readLogits } from './native.ts'
 
-/** A token's log-probability, and those of the likeliest tokens of its step, the likeliest first. */
+/** A token's log-probability, and the top log-probabilities at its position, the highest first. */
 export type TokenScore = { readonly logprob: number; readonly top: readonly (readonly [Token, number])[] }
 
 export type Scorer = {
@@ -9,12 +9,12 @@ export type Scorer = {
   dispose(): void
 }
 
-/** JSON has no infinity; this is OpenAI's word for it. */
+/** JSON has no infinity; OpenAI writes this instead. */
 const leastLogprob = -9999
 
 /**
- * Reads log-probabilities of the model's own distribution: before penalties, bias, temperature, filters and grammar. Two
- * looks at the logits: one takes the normalisation from all of them, the other sorts only as many as are wanted.
+ * Reads log-probabilities of the model's own distribution: before penalties, bias, temperature, filters and grammar. The
+ * logits are read twice: once for the normalisation over all of them, once to sort only the requested ones.
  */
 export function createScorer(model: LlamaModel, top: number): Scorer {
   const greedy = createSampler(model)
@@ -25,7 +25,7 @@ export function createScorer(model: LlamaModel, top: number): Scorer {
     async score(sequence, index, token) {
       const all = await readLogits(sequence, { sampler: greedy, index, tokens: [token], top: 0 })
       const logitOf = new Map(all.logits)
-      // The weights are relative to the highest logit, which is the one that the greedy sampler selects.
+      // The weights are relative to the highest logit, which the greedy sampler selects.
       const norm = (logitOf.get(all.selected) ?? 0) + Math.log(all.totalWeight)
       const logprobOf = (logit: number) => Math.min(0, Math.max(leastLogprob, logit - norm))
       const logprob = logprobOf(logitOf.get(token) ?? Number.NEGATIVE_INFINITY)

@@ -31,7 +31,7 @@ describe('SlotPool', () => {
     expect((await pool.take(ben, prompt)).slot.at).toBe(0)
   })
 
-  test('what nobody uses is lent, and no more than that', async () => {
+  test('free slots can be borrowed, up to the last one', async () => {
     const pool = new SlotPool(createSlots(3))
     await pool.take(anna, prompt)
     expect(pool.borrow(anna, prompt)).toBeDefined()
@@ -39,57 +39,57 @@ describe('SlotPool', () => {
     expect(pool.borrow(anna, prompt)).toBeUndefined()
   })
 
-  test('a holder that comes gets a slot that was lent, as soon as it is given back, and the first is never recalled', async () => {
+  test('a new holder gets a borrowed slot when it is given back; the only slot of a holder is never recalled', async () => {
     const pool = new SlotPool(createSlots(2))
     const own = await pool.take(anna, prompt)
-    const lent = pool.borrow(anna, prompt)
+    const borrowed = pool.borrow(anna, prompt)
     const coming = watch(pool.take(ben, prompt))
-    await lent?.whenRecalled
-    expect([own.isRecalled, lent?.isRecalled, coming.isHere]).toEqual([false, true, false])
-    lent?.giveBack()
-    expect((await coming.promise).slot).toBe(lent?.slot)
+    await borrowed?.whenRecalled
+    expect([own.isRecalled, borrowed?.isRecalled, coming.isHere]).toEqual([false, true, false])
+    borrowed?.giveBack()
+    expect((await coming.promise).slot).toBe(borrowed?.slot)
     expect(own.isRecalled).toBe(false)
   })
 
-  test('whichever slot is given back first goes to whoever waits longest', async () => {
+  test('the first slot that is given back goes to the longest waiter', async () => {
     const pool = new SlotPool(createSlots(3))
     const own = await pool.take(anna, prompt)
-    const lent = [pool.borrow(anna, prompt), pool.borrow(anna, prompt)]
+    const borrowed = [pool.borrow(anna, prompt), pool.borrow(anna, prompt)]
     const first = watch(pool.take(ben, prompt))
     const second = watch(pool.take(cleo, prompt))
-    expect(lent.map((lease) => lease?.isRecalled)).toEqual([true, true])
+    expect(borrowed.map((lease) => lease?.isRecalled)).toEqual([true, true])
     own.giveBack()
     expect((await first.promise).slot).toBe(own.slot)
     expect(second.isHere).toBe(false)
-    lent[0]?.giveBack()
-    expect((await second.promise).slot).toBe(lent[0]?.slot)
+    borrowed[0]?.giveBack()
+    expect((await second.promise).slot).toBe(borrowed[0]?.slot)
   })
 
-  test('who gave back all for others comes again, and waits for what others can spare', async () => {
+  test('a holder that gave back all of its slots can take one again', async () => {
     const pool = new SlotPool(createSlots(3))
     const own = await pool.take(anna, prompt)
-    const lent = pool.borrow(anna, prompt)
+    const borrowed = pool.borrow(anna, prompt)
     const bens = await pool.take(ben, prompt)
     const cleos = watch(pool.take(cleo, prompt))
     own.giveBack()
     await cleos.promise
-    // It was recalled for somebody who has one by now.
-    expect(lent?.isRecalled).toBe(true)
-    lent?.giveBack()
-    expect((await pool.take(anna, prompt)).slot).toBe(lent?.slot)
+    // It was recalled for a holder that has a slot by now.
+    expect(borrowed?.isRecalled).toBe(true)
+    borrowed?.giveBack()
+    expect((await pool.take(anna, prompt)).slot).toBe(borrowed?.slot)
     bens.giveBack()
   })
 
-  test('those who would borrow hear of what is free, but not before those who have none were served', async () => {
+  test('listeners are called for a free slot, but holders without a slot come first', async () => {
     const pool = new SlotPool(createSlots(2))
     await pool.take(anna, prompt)
-    const lent = pool.borrow(anna, prompt)
+    const borrowed = pool.borrow(anna, prompt)
     let heard = 0
     const stop = pool.onFree(() => {
       heard += 1
     })
     const bens = pool.take(ben, prompt)
-    lent?.giveBack()
+    borrowed?.giveBack()
     expect(heard).toBe(0)
     const taken = await bens
     taken.giveBack()
@@ -99,7 +99,7 @@ describe('SlotPool', () => {
     expect(heard).toBe(1)
   })
 
-  test('more holders than slots are a mistake of whoever let them in, and wait for nothing', async () => {
+  test('more holders than slots is an internal error', async () => {
     const pool = new SlotPool(createSlots(1))
     await pool.take(anna, prompt)
     await expect(pool.take(ben, prompt)).rejects.toMatchObject({ code: 'internal' })

@@ -1,25 +1,25 @@
 import { AppError } from '../../../contract/errors.ts'
 import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 
-/** What the pool writes down about a slot. */
+/** The pool's own data of a slot. */
 type PoolSlot = SlotFacts & { busy: boolean; lastUsed: number }
 
-/** A slot in somebody's hands. */
-export type Lease<T> = {
+/** A slot that is in use by a holder. */
+export type SlotLease<T> = {
   readonly slot: T
   readonly holder: object
-  /** Somebody else has none: it is to be given back at the end of the step that is being computed. */
+  /** Another holder has no slot: give this one back at the end of the current step. */
   readonly isRecalled: boolean
   readonly whenRecalled: Promise<void>
   giveBack(): void
 }
 
-type Held<T> = Lease<T> & { readonly recall: () => void }
-type Waiter<T> = { readonly holder: object; readonly grant: (lease: Lease<T>) => void }
+type Held<T> = SlotLease<T> & { readonly recall: () => void }
+type Waiter<T> = { readonly holder: object; readonly grant: (lease: SlotLease<T>) => void }
 
 /**
- * Hands out slots to holders, of which there may be no more than slots. Each gets one for certain: while slots are left over a
- * holder may borrow more, which are recalled when another holder comes.
+ * Assigns slots to holders, at most as many holders as slots. Each holder is certain of one slot and may borrow free ones, which are
+ * recalled when another holder arrives.
  */
 export class SlotPool<T extends PoolSlot> {
   readonly #slots: readonly T[]
@@ -32,16 +32,16 @@ export class SlotPool<T extends PoolSlot> {
     this.#slots = slots
   }
 
-  /** The best slot for these tokens, for a holder that has none; where all are lent, it waits until one is given back. */
-  take(holder: object, tokens: ArrayLike<number>): Promise<Lease<T>> {
+  /** The best slot for these tokens, for a holder without a slot. If none is free, it recalls a borrowed one and waits for a slot. */
+  take(holder: object, tokens: ArrayLike<number>): Promise<SlotLease<T>> {
     const free = pickSlot(this.#slots, tokens)
-    if (free !== undefined) return Promise.resolve(this.#lend(free, holder))
+    if (free !== undefined) return Promise.resolve(this.#assign(free, holder))
     const held = [...this.#held]
-    // More may be on their way than somebody waits for: a slot that is given back serves whoever is first.
+    // A recalled slot goes to the first waiter, so there may already be more recalled slots than waiters.
     if (held.filter(({ isRecalled }) => isRecalled).length <= this.#waiting.length) {
       const recalled = pickRecall(held)
       if (recalled === undefined) {
-        const message = `all ${this.#slots.length} slots are busy: a request was let in too early`
+        const message = `all ${this.#slots.length} slots are busy: a request was admitted too early`
         return Promise.reject(new AppError('internal', message))
       }
       recalled.recall()
@@ -49,19 +49,19 @@ export class SlotPool<T extends PoolSlot> {
     return new Promise((grant) => this.#waiting.push({ holder, grant }))
   }
 
-  /** One more slot for a holder that has one; `undefined` when none is free. */
-  borrow(holder: object, tokens: ArrayLike<number>): Lease<T> | undefined {
+  /** Another slot for a holder that has one; `undefined` when none is free. */
+  borrow(holder: object, tokens: ArrayLike<number>): SlotLease<T> | undefined {
     const free = pickSlot(this.#slots, tokens)
-    return free && this.#lend(free, holder)
+    return free && this.#assign(free, holder)
   }
 
-  /** `listener` is called when there is something to borrow, until the function that is returned is called. */
+  /** Calls `listener` when a slot becomes free to borrow, until the returned function is called. */
   onFree(listener: () => void): () => void {
     this.#borrowers.add(listener)
     return () => this.#borrowers.delete(listener)
   }
 
-  #lend(slot: T, holder: object): Lease<T> {
+  #assign(slot: T, holder: object): SlotLease<T> {
     slot.busy = true
     slot.lastUsed = ++this.#clock
     let isRecalled = false
@@ -91,7 +91,7 @@ export class SlotPool<T extends PoolSlot> {
     const { slot } = held
     const waiter = this.#waiting.shift()
     if (waiter !== undefined) {
-      waiter.grant(this.#lend(slot, waiter.holder))
+      waiter.grant(this.#assign(slot, waiter.holder))
       return
     }
     slot.busy = false

@@ -14,7 +14,7 @@ describe('pickSlot', () => {
     { name: 'the longest shared prefix wins', slots: [slot('a', [1]), slot('b', [1, 2, 9]), slot('c', [])], picked: 'b' },
     { name: 'a busy slot is never picked', slots: [slot('a', [1, 2, 3, 4], { busy: true }), slot('b', [1])], picked: 'b' },
     {
-      name: 'of equals the one used longest ago',
+      name: 'of equals the least recently used one',
       slots: [slot('a', [1], { lastUsed: 5 }), slot('b', [1], { lastUsed: 2 })],
       picked: 'b',
     },
@@ -34,11 +34,19 @@ describe('pickRecall', () => {
   const held = (name: string, holder: object, isRecalled = false) => ({ name, holder, isRecalled })
 
   test.each([
-    { name: 'nobody gives the only one', slots: [held('1', a), held('2', b)], picked: undefined },
+    { name: 'a holder keeps its only slot', slots: [held('1', a), held('2', b)], picked: undefined },
     { name: 'the last of two', slots: [held('1', a), held('2', a), held('3', b)], picked: '2' },
-    { name: 'who has most gives', slots: [held('1', a), held('2', b), held('3', b), held('4', a), held('5', a)], picked: '5' },
-    { name: 'what is recalled does not count', slots: [held('1', a), held('2', a, true), held('3', b)], picked: undefined },
-    { name: 'one is recalled, and another is', slots: [held('1', a), held('2', a), held('3', a, true)], picked: '2' },
+    {
+      name: 'the holder with the most gives one',
+      slots: [held('1', a), held('2', b), held('3', b), held('4', a), held('5', a)],
+      picked: '5',
+    },
+    { name: 'recalled slots do not count', slots: [held('1', a), held('2', a, true), held('3', b)], picked: undefined },
+    {
+      name: 'a recalled slot of another holder changes nothing',
+      slots: [held('1', a), held('2', a), held('3', a, true)],
+      picked: '2',
+    },
     { name: 'nothing is held', slots: [], picked: undefined },
   ])('$name', ({ slots, picked }) => {
     expect(pickRecall(slots)?.name).toBe(picked)
@@ -50,6 +58,6 @@ test.each([
   { a: [1, 2, 3], b: [1, 2], shared: 2 },
   { a: [1, 2], b: [1, 3, 2], shared: 1 },
   { a: [2], b: [1], shared: 0 },
-])('$a and $b begin alike for $shared tokens', ({ a, b, shared }) => {
+])('$a and $b share $shared tokens', ({ a, b, shared }) => {
   expect(sharedPrefix(a, Uint32Array.from(b))).toBe(shared)
 })

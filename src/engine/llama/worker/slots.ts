@@ -1,9 +1,9 @@
 import type { LlamaContextSequence, Token } from 'node-llama-cpp'
 
-/** One sequence of the context: it keeps the tokens of its last request, for the next one to go on from. */
+/** One sequence of the context. It keeps the tokens of its last request, so that the next one can reuse their prefix. */
 export type Slot = { readonly sequence: LlamaContextSequence; busy: boolean; lastUsed: number }
 
-/** What choosing needs to know of a slot. */
+/** The facts that the choice of a slot depends on. */
 export type SlotFacts = {
   readonly busy: boolean
   readonly lastUsed: number
@@ -11,8 +11,8 @@ export type SlotFacts = {
 }
 
 /**
- * The free slot that shares the longest prefix with `tokens`; of equals, the one used longest ago, so that the others'
- * caches live on. `undefined` when all are busy.
+ * The free slot that shares the longest prefix with `tokens`; of equals, the least recently used one, so that the others
+ * keep their caches. `undefined` when all are busy.
  */
 export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: ArrayLike<number>): T | undefined {
   let best: { slot: T; shared: number } | undefined
@@ -25,7 +25,7 @@ export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: Array
   return best?.slot
 }
 
-/** How many tokens two lists begin with alike. */
+/** The length of the common prefix of two lists. */
 export function sharedPrefix(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const length = Math.min(a.length, b.length)
   let index = 0
@@ -33,12 +33,12 @@ export function sharedPrefix(a: ArrayLike<number>, b: ArrayLike<number>): number
   return index
 }
 
-/** What choosing needs to know of a slot that is held: by whom, and whether it is on its way back already. */
+/** The facts that a recall depends on. */
 export type HeldFacts = { readonly holder: object; readonly isRecalled: boolean }
 
 /**
- * Which of the held slots is asked back for somebody who has none: the last one of the holder that has the most. Nobody's
- * only one; `undefined` when nobody has two. `held` is in the order of taking.
+ * The slot to recall for a holder without one: the last slot of the holder with the most. Never a holder's only slot; `undefined` when
+ * no holder has two. `held` is in the order of assignment.
  */
 export function pickRecall<T extends HeldFacts>(held: readonly T[]): T | undefined {
   const kept = new Map<object, T[]>()

@@ -2,11 +2,11 @@
 export type GbnfRule = { readonly name: string; readonly body: string }
 
 /**
- * Rules for "any text that ends with the first `mark` in it", the mark included; the first rule is where it begins. Each is
- * a state of the automaton that finds the mark: how much of it the text ends in.
+ * Rules for any text up to and including the first `tag`; the first rule is the start. Each rule is a state of the automaton that
+ * searches for the tag: how many of its letters the text ends with.
  */
-export function textUntil(mark: string, nameOf: (state: number) => string): GbnfRule[] {
-  const letters = [...mark]
+export function textUntil(tag: string, nameOf: (state: number) => string): GbnfRule[] {
+  const letters = [...tag]
   const alphabet = [...new Set(letters)]
   return letters.map((_, state) => {
     const byTarget = new Map<number, string[]>()
@@ -22,16 +22,16 @@ export function textUntil(mark: string, nameOf: (state: number) => string): Gbnf
   })
 }
 
-/** How much of the mark a text ends in that ended in `state` letters of it, and got one more. */
-function nextState(mark: readonly string[], state: number, letter: string): number {
-  const seen = [...mark.slice(0, state), letter]
+/** The state after one more letter. */
+function nextState(tag: readonly string[], state: number, letter: string): number {
+  const seen = [...tag.slice(0, state), letter]
   for (let length = seen.length; length > 0; length--) {
-    if (seen.slice(-length).every((each, index) => each === mark[index])) return length
+    if (seen.slice(-length).every((each, index) => each === tag[index])) return length
   }
   return 0
 }
 
-/** A letter in a set of letters, in the one spelling that needs no exceptions. */
+/** A letter inside a GBNF set, in the spelling that never needs escapes. */
 function spell(letter: string): string {
   return `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
 }

@@ -1,22 +1,22 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 
-/** What the worker knows about a model's tokens beyond the tokenizer itself. */
+/** Facts about a model's tokens that the tokenizer does not provide. */
 export type Vocabulary = {
   readonly size: number
   /** Tokens that end the model's turn. */
   readonly endTokens: readonly Token[]
   readonly endTexts: readonly string[]
-  /** Texts that the tokenizer reads as control tokens when it is told to parse them. */
+  /** Texts that the tokenizer reads as control tokens when it parses special tokens. */
   readonly controlTexts: readonly string[]
   /** Tokens that neither end the turn nor add text to the output. */
   readonly hiddenTokens: readonly Token[]
-  /** The bytes that a token adds to the output; none for hidden tokens. Joined, they are the text in UTF-8. */
+  /** The bytes that a token adds to the output, in UTF-8; none for hidden tokens. */
   bytesOf(token: Token): Uint8Array
 }
 
 /**
- * Scans the vocabulary once. Token bytes are found on demand and remembered. Control tokens with a text in `visible` (marks
- * of calls and reasoning, which are read as text) add it to the output.
+ * Scans the vocabulary once. Token bytes are computed on demand and cached. Control tokens with a text in `visible` (tags
+ * of calls and reasoning, which are parsed from the text) add it to the output.
  */
 export function readVocabulary(model: LlamaModel, visible: ReadonlySet<string> = new Set()): Vocabulary {
   const pieces: readonly unknown[] = model.fileInfo.metadata.tokenizer.ggml.tokens ?? []
@@ -67,7 +67,7 @@ function tokenBytes(model: LlamaModel, token: Token, piece: unknown): Uint8Array
     case 'ugm':
       return spacedBytes(piece)
     default:
-      // WordPiece and others have no generative models worth serving; the tokenizer's own text is exact for whole words.
+      // WordPiece and others have no relevant generative models; the tokenizer's own text is exact for complete words.
       return Buffer.from(model.detokenize([token]))
   }
 }
@@ -84,7 +84,7 @@ for (let byte = 0, shifted = 0; byte < 256; byte++) {
   byteOfLetter.set(String.fromCharCode(printable ? byte : 256 + shifted++), byte)
 }
 
-/** A piece with letters outside that spelling was added as plain text. */
+/** A piece with letters outside that table was added as plain text. */
 function byteLevelBytes(piece: string): Uint8Array {
   const bytes = Array.from(piece, (letter) => byteOfLetter.get(letter))
   return bytes.includes(undefined) ? Buffer.from(piece) : Uint8Array.from(bytes as number[])

@@ -1,8 +1,8 @@
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
 import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
-import { answerQuestion } from './answer.ts'
 import { decode } from './decode.ts'
+import { handleRequest } from './handle-request.ts'
 import { loadModel, type WorkerModel } from './model.ts'
 import { readTemplatePart } from './model-template.ts'
 import { isCausal } from './pooling.ts'
@@ -11,7 +11,7 @@ import { prepareGeneration } from './prepare.ts'
 import { SlotPool } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
 
-/** The child process of one model: it loads, prepares prompts and decodes, and ends with its parent. */
+/** The child process of one model: loads it, prepares prompts, generates, and ends with its parent. */
 
 type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: Promise<void> | undefined }
 
@@ -61,7 +61,7 @@ async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<
   try {
     const { model } = requireLoaded()
     if (!isCausal(model.model)) {
-      const message = 'this model reads whole texts and cannot write any; use it for embeddings or ranking'
+      const message = 'this model is an encoder and cannot generate text; use it for embeddings or ranking'
       throw new AppError('invalid-request', message, { at: ['model'] })
     }
     report({ type: 'prepared', id: command.id, ...(await prepareGeneration(model, command)) })
@@ -70,11 +70,11 @@ async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<
   }
 }
 
-async function ask({ id, question }: Extract<Command, { type: 'ask' }>): Promise<void> {
+async function ask({ id, request }: Extract<Command, { type: 'ask' }>): Promise<void> {
   const state: Running = { cancelled: false, resume: undefined, paused: undefined }
   running.set(id, state)
   try {
-    report({ type: 'answered', id, answer: await answerQuestion(requireLoaded().model, question, () => state.cancelled) })
+    report({ type: 'answered', id, reply: await handleRequest(requireLoaded().model, request, () => state.cancelled) })
   } catch (error) {
     reportFailure(id, error)
   } finally {
@@ -82,7 +82,7 @@ async function ask({ id, question }: Extract<Command, { type: 'ask' }>): Promise
   }
 }
 
-/** In one go, so that every other command sees the model before or after it. What already runs keeps what it began with. */
+/** Synchronous, so that every other command sees the model before or after it. Running requests keep the earlier template. */
 function useTemplate({ id, choice }: Extract<Command, { type: 'use-template' }>): void {
   try {
     const now = requireLoaded()
@@ -102,7 +102,7 @@ async function run(command: Extract<Command, { type: 'run' }>): Promise<void> {
   running.set(id, state)
   try {
     const { model, pacer, pool } = requireLoaded()
-    const control = { cancelled: () => state.cancelled, whenWanted: () => state.paused }
+    const control = { cancelled: () => state.cancelled, paused: () => state.paused }
     report(await decode(model, { command, control, pacer, pool }, report))
   } catch (error) {
     reportFailure(id, error)
@@ -136,14 +136,14 @@ function reportFailure(id: string, error: unknown): void {
   })
 }
 
-/** A command that makes no sense fails its own request; the others of this model go on. */
+/** An invalid command fails only its own request. */
 function refuse(message: unknown, reason: Error): void {
   const id = typeof message === 'object' && message !== null && 'id' in message ? String(message.id) : ''
-  reportFailure(id, new AppError('internal', 'the worker was sent a command that is not valid', { cause: reason }))
+  reportFailure(id, new AppError('internal', 'the worker received an invalid command', { cause: reason }))
 }
 
 function requireLoaded(): Loaded {
-  if (loaded === undefined) throw new AppError('internal', 'the worker was asked to work before its model was loaded')
+  if (loaded === undefined) throw new AppError('internal', 'the worker received work before its model was loaded')
   return loaded
 }
 
@@ -176,8 +176,8 @@ process.on('message', (message) => {
       break
   }
 })
-// The parent is gone: nobody can read what this process would make.
+// Without the parent, the output has no reader.
 process.on('disconnect', () => process.exit(0))
-// Ctrl-C in a terminal and a service manager's stop reach the whole process group; the parent lets requests end, and then
-// ends its workers itself.
+// Ctrl-C in a terminal and a service manager's stop signal the whole process group; the parent lets requests end, and then kills
+// its workers itself.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)

@@ -2,35 +2,35 @@ import type { Choice, ChoiceEnd } from './choice.ts'
 import { fillSlot } from './fill-slot.ts'
 import type { PrefillPacer } from './prefill.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
-import type { Lease, SlotPool } from './slot-pool.ts'
+import type { SlotLease, SlotPool } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
 
-type ChoicesRun = {
+type ParallelRun = {
   readonly command: RunCommand
   readonly control: RunControl
   readonly pacer: PrefillPacer
   readonly pool: SlotPool<Slot>
-  /** Holds the prompt. It is given back, like all that are borrowed. */
-  readonly first: Lease<Slot>
+  /** The slot that contains the prompt. It is given back, like all borrowed slots. */
+  readonly first: SlotLease<Slot>
   /** `control` also ends a choice when another one has failed. */
   readonly open: (index: number, control: RunControl) => Choice
   readonly onEnd: (choice: Choice, end: ChoiceEnd) => void
 }
 
 /**
- * Generates the choices of a run side by side, as many at a time as there are slots that nobody else wants. A slot that is
- * recalled leaves its choice for the next slot. When it returns or throws, all have ended and every slot is given back.
+ * Parallel sampling: generates the choices of a run, as many at a time as it can borrow slots. The choice of a recalled slot waits for
+ * the next slot. When this returns or throws, all choices have ended and every slot is given back.
  */
-export async function runChoices({ command, control, pacer, pool, first, open, onEnd }: ChoicesRun): Promise<void> {
+export async function sampleInParallel({ command, control, pacer, pool, first, open, onEnd }: ParallelRun): Promise<void> {
   const { holder } = first
   const waiting = Array.from({ length: command.choices }, (_, index) => index)
-  /** Those that were taken from their slot go on from where they are. */
+  /** Choices that lost their slot continue from their last token. */
   const opened = new Map<number, Choice>()
-  const seats = new Map<Lease<Slot>, Promise<void>>()
+  const seats = new Map<SlotLease<Slot>, Promise<void>>()
   let failure: { readonly error: unknown } | undefined
   const isOver = () => failure !== undefined || control.cancelled()
 
-  const work = async (index: number, lease: Lease<Slot>): Promise<void> => {
+  const work = async (index: number, lease: SlotLease<Slot>): Promise<void> => {
     const choice = opened.get(index) ?? open(index, { ...control, cancelled: isOver })
     opened.set(index, choice)
     const filled = await fillSlot(lease.slot, {
@@ -39,7 +39,7 @@ export async function runChoices({ command, control, pacer, pool, first, open, o
       pacer,
       isOver: () => isOver() || lease.isRecalled,
     })
-    // Models whose cache cannot be cut (recurrent ones) go back to this point for another choice; for others it does nothing.
+    // Models whose cache cannot be truncated (recurrent ones) return to this point for another choice; for others it does nothing.
     if (filled !== undefined && command.choices > 1 && choice.outputTokens === 0) await lease.slot.sequence.takeCheckpoint()
     const end = filled === undefined ? 'recalled' : await choice.decode(lease)
     if (end === 'recalled') {
@@ -51,7 +51,7 @@ export async function runChoices({ command, control, pacer, pool, first, open, o
     onEnd(choice, end)
   }
 
-  const serve = async (lease: Lease<Slot>): Promise<void> => {
+  const serve = async (lease: SlotLease<Slot>): Promise<void> => {
     try {
       while (!isOver() && !lease.isRecalled) {
         const index = waiting.shift()
@@ -60,12 +60,12 @@ export async function runChoices({ command, control, pacer, pool, first, open, o
       }
     } catch (error) {
       failure ??= { error }
-      // What the failed step left in the cache is unknown; nothing may be continued from it.
-      // If that fails too, the next request on this slot finds out; this one must hear of its own failure.
+      // The failed step leaves unknown contents in the cache, so it must not be reused. If clearing fails too, the next request on
+      // this slot fails; this one reports its own failure.
       await lease.slot.sequence.clearHistory().catch(() => undefined)
     }
   }
-  const seat = (lease: Lease<Slot>) => {
+  const seat = (lease: SlotLease<Slot>) => {
     const leave = () => {
       seats.delete(lease)
       lease.giveBack()

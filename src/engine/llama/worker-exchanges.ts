@@ -1,46 +1,46 @@
 import { AppError } from '../../contract/errors.ts'
-import type { QuestionCommand, Report } from './channel/ipc.ts'
-import type { Answer, Question } from './channel/questions.ts'
+import type { ExchangeCommand, Report } from './channel/ipc.ts'
+import type { WorkerReply, WorkerRequest } from './channel/worker-requests.ts'
 import type { Inboxes } from './inboxes.ts'
 import type { Supervisor } from './supervisor.ts'
 import { tookTooLong } from './took-too-long.ts'
 import { Turns } from './turns.ts'
 
-export type WorkerQuestionsOptions = {
+export type WorkerExchangesOptions = {
   readonly supervisor: Pick<Supervisor, 'ensureReady' | 'send' | 'steer' | 'abandon'>
   readonly inboxes: Inboxes
-  /** How long a question may take, from its own turn on, before the worker counts as hung. */
+  /** How long a reply may take, counted from the turn of its command, before the worker counts as hung. */
   readonly timeoutMs: number
 }
 
 type Expected = 'prepared' | 'answered' | 'template-used'
 
 /**
- * Asks the worker what it answers once. It works on one question at a time, so the next one is sent when it has answered: only
- * then is a late answer a sign that it hangs, and is known which question it hangs at.
+ * Sends commands with one reply each to the worker, one at a time: only then does a late reply show that the worker hangs, and
+ * at which command.
  */
-export class WorkerQuestions {
-  readonly #options: WorkerQuestionsOptions
+export class WorkerExchanges {
+  readonly #options: WorkerExchangesOptions
   readonly #turns = new Turns()
-  /** The failure that all requests of the last worker got, if that worker was ended by somebody else. */
-  #endedFromOutside: AppError | undefined
+  /** The failure of all requests of the last worker, if another process killed it. */
+  #killedFromOutside: AppError | undefined
   #asked = 0
 
-  constructor(options: WorkerQuestionsOptions) {
+  constructor(options: WorkerExchangesOptions) {
     this.#options = options
   }
 
-  /** A worker has ended; this is what its requests fail with. */
+  /** The worker has ended; its requests fail with this error. */
   onExit(error: AppError, { fromOutside }: { readonly fromOutside: boolean }): void {
-    this.#endedFromOutside = fromOutside ? error : undefined
+    this.#killedFromOutside = fromOutside ? error : undefined
   }
 
-  /** Fails every question that was not sent. */
+  /** Fails every exchange that has not begun. */
   refuse(error: AppError): void {
     this.#turns.refuse(error)
   }
 
-  /** Requests have ids of their protocols, which never look like this. */
+  /** Ids of requests come from their protocols and never have this form. */
   nextId(): string {
     this.#asked += 1
     return `ask ${this.#asked}`
@@ -58,45 +58,45 @@ export class WorkerQuestions {
       try {
         return await work()
       } catch (error) {
-        if (error !== this.#endedFromOutside) throw error
+        if (error !== this.#killedFromOutside) throw error
         await supervisor.ensureReady(signal)
         return work()
       }
     }, signal)
   }
 
-  /** A question that is quickly answered, in its turn. */
-  ask(question: Question, signal: AbortSignal): Promise<Answer> {
-    const work = async () => (await this.exchange({ type: 'ask', id: this.nextId(), question }, 'answered')).answer
+  /** Sends a short request, in its turn. */
+  ask(request: WorkerRequest, signal: AbortSignal): Promise<WorkerReply> {
+    const work = async () => (await this.exchange({ type: 'ask', id: this.nextId(), request }, 'answered')).reply
     return this.inTurn(work, signal)
   }
 
   /**
-   * A question that computes, on a slot of its own and beside the others. The slot is free only when the worker has stopped: its
-   * answer is waited for, also when nobody wants it any more.
+   * Sends a request that computes, concurrently with others; the caller has a slot and has awaited `ensureReady`. After an abort it
+   * still waits for the reply: only then is the slot free.
    */
-  async compute(question: Question, signal: AbortSignal): Promise<Answer> {
+  async compute(request: WorkerRequest, signal: AbortSignal): Promise<WorkerReply> {
     signal.throwIfAborted()
     const id = this.nextId()
     const cancel = () => this.#options.supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      const { answer } = await this.#send({ type: 'ask', id, question }, 'answered')
-      if (answer.type === 'cancelled') throw AppError.from(signal.reason)
-      return answer
+      const { reply } = await this.#send({ type: 'ask', id, request }, 'answered')
+      if (reply.type === 'cancelled') throw AppError.from(signal.reason)
+      return reply
     } finally {
       signal.removeEventListener('abort', cancel)
     }
   }
 
-  /** Sends a command that has one answer; only in a turn. A worker that does not answer in time is given up. */
-  exchange<T extends Expected>(command: QuestionCommand, expected: T): Promise<Extract<Report, { type: T }>> {
+  /** Sends a command with one reply; only within a turn. A worker that does not reply in time is abandoned. */
+  exchange<T extends Expected>(command: ExchangeCommand, expected: T): Promise<Extract<Report, { type: T }>> {
     return this.#send(command, expected, this.#options.timeoutMs)
   }
 
-  /** Goes on until the worker has answered or is gone, whoever has left by then. */
+  /** Ends when the worker has replied or ended, even if the client has disconnected. */
   async #send<T extends Expected>(
-    command: QuestionCommand,
+    command: ExchangeCommand,
     expected: T,
     timeoutMs?: number,
   ): Promise<Extract<Report, { type: T }>> {
@@ -120,7 +120,7 @@ export class WorkerQuestions {
   }
 }
 
-/** An answer of a kind that was not asked for. */
-export function unexpected({ type }: Report | Answer): AppError {
+/** The failure for a message of the wrong type. */
+export function unexpected({ type }: Report | WorkerReply): AppError {
   return new AppError('internal', `the worker answered with an unexpected '${type}' message`)
 }

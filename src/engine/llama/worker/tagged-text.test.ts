@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { createMatcher, createRandom } from '../../../../test/support/gbnf-matcher.ts'
-import { beginOf, markedText, type TextMark } from './marked-text.ts'
+import { beginOf, type TextTag, taggedText } from './tagged-text.ts'
 
-function matcherOf(marks: readonly Omit<TextMark, 'next'>[]) {
-  const rules = markedText(
-    marks.map((mark) => ({ ...mark, next: `"!" ${beginOf('t')}` })),
+function matcherOf(tags: readonly Omit<TextTag, 'next'>[]) {
+  const rules = taggedText(
+    tags.map((tag) => ({ ...tag, next: `"!" ${beginOf('t')}` })),
     't',
   )
   return createMatcher([`root ::= ${beginOf('t')}`, ...rules.map(({ name, body }) => `${name} ::= ${body}`)].join('\n'))
 }
 
-describe('free text with marks in it', () => {
-  test.each<[TextMark['place'], string, boolean]>([
+describe('free text with tags', () => {
+  test.each<[TextTag['position'], string, boolean]>([
     ['anywhere', '', true],
-    ['anywhere', 'no mark', true],
+    ['anywhere', 'no tag', true],
     ['anywhere', 'a <aab', true],
     ['anywhere', 'a <aab> b', false],
     ['anywhere', 'a <aab>! b', true],
@@ -33,8 +33,8 @@ describe('free text with marks in it', () => {
     ['start', ' \n <aab>! b', true],
     ['start', '<aab>! <aab> b', false],
     ['start', '<aab>!x<aab> b', true],
-  ])('%s: %j', (place, text, isRight) => {
-    expect(matcherOf([{ text: '<aab>', place }]).matches(text)).toBe(isRight)
+  ])('%s: %j', (position, text, isRight) => {
+    expect(matcherOf([{ text: '<aab>', position }]).matches(text)).toBe(isRight)
   })
 
   test.each<[string, boolean]>([
@@ -42,15 +42,15 @@ describe('free text with marks in it', () => {
     ['xab', false],
     ['xabc', false],
     ['xab!c', true],
-  ])('a mark at the end of the beginning of another counts: %j', (text, isRight) => {
-    const marks = ['ab', 'xabc'].map((mark) => ({ text: mark, place: 'anywhere' as const }))
-    expect(matcherOf(marks).matches(text)).toBe(isRight)
+  ])('a tag that ends a prefix of another tag counts: %j', (text, isRight) => {
+    const tags = ['ab', 'xabc'].map((tag) => ({ text: tag, position: 'anywhere' as const }))
+    expect(matcherOf(tags).matches(text)).toBe(isRight)
   })
 
-  test('what is written never has a mark without what follows it', () => {
+  test('generated text never has a tag without its continuation', () => {
     const matcher = matcherOf([
-      { text: 'aa', place: 'anywhere' },
-      { text: 'ab', place: 'line' },
+      { text: 'aa', position: 'anywhere' },
+      { text: 'ab', position: 'line' },
     ])
     const random = createRandom(3)
     for (let round = 0; round < 200; round++) {

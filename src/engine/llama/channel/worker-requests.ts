@@ -7,8 +7,8 @@ const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Arr
 const vectorSchema = z.custom<Float32Array>((value) => value instanceof Float32Array)
 const reasoningSchema = z.custom<ReasoningOptions>(isObject)
 
-/** What a worker can be asked besides to generate. */
-export const questionSchema = z.discriminatedUnion('type', [
+/** Work for the worker other than generating. */
+export const workerRequestSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('tokenize'),
     prompt: z.custom<Extract<Prompt, { type: 'chat' | 'text' }>>(isObject),
@@ -22,14 +22,14 @@ export const questionSchema = z.discriminatedUnion('type', [
     prompt: z.custom<Extract<Prompt, { type: 'chat' }>>(isObject),
     reasoning: reasoningSchema,
   }),
-  /** These two need a slot; a `cancel` ends them between two steps. */
+  /** `rank` and `embed` take a slot of the engine's queue; `cancel` ends them between two steps. */
   z.object({ type: z.literal('rank'), query: z.string().exactOptional(), texts: z.array(z.string()) }),
   z.object({ type: z.literal('embed'), inputs: z.custom<readonly EmbedInput[]>(Array.isArray) }),
 ])
-export type Question = z.infer<typeof questionSchema>
+export type WorkerRequest = z.infer<typeof workerRequestSchema>
 
-/** What a worker answers; a question that cannot be answered is reported as `failed`. */
-export const answerSchema = z.discriminatedUnion('type', [
+/** The worker's reply; a failure is reported as `failed` instead. */
+export const workerReplySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tokens'), tokens: tokensSchema }),
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('vectors'), vectors: z.array(vectorSchema), inputTokens: z.int() }),
@@ -41,4 +41,4 @@ export const answerSchema = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('cancelled') }),
 ])
-export type Answer = z.infer<typeof answerSchema>
+export type WorkerReply = z.infer<typeof workerReplySchema>

@@ -1,44 +1,44 @@
 import type { GbnfRule } from './text-until.ts'
 
-/** A text that something else follows. */
-export type TextMark = {
+/** A tag that must be followed by something. */
+export type TextTag = {
   readonly text: string
-  /** Where it counts: anywhere, at the beginning of a line, or only where the text itself begins, behind white space. */
-  readonly place: 'anywhere' | 'line' | 'start'
-  /** What follows, in GBNF; it says itself where it goes on. */
+  /** Where it counts: anywhere, at the start of a line, or only at the start of the text, after white space. */
+  readonly position: 'anywhere' | 'line' | 'start'
+  /** What follows, in GBNF, up to the end of the text. */
   readonly next: string
 }
 
-/** The rule of the place where such a text begins. */
+/** The rule for the start of such a text. */
 export const beginOf = (prefix: string): string => `${prefix}-1`
 
-/** The rule of a place in the middle of such a text. */
+/** The rule for the middle of such a text. */
 export const middleOf = (prefix: string): string => `${prefix}-0`
 
-/** A beginning of marks that a text may end in. */
+/** A prefix of tags that the text so far may end with. */
 type State = {
   readonly index: number
   readonly children: Map<string, State>
-  /** The state for the longest end of the same text that is one as well; none for the empty one. */
+  /** The state of the longest proper suffix that is also a prefix of a tag; none for the empty state. */
   shorter: State | undefined
-  /** What follows, where a whole mark is there. */
+  /** What follows, if the text ends with a complete tag. */
   next: string | undefined
 }
 
-/** Stands for the place where the text begins. */
+/** The start of the text, as a letter. */
 const begin = ''
 const spaces = [' ', '\t', '\n', '\r']
 const fronts = { anywhere: [[]], line: [[begin], ['\n']], start: [[begin]] } as const
 
 /**
- * Rules for free text, which may end anywhere, and in which each mark is followed by what belongs to it: the automaton of Aho
- * and Corasick, with a rule for each state.
+ * Rules for free text that may end anywhere, and in which each tag is followed by its continuation: the Aho-Corasick automaton, with
+ * a rule for each state.
  */
-export function markedText(marks: readonly TextMark[], prefix: string): readonly GbnfRule[] {
-  const states = createStates(marks)
+export function taggedText(tags: readonly TextTag[], prefix: string): readonly GbnfRule[] {
+  const states = createStates(tags)
   const [empty, start] = states as [State, State, ...State[]]
-  const firsts = new Set(marks.filter(({ place }) => place === 'anywhere').map(({ text }) => [...text][0]))
-  // White space in front of a text is not yet the text, unless a mark has it.
+  const firsts = new Set(tags.filter(({ position }) => position === 'anywhere').map(({ text }) => [...text][0]))
+  // Leading white space keeps the state of the start, unless a tag begins with it.
   const lead = spaces.filter((letter) => !firsts.has(letter) && !start.children.has(letter))
   const nameOf = ({ index }: State) => `${prefix}-${index}`
   return states
@@ -57,8 +57,8 @@ export function markedText(marks: readonly TextMark[], prefix: string): readonly
     })
 }
 
-/** The empty state, that of the beginning, and all others, the shorter before the longer. */
-function createStates(marks: readonly TextMark[]): readonly State[] {
+/** The empty state, the state of the start, and all others. */
+function createStates(tags: readonly TextTag[]): readonly State[] {
   const states: State[] = []
   const add = (): State => {
     const state = { index: states.length, children: new Map(), shorter: undefined, next: undefined }
@@ -72,14 +72,14 @@ function createStates(marks: readonly TextMark[]): readonly State[] {
   }
   const empty = add()
   child(empty, begin)
-  for (const { text, place, next } of marks) {
-    for (const front of fronts[place]) [...front, ...text].reduce(child, empty).next = next
+  for (const { text, position, next } of tags) {
+    for (const front of fronts[position]) [...front, ...text].reduce(child, empty).next = next
   }
   const queue: State[] = [empty]
   for (const state of queue) {
     for (const [letter, longer] of state.children) {
       longer.shorter = state === empty ? empty : follow(state.shorter ?? empty, letter)
-      // A mark that is only the end of what was seen counts as well.
+      // A tag may also be a suffix of a longer prefix.
       longer.next ??= longer.shorter.next
       queue.push(longer)
     }
@@ -102,7 +102,7 @@ function lettersOf(state: State): readonly string[] {
   return state.shorter === undefined ? own : [...own, ...lettersOf(state.shorter)]
 }
 
-/** A letter in a set of letters, in the one spelling that needs no exceptions. */
+/** A letter inside a GBNF set, in the spelling that never needs escapes. */
 function spell(letter: string): string {
   return `\\U${(letter.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`
 }

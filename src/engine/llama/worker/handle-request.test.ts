@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answerQuestion } from './answer.ts'
+import { handleRequest } from './handle-request.ts'
 import type { WorkerModel } from './model.ts'
 
 const tooLong = 'x'.repeat(1024 * 1024 + 1)
@@ -10,8 +10,8 @@ const loaded = { embedder: { pooling: 'rank' }, model: {} } as unknown as Worker
 test.each([
   [['query'], { type: 'rank', query: tooLong, texts: ['a'] }],
   [['texts', 0], { type: 'rank', query: 'a', texts: [tooLong] }],
-] as const)('a text at %j that would block the worker is refused before it is read', async (at, question) => {
-  await expect(answerQuestion(loaded, { ...question, texts: [...question.texts] }, () => false)).rejects.toMatchObject({
+] as const)('a text at %j that would block the worker is refused before it is read', async (at, request) => {
+  await expect(handleRequest(loaded, { ...request, texts: [...request.texts] }, () => false)).rejects.toMatchObject({
     code: 'invalid-request',
     at,
   })

@@ -2,49 +2,53 @@ import type { Token } from 'node-llama-cpp'
 import type { EmbedInput } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
-import type { Answer, Question } from '../channel/questions.ts'
+import type { WorkerReply, WorkerRequest } from '../channel/worker-requests.ts'
 import type { WorkerModel } from './model.ts'
 import { bareTokens, renderSegments, tokenizeSegmentsNow } from './prompt.ts'
 import { rankTokens } from './rank-tokens.ts'
 
-type Asked<T extends Question['type']> = Extract<Question, { type: T }>
+type RequestOf<T extends WorkerRequest['type']> = Extract<WorkerRequest, { type: T }>
 
-/** A text of this length holds up everything else in the worker for some hundred milliseconds. */
+/** A text of this length blocks the worker for some hundred milliseconds. */
 const maxTextChars = 1024 * 1024
 
-/** Answers what the worker is asked besides to generate. Throws `AppError` for what cannot be answered. */
-export async function answerQuestion(loaded: WorkerModel, question: Question, cancelled: () => boolean): Promise<Answer> {
-  switch (question.type) {
+/** Does the work of a request other than generating. Throws `AppError` for one that is invalid for this model. */
+export async function handleRequest(loaded: WorkerModel, request: WorkerRequest, cancelled: () => boolean): Promise<WorkerReply> {
+  switch (request.type) {
     case 'tokenize':
-      return { type: 'tokens', tokens: Uint32Array.from(tokenize(loaded, question)) }
+      return { type: 'tokens', tokens: Uint32Array.from(tokenize(loaded, request)) }
     case 'detokenize':
-      return { type: 'text', text: loaded.model.detokenize([...question.tokens] as Token[], question.special) }
+      return { type: 'text', text: loaded.model.detokenize([...request.tokens] as Token[], request.special) }
     case 'render':
-      return { type: 'text', text: joined(renderSegments(loaded, question).segments) }
+      return { type: 'text', text: joined(renderSegments(loaded, request).segments) }
     case 'embed':
-      return embed(loaded, question, cancelled)
+      return embed(loaded, request, cancelled)
     case 'rank':
-      return rank(loaded, question, cancelled)
+      return rank(loaded, request, cancelled)
   }
 }
 
-function tokenize(loaded: WorkerModel, { prompt, reasoning, addBos, parseSpecial }: Asked<'tokenize'>): number[] {
+function tokenize(loaded: WorkerModel, { prompt, reasoning, addBos, parseSpecial }: RequestOf<'tokenize'>): number[] {
   const { model } = loaded
   const { segments } = renderSegments(loaded, { prompt, reasoning })
   refuseTooLong(joined(segments), prompt.type === 'text' ? ['prompt', 'text'] : ['prompt', 'messages'])
-  const cut = segments.map((segment) => ({
+  const literal = segments.map((segment) => ({
     ...segment,
-    // A conversation's own texts stay texts; a text that is sent by itself is read as the caller says.
+    // The texts of a conversation are always literal; for a plain text, the caller decides.
     literal: !parseSpecial || (prompt.type === 'chat' && segment.literal),
   }))
-  if (addBos) return tokenizeSegmentsNow(model, cut)
-  const tokens = bareTokens(model, cut)
+  if (addBos) return tokenizeSegmentsNow(model, literal)
+  const tokens = bareTokens(model, literal)
   const { bos, shouldPrependBosToken } = model.tokens
-  // Templates often write the token that the tokenizer would have added; where it adds none, it is part of a turn's mark.
+  // Templates often write the token that the tokenizer would have added; where it adds none, it is part of the template's delimiter.
   return prompt.type === 'chat' && shouldPrependBosToken && tokens[0] === bos ? tokens.slice(1) : tokens
 }
 
-async function embed({ model, embedder }: WorkerModel, { inputs }: Asked<'embed'>, cancelled: () => boolean): Promise<Answer> {
+async function embed(
+  { model, embedder }: WorkerModel,
+  { inputs }: RequestOf<'embed'>,
+  cancelled: () => boolean,
+): Promise<WorkerReply> {
   if (embedder.pooling === 'rank') {
     const message = 'this model ranks documents and makes no vectors; choose an embedding model'
     throw new AppError('invalid-request', message, { at: ['model'] })
@@ -53,13 +57,17 @@ async function embed({ model, embedder }: WorkerModel, { inputs }: Asked<'embed'
     const at = ['inputs', index]
     const bare = inputTokens(model, inputs[index] as EmbedInput, at)
     if (bare.length > 0) return withEnds(model, bare)
-    throw new AppError('invalid-request', `${field(...at)} holds no tokens to embed`, { at })
+    throw new AppError('invalid-request', `${field(...at)} has no tokens to embed`, { at })
   }
   const computed = await compute(embedder, { paths: inputs.map((_, index) => ['inputs', index]), read }, cancelled)
   return computed === 'cancelled' ? { type: 'cancelled' } : { type: 'vectors', ...computed }
 }
 
-async function rank({ model, embedder }: WorkerModel, request: Asked<'rank'>, cancelled: () => boolean): Promise<Answer> {
+async function rank(
+  { model, embedder }: WorkerModel,
+  request: RequestOf<'rank'>,
+  cancelled: () => boolean,
+): Promise<WorkerReply> {
   if (embedder.pooling !== 'rank') {
     const message = 'this model has no ranking head, so it cannot score texts; choose a reranking model'
     throw new AppError('invalid-request', message, { at: ['model'] })
@@ -80,7 +88,7 @@ async function rank({ model, embedder }: WorkerModel, request: Asked<'rank'>, ca
 
 type Work = { readonly paths: readonly CanonicalPath[]; read(index: number): Token[] }
 
-/** Reads all texts before it computes the first, so that a text at fault costs nothing. */
+/** Tokenizes all texts before it computes the first, so that an invalid text costs nothing. */
 async function compute(
   embedder: WorkerModel['embedder'],
   { paths, read }: Work,
@@ -90,10 +98,10 @@ async function compute(
   for (const [index, at] of paths.entries()) {
     if (cancelled()) return 'cancelled'
     const tokens = read(index)
-    if (tokens.length === 0) throw new AppError('invalid-request', `${field(...at)} holds no tokens`, { at })
+    if (tokens.length === 0) throw new AppError('invalid-request', `${field(...at)} has no tokens`, { at })
     if (tokens.length > embedder.maxTokens) throw tooManyTokens(tokens.length, embedder.maxTokens, at)
     texts.push(tokens)
-    // Others have their turn between two texts.
+    // Lets other work of the process run between two texts.
     await new Promise(setImmediate)
   }
   const vectors: Float32Array[] = []
@@ -126,7 +134,7 @@ function joined(segments: readonly { readonly text: string }[]): string {
   return segments.map(({ text }) => text).join('')
 }
 
-/** What llama.cpp's own tokenizer puts around a text, as the model's file wants it. Token ids may already have it. */
+/** Adds the first and last token that the model's file requires, as llama.cpp's tokenizer does. Token ids may already have them. */
 function withEnds({ tokens: special, vocabularyType }: WorkerModel['model'], tokens: Token[]): Token[] {
   const ends = {
     first: special.shouldPrependBosToken ? special.bos : null,
