@@ -14,18 +14,18 @@ const tools: readonly FunctionTool[] = [
   { name: 'book_all', strict: true, parameters },
 ]
 
-/** Their calls have no mark: a list in brackets may as well be text. */
-const unmarked = ['pythonic']
+/** Their calls have no tag: a list in brackets may also be text. */
+const untagged = ['pythonic']
 
 function formatOf(name: string) {
   return { toolFormat: name, startsInReasoning: false }
 }
 
-function bound(name: string, wanted: object = {}) {
+function constrained(name: string, wanted: object = {}) {
   return compileConstraint({ ...plainRequest, tools, ...wanted }, { format: formatOf(name), endTexts: [] })
 }
 
-/** Some calls as a grammar that demands them would have them. */
+/** Some calls as the grammar of required calls has them. */
 function writtenCalls(name: string): string[] {
   const constraint = compileConstraint(
     { ...plainRequest, tools, toolChoice: { type: 'required' } },
@@ -36,20 +36,20 @@ function writtenCalls(name: string): string[] {
   return Array.from({ length: 12 }, () => matcher.generate(random, 200))
 }
 
-test('formats without marks are those that the documentation names', () => {
+test('formats without tags are those that the documentation names', () => {
   const options = { parallel: true, writable: (text: string) => text }
   const without = toolFormatNames.filter((name) => {
     const format = findToolFormat(name)
     return format === undefined || callTags(format, tools, options).length === 0
   })
-  expect(without).toEqual(unmarked)
+  expect(without).toEqual(untagged)
 })
 
-describe.each(toolFormatNames.filter((name) => !unmarked.includes(name)))('calls of its own accord, as %s', (name) => {
+describe.each(toolFormatNames.filter((name) => !untagged.includes(name)))('auto calls, as %s', (name) => {
   const isWhole = findToolFormat(name)?.messages !== undefined
   const lead = isWhole ? '' : 'Let me see.\n'
   const options = { format: formatOf(name), tools }
-  const matcher = createMatcher(bound(name)?.gbnf ?? '')
+  const matcher = createMatcher(constrained(name)?.gbnf ?? '')
 
   test('text is free, and calls that satisfy their schemas are', () => {
     expect(matcher.matches('')).toBe(true)
@@ -72,7 +72,7 @@ describe.each(toolFormatNames.filter((name) => !unmarked.includes(name)))('calls
   })
 })
 
-describe('what binds calls that nobody demands', () => {
+describe('the grammar of auto calls', () => {
   const loose = tools.map(({ strict: _, ...tool }) => tool)
   test.each<[string, object, boolean]>([
     ['a strict tool', {}, true],
@@ -85,12 +85,12 @@ describe('what binds calls that nobody demands', () => {
     ],
     ['no call may be made', { toolChoice: { type: 'none' } }, false],
     ['there are no tools', { tools: [], constrainsAllTools: true }, false],
-  ])('%s', (_, wanted, isBound) => {
-    expect(bound('hermes', wanted)?.isWhole === true).toBe(isBound)
+  ])('%s', (_, wanted, isConstrained) => {
+    expect(constrained('hermes', wanted)?.isWhole === true).toBe(isConstrained)
   })
 
   test('a tool that may not be called has no calls', () => {
-    const matcher = createMatcher(bound('hermes', { toolChoice: { type: 'auto', names: ['book_all'] } })?.gbnf ?? '')
+    const matcher = createMatcher(constrained('hermes', { toolChoice: { type: 'auto', names: ['book_all'] } })?.gbnf ?? '')
     const call = (name: string) => `<tool_call>\n{"name": "${name}", "arguments": {"seat": "aisle"}}\n</tool_call>`
     expect(matcher.matches(call('book_all'))).toBe(true)
     expect(matcher.matches(call('book'))).toBe(false)
@@ -98,7 +98,9 @@ describe('what binds calls that nobody demands', () => {
 
   test('what a grammar cannot keep is left open', () => {
     const unique = { ...parameters, properties: { seat: { type: 'array', items: seat, uniqueItems: true } } }
-    const matcher = createMatcher(bound('hermes', { tools: [{ name: 'book', strict: true, parameters: unique }] })?.gbnf ?? '')
+    const matcher = createMatcher(
+      constrained('hermes', { tools: [{ name: 'book', strict: true, parameters: unique }] })?.gbnf ?? '',
+    )
     const call = (json: string) => `<tool_call>\n{"name": "book", "arguments": {"seat": ${json}}}\n</tool_call>`
     expect(matcher.matches(call('["aisle", "aisle"]'))).toBe(true)
     expect(matcher.matches(call('["floor"]'))).toBe(false)
@@ -144,7 +146,7 @@ test('a grammar for many tools is made quickly', () => {
   )
   for (const name of ['json', 'hermes', 'glm4']) {
     const startedMs = performance.now()
-    const grammar = bound(name, { tools: many })?.gbnf ?? ''
+    const grammar = constrained(name, { tools: many })?.gbnf ?? ''
     expect(performance.now() - startedMs).toBeLessThan(1000)
     expect(grammar.length).toBeLessThan(1_000_000)
     if (process.env.SHOW !== undefined) console.log(name, grammar.length, Math.round(performance.now() - startedMs))

@@ -61,7 +61,7 @@ function force(toolFormat: string, parallelToolCalls: boolean) {
   return createMatcher(constraint?.gbnf ?? '')
 }
 
-describe.each(toolFormatNames)('calls that are forced on a model that writes %s', (toolFormat) => {
+describe.each(toolFormatNames)('required calls of a model that writes %s', (toolFormat) => {
   const options = { format: { toolFormat, startsInReasoning: false }, tools }
 
   test('whatever the grammar lets through is read as valid calls, and as nothing else', () => {

@@ -1,4 +1,4 @@
-/** Counts the generations that run, so that an engine can wait for their end. */
+/** Counts running generations, so that an engine can wait for their end. */
 export class ActiveRuns {
   #count = 0
   readonly #idle = new Set<() => void>()
@@ -13,7 +13,7 @@ export class ActiveRuns {
     }
   }
 
-  /** Resolves when nothing runs, or when the time is over. */
+  /** Resolves when nothing runs, or after the timeout. */
   idleWithin(timeoutMs: number): Promise<void> {
     if (this.#count === 0) return Promise.resolve()
     return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { AppError } from '../contract/errors.ts'
 
 export type ContextDemand = {
   readonly inputTokens: number
-  /** `inputTokens` is a projection. */
+  /** `inputTokens` is an estimate. */
   readonly estimated?: boolean
   /** Absent: room for one token is enough. */
   readonly outputTokens: number | undefined

@@ -2,7 +2,7 @@ import type { EngineState } from '../contract/engine.ts'
 
 type Listener = (state: EngineState) => void
 
-/** An engine's state, and those who want to hear of its changes. */
+/** An engine's state, and the listeners to its changes. */
 export class ObservedState {
   #current: EngineState = { type: 'stopped' }
   readonly #listeners = new Set<Listener>()
@@ -16,7 +16,7 @@ export class ObservedState {
     for (const listener of this.#listeners) listener(state)
   }
 
-  /** Calls the listener after every change, until the function returned is called. */
+  /** Calls the listener after every change, until the returned function is called. */
   readonly observe = (listener: Listener): (() => void) => {
     this.#listeners.add(listener)
     return () => {

@@ -11,15 +11,15 @@ function watchAll(pieces: readonly string[], startsInside = false): ReasoningWat
 
 describe('ReasoningWatch', () => {
   test.each([
-    { name: 'marks that are tokens', pieces: ['<think>', 'a', 'b', '</think>', 'c'], tokens: 2, inside: false },
+    { name: 'tags that are tokens', pieces: ['<think>', 'a', 'b', '</think>', 'c'], tokens: 2, inside: false },
     { name: 'a block that goes on', pieces: ['<think>', 'a', 'b'], tokens: 2, inside: true },
     { name: 'white space before it', pieces: ['\n', ' ', '<think>', 'a'], tokens: 1, inside: true },
-    { name: 'a mark in pieces', pieces: ['<th', 'ink', '>', 'a', '</', 'think', '>', 'b'], tokens: 3, inside: false },
+    { name: 'a tag in pieces', pieces: ['<th', 'ink', '>', 'a', '</', 'think', '>', 'b'], tokens: 3, inside: false },
     { name: 'text first', pieces: ['a', '<think>', 'b'], tokens: 0, inside: false },
-    { name: 'a mark that is not one', pieces: ['<thin', ' ice', '<think>', 'a'], tokens: 0, inside: false },
+    { name: 'text that only begins like a tag', pieces: ['<thin', ' ice', '<think>', 'a'], tokens: 0, inside: false },
     { name: 'halves of characters', pieces: ['<think>', '', '', 'ä'], tokens: 3, inside: true },
     { name: 'all in one piece', pieces: ['<think>a</think>b'], tokens: 0, inside: false },
-  ])('counts the tokens between the marks: $name', ({ pieces, tokens, inside }) => {
+  ])('counts the tokens between the tags: $name', ({ pieces, tokens, inside }) => {
     expect(watchAll(pieces)).toMatchObject({ tokens, inside })
   })
 

@@ -1,13 +1,13 @@
 import type { OutputFormat } from '../contract/output-format.ts'
 
 /**
- * Follows a model's text into its reasoning and out of it, token by token: for counting, and for ending it. Reasoning is
- * the block that the output begins with, or that the prompt had opened.
+ * Follows a model's text token by token, to count and to limit its reasoning: the block that the output begins with, or that the prompt
+ * opened.
  */
 export class ReasoningWatch {
   readonly #tags: { readonly open: string; readonly close: string }
   #state: 'before' | 'inside' | 'after'
-  /** The end of the text: as much as a mark that is not complete may need. */
+  /** The end of the text, as long as an incomplete tag may be. */
   #tail = ''
   #tokens = 0
 
@@ -16,7 +16,7 @@ export class ReasoningWatch {
     this.#state = startsInReasoning ? 'inside' : 'before'
   }
 
-  /** Tokens between the marks, so far. */
+  /** Tokens between the tags, so far. */
   get tokens(): number {
     return this.#tokens
   }
@@ -25,7 +25,7 @@ export class ReasoningWatch {
     return this.#state === 'inside'
   }
 
-  /** One more token, with the text that it made certain. */
+  /** Adds one token, with the text that it completed. */
   push(text: string): void {
     if (this.#state === 'before') this.#lookForOpen(text)
     else if (this.#state === 'inside') this.#lookForClose(text)
@@ -56,7 +56,7 @@ export class ReasoningWatch {
   }
 }
 
-/** A watch for an output that is read this way; none where there is no reasoning to look for. */
+/** A watch for an output of this format; `undefined` for a format without reasoning. */
 export function watchReasoning(format: OutputFormat | undefined): ReasoningWatch | undefined {
   return format?.reasoning === undefined ? undefined : new ReasoningWatch(format.reasoning, format.startsInReasoning)
 }

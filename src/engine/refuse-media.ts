@@ -2,7 +2,7 @@ import { AppError } from '../contract/errors.ts'
 import type { CanonicalPath } from '../contract/field.ts'
 import type { ContentPart, GenerationRequest, MediaKind, OutputPart } from '../contract/request.ts'
 
-/** Throws `unsupported-field`, with its path and the words of `explain`, for the first part that the model cannot read. */
+/** Throws `unsupported-field`, with its path and the message of `explain`, for the first part that the model cannot read. */
 export function refuseMedia(
   { prompt }: Pick<GenerationRequest, 'prompt'>,
   canRead: (kind: MediaKind) => boolean,

@@ -1,7 +1,7 @@
 import type { EngineFacts, TemplateChoice } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 
-/** The text of the chosen template; `own` is what the model came with. */
+/** The text of the chosen template; `own` is the model's own. */
 export function chosenTemplate(choice: TemplateChoice, own: string | undefined): string | undefined {
   switch (choice.type) {
     case 'own':
@@ -13,7 +13,7 @@ export function chosenTemplate(choice: TemplateChoice, own: string | undefined):
   }
 }
 
-/** What an engine says of itself under a choice. */
+/** The facts of an engine under a choice of template. */
 export function templateFacts(
   choice: TemplateChoice,
   own: string | undefined,

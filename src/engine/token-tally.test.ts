@@ -19,11 +19,11 @@ describe('TokenTally', () => {
     expect(tally.send(1)).toEqual(['first half', 'second half'])
   })
 
-  test('what a stop string cuts off is no output, but a token that began before it is', () => {
+  test('a token after a stop sequence is not output, but a token that began before it is', () => {
     const tally = new TokenTally<string>()
     tally.add('before', 2)
     tally.add('across', 4)
-    tally.add('behind', 1)
+    tally.add('after', 1)
     expect(tally.send(3)).toEqual(['before'])
     expect(tally.cut()).toEqual(['across'])
   })

@@ -1,31 +1,31 @@
 /**
- * Hands each generated token out exactly once, with the text that it ends in, whatever is held back on the way. Lengths
- * are those of decoded text: a token may add none.
+ * Assigns each generated token to the piece of sent text in which it ends, exactly once, even if text is held back. Lengths are those of
+ * decoded text: a token may add none.
  */
 export class TokenTally<T> {
   readonly #waiting: { readonly token: T; readonly start: number; readonly end: number }[] = []
   #written = 0
   #sent = 0
 
-  /** A token was generated, and made this much text certain. */
+  /** Adds a generated token that completed this much text. */
   add(token: T, textLength: number): void {
     const start = this.#written
     this.#written += textLength
     this.#waiting.push({ token, start, end: this.#written })
   }
 
-  /** This much text goes out: the tokens that end in it go with it. */
+  /** Returns the tokens that end in the next piece of sent text. */
   send(textLength: number): T[] {
     this.#sent += textLength
     return this.#take(({ end }) => end <= this.#sent)
   }
 
-  /** Nothing more goes out, because the text was cut: the tokens that began before the cut. Those behind it are no output. */
+  /** After a stop sequence: returns the tokens that began before it. Later ones are not output. */
   cut(): T[] {
     return this.#take(({ start }) => start < this.#sent)
   }
 
-  /** Nothing more is generated: the tokens that are left, such as a character's first half. */
+  /** At the end of the output: returns the remaining tokens, such as a character's first half. */
   end(): T[] {
     return this.#take(() => true)
   }

@@ -21,16 +21,15 @@ export type FakeEngineOptions = {
   readonly script: string
   /** The path of a Jinja file. */
   readonly chatTemplate?: string
-  /** How calls look in the replies, where the template alone does not say it right. */
+  /** The format of calls in the replies; absent: the template's. */
   readonly toolFormat?: string
   readonly contextLength?: number
 }
 
 /**
- * A model whose answers are scripted, in process: for tests, benchmarks and people who try out their agents. What a
- * request says about how to write (sampling, constraints, a budget for reasoning) does not apply to it. Input tokens are
- * the white-space-separated words of the prompt's texts; one chunk is one output token, and certain. Asked for
- * tokens, it gives bytes; its vectors are sums over words. The delay before the first chunk is the time that reading the prompt takes.
+ * A scripted model in process, for tests, benchmarks and trying out agents. Sampling, constraints and reasoning budgets have no effect.
+ * Input tokens are the words of the prompt; one chunk is one output token, with probability 1. Its tokenizer returns bytes; its vectors
+ * are sums over words. The delay before the first chunk counts as prefill.
  */
 export function createFakeEngine(options: FakeEngineOptions): Engine {
   const state = new ObservedState()
@@ -94,7 +93,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       const { script, template, format } = await ensureLoaded(signal)
       if (request.prompt.type === 'chat' && choice.type === 'none') throw noTemplate(choice)
       if (request.prompt.type === 'infill') throw cannotFillIn()
-      // Nothing reads the prompt, but a conversation that the template refuses is refused here as well.
+      // The prompt is not used, but a conversation that the template refuses must be refused.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
       const reply = script(request.prompt)
@@ -146,7 +145,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
   }
 }
 
-/** What the engine reads from files when it loads. */
+/** The contents of the engine's files. */
 type Files = { readonly script: Script; readonly ownTemplate: string | undefined }
 type TemplatePart = { readonly template: ChatTemplate | undefined; readonly format: ModelFormat }
 type Loaded = Files & TemplatePart
@@ -206,7 +205,7 @@ async function readText(kind: string, path: string): Promise<string> {
 }
 
 function cannotFillIn(): AppError {
-  const message = `${field('prompt', 'suffix')} is not supported by the fake engine: it fills in nothing; leave it out`
+  const message = `${field('prompt', 'suffix')} is not supported by the fake engine: it cannot fill in the middle; leave it out`
   return new AppError('unsupported-field', message, { at: ['prompt', 'suffix'] })
 }
 

@@ -9,26 +9,25 @@ import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
 import type { ScriptedReply } from './script.ts'
 
-/** How many chunks may follow each other before everything else in the process gets its turn. */
+/** The number of chunks before other work of the process runs. */
 const chunksPerTurn = 64
 
-/** A request, and what the script says to it. */
+/** A request and its scripted reply. */
 export type Plan = {
   readonly reply: ScriptedReply
   readonly inputTokens: number
-  /** Those that the request wants told. */
+  /** The prompt tokens that the request wants reported. */
   readonly promptTokens: readonly PromptToken[]
   /** For each choice. */
   readonly maxOutputTokens: number
   readonly request: GenerationRequest
   readonly outputFormat: OutputFormat | undefined
-  /** What closing the engine ends. */
+  /** The runs that `close` aborts. */
   readonly running: Set<LinkedSignal>
 }
 
 /**
- * Plays the reply, once for each choice. One generator and no more: each one that an event passes through costs as much as
- * making the event.
+ * Plays the reply, once for each choice. A single generator, because passing an event through another one costs as much as creating it.
  */
 export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<EngineEvent> {
   const { reply, inputTokens, request } = plan
@@ -98,12 +97,12 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   }
 }
 
-/** Without a limit of the request, the context was the limit. */
+/** Without a limit of the request, only the context ends the output. */
 function limitReason({ maxOutputTokens }: GenerationRequest): FinishReason {
   return maxOutputTokens === undefined ? 'context-full' : 'length'
 }
 
-/** A model that may not end its turn goes on; a script has nothing else to say, so it starts over. */
+/** A model that must not end its turn continues; the script then starts over. */
 function countWanted({ reply, request, maxOutputTokens }: Plan): number {
   const { length } = reply.chunks
   if (reply.finish !== 'stop' || length === 0) return Math.min(length, maxOutputTokens)
@@ -111,7 +110,7 @@ function countWanted({ reply, request, maxOutputTokens }: Plan): number {
   return Math.min(Math.max(length, atLeast), maxOutputTokens)
 }
 
-/** A script leaves nothing to chance: its chunk has probability 1, and nothing else has any. */
+/** A scripted chunk has probability 1. */
 function certainToken(id: number, text: string, top: number): GeneratedToken {
   const shown = { id, text, bytes: [...Buffer.from(text)], logprob: 0 }
   return { ...shown, top: top > 0 ? [shown] : [] }
@@ -121,11 +120,11 @@ async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(delayMs, undefined, { signal })
   } catch (error) {
-    // The timer rejects with an error of its own; the reason says why the request ended.
+    // The timer rejects with its own error; the signal's reason is why the request ended.
     throw signal.aborted ? signal.reason : error
   }
 }
 
 function scriptedFailure(sent: number): AppError {
-  return new AppError('engine-failed', `the fake engine broke after ${sent} chunks, as its script says`)
+  return new AppError('engine-failed', `the fake engine failed after ${sent} chunks, as scripted`)
 }

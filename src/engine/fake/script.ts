@@ -4,12 +4,12 @@ import { AppError } from '../../contract/errors.ts'
 import { textOf } from '../../contract/parts.ts'
 import type { Prompt } from '../../contract/request.ts'
 
-/** What the fake model says to one request, and how. One chunk is one token. */
+/** The fake model's reply to one request. One chunk is one token. */
 export type ScriptedReply = {
   readonly chunks: readonly string[]
   readonly delayMs: number
   readonly finish: 'stop' | 'length'
-  /** The engine breaks when this many chunks are out; absent means it does not. */
+  /** The engine fails after this many chunks; absent: it does not. */
   readonly failAfter?: number
 }
 
@@ -66,7 +66,7 @@ export function parseScriptFile(yaml: string, file: string): Script {
   }
 }
 
-/** The text parts of a prompt, in order: what the fake engine counts. */
+/** The texts of a prompt, in order; the fake engine counts their words. */
 export function textsOf(prompt: Prompt): readonly string[] {
   switch (prompt.type) {
     case 'text':
@@ -89,19 +89,19 @@ function lastUserText(prompt: Prompt): string {
 function toReply({ raw, chunks, delayMs, finish, failAfter }: ReplyFields, match: readonly string[] = []): ScriptedReply {
   const texts = (chunks ?? [raw ?? '']).map((text) => fillIn(text, match))
   return {
-    chunks: chunks === undefined ? texts.flatMap(cut) : texts,
+    chunks: chunks === undefined ? texts.flatMap(splitWords) : texts,
     delayMs,
     finish,
     ...(failAfter !== undefined && { failAfter }),
   }
 }
 
-/** Pieces of about a word, with the white space in front of it. */
-function cut(text: string): readonly string[] {
+/** Splits a text into words, each with the white space in front of it. */
+function splitWords(text: string): readonly string[] {
   return text.match(/\s*\S+|\s+/g) ?? []
 }
 
-/** Puts groups in place of `$1` to `$99`; a number without a group stays as it is. */
+/** Replaces `$1` to `$99` by groups; a number without a group is not replaced. */
 function fillIn(text: string, match: readonly string[]): string {
   if (match.length < 2) return text
   return text.replace(/\$(\d{1,2})/g, (reference, digits) =>
@@ -114,7 +114,7 @@ function parseObject(text: string): object | undefined {
   try {
     return JSON.parse(text)
   } catch {
-    // Not JSON after all, so it is a text like any other.
+    // Not JSON, so it is plain text.
     return undefined
   }
 }

@@ -8,12 +8,12 @@ import type { GenerationRequest } from '../../contract/request.ts'
 /** Numbers in a vector of the fake model. */
 export const fakeEmbeddingLength = 64
 
-/** The fake model's tokens are the bytes of the text in UTF-8: nothing to remember, and every text comes back whole. */
+/** The fake model's tokens are the bytes of the text in UTF-8, so that every text can be restored. */
 export function fakeTokens(text: string): readonly number[] {
   return [...Buffer.from(text)]
 }
 
-/** Throws `invalid-request` for what is no byte. */
+/** Throws `invalid-request` for an id that is not a byte. */
 export function fakeText(tokens: readonly number[]): string {
   const index = tokens.findIndex((id) => id < 0 || id > 255)
   if (index === -1) return Buffer.from(tokens).toString()
@@ -22,7 +22,7 @@ export function fakeText(tokens: readonly number[]): string {
 }
 
 /**
- * The tokens of a prompt, each of them certain: the words of a text, as they are counted, or the bytes that the ids are. Throws
+ * The tokens of a prompt, each with probability 1: the words of a text, as usage counts them, or the ids as bytes. Throws
  * `unsupported-field` for a conversation.
  */
 export function fakePromptTokens({ prompt, promptTokens }: Pick<GenerationRequest, 'prompt' | 'promptTokens'>): PromptToken[] {
@@ -53,12 +53,12 @@ function piecesOf(prompt: GenerationRequest['prompt']): readonly { readonly id: 
   }
 }
 
-/** Equal words point the same way, so texts that share words are alike; the order of words does not matter. */
+/** A vector is a sum over words, so texts that share words are similar; the order of words does not matter. */
 export function fakeEmbeddings(inputs: readonly EmbedInput[], contextLength: number | undefined): Embeddings {
   const words = inputs.map(wordsOf)
   for (const [index, { length }] of words.entries()) {
     const at = ['inputs', index]
-    if (length === 0) throw new AppError('invalid-request', `${field(...at)} holds no words to embed`, { at })
+    if (length === 0) throw new AppError('invalid-request', `${field(...at)} has no words to embed`, { at })
     if (length <= (contextLength ?? length)) continue
     const message = `the maximum context length for one text is ${contextLength} tokens, but ${field(...at)} has ${length}; shorten it`
     throw new AppError('context-length-exceeded', message, { at })

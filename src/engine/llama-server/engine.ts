@@ -16,13 +16,13 @@ export type LlamaServerEngineOptions = {
   readonly id: string
   /** Finds or fetches the files and says how to start; runs before each start of the server. */
   readonly locate: (signal: AbortSignal) => Promise<ServerPlan>
-  /** The engine that talks to a server which is ready; made anew for each start. */
+  /** Creates the engine that talks to a ready server; called for each start. */
   readonly createUpstream: (endpoint: ServerEndpoint) => Engine
   readonly log: SupervisorLog
   readonly launch?: typeof launchServer
 }
 
-/** A server that was started, who talks to it, and how it ended once it has. */
+/** A started server, the engine that talks to it, and how the server ended, if it has. */
 type Running = {
   readonly server: LoadedServer
   readonly upstream: Engine
@@ -36,10 +36,10 @@ type Run = {
   readonly emit: Emit<EngineEvent>
 }
 
-/** A closed connection is noticed before the end of the process that closed it. */
+/** A closed connection is noticed before the exit of the process. */
 const exitIsKnownAfterMs = 500
 
-/** What a request reports when its server has died; anything else is about the request. */
+/** Failures that a crash of the server may have caused; all others are about the request. */
 const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'engine-failed',
   'model-unavailable',
@@ -90,7 +90,7 @@ export class LlamaServerEngine implements Engine {
     return this.#supervisor.state
   }
 
-  /** Of the server that runs now. */
+  /** Of the current server. */
   get tokensAfterCancel(): number {
     return this.#running?.upstream.tokensAfterCancel ?? 0
   }
@@ -138,7 +138,7 @@ export class LlamaServerEngine implements Engine {
     return running
   }
 
-  /** Once more when somebody else ended the server meanwhile: that was not the request's doing, and nothing was answered. */
+  /** Asks once more if another process killed the server: the request did not cause that. */
   async #ask<T>(question: (running: Running) => Promise<T>, signal: AbortSignal): Promise<T> {
     const running = await this.#ready(signal)
     try {
@@ -154,7 +154,7 @@ export class LlamaServerEngine implements Engine {
   async #run(request: GenerationRequest, { running, prepared, signal, emit }: Run): Promise<void> {
     signal.throwIfAborted()
     const now = await this.#ready(signal)
-    // The server may have ended and come back since the request was prepared: the next one knows nothing of it.
+    // The server may have been restarted since the request was prepared; the new one does not know the request.
     const current = now === running ? prepared : await now.upstream.prepare(request, signal)
     let hasAnswered = false
     const reader = new WatchedEmit(emit)
@@ -175,7 +175,7 @@ export class LlamaServerEngine implements Engine {
     }
   }
 
-  /** How the server ended, if that is what an upstream's failure was about. */
+  /** How the server ended, if that may explain the upstream's failure. */
   async #endOf(running: Running, error: unknown, signal: AbortSignal): Promise<Running['ended']> {
     if (signal.aborted || (error instanceof AppError && !upstreamFailures.has(error.code))) return undefined
     const deadlineMs = performance.now() + exitIsKnownAfterMs

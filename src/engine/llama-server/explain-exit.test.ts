@@ -19,13 +19,13 @@ test.each([
   })
 })
 
-test('a program that is not there is told what to set', () => {
+test('for a missing program, the message names the setting', () => {
   expect(message('could not be started: spawn bin ENOENT')).toBe(
     'bin was not found; set `binary` to where llama-server is, or put it on PATH',
   )
 })
 
-test('a program that may not be run is told', () => {
+test('a program without permission is reported', () => {
   expect(message('could not be started: spawn bin EACCES')).toContain('may not be run')
 })
 

@@ -1,14 +1,14 @@
-/** A server that ended before it was ready: in words, or that its port was taken and another one is worth a try. */
+/** Why a server ended before it was ready: a message, or a taken port, so that another one is worth a try. */
 export type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed'; readonly message: string }
 
 export type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }
 
 const quotedLines = 3
-/** Its own guess at the free memory, made before the load that counts. */
-const beside = /common_fit_params/
-const telling = /error|fail|invalid|unsupported|unknown|not found|cannot|couldn't|out of memory/i
+/** Output of the server's own memory estimate, before the actual load. */
+const memoryEstimate = /common_fit_params/
+const informativeLine = /error|fail|invalid|unsupported|unknown|not found|cannot|couldn't|out of memory/i
 
-/** What the end of a server's start means, from how it ended and what it wrote last. */
+/** Explains why a server did not start, from its exit and its last lines. */
 export function explainExit({ binary, description, lastLines }: StartEnd): StartFailure {
   if (/ENOENT/.test(description))
     return failed(`${binary} was not found; set \`binary\` to where llama-server is, or put it on PATH`)
@@ -17,17 +17,17 @@ export function explainExit({ binary, description, lastLines }: StartEnd): Start
   if (/couldn't bind|couldn't start HTTP listener|address already in use/i.test(text)) return { type: 'port-taken' }
   const unknown = /error: (?:invalid argument|unknown argument):? *(\S+)/i.exec(text)?.[1]
   if (unknown !== undefined) {
-    const why = 'it is older than what Dragoman was tried with, it is no llama-server, or the entry in `args` is wrong'
+    const why = 'it is older than the tested versions, it is not a llama-server, or the entry in `args` is wrong'
     return failed(`${binary} does not know the argument ${unknown}: ${why}`)
   }
   const quoted = informative(lastLines)
   return failed(`${binary} ${description}${quoted === '' ? ' and wrote nothing' : `: ${quoted}`}`)
 }
 
-/** The lines that say what went wrong, rather than that something did. */
+/** The lines that name the cause. */
 function informative(lines: readonly string[]): string {
-  const errors = lines.filter((line) => /^[\d.]+ E /.test(line) && !beside.test(line))
-  const candidates = errors.length > 0 ? errors : lines.filter((line) => telling.test(line) && !beside.test(line))
+  const errors = lines.filter((line) => /^[\d.]+ E /.test(line) && !memoryEstimate.test(line))
+  const candidates = errors.length > 0 ? errors : lines.filter((line) => informativeLine.test(line) && !memoryEstimate.test(line))
   const chosen = candidates.length > 0 ? candidates.slice(0, quotedLines) : lines.slice(-quotedLines)
   return chosen.map(withoutPrefix).join(' | ')
 }

@@ -1,5 +1,5 @@
-// A process of its own, as small as can be: it runs the server, and ends it together with itself when Dragoman is gone,
-// however that went. It leads the process group that both are in; the server's last words go straight to Dragoman.
+// A minimal process that runs the server, and kills the server and itself when Dragoman has ended for any reason. It leads the
+// process group of both; the server's output goes directly to Dragoman.
 import { spawn } from 'node:child_process'
 
 const [binary = '', ...args] = process.argv.slice(2)
@@ -14,12 +14,12 @@ function endAll(): void {
 }
 
 const server = spawn(binary, args, { stdio: ['ignore', 'inherit', 'inherit'], windowsHide: true })
-// The channel closes with Dragoman's end: that is what this process is for.
+// The channel closes when Dragoman ends.
 process.on('disconnect', endAll)
 process.on('message', (message) => {
   if (message === 'stop') server.kill('SIGTERM')
 })
-// A terminal or an operator that ends the group means the server, which ends by itself; its end is then told.
+// A signal from a terminal or an operator is for the server; its exit is then reported.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => server.kill(signal))
 
 server.once('spawn', () => process.send?.({ type: 'started', pid: server.pid }))

@@ -17,7 +17,7 @@ createServer((request, response) => {
 }).listen(Number(after('--port')), '127.0.0.1')
 `
 
-test('how much of the files is in memory is told while it loads', async () => {
+test('progress while loading is the share of the files that is in memory', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-launch-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const [binary, modelPath] = [join(folder, 'server.js'), join(folder, 'm.gguf')]
@@ -25,13 +25,13 @@ test('how much of the files is in memory is told while it loads', async () => {
   await chmod(binary, 0o755)
   await writeFile(modelPath, 'x'.repeat(1000))
   const plan: ServerPlan = { binary, modelPath, contextLength: 100, slots: 1, flashAttention: 'auto', extraArguments: [] }
-  const told: number[] = []
+  const reported: number[] = []
   await new Promise<void>((resolve, reject) => {
     const launched = launchServer(
       plan,
       {
         onHeard: () => undefined,
-        onLoading: (progress) => told.push(progress),
+        onLoading: (progress) => reported.push(progress),
         onReady: () => resolve(),
         onLoadFailed: (message) => reject(new Error(message)),
       },
@@ -39,5 +39,5 @@ test('how much of the files is in memory is told while it loads', async () => {
     )
     onTestFinished(() => launched.kill())
   })
-  expect(told).toEqual([0.99, 0.99])
+  expect(reported).toEqual([0.99, 0.99])
 })

@@ -10,7 +10,7 @@ import type { ServerFacts } from './server-facts.ts'
 import { type ServerPlan, serverArguments } from './server-plan.ts'
 import { type ServerProcess, spawnServer } from './spawn-server.ts'
 
-/** A server that answers: where, and what it has loaded. */
+/** A ready server: its endpoint and the facts of its model. */
 export type LoadedServer = { readonly endpoint: ServerEndpoint; readonly facts: ServerFacts }
 
 export type LaunchOptions = {
@@ -131,7 +131,7 @@ class Launch {
     }
   }
 
-  /** Asks the server until its model is loaded; says so to the handlers. */
+  /** Polls the server until its model is loaded, and reports progress. */
   async #awaitReady(
     server: ServerProcess,
     endpoint: ServerEndpoint,
@@ -148,7 +148,7 @@ class Launch {
       health = await askHealth(endpoint)
       if (health === 'ready') {
         const facts = await askFacts(endpoint).catch(() => undefined)
-        // A port that was taken in between: the answer is somebody else's, and our server is about to say so.
+        // Another process took the port and answered; our server is about to fail.
         if (facts === undefined) return ended.signal.aborted ? 'gone' : 'not-ours'
         if (ended.signal.aborted) return 'gone'
         this.#handlers.onReady({ endpoint, facts })

@@ -1,7 +1,7 @@
 const keptLines = 40
 const longestLine = 500
 
-/** The last lines that a process wrote, whatever it writes: a line without an end is cut, not kept. */
+/** The last lines that a process wrote; long lines are truncated. */
 export class OutputTail {
   readonly #onLine: (line: string) => void
   readonly #lines: string[] = []

@@ -1,10 +1,10 @@
 import type { GenerationRequest } from '../../contract/request.ts'
 import { refuseMedia } from '../refuse-media.ts'
 
-/** What the model reads besides text. */
+/** The media that the model reads. */
 export type Senses = { readonly readsImages: boolean; readonly readsAudio: boolean; readonly hasMmproj: boolean }
 
-/** Throws `unsupported-field` for a part that the model cannot read, with its place. */
+/** Throws `unsupported-field` for a part that the model cannot read, with its path. */
 export function refuseUnreadable(
   request: Pick<GenerationRequest, 'prompt'>,
   model: string,

@@ -1,9 +1,9 @@
 import { modelsSchema, propsSchema, readFacts, type ServerFacts } from './server-facts.ts'
 
-/** A server that we started, and how it knows us. */
+/** The address of a server that we started, its key, and the name of its model. */
 export type ServerEndpoint = { readonly url: string; readonly apiKey: string; readonly model: string }
 
-/** `not-ours`: somebody else listens on the port. */
+/** `not-ours`: another program listens on the port. */
 export type Health = 'silent' | 'loading' | 'ready' | 'not-ours'
 
 const answerTimeoutMs = 5000
@@ -16,12 +16,12 @@ export async function askHealth({ url }: ServerEndpoint): Promise<Health> {
     if (reply.status === 200) return 'ready'
     return reply.status === 503 ? 'loading' : 'not-ours'
   } catch {
-    // Nobody listens, or nobody answers: which of them is told by how long it lasts.
+    // Not listening yet, or not answering: the caller decides by the time that it lasts.
     return 'silent'
   }
 }
 
-/** What the loaded server says of itself; undefined when it is not the one that was started under this name. */
+/** The facts of a loaded server; undefined when it is not the one that was started under this name. */
 export async function askFacts(endpoint: ServerEndpoint): Promise<ServerFacts | undefined> {
   const models = modelsSchema.safeParse(await getJson(endpoint, '/v1/models'))
   if (models.data?.data[0]?.id !== endpoint.model) return undefined

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a running llama-server says of its model. */
+/** The facts of a running llama-server's model. */
 export type ServerFacts = {
   readonly contextLength?: number
   readonly vocabularySize?: number

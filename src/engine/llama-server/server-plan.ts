@@ -1,4 +1,4 @@
-/** What one llama-server is started with; every path is absolute and every file is here. */
+/** How to start one llama-server; every path is absolute and every file exists. */
 export type ServerPlan = {
   /** A path, or a name that is looked up on PATH. */
   readonly binary: string
@@ -21,11 +21,11 @@ export type ServerPlan = {
     readonly gpuLayers?: number | 'auto' | 'max'
   }
   readonly chatTemplatePath?: string
-  /** Further arguments, as they are; whoever made them has seen to it that they contradict none of the above. */
+  /** Further arguments, passed unchanged; the configuration refuses those that contradict the other fields. */
   readonly extraArguments: readonly string[]
 }
 
-/** Where the server listens, and what it calls its model: a name of this start only, by which it is told from others. */
+/** The server's port, and a model name that is unique to this start, to recognize the server. */
 export type ServerIdentity = { readonly port: number; readonly alias: string }
 
 /** The command line. The key is not on it, since every user of the machine can read it. */
@@ -44,7 +44,7 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     ...option('--cache-type-v', plan.cacheTypeV),
     ...option('--chat-template-file', plan.chatTemplatePath),
     ...option('--spec-draft-model', draft?.modelPath),
-    // Without a kind, the draft model of v0.5.0 is loaded and never asked; other kinds may be named in `args`.
+    // Without a kind, the draft model of v0.5.0 is loaded but not used; other types can be set in `args`.
     ...option('--spec-type', plan.extraArguments.includes('--spec-type') || draft === undefined ? undefined : 'draft-simple'),
     ...option('--spec-draft-n-max', draft?.maxTokens),
     ...option('--spec-draft-n-min', draft?.minTokens),

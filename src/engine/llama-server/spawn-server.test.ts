@@ -35,14 +35,14 @@ function isAlive(pid: number): boolean {
 }
 
 describe('spawnServer', { timeout: 30_000 }, () => {
-  test('the end of a server is told with its code and its last lines', async () => {
+  test('the exit of a server is reported with its code and its last lines', async () => {
     const { server } = start('console.log("one"); console.error("two"); process.exit(3)')
     const exit = await server.exited
     expect(exit).toMatchObject({ description: 'exited with code 3', fromOutside: false })
     expect([...exit.lastLines].sort()).toEqual(['one', 'two'])
   })
 
-  test('a signal is told by its name, and whether somebody else sent it', async () => {
+  test('a signal is reported by name, and whether it came from outside', async () => {
     const crash = start('process.kill(process.pid, "SIGABRT")')
     expect(await crash.server.exited).toMatchObject({ description: 'killed by SIGABRT', fromOutside: false })
     const killed = start('console.log(1); setInterval(() => 0, 1000)')
@@ -51,7 +51,7 @@ describe('spawnServer', { timeout: 30_000 }, () => {
     expect(await killed.server.exited).toMatchObject({ description: 'killed by SIGKILL', fromOutside: true })
   })
 
-  test('a program that does not exist is told', async () => {
+  test('a program that does not exist is reported', async () => {
     const { server } = start('', { binary: '/nowhere/llama-server' })
     expect((await server.exited).description).toMatch(/could not be started: .*ENOENT/)
   })
@@ -85,7 +85,7 @@ describe('spawnServer', { timeout: 30_000 }, () => {
     const { server, firstLine } = start(deaf, { graceMs: 50 })
     await firstLine
     await server.kill()
-    // Reaped by whoever inherited it.
+    // Reaped by the process that inherited it.
     await until(() => !isAlive(server.pid))
   })
 
@@ -97,7 +97,7 @@ describe('spawnServer', { timeout: 30_000 }, () => {
     await until(() => !isAlive(server.pid))
   })
 
-  test('a parent that is killed leaves nobody behind', async () => {
+  test('a killed parent leaves no process running', async () => {
     const parentFile = fileURLToPath(new URL('../../../test/support/llama-server-parent.ts', import.meta.url))
     const parent: ChildProcess = spawn(
       process.execPath,

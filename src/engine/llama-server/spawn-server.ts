@@ -8,10 +8,10 @@ import { OutputTail } from './output-tail.ts'
 export type SpawnOptions = {
   readonly binary: string
   readonly args: readonly string[]
-  /** Asked for by the server of whoever calls it. */
+  /** The key that the server requires of its clients. */
   readonly apiKey: string
   onLine(line: string): void
-  /** How long a server that was told to end may take. */
+  /** How long the server may take to end after SIGTERM. */
   readonly graceMs?: number
 }
 
@@ -20,18 +20,18 @@ export type ServerProcess = {
   /** The server's own id, once it runs; until then its guardian's. */
   readonly pid: number
   readonly lastLines: readonly string[]
-  /** Resolves when the server and its guardian are gone. Never rejects. */
+  /** Resolves when the server and its guardian have ended. Never rejects. */
   readonly exited: Promise<ProcessExit>
-  /** SIGTERM, and SIGKILL to the whole group when that was not enough. Resolves when it is gone. */
+  /** Sends SIGTERM, and SIGKILL to the whole group after the grace period. Resolves when it has ended. */
   kill(): Promise<void>
 }
 
-/** What a crash is not told by. */
+/** Signals that do not indicate a crash of the server. */
 const outsideSignals = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
-/** What a server has no business knowing, and what would set its options behind the configuration's back. */
+/** Environment variables that the server does not get: secrets, and those that would override its configuration. */
 const withheld = /KEY|TOKEN|SECRET|PASSWORD|^LLAMA_(?:ARG|SERVER)_/i
 
-/** Starts a server that does not outlive this process, however this process ends. */
+/** Starts a server that ends with this process, for whatever reason this process ends. */
 export function spawnServer({ binary, args, apiKey, onLine, graceMs = 5000 }: SpawnOptions): ServerProcess {
   // From sources (tests, development) the guardian is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
@@ -85,10 +85,10 @@ function watchEnd(guardian: ChildProcess, { onStarted }: { onStarted: (pid: numb
   })
   return new Promise((resolve) => {
     guardian.on('error', (error) => {
-      // Also a message that could not be sent; that a process is gone is told by its exit alone.
+      // Also emitted when a message could not be sent; only `exit` means that the process has ended.
       if (guardian.pid === undefined) resolve({ description: `could not be started: ${error.message}`, fromOutside: false })
     })
-    // `close` comes after the last output: what the server said last is the reason that is looked for.
+    // `close` comes after the last output, which names the reason.
     guardian.once('exit', () => killGroup(guardian))
     guardian.once('close', (code, signal) => resolve(end ?? describeEnd(code, signal)))
   })
@@ -99,14 +99,14 @@ function describeEnd(code: number | null, signal: string | null): End {
   return { description: `exited with code ${code}`, fromOutside: false }
 }
 
-/** Everything that the guardian leads: also a server whose guardian was killed. */
+/** Kills the guardian's process group, also a server whose guardian was killed. */
 function killGroup(guardian: ChildProcess): void {
   if (guardian.pid === undefined) return
   try {
     if (process.platform === 'win32') guardian.kill('SIGKILL')
     else process.kill(-guardian.pid, 'SIGKILL')
   } catch (error) {
-    // Nobody of the group is left.
+    // The group has ended already.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

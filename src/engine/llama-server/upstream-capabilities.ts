@@ -4,11 +4,11 @@ import { AppError } from '../../contract/errors.ts'
 type Deps = {
   /** The model's id. */
   readonly id: string
-  /** Asks the server that runs now, and once more when it was ended from outside. */
+  /** Asks the current server, and once more if it was killed from outside. */
   ask<T>(question: (upstream: Engine) => Promise<T>, signal: AbortSignal): Promise<T>
 }
 
-/** What a llama-server does besides generating, over the engine that talks to it. */
+/** The capabilities of a llama-server, through the engine that talks to it. */
 export function createUpstreamCapabilities({
   id,
   ask,

@@ -3,7 +3,7 @@ import { AppError, messageOf } from '../../contract/errors.ts'
 import { ObservedState } from '../observed-state.ts'
 import { Waiters } from './waiters.ts'
 
-/** The little that a supervisor says to the log. */
+/** The part of a logger that a supervisor needs. */
 export type SupervisorLog = {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void
@@ -15,40 +15,41 @@ export type ProcessExit = {
   /** In words for an error message, such as `killed by SIGKILL`. */
   readonly description: string
   readonly lastLines: readonly string[]
-  /** Somebody else ended it (an operator, the system when memory ran out): nothing that it was doing was the reason. */
+  /** Another process killed it (an operator, or the system without memory), so its work was not the cause. */
   readonly fromOutside: boolean
 }
 
-/** A process that is supervised. It dies with its parent. */
+/** A supervised process. It ends with its parent. */
 export type SupervisedProcess = {
   readonly pid: number
-  /** Resolves when the process is gone, however it went. Never rejects. */
+  /** Resolves when the process has ended, for any reason. Never rejects. */
   readonly exited: Promise<ProcessExit>
-  /** Ends the process and everything that it started. Resolves when it is gone. */
+  /** Ends the process and its children. Resolves when they have ended. */
   kill(): Promise<void>
-  /** Asks whether it still answers; an answer is told by `onHeard`. */
+  /** Sends a heartbeat; its answer arrives through `onHeard`. */
   ping(): void
 }
 
-/** What a process tells its supervisor. */
+/** The events of a process for its supervisor. */
 export type ProcessHandlers<Loaded> = {
   /** From 0 to 1. */
   onLoading(progress: number): void
   onReady(loaded: Loaded): void
-  /** The process is of no use; it is ended. */
+  /** The process cannot load the model; the supervisor ends it. */
   onLoadFailed(message: string): void
+  /** The process is alive: any message of it. */
   onHeard(): void
 }
 
 export type SuperviseOptions<Plan, Loaded, Process extends SupervisedProcess> = {
   readonly model: string
-  /** Finds or fetches what is to be run, and says how; runs before each start. */
+  /** Finds or fetches the files and decides how to start the process; runs before each start. */
   readonly locate: (signal: AbortSignal) => Promise<Plan>
   readonly launch: (plan: Plan, handlers: ProcessHandlers<Loaded>) => Process
   readonly log: SupervisorLog
-  /** What the log says of a model that is ready. */
+  /** The facts of a ready model for the log. */
   readonly describe: (loaded: Loaded) => object
-  /** The process is gone: every request that it had fails with this. */
+  /** The process has ended: all of its requests fail with this error. */
   readonly onExit: (error: AppError, exit: ProcessExit) => void
 }
 
@@ -56,11 +57,11 @@ const firstBackoffMs = 100
 const longestBackoffMs = 30_000
 const pingEveryMs = 10_000
 /**
- * Computing happens beside what answers: nothing is silent for longer than a second or two. Counted in pings and not by the
- * clock, which jumps when the machine was asleep or is set.
+ * Heartbeats are answered while the model computes, within a second or two. Counted in pings and not by the clock, which jumps when
+ * it is set or the machine was asleep.
  */
 const maxUnanswered = 6
-/** A process that served this long before it crashed starts its back-off anew. */
+/** After serving for this long, a crash starts the back-off again from its first pause. */
 const stableAfterMs = 60_000
 
 /** The pause before restart number `failures` in a row (1 is the first). */
@@ -69,16 +70,15 @@ export function backoffMs(failures: number): number {
 }
 
 /**
- * The only writer of the state of one process that runs a model. One that crashes while serving is restarted with back-off,
- * and requests wait for it; a model that cannot be loaded fails the requests that wait, and is tried again by the next one
- * after a pause.
+ * The only writer of the state of one model's process. A process that crashes while serving is restarted with back-off, and requests
+ * wait for it; a failed load fails the waiting requests, and the next request after a pause tries again.
  */
 export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> {
   readonly #options: SuperviseOptions<Plan, Loaded, Process>
   readonly #waiters = new Waiters()
-  /** Ends the start that is under way. */
+  /** Aborts the current start. */
   #attempt = new AbortController()
-  /** What must be over before everything of ours is gone: the start under way, a process that is being ended. */
+  /** `stop` waits for these: the current start, and a process that is being killed. */
   #starting: Promise<void> = Promise.resolve()
   #ending: Promise<void> = Promise.resolve()
   readonly #observed = new ObservedState()
@@ -107,17 +107,17 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     this.#observed.current = state
   }
 
-  /** Calls the listener after every change of state, until the function returned is called. */
+  /** Calls the listener after every change of state, until the returned function is called. */
   get onState(): ObservedState['observe'] {
     return this.#observed.observe
   }
 
-  /** What the last load found out; absent before the first. */
+  /** The facts of the last load; absent before the first. */
   get loaded(): Loaded | undefined {
     return this.#loaded
   }
 
-  /** The process that runs; absent while there is none. */
+  /** The running process, if any. */
   get process(): Process | undefined {
     return this.#process
   }
@@ -132,9 +132,9 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
       case 'draining':
         throw new AppError('shutting-down', `model '${this.#options.model}' is being unloaded; try again later`)
       case 'failed':
-        // (1) A crash: the restart is already planned.
+        // (1) A crash: the restart is already scheduled.
         if (state.retryAtMs !== undefined) break
-        // (2) A failed load: nobody tries again before the pause is over, then this request does.
+        // (2) A failed load: this request fails during the pause, and tries again after it.
         if (Date.now() < this.#notBeforeMs) throw this.#unavailable(state.reason)
         this.#start()
         break
@@ -157,7 +157,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     this.#onExit(process, { description: reason, lastLines: [], fromOutside: false })
   }
 
-  /** Takes no more requests; the process goes on with those that it has. */
+  /** Accepts no more requests; the process continues those that it has. */
   drain(): void {
     clearTimeout(this.#timer)
     const reason = new AppError('shutting-down', `model '${this.#options.model}' is being unloaded; try again later`)
@@ -166,7 +166,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     this.#waiters.fail(reason)
   }
 
-  /** Ends the process, or the start of one. Resolves when everything of ours is gone; `ensureReady` starts it again. */
+  /** Ends the process, or its start. Resolves when no process is left; `ensureReady` then starts one again. */
   async stop(): Promise<void> {
     this.drain()
     clearInterval(this.#pinger)
@@ -220,7 +220,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     this.#waiters.release()
   }
 
-  /** Notices a process that is alive and answers nothing any more: stopped from outside, or lost in native code. */
+  /** Detects a process that is alive but does not answer: stopped from outside, or hung in native code. */
   #watch(process: Process): void {
     this.#unanswered = 0
     clearInterval(this.#pinger)
@@ -232,7 +232,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
       this.#unanswered += 1
       process.ping()
     }, pingEveryMs)
-    // A server that has nothing else to do may end.
+    // The timer must not keep an idle server alive.
     this.#pinger.unref()
   }
 
@@ -243,7 +243,7 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     const { model, log, onExit } = this.#options
     const wasReady = this.#state.type === 'ready'
     const message = `the process that runs model '${model}' ended (${exit.description}); try again`
-    // Ended by `stop`, it was ended by us, whatever signal did it: nothing is to be tried again.
+    // Ended by `stop`, so by us, with any signal: requests must not be retried.
     const isStopping = this.#state.type === 'draining'
     onExit(new AppError('engine-failed', message), isStopping ? { ...exit, fromOutside: false } : exit)
     if (isStopping) return

@@ -1,6 +1,6 @@
 type Waiter = { resolve(): void; reject(error: unknown): void }
 
-/** Those who wait for the same thing; each may leave by itself. */
+/** Callers that wait for the same event; each can abort separately. */
 export class Waiters {
   readonly #waiting = new Set<Waiter>()
 
@@ -31,7 +31,7 @@ export class Waiters {
     for (const waiter of this.#take()) waiter.resolve()
   }
 
-  /** Resolves for the one who came first, and leaves the others. False when nobody waits. */
+  /** Resolves the first waiter only. False without waiters. */
   releaseFirst(): boolean {
     const [first] = this.#waiting
     if (first === undefined) return false
@@ -44,7 +44,7 @@ export class Waiters {
     for (const waiter of this.#take()) waiter.reject(error)
   }
 
-  /** Everyone who waits now: whoever comes while they are told waits for the next time. */
+  /** The current waiters: one that is added during a release waits for the next one. */
   #take(): Waiter[] {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
