@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { createMatcher } from '../../../../test/support/gbnf-matcher.ts'
-import { field } from '../../../contract/field.ts'
 import { plainRequest, type Tool } from '../../../contract/request.ts'
 import { compileConstraint, type Wanted } from './constraint.ts'
 
@@ -23,7 +22,6 @@ const compile = (wanted: Partial<Wanted>, context: Parameters<typeof compileCons
 const call = (name: string, json: string) => `<tool_call>\n{"name": "${name}", "arguments": ${json}}\n</tool_call>`
 
 /** The codes of what is the caller's fault. */
-const refusal = /^(invalid-request|unsupported-field)$/
 
 describe('compileConstraint', () => {
   test('a request that asks for nothing is not constrained', () => {
