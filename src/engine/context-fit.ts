@@ -1,6 +1,6 @@
 import { AppError } from '../contract/errors.ts'
 
-export type ContextDemand = {
+type ContextDemand = {
   readonly inputTokens: number
   /** `inputTokens` is an estimate. */
   readonly estimated?: boolean

@@ -16,7 +16,7 @@ import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
 import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTokens } from './text-work.ts'
 
-export type FakeEngineOptions = {
+type FakeEngineOptions = {
   /** `from-request`, or the path of a YAML file. */
   readonly script: string
   /** The path of a Jinja file. */

@@ -1,7 +1,7 @@
 /** Why a server ended before it was ready: a message, or a taken port, so that another one is worth a try. */
-export type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed'; readonly message: string }
+type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed'; readonly message: string }
 
-export type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }
+type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }
 
 const quotedLines = 3
 /** Output of the server's own memory estimate, before the actual load. */

@@ -7,4 +7,4 @@ export const guardianReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('exited'), code: z.int().nullable(), signal: z.string().nullable() }),
 ])
 
-export type GuardianReport = z.output<typeof guardianReportSchema>
+type GuardianReport = z.output<typeof guardianReportSchema>

@@ -13,7 +13,7 @@ import { type ServerProcess, spawnServer } from './spawn-server.ts'
 /** A ready server: its endpoint and the facts of its model. */
 export type LoadedServer = { readonly endpoint: ServerEndpoint; readonly facts: ServerFacts }
 
-export type LaunchOptions = {
+type LaunchOptions = {
   readonly model: string
   readonly log: SupervisorLog
   /** How long a server may take until it listens; it does so before it loads its model. */

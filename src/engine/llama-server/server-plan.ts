@@ -26,7 +26,7 @@ export type ServerPlan = {
 }
 
 /** The server's port, and a model name that is unique to this start, to recognize the server. */
-export type ServerIdentity = { readonly port: number; readonly alias: string }
+type ServerIdentity = { readonly port: number; readonly alias: string }
 
 /** The command line. The key is not on it, since every user of the machine can read it. */
 export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentity): string[] {

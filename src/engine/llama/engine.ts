@@ -24,7 +24,7 @@ import { type LoadedModel, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { unexpected, WorkerExchanges } from './worker-exchanges.ts'
 
-export type LlamaEngineOptions = {
+type LlamaEngineOptions = {
   readonly id: string
   /** Finds or fetches the model file; runs before each start of the worker. */
   readonly locate: (signal: AbortSignal) => Promise<LoadOptions>

@@ -9,7 +9,7 @@ const answerSchema = z.union([
 ])
 
 /** The hardware that llama.cpp runs on, or why it does not run. */
-export type Backend = z.infer<typeof answerSchema>
+type Backend = z.infer<typeof answerSchema>
 
 /** Loads llama.cpp in a child process, so that a driver that aborts ends only that process. Never rejects. */
 export function findBackend(): Promise<Backend> {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { FakeWorkers, ready } from '../../../test/support/fake-workers.ts'
 import type { AppError } from '../../contract/errors.ts'
-import { backoffMs } from '../supervise/supervise.ts'
 import type { WorkerExit } from './process.ts'
 import { Supervisor } from './supervisor.ts'
 
+const firstPauseMs = 100
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
 describe('Supervisor', () => {
@@ -89,24 +89,25 @@ describe('Supervisor', () => {
     workers.last.exit({ description: 'killed by SIGSEGV' })
     await turn()
     expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('killed by SIGSEGV') }])
-    expect(supervisor.state).toMatchObject({ type: 'failed', retryAtMs: Date.now() + backoffMs(1) })
+    expect(supervisor.state).toMatchObject({ type: 'failed', retryAtMs: Date.now() + firstPauseMs })
 
     const waiting = supervisor.ensureReady(never)
-    await vi.advanceTimersByTimeAsync(backoffMs(1))
+    await vi.advanceTimersByTimeAsync(firstPauseMs)
     expect(workers.started).toHaveLength(2)
     workers.last.handlers.onReport(ready)
     await waiting
   })
 
-  test('the pause before a restart grows with each crash', async () => {
+  test('the pause before a restart doubles with each crash, up to 30 seconds', async () => {
     await load()
-    for (const failure of [1, 2, 3]) {
+    const pausesMs = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]
+    for (const [crash, pauseMs] of pausesMs.entries()) {
       workers.last.exit({})
       await turn()
-      await vi.advanceTimersByTimeAsync(backoffMs(failure) - 1)
-      expect(workers.started).toHaveLength(failure)
+      await vi.advanceTimersByTimeAsync(pauseMs - 1)
+      expect(workers.started).toHaveLength(crash + 1)
       await vi.advanceTimersByTimeAsync(1)
-      expect(workers.started).toHaveLength(failure + 1)
+      expect(workers.started).toHaveLength(crash + 2)
       workers.last.handlers.onReport(ready)
     }
   })
@@ -126,9 +127,9 @@ describe('Supervisor', () => {
   test('after a failed load requests are refused at once, until the pause is over and one of them tries again', async () => {
     locate = () => Promise.reject(new Error('no such file'))
     await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ code: 'model-unavailable' })
-    await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ retryAfterMs: backoffMs(1) })
+    await expect(supervisor.ensureReady(never)).rejects.toMatchObject({ retryAfterMs: firstPauseMs })
     locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
-    await vi.advanceTimersByTimeAsync(backoffMs(1))
+    await vi.advanceTimersByTimeAsync(firstPauseMs)
     await load()
     expect(supervisor.state).toEqual({ type: 'ready' })
   })
@@ -177,7 +178,7 @@ describe('Supervisor', () => {
     supervisor.abandon('it hangs')
     expect(failures).toMatchObject([{ code: 'engine-failed', message: expect.stringContaining('it hangs') }])
     expect(supervisor.state).toMatchObject({ type: 'failed' })
-    await vi.advanceTimersByTimeAsync(backoffMs(1))
+    await vi.advanceTimersByTimeAsync(firstPauseMs)
     expect(started).toHaveLength(2)
   })
 
@@ -218,13 +219,4 @@ describe('Supervisor', () => {
     await load()
     expect(workers.started).toHaveLength(2)
   })
-})
-
-test.each([
-  [1, 100],
-  [2, 200],
-  [5, 1600],
-  [20, 30_000],
-])('the pause before restart %i is %i ms', (failures, pauseMs) => {
-  expect(backoffMs(failures)).toBe(pauseMs)
 })

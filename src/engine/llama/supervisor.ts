@@ -4,7 +4,7 @@ import { ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '.
 import type { Command, LoadOptions, Report } from './channel/ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerProcess } from './process.ts'
 
-export type SupervisorOptions = {
+type SupervisorOptions = {
   readonly model: string
   /** Finds or fetches the model and says how to load it; runs before each start. */
   readonly locate: (signal: AbortSignal) => Promise<LoadOptions>

@@ -6,7 +6,7 @@ import type { Supervisor } from './supervisor.ts'
 import { tookTooLong } from './took-too-long.ts'
 import { Turns } from './turns.ts'
 
-export type WorkerExchangesOptions = {
+type WorkerExchangesOptions = {
   readonly supervisor: Pick<Supervisor, 'ensureReady' | 'send' | 'steer' | 'abandon'>
   readonly inboxes: Inboxes
   /** How long a reply may take, counted from the turn of its command, before the worker counts as hung. */

@@ -41,7 +41,7 @@ export type ProcessHandlers<Loaded> = {
   onHeard(): void
 }
 
-export type SuperviseOptions<Plan, Loaded, Process extends SupervisedProcess> = {
+type SuperviseOptions<Plan, Loaded, Process extends SupervisedProcess> = {
   readonly model: string
   /** Finds or fetches the files and decides how to start the process; runs before each start. */
   readonly locate: (signal: AbortSignal) => Promise<Plan>
@@ -65,7 +65,7 @@ const maxUnanswered = 6
 const stableAfterMs = 60_000
 
 /** The pause before restart number `failures` in a row (1 is the first). */
-export function backoffMs(failures: number): number {
+function backoffMs(failures: number): number {
   return Math.min(longestBackoffMs, firstBackoffMs * 2 ** (failures - 1))
 }
 

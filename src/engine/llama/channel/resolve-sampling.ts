@@ -13,7 +13,7 @@ const anySeed = 2 ** 32 - 1
 const largestInt = 2 ** 31 - 1
 
 /** The sources of sampling parameters; a later one wins: the model's file, its configuration, the request. */
-export type SamplingLayers = { readonly file?: Sampling; readonly config?: Sampling; readonly request: Sampling }
+type SamplingLayers = { readonly file?: Sampling; readonly config?: Sampling; readonly request: Sampling }
 
 /** The sampling of a request without parameters of its own; its seed is random. */
 export function samplingDefaults(layers: Omit<SamplingLayers, 'request'>): Sampling {

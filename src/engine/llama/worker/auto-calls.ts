@@ -14,7 +14,7 @@ export type ConstraintContext = { readonly format: OutputFormat | undefined; rea
 const answer = 'dragoman-answer'
 const thought = 'dragoman-thought'
 
-export type AutoCalls = {
+type AutoCalls = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
   /** All tools of the request: failures name their index. */

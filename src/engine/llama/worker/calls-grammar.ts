@@ -5,7 +5,7 @@ import type { GrammarBuilder } from '../../../grammar/grammar-builder.ts'
 import type { CallPiece, RequiredCall, RequiredCalls } from '../../../model-text/formats/required-calls.ts'
 
 /** Calls to write as a grammar, and their tools, by index in the request. */
-export type CallsToWrite = {
+type CallsToWrite = {
   readonly description: RequiredCalls
   readonly tools: readonly FunctionTool[]
   /** Texts of tokens that end the turn: a grammar cannot contain them as text. */

@@ -34,7 +34,7 @@ export type Choice = {
 }
 
 /** A choice's view of its run. `begin` is called when the last token of the prompt is computed. */
-export type ChoiceRun = {
+type ChoiceRun = {
   readonly index: number
   readonly command: RunCommand
   readonly control: RunControl

@@ -21,7 +21,7 @@ type LogitFilter = readonly [tokens: readonly Token[], max: boolean, min: boolea
 type GrammarHandle = { readonly __brand: 'grammar state' }
 
 /** A chain of samplers that keeps its state (random numbers, penalties) from token to token. */
-export type NativeSampler = { applyConfig(config: object): void; dispose(): void }
+type NativeSampler = { applyConfig(config: object): void; dispose(): void }
 
 type NativeContext = {
   sampleToken(index: LogitIndex, sampler: NativeSampler): Promise<Token | -1>

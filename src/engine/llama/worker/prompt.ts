@@ -13,7 +13,7 @@ type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'templ
 /** The parts of a request that the prompt's text depends on. */
 type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'>
 
-export type PreparedPrompt = {
+type PreparedPrompt = {
   readonly tokens: Uint32Array
   readonly templateMs: number
   readonly reasoning: ReasoningAtEnd

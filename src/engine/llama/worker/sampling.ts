@@ -2,7 +2,7 @@ import { type LlamaModel, type SequenceEvaluateOptions, type Token, TokenBias } 
 import type { ResolvedSampling } from '../channel/ipc.ts'
 
 /** The tokens of one generation so far, for the penalties. */
-export type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
+type History = { readonly prompt: Uint32Array; readonly output: readonly Token[] }
 
 /**
  * The inputs of the bias: `banned` tokens are never sampled; `held` ones are not before the output has `until` tokens, or, with

@@ -4,7 +4,7 @@ import { createSampler, type LogitIndex, readLogits } from './native.ts'
 /** A token's log-probability, and the top log-probabilities at its position, the highest first. */
 export type TokenScore = { readonly logprob: number; readonly top: readonly (readonly [Token, number])[] }
 
-export type Scorer = {
+type Scorer = {
   score(sequence: LlamaContextSequence, index: LogitIndex, token: Token): Promise<TokenScore>
   dispose(): void
 }

@@ -34,7 +34,7 @@ export function sharedPrefix(a: ArrayLike<number>, b: ArrayLike<number>): number
 }
 
 /** The facts that a recall depends on. */
-export type HeldFacts = { readonly holder: object; readonly isRecalled: boolean }
+type HeldFacts = { readonly holder: object; readonly isRecalled: boolean }
 
 /**
  * The slot to recall for a holder without one: the last slot of the holder with the most. Never a holder's only slot; `undefined` when

@@ -22,7 +22,7 @@ export type TokenSource = {
   close(): void
 }
 
-export type Steering = {
+type Steering = {
   /** The number of top log-probabilities; absent: no log-probabilities. */
   readonly topLogprobs?: number | undefined
   readonly grammar?: LlamaGrammarEvaluationState | undefined
