@@ -6,5 +6,3 @@ export const guardianReportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('not-started'), message: z.string() }),
   z.object({ type: z.literal('exited'), code: z.int().nullable(), signal: z.string().nullable() }),
 ])
-
-type GuardianReport = z.output<typeof guardianReportSchema>
