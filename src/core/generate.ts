@@ -12,8 +12,8 @@ import type { Validator } from '../contract/validator.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { generateInTurn } from './generate-in-turn.ts'
+import { createTranslator, elapsed } from './output-pipeline.ts'
 import { seal } from './seal.ts'
-import { createTranslator, elapsed } from './translate-events.ts'
 
 /** What `generate` needs from the layers around it. */
 export type GenerateDeps = {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
-import type { ConnectionStage } from './running-requests.ts'
+import type { ConnectionStage } from './in-flight-requests.ts'
 
 type Problem = { readonly status: number; readonly text: string }
 

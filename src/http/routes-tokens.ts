@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { DetokenizeRequest, TokenizeRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationRequest } from '../contract/request.ts'
-import { detokenize, render, tokenize } from '../core/text-work.ts'
+import { detokenize, render, tokenize } from '../core/use-tokenizer.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeChat } from '../dialect/openai-chat/decode.ts'
 import {

@@ -9,6 +9,7 @@ import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
 import { createHostCheck } from './hosts.ts'
+import { InFlightRequests } from './in-flight-requests.ts'
 import { parseJsonBody } from './json-body.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addModelRoutes } from './routes-model.ts'
@@ -17,7 +18,6 @@ import { addOpsRoutes } from './routes-ops.ts'
 import { addPresetRoutes } from './routes-presets.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
-import { RunningRequests } from './running-requests.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { dropStalledReader } from './stalled-reader.ts'
 import { createRequestWatch } from './watch-requests.ts'
@@ -69,7 +69,7 @@ export type Server = {
 /** The whole HTTP surface. Throws when a route declares no scope. */
 export function createServer(deps: ServerDeps): Server {
   const { log, metrics, cancellations } = deps
-  const running = new RunningRequests()
+  const running = new InFlightRequests()
   const { watch, refuse } = createRequestWatch(deps, running)
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
   let draining = false

@@ -2,13 +2,16 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answerClientError } from './client-error.ts'
 import type { ServerDeps } from './deps.ts'
-import type { RunningRequests } from './running-requests.ts'
+import type { InFlightRequests } from './in-flight-requests.ts'
 
 /** What is recorded of a reply that its client did not wait for; nginx's number. */
 const clientLeftStatus = 499
 
 /** Counts and logs every request once, when it has ended, with the status that its client was told. */
-export function createRequestWatch({ metrics, log, now }: Pick<ServerDeps, 'metrics' | 'log' | 'now'>, running: RunningRequests) {
+export function createRequestWatch(
+  { metrics, log, now }: Pick<ServerDeps, 'metrics' | 'log' | 'now'>,
+  running: InFlightRequests,
+) {
   /** What connections were told whose request did not arrive whole. */
   const refused = new WeakMap<Socket, number>()
 

@@ -13,7 +13,7 @@ const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
   'grammar-too-large': 'unsupported-field',
 }
 
-/** What a thread reports of a `GrammarError`. */
+/** The fields of a `GrammarError` that a thread reports. */
 export type GrammarRefusal = Pick<GrammarError, 'kind' | 'message' | 'param'>
 
 /** The failure of a request whose schema, pattern or grammar cannot be used. `param` is usually a placeholder (`field`). */
@@ -22,7 +22,7 @@ export function requestFailure({ kind, message, param }: GrammarRefusal, cause?:
   return new AppError(codes[kind], message, { ...(at === undefined ? param !== undefined && { param } : { at }), cause })
 }
 
-/** Runs what compiles or checks a grammar of a request. A `GrammarError` becomes the failure of the request. */
+/** Compiles or checks a request's grammar; a `GrammarError` becomes the request's failure. */
 export function compileForRequest<T>(compile: () => T): T {
   try {
     return compile()
@@ -31,7 +31,7 @@ export function compileForRequest<T>(compile: () => T): T {
   }
 }
 
-/** The `param` of an output for the grammar library: errors about it then name their place. */
+/** The `param` of an output for the grammar library, so that errors name the field. */
 export function outputParam({ type }: Pick<OutputConstraint, 'type'>): string {
   return type === 'json-schema' ? field('output', 'schema') : field('output')
 }

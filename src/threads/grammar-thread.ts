@@ -4,9 +4,9 @@ import type { CompiledGrammar } from '../grammar/grammar-builder.ts'
 import { GrammarError } from '../grammar/grammar-error.ts'
 import type { GrammarRefusal } from './grammar-failure.ts'
 
-/** `failed`: a fault of ours. Errors lose their class between threads, so their parts are sent. */
+/** `failed`: a bug of ours. Errors lose their class between threads, so their fields are sent. */
 export type GrammarReply =
-  | { readonly type: 'made'; readonly grammar: CompiledGrammar }
+  | { readonly type: 'compiled'; readonly grammar: CompiledGrammar }
   | { readonly type: 'refused'; readonly refusal: GrammarRefusal }
   | { readonly type: 'failed'; readonly message: string }
 
@@ -15,7 +15,7 @@ parentPort?.postMessage('ready')
 
 function reply(request: GrammarRequest): GrammarReply {
   try {
-    return { type: 'made', grammar: compileOutput(request) }
+    return { type: 'compiled', grammar: compileOutput(request) }
   } catch (error) {
     if (!(error instanceof GrammarError)) return { type: 'failed', message: String(error) }
     const { kind, message, param } = error

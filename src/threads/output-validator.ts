@@ -1,34 +1,31 @@
 import type { JsonObject } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
-import type { Answer, Question } from './judge-thread.ts'
-import { QuestionThread, threadModule } from './question-thread.ts'
-import type { Verdict } from './schema-judge.ts'
+import { DeadlineThread, threadModule } from './deadline-thread.ts'
+import type { ValidationReply, ValidationRequest } from './validator-thread.ts'
 
 type Options = {
-  /** How long one schema or one text may take. */
+  /** The time limit for one schema or one text. */
   readonly timeoutMs?: number
 }
 
-/** Checks finished outputs against their schemas, in a thread that is ended when it takes too long: patterns come from callers. */
+/** Validates outputs against their schemas in a `DeadlineThread`: a caller's pattern can backtrack without end. */
 export class OutputValidator implements Validator {
   readonly #timeoutMs: number
-  readonly #thread: QuestionThread<Question, Answer>
+  readonly #thread: DeadlineThread<ValidationRequest, ValidationReply>
 
   constructor({ timeoutMs = 5000 }: Options = {}) {
     this.#timeoutMs = timeoutMs
-    this.#thread = new QuestionThread({ module: threadModule('judge-thread', import.meta.url), timeoutMs })
+    this.#thread = new DeadlineThread({ module: threadModule('validator-thread', import.meta.url), timeoutMs })
   }
 
-  /** Whether outputs can be checked against this schema; undefined when it could not be found out in time. */
   async canCheck(schema: JsonObject | boolean): Promise<boolean | undefined> {
-    return (await this.#thread.ask({ schema: JSON.stringify(schema) }))?.canJudge
+    return (await this.#thread.request({ schema: JSON.stringify(schema) }))?.isSupported
   }
 
-  /** What is wrong with a text by this schema, in words; undefined when it is valid JSON of the schema. */
-  async check(schema: JsonObject | boolean, text: string): Promise<Verdict> {
-    const answer = await this.#thread.ask({ schema: JSON.stringify(schema), text })
-    if (answer === undefined) return `it could not be checked within ${this.#timeoutMs} ms`
-    return answer.canJudge ? answer.verdict : 'it cannot be checked'
+  async check(schema: JsonObject | boolean, text: string): Promise<string | undefined> {
+    const reply = await this.#thread.request({ schema: JSON.stringify(schema), text })
+    if (reply === undefined) return `it could not be checked within ${this.#timeoutMs} ms`
+    return reply.isSupported ? reply.problem : 'it cannot be checked'
   }
 
   async close(): Promise<void> {

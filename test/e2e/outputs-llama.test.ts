@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GenerationEvent } from '../../src/contract/event.ts'
+import { isTruncated } from '../../src/contract/is-truncated.ts'
 import { type GenerationRequest, plainChat, type Tool } from '../../src/contract/request.ts'
-import { wasCut } from '../../src/contract/was-cut.ts'
 import type { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { createOutputParser } from '../../src/model-text/parse/output-parser.ts'
 import { chatRequest, complete, completeChoices, textOfTokens } from '../engine-contract.ts'
@@ -123,7 +123,7 @@ describe('engine llama: structured output', () => {
       const events: GenerationEvent[] = []
       for await (const event of runOf(prepared, never)) {
         if (event.type === 'raw-text') events.push(...parser.push(event))
-        if (event.type === 'finish') events.push(...parser.end(event.choice, wasCut(event)))
+        if (event.type === 'finish') events.push(...parser.end(event.choice, isTruncated(event)))
       }
       expect(parser.calls(0)).toBeGreaterThan(0)
       if (!parallelToolCalls) expect(parser.calls(0)).toBe(1)

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { FinishReason, GenerationEvent } from '../../src/contract/event.ts'
+import { isTruncated } from '../../src/contract/is-truncated.ts'
 import type { OutputFormat } from '../../src/contract/output-format.ts'
 import type { FunctionTool } from '../../src/contract/request.ts'
-import { wasCut } from '../../src/contract/was-cut.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
@@ -39,7 +39,7 @@ export function parseOutput(
   let ids = 0
   const parser = createOutputParser({ makeCallId: () => `call_${ids++}`, ...options })
   const events = chunks.flatMap((text) => parser.push({ type: 'raw-text', choice: 0, text }))
-  events.push(...parser.end(0, wasCut({ reason })))
+  events.push(...parser.end(0, isTruncated({ reason })))
   return { ...joinEvents(events), events }
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../contract/errors.ts'
-import type { GrammarMaker } from '../../threads/grammar-maker.ts'
+import type { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import type { Replicas } from './fleet/replicas.ts'
 import { type CountedRequest, checkUpstream, isCapabilityError, mostHelpful } from './servers/check-upstream.ts'
 import type { Upstream } from './servers/upstream.ts'
@@ -14,7 +14,7 @@ export type CheckedRequest = Pick<UpstreamBody, 'structured'> & {
   readonly refusals: ReadonlyMap<Upstream, AppError>
 }
 
-type Fleet = { readonly replicas: Pick<Replicas, 'upstreams' | 'count'>; readonly grammars: Pick<GrammarMaker, 'make'> }
+type Fleet = { readonly replicas: Pick<Replicas, 'upstreams' | 'count'>; readonly grammars: Pick<GrammarCompiler, 'compile'> }
 
 /**
  * Writes the request for the first upstream that can do it, and one with a constraint for all of them. Rejects as
@@ -23,12 +23,12 @@ type Fleet = { readonly replicas: Pick<Replicas, 'upstreams' | 'count'>; readonl
 export async function checkRequest(counted: CountedRequest, { replicas, grammars }: Fleet): Promise<CheckedRequest> {
   const { request } = counted
   const { upstreams, count } = replicas
-  let made: ReturnType<GrammarMaker['make']> | undefined
+  let compiled: ReturnType<GrammarCompiler['compile']> | undefined
   // One grammar for all: what took too long for one is not tried for the next.
   const once: typeof grammars = {
-    make: (question) => {
-      made ??= grammars.make(question)
-      return made
+    compile: (grammarRequest) => {
+      compiled ??= grammars.compile(grammarRequest)
+      return compiled
     },
   }
   const bodies = new Map<Upstream, UpstreamBody>()

@@ -3,7 +3,7 @@ import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGene
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
-import { GrammarMaker } from '../../threads/grammar-maker.ts'
+import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import { ObservedState } from '../observed-state.ts'
 import { checkRequest } from './check-request.ts'
@@ -54,7 +54,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 /** What lives from the first use of an engine until it is closed. */
 type Session = GenerationDeps & {
   readonly replicas: Replicas
-  readonly grammars: GrammarMaker
+  readonly grammars: GrammarCompiler
 }
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
@@ -200,7 +200,7 @@ class RemoteEngine implements Engine {
     return {
       client,
       replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),
-      grammars: new GrammarMaker(),
+      grammars: new GrammarCompiler(),
       now,
       random,
       onLateTokens: (count) => {

@@ -2,7 +2,7 @@ import { type Emit, inTurn, WatchedEmit } from '../../contract/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import type { GrammarMaker } from '../../threads/grammar-maker.ts'
+import type { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import type { CheckedRequest } from './check-request.ts'
 import { countUsage } from './count-tokens.ts'
 import type { AcquiredReplica } from './fleet/replicas.ts'
@@ -20,7 +20,7 @@ import { continued, requestBody } from './wire/request-body.ts'
 
 export type GenerationDeps = RetryDeps & {
   readonly client: UpstreamClient
-  readonly grammars: Pick<GrammarMaker, 'make'>
+  readonly grammars: Pick<GrammarCompiler, 'compile'>
   /** Counts tokens that a server sent after their request was cancelled. */
   onLateTokens(count: number): void
 }

@@ -15,7 +15,7 @@ export type OutputFields = {
 type Wanted = Pick<GenerationRequest, 'output'>
 
 /** The grammar to compile before sending: for servers that take ours, and for every schema, to refuse an invalid one. */
-export function grammarQuestion({ output }: Wanted, profile: Profile): GrammarRequest | undefined {
+export function grammarRequest({ output }: Wanted, profile: Profile): GrammarRequest | undefined {
   switch (output.type) {
     case 'text':
     case 'gbnf':
@@ -30,10 +30,10 @@ export function grammarQuestion({ output }: Wanted, profile: Profile): GrammarRe
 }
 
 /**
- * The output constraint in the server's fields; `made` is the grammar of `grammarQuestion`. Throws `invalid-request` and
+ * The output constraint in the server's fields; `compiled` is the grammar of `grammarRequest`. Throws `invalid-request` and
  * `unsupported-field` with the request's field.
  */
-export function outputFields({ output }: Wanted, profile: Profile, made?: CompiledGrammar): OutputFields {
+export function outputFields({ output }: Wanted, profile: Profile, compiled?: CompiledGrammar): OutputFields {
   const { gbnf, regex, jsonObject, jsonSchema, name } = profile
   const refuse = (what: string) => {
     throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, {
@@ -49,19 +49,19 @@ export function outputFields({ output }: Wanted, profile: Profile, made?: Compil
       return { fields: nested(gbnf, output.grammar), structured: 'full' }
     }
     case 'regex': {
-      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (regex === undefined) return refuse('regular expressions')
       // Its dialect of regular expressions may differ from ours.
       return { fields: nested(regex, output.pattern), structured: 'partial' }
     }
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode')
-      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       // The server does not report how far it enforces it.
       return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
       const { schema, name: schemaName = 'output', description } = output
-      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, made)
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (!jsonSchema) return refuse('JSON Schema')
       // Servers enforce a part of JSON Schema, and do not report which.
       const described = { name: schemaName, ...(description !== undefined && { description }) }
@@ -71,9 +71,9 @@ export function outputFields({ output }: Wanted, profile: Profile, made?: Compil
   }
 }
 
-function ourGrammar(field: NonNullable<Profile['gbnf']>, made: CompiledGrammar | undefined): OutputFields {
-  if (made === undefined) throw new Error('the grammar of the output has not been made')
-  return { fields: nested(field, made.grammar), structured: made.enforcement }
+function ourGrammar(field: NonNullable<Profile['gbnf']>, compiled: CompiledGrammar | undefined): OutputFields {
+  if (compiled === undefined) throw new Error('the grammar of the output has not been compiled')
+  return { fields: nested(field, compiled.grammar), structured: compiled.enforcement }
 }
 
 function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {

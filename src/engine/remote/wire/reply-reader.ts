@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { callableTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { EngineEvent, GeneratedToken, Usage } from '../../../contract/event.ts'
+import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { FunctionTool, GenerationRequest } from '../../../contract/request.ts'
-import { wasCut } from '../../../contract/was-cut.ts'
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Profile } from '../servers/profiles.ts'
@@ -227,7 +227,7 @@ export class ReplyReader {
       const tokens = (finish.stopSequence === undefined ? state.tally?.end() : state.tally?.cut()) ?? []
       if (held !== '' || tokens.length > 0) events.push(rawText(choice, held, tokens))
     }
-    if (state.calls !== undefined) events.push(...state.calls.end(wasCut(finish)))
+    if (state.calls !== undefined) events.push(...state.calls.end(isTruncated(finish)))
     return [...events, { type: 'finish', choice, ...matchCalls(finish, state.calls?.calls ?? 0) }]
   }
 

@@ -12,13 +12,13 @@ import {
 import { compileOutput } from '../../../grammar/compile-output.ts'
 import { type ProfileName, profileNames, profiles } from '../servers/profiles.ts'
 import { chatBody } from './chat-body.ts'
-import { grammarQuestion } from './output-fields.ts'
+import { grammarRequest } from './output-fields.ts'
 import { continued, requestBody } from './request-body.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** For requests without a grammar. */
-const noGrammars = { make: () => expect.unreachable('no grammar is needed') }
+const noGrammars = { compile: () => expect.unreachable('no grammar is needed') }
 
 const say = (words: string): Message => ({ role: 'user', content: [text(words)] })
 
@@ -30,8 +30,8 @@ function bodyOf(
   const chat = { type: 'chat', ...plainChat, messages: [say('hi')], ...prompt } as const
   const request = { ...plainRequest, id: 'x', model: 'm', prompt: chat, ...options }
   const upstream = { profile: profiles[kind], model: 'up' }
-  const question = grammarQuestion(request, upstream.profile)
-  return chatBody(request, chat, upstream, question && compileOutput(question)).body
+  const wanted = grammarRequest(request, upstream.profile)
+  return chatBody(request, chat, upstream, wanted && compileOutput(wanted)).body
 }
 
 const tool = (name: string): FunctionTool => ({ name, parameters: { type: 'object', properties: {} } })

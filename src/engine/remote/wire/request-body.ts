@@ -1,11 +1,11 @@
 import { textOf } from '../../../contract/parts.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
-import type { GrammarMaker } from '../../../threads/grammar-maker.ts'
+import type { GrammarCompiler } from '../../../threads/grammar-compiler.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
-import { grammarQuestion } from './output-fields.ts'
+import { grammarRequest } from './output-fields.ts'
 
 /**
  * The request to one upstream; a promise where a grammar has to be compiled. Throws, or rejects with, `unsupported-field` and
@@ -14,11 +14,11 @@ import { grammarQuestion } from './output-fields.ts'
 export function requestBody(
   request: GenerationRequest,
   upstream: Upstream,
-  grammars: Pick<GrammarMaker, 'make'>,
+  grammars: Pick<GrammarCompiler, 'compile'>,
 ): UpstreamBody | Promise<UpstreamBody> {
-  const question = grammarQuestion(request, upstream.profile)
-  if (question === undefined) return bodyWith(request, upstream, undefined)
-  return grammars.make(question).then((grammar) => bodyWith(request, upstream, grammar))
+  const wanted = grammarRequest(request, upstream.profile)
+  if (wanted === undefined) return bodyWith(request, upstream, undefined)
+  return grammars.compile(wanted).then((grammar) => bodyWith(request, upstream, grammar))
 }
 
 function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: CompiledGrammar | undefined): UpstreamBody {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { RunningRequests } from './running-requests.ts'
+import { InFlightRequests } from './in-flight-requests.ts'
 
 function request(complete = true, headersSent = false) {
   return { headersSent, req: { complete, destroy: vi.fn(), socket: new Socket() } }
@@ -10,11 +10,11 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('without a request it is idle at once', async () => {
-  expect(await new RunningRequests().idleWithin(0)).toBe(true)
+  expect(await new InFlightRequests().idleWithin(0)).toBe(true)
 })
 
 test('it is idle when the last request has ended', async () => {
-  const running = new RunningRequests()
+  const running = new InFlightRequests()
   const [first, second] = [request(), request()]
   running.enter(first)
   running.enter(second)
@@ -26,7 +26,7 @@ test('it is idle when the last request has ended', async () => {
 })
 
 test('it gives up when the time is over', async () => {
-  const running = new RunningRequests()
+  const running = new InFlightRequests()
   running.enter(request())
   const idle = running.idleWithin(1000)
   vi.advanceTimersByTime(1000)
@@ -34,7 +34,7 @@ test('it gives up when the time is over', async () => {
 })
 
 test('only a request that has not arrived whole is cut', () => {
-  const running = new RunningRequests()
+  const running = new InFlightRequests()
   const [whole, half, gone] = [request(), request(false), request(false)]
   for (const one of [whole, half, gone]) running.enter(one)
   running.leave(gone)
@@ -47,7 +47,7 @@ test.each([
   ['a half request', request(false), 'receiving'],
   ['a half request whose reply has begun', request(false, true), 'answering'],
 ] as const)('a connection with %s', (_name, one, stage) => {
-  const running = new RunningRequests()
+  const running = new InFlightRequests()
   running.enter(one)
   running.enter(request())
   expect(running.stageOf(one.req.socket)).toBe(stage)

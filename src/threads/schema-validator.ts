@@ -2,21 +2,18 @@ import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'aj
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
-/** What is wrong with a text that should be JSON of a schema, in words; undefined when nothing is. */
-export type Verdict = string | undefined
+/** Validates texts against one schema: what is wrong, in words; undefined for valid JSON. */
+export type SchemaValidator = (text: string) => string | undefined
 
-/** Judges texts by one schema. */
-export type SchemaJudge = (text: string) => Verdict
-
-/** Ajv takes the wrong schema for some of these, so that its word on them is worth nothing. */
-const misjudged = /"\$(?:dynamicRef|recursiveRef)"/
+/** Ajv resolves some of these to the wrong schema, so its results cannot be trusted. */
+const unsupported = /"\$(?:dynamicRef|recursiveRef)"/
 
 /**
- * Undefined for a schema that cannot be judged by. The schema comes from outside, and so do its patterns: what this returns may
- * run for years, and belongs into a thread that can be ended.
+ * Undefined for a schema that is not supported. Run the validator in a thread with a deadline: the schema's patterns come from
+ * callers and can backtrack without end.
  */
-export function createSchemaJudge(schemaText: string): SchemaJudge | undefined {
-  if (misjudged.test(schemaText)) return undefined
+export function createSchemaValidator(schemaText: string): SchemaValidator | undefined {
+  if (unsupported.test(schemaText)) return undefined
   const validate = compile(JSON.parse(schemaText))
   if (validate === undefined || '$async' in validate) return undefined
   return (text) => {
@@ -32,9 +29,9 @@ export function createSchemaJudge(schemaText: string): SchemaJudge | undefined {
 
 // Doubles are seldom exact multiples of a decimal: 4.35 / 0.01 is not a whole number.
 const options = { strict: false, logger: false, ownProperties: true, multipleOfPrecision: 6 } as const
-// Patterns are Unicode's by the standard, and many that people write are not: `\\-` outside of a class.
+// The standard wants Unicode patterns, but many in use are not valid ones: `\\-` outside of a class.
 const patternKinds = [{ unicodeRegExp: true }, { unicodeRegExp: false }]
-/** Made once: each has to compile the schema of schemas, which takes longer than most of those that come. */
+/** Created once: compiling the meta-schema takes longer than compiling most schemas. */
 const draft07 = patternKinds.map((kind) => withFormats(new Ajv({ ...options, ...kind })))
 const draft2020 = patternKinds.map((kind) => withFormats(new Ajv2020({ ...options, ...kind })))
 
@@ -49,9 +46,9 @@ function compile(schema: unknown): ValidateFunction | undefined {
     try {
       return ajv.compile((typeof schema === 'object' ? rest : schema) as AnySchema)
     } catch {
-      // What it understands in neither way it cannot judge; the caller says so.
+      // Try the next kind of patterns; a schema that compiles with neither is not supported.
     } finally {
-      // The next schema may use the same ids for others.
+      // The next schema may reuse the same ids.
       ajv.removeSchema()
     }
   }

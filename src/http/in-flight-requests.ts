@@ -6,7 +6,7 @@ type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<Incoming
 export type ConnectionStage = 'idle' | 'receiving' | 'answering'
 
 /** Knows the requests that are being answered, by their replies, and tells when there are none. */
-export class RunningRequests {
+export class InFlightRequests {
   readonly #running = new Set<Reply>()
   readonly #waiting = new Set<() => void>()
 

@@ -5,21 +5,21 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
 type Options = {
-  /** The module that the thread runs: it posts `ready`, and one answer to each question. */
+  /** The module that the thread runs: it posts `ready`, then one reply per request. */
   readonly module: URL
-  /** How long one answer may take. */
+  /** The time limit of one reply. */
   readonly timeoutMs: number
 }
 
 /**
- * Work that callers can make long, in a thread that is ended when it takes too long. The thread is started by the first question;
- * it keeps no process alive.
+ * Runs work whose duration callers control, in a thread that is terminated at a deadline. The first request starts the thread; the
+ * thread does not keep the process alive.
  */
-export class QuestionThread<Question, Answer> {
+export class DeadlineThread<Request, Reply> {
   readonly #module: URL
   readonly #timeoutMs: number
   #thread: Worker | undefined
-  /** Questions are answered one after the other, so that each has the whole of its time. */
+  /** Requests run one after the other, so that each has its full time limit. */
   #last: Promise<unknown> = Promise.resolve()
   #deadline: AbortController | undefined
   #isClosed = false
@@ -29,50 +29,50 @@ export class QuestionThread<Question, Answer> {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Undefined when the thread did not answer in time, or broke. */
-  ask(question: Question): Promise<Answer | undefined> {
-    const answer = this.#last.then(() => this.#answer(question))
-    this.#last = answer
-    return answer
+  /** Undefined when the thread missed the deadline, failed or was closed. */
+  request(request: Request): Promise<Reply | undefined> {
+    const reply = this.#last.then(() => this.#send(request))
+    this.#last = reply
+    return reply
   }
 
-  /** Whoever still asks gets no answer. */
+  /** Pending requests resolve to undefined. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#deadline?.abort()
     await this.#last
-    await this.#end()
+    await this.#terminate()
   }
 
-  async #answer(question: Question): Promise<Answer | undefined> {
+  async #send(request: Request): Promise<Reply | undefined> {
     if (this.#isClosed) return undefined
     const deadline = new AbortController()
     this.#deadline = deadline
     let timer: NodeJS.Timeout | undefined
     try {
       this.#thread ??= await startThread(this.#module)
-      const answered = once(this.#thread, 'message', { signal: deadline.signal })
+      const replied = once(this.#thread, 'message', { signal: deadline.signal })
       timer = setTimeout(() => deadline.abort(), this.#timeoutMs)
-      this.#thread.postMessage(question)
-      const [answer] = (await answered) as [Answer]
-      return answer
+      this.#thread.postMessage(request)
+      const [reply] = (await replied) as [Reply]
+      return reply
     } catch {
-      // Too slow, or out of memory: the next question gets a fresh thread, and this one the answer that there is none.
-      await this.#end()
+      // Too slow, or out of memory: the next request gets a new thread.
+      await this.#terminate()
       return undefined
     } finally {
       clearTimeout(timer)
     }
   }
 
-  async #end(): Promise<void> {
+  async #terminate(): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined
     await thread?.terminate()
   }
 }
 
-/** The module that a thread runs, beside the caller's own: `name` without an extension. */
+/** The URL of a thread's module in the caller's folder, with the caller's extension; `name` has none. */
 export function threadModule(name: string, callerUrl: string): URL {
   return new URL(`./${name}${extname(fileURLToPath(callerUrl))}`, callerUrl)
 }
@@ -81,18 +81,18 @@ async function startThread(module: URL): Promise<Worker> {
   const thread = new Worker(threadSource(module), {
     eval: true,
     execArgv: [],
-    // It works on what callers send, and has no business with anything else.
+    // It processes untrusted input and needs no secrets.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: 128 },
   })
   thread.unref()
   await once(thread, 'message')
-  // A failure between two questions is noticed by the next one, which gets no answer in time.
+  // A failure between two requests shows in the next one, which gets no reply in time.
   thread.on('error', () => undefined)
   return thread
 }
 
-/** From sources (tests, development) the thread is TypeScript, which a thread has to learn first; built, it is JavaScript. */
+/** Run from sources (tests, development), the thread has to load TypeScript; built, it loads JavaScript. */
 function threadSource(module: URL): string {
   const path = fileURLToPath(module)
   if (extname(path) !== '.ts') return `import(${JSON.stringify(module.href)})`

@@ -1,15 +1,15 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { compileOutput, type GrammarRequest } from '../grammar/compile-output.ts'
-import { GrammarMaker } from './grammar-maker.ts'
+import { GrammarCompiler } from './grammar-compiler.ts'
 
-const maker = new GrammarMaker()
-afterAll(() => maker.close())
+const compiler = new GrammarCompiler()
+afterAll(() => compiler.close())
 
 function schemaRequest(schema: object): GrammarRequest {
   return { output: { type: 'json-schema', schema: { ...schema }, strict: false }, param: 'response_format' }
 }
 
-/** Takes about a second, nearly the limit: every alternative is compared with every other. */
+/** Takes about a second, close to the limit: each alternative is compared with all others. */
 function slowRequest(seed: number): GrammarRequest {
   const alternatives = Array.from({ length: 250 }, (_, index) => ({
     type: 'object',
@@ -22,18 +22,18 @@ function slowRequest(seed: number): GrammarRequest {
   return schemaRequest({ properties: { a: { oneOf: alternatives }, b: { oneOf: alternatives.slice(1) } } })
 }
 
-describe('GrammarMaker', () => {
+describe('GrammarCompiler', () => {
   test.each<[string, GrammarRequest]>([
     ['a schema', schemaRequest({ type: 'object', properties: { a: { type: 'integer' } } })],
     ['a pattern', { output: { type: 'regex', pattern: 'a+b' }, param: 'regex' }],
     ['any object', { output: { type: 'json-object' }, param: 'response_format' }],
   ])('compiles %s to the same grammar as in this thread', async (_, request) => {
-    expect(await maker.make(request)).toEqual(compileOutput(request))
+    expect(await compiler.compile(request)).toEqual(compileOutput(request))
   })
 
-  test('keeps grammars', async () => {
+  test('caches grammars', async () => {
     const request = schemaRequest({ type: 'boolean' })
-    expect(await maker.make(request)).toBe(await maker.make(request))
+    expect(await compiler.compile(request)).toBe(await compiler.compile(request))
   })
 
   test.each<[string, GrammarRequest, object]>([
@@ -55,11 +55,11 @@ describe('GrammarMaker', () => {
     ],
     ['too much', schemaRequest({ minLength: 1e9 }), { code: 'unsupported-field', param: 'response_format' }],
   ])('refuses %s with the code and the field of the request', async (_, request, failure) => {
-    await expect(maker.make(request)).rejects.toMatchObject({ name: 'AppError', ...failure })
+    await expect(compiler.compile(request)).rejects.toMatchObject({ name: 'AppError', ...failure })
   })
 
   test('leaves this thread responsive meanwhile', async () => {
-    await maker.make(schemaRequest({ type: 'null' }))
+    await compiler.compile(schemaRequest({ type: 'null' }))
     let longestMs = 0
     let lastMs = performance.now()
     const watch = setInterval(() => {
@@ -67,30 +67,30 @@ describe('GrammarMaker', () => {
       lastMs = performance.now()
     }, 1)
     const startMs = performance.now()
-    await maker.make(slowRequest(1))
+    await compiler.compile(slowRequest(1))
     clearInterval(watch)
     expect(longestMs).toBeLessThan((performance.now() - startMs) / 2)
   })
 
-  test('refuses what takes too long, and compiles the next request', async () => {
-    const hasty = new GrammarMaker({ timeoutMs: 200 })
+  test('refuses work past the time limit, and compiles the next request', async () => {
+    const hasty = new GrammarCompiler({ timeoutMs: 200 })
     try {
-      await expect(hasty.make(slowRequest(2))).rejects.toMatchObject({
+      await expect(hasty.compile(slowRequest(2))).rejects.toMatchObject({
         code: 'unsupported-field',
         at: ['output'],
         message: expect.stringContaining('too long'),
       })
-      expect((await hasty.make(schemaRequest({ type: 'boolean' }))).enforcement).toBe('full')
+      expect((await hasty.compile(schemaRequest({ type: 'boolean' }))).enforcement).toBe('full')
     } finally {
       await hasty.close()
     }
   })
 
-  test('closing does not wait for a request under way, and does not blame its caller', async () => {
-    const closed = new GrammarMaker({ timeoutMs: 60_000 })
-    const making = closed.make(slowRequest(3))
-    const [made] = await Promise.allSettled([making, closed.close()])
+  test('closing does not wait for a running request, and does not blame its caller', async () => {
+    const closed = new GrammarCompiler({ timeoutMs: 60_000 })
+    const compiling = closed.compile(slowRequest(3))
+    const [made] = await Promise.allSettled([compiling, closed.close()])
     expect(made).toMatchObject({ status: 'rejected', reason: { code: 'model-unavailable' } })
-    await expect(closed.make(schemaRequest({ type: 'boolean' }))).rejects.toMatchObject({ code: 'model-unavailable' })
+    await expect(closed.compile(schemaRequest({ type: 'boolean' }))).rejects.toMatchObject({ code: 'model-unavailable' })
   })
 })

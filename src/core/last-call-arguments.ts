@@ -2,7 +2,7 @@ import type { GenerationEvent } from '../contract/event.ts'
 import { isJson } from './is-json.ts'
 
 /** Keeps the arguments of the last call of each choice. */
-export class LastCalls {
+export class LastCallArguments {
   readonly #arguments = new Map<number, string>()
 
   see(event: GenerationEvent): void {

@@ -2,12 +2,12 @@ import { functionTools } from '../contract/callable-tools.ts'
 import { type Emit, inTurn } from '../contract/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import type { EngineEvent, GenerationEvent, Timings } from '../contract/event.ts'
+import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
-import { wasCut } from '../contract/was-cut.ts'
 import { createOutputParser } from '../model-text/parse/output-parser.ts'
 import type { CallCheck } from './check-calls.ts'
 import type { OutputCheck } from './check-output.ts'
-import { LastCalls } from './last-calls.ts'
+import { LastCallArguments } from './last-call-arguments.ts'
 
 export type Translation = {
   /** Milliseconds of a monotonic clock. */
@@ -28,7 +28,7 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
   const { prompt, toolChoice, parallelToolCalls, output } = request
   const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
-  const lastCalls = request.stop.length > 0 && tools.length > 0 ? new LastCalls() : undefined
+  const lastCalls = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
   let firstTokenMs: number | undefined
   const tell: Emit<GenerationEvent> = (event) => {
     check?.see(event)
@@ -43,7 +43,7 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
   }
   const finish = async (event: Extract<EngineEvent, { type: 'finish' }>): Promise<void> => {
     const { choice, reason } = event
-    const isCut = wasCut(event)
+    const isCut = isTruncated(event)
     // What was cut off says so itself, and a call is no text.
     if (reason === 'stop' && parser.calls(choice) === 0) await check?.judge(choice, isCut)
     await callCheck?.judge(choice, isCut)
@@ -63,7 +63,7 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
         firstTokenMs ??= elapsed(startedMs, now())
         return inTurn(parser.push(event), tell)
       case 'finish': {
-        const isCut = wasCut(event)
+        const isCut = isTruncated(event)
         const pending = inTurn(parser.end(event.choice, isCut), (parsed) => {
           check?.see(parsed)
           if (!isCut || parsed.type !== 'tool-call-end') callCheck?.see(parsed)
