@@ -43,7 +43,7 @@ describe('a running request', () => {
     expect(cancellations.size).toBe(0)
   })
 
-  test('whose id is in use is refused, and the other one goes on', () => {
+  test('whose id is in use is refused, and the running one continues', () => {
     const cancellations = new Cancellations()
     const run = cancellations.open({ id: 'a', owner })
     expect(() => cancellations.open({ id: 'a', owner })).toThrow(expect.objectContaining({ code: 'request-conflict' }))
@@ -51,7 +51,7 @@ describe('a running request', () => {
     expect(cancellations.size).toBe(1)
   })
 
-  test('has a signal of its own: listeners of an earlier one with the same id never hear of it', () => {
+  test('has its own signal: listeners of an earlier request with the same id are not called', () => {
     const cancellations = new Cancellations()
     const first = cancellations.open({ id: 'a', owner })
     let heard = 0
@@ -65,7 +65,7 @@ describe('a running request', () => {
     expect([first.signal.aborted, second.signal.aborted, heard]).toEqual([false, true, 0])
   })
 
-  test('that was closed twice does not forget its successor', () => {
+  test('that is closed twice does not unregister its successor', () => {
     const cancellations = new Cancellations()
     const first = cancellations.open({ id: 'a', owner })
     first.close()
@@ -76,7 +76,7 @@ describe('a running request', () => {
   })
 })
 
-describe('running requests by what is known of them', () => {
+describe('running requests, selected by their fields', () => {
   function open() {
     const cancellations = new Cancellations()
     const runs = {
@@ -120,7 +120,7 @@ describe('running requests by what is known of them', () => {
     expect(runs.b.signal.reason).toMatchObject({ code: 'shutting-down' })
   })
 
-  test('are listed with what is known, and no more once they have ended', () => {
+  test('are listed until they end', () => {
     const { cancellations, runs } = open()
     expect(cancellations.list({ sessionId: 's1' })).toEqual([
       { id: 'a', owner: 'alice', sessionId: 's1', model: 'm1' },

@@ -1,31 +1,31 @@
 import type { CancelKeys, CancelReason } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 
-/** What is known of a running request: by which names it can be cancelled, and whose it is. */
+/** The keys by which a running request can be cancelled, and its owner. */
 export type RunDescription = CancelKeys & {
   readonly id: string
   /** The id of the principal that sent it. */
   readonly owner: string
 }
 
-/** Selects running requests: every field that is given must be equal. */
+/** Selects running requests: all given fields must match. */
 export type RunFilter = CancelKeys & { readonly id?: string; readonly owner?: string; readonly model?: string }
 
 /** One running request. */
 export interface RunHandle {
   /** Aborted by the first `cancel`, with an `AppError` as reason. */
   readonly signal: AbortSignal
-  /** Notes which model the request runs on, once that is known. */
+  /** Records the model, once it is resolved. */
   servedBy(model: string): void
-  /** Whether this call ended the request: the first reason wins. */
+  /** Whether this call cancelled the request: only the first one does. */
   cancel(reason: CancelReason): boolean
-  /** Forgets the request, which has ended. Idempotent. */
+  /** Unregisters the request when it has ended. Idempotent. */
   close(): void
 }
 
 type Running = RunDescription & { model?: string; readonly controller: AbortController }
 
-/** Owns the one `AbortController` of every running request. Whatever wants a request to end cancels it here. */
+/** Owns the `AbortController` of every running request. All cancellations go through here. */
 export class Cancellations {
   readonly #running = new Map<string, Running>()
 
@@ -49,12 +49,12 @@ export class Cancellations {
     }
   }
 
-  /** Cancels the running requests that match. Returns how many this call ended. */
+  /** Cancels the matching requests. Returns how many this call cancelled. */
   cancelWhere(filter: RunFilter, reason: CancelReason): number {
     return this.#matching(filter).filter((running) => cancel(running, reason)).length
   }
 
-  /** The running requests that match. */
+  /** The matching requests. */
   list(filter: RunFilter = {}): readonly (RunDescription & { readonly model?: string })[] {
     return this.#matching(filter).map(({ controller: _, ...description }) => description)
   }

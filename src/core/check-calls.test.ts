@@ -91,13 +91,13 @@ describe('calls to strict tools', () => {
     })
   })
 
-  test('are let go where a filter cut them off', async () => {
+  test('are not validated where a filter truncated them', async () => {
     const events = await play([raw('<tool_call>{"name": "f", "arguments": {"n": '), finish(0, 'content-filter'), usage])
     expect(events.at(-1)?.type).toBe('usage')
     expect(events.flatMap((event) => (event.type === 'tool-call-delta' ? event.delta : [])).join('')).not.toContain('}')
   })
 
-  test('are refused before anything is generated where they cannot be checked', async () => {
+  test('are refused before the generation where their schema is not supported', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [{ name: 'f', strict: true, parameters }]
     await expect(play([raw('text'), finish(), usage], { tools })).rejects.toMatchObject({
@@ -106,27 +106,27 @@ describe('calls to strict tools', () => {
     })
   })
 
-  test('are not looked at where they may not be called', async () => {
+  test('are not validated where they may not be called', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [{ name: 'f', strict: true, parameters }]
     const events = await play([raw('text'), finish(), usage], { tools, toolChoice: { type: 'none' } })
     expect(events.at(-1)?.type).toBe('usage')
   })
 
-  test('are checked by patterns that are none of Unicode', async () => {
+  test('are validated by patterns that are not valid with the Unicode flag', async () => {
     const parameters = { type: 'object', properties: { n: { type: 'string', pattern: '^\\d{3}\\-\\d{4}$' } } }
     const tools: Tool[] = [{ name: 'f', strict: true, parameters }]
     expect((await play([raw(call('f', '{"n": "123-4567"}')), finish(), usage], { tools })).at(-1)?.type).toBe('usage')
     expect((await play([raw(call('f', '{"n": "1234567"}')), finish(), usage], { tools })).at(-1)?.type).toBe('error')
   })
 
-  test('that are certain by their grammar are not checked', async () => {
+  test('guaranteed by a grammar are not validated', async () => {
     const events = await play([raw(call('f', '{}')), finish(), usage], { callsAreCertain: true })
     expect(events.at(-1)?.type).toBe('usage')
   })
 })
 
-describe('an answer that a stop text ended', () => {
+describe('an answer that ended at a stop sequence', () => {
   const stopped = (text: string): EngineEvent => ({ type: 'finish', choice: 0, reason: 'stop', stopSequence: text })
 
   test.each([

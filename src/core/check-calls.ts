@@ -5,23 +5,23 @@ import type { FunctionTool } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
 import { isJson } from './is-json.ts'
 
-/** Checks the calls of each choice of one request to its strict tools, where no grammar makes them certain. */
+/** Validates the strict tool calls of one request, where no grammar guarantees them. */
 export type CallCheck = {
-  /** Keeps what has to be checked. The end of a call that was cut off is not to be seen. */
-  see(event: GenerationEvent): void
-  /** Throws `invalid-output` when the arguments of a call do not satisfy their schema; a call that was cut off is let go. */
-  judge(choice: number, isCut: boolean): Promise<void>
+  /** Collects arguments. Leave out the `tool-call-end` of a truncated call. */
+  observe(event: GenerationEvent): void
+  /** Throws `invalid-output` for arguments that do not satisfy their schema; truncated calls are not validated. */
+  validate(choice: number, truncated: boolean): Promise<void>
 }
 
 type Call = { readonly id: string; readonly tool: FunctionTool; arguments: string; hasEnded: boolean }
 
-/** Whether calls to strict tools have to be checked. */
+/** Whether calls to strict tools have to be validated. */
 export function needsCallCheck(tools: readonly FunctionTool[], { callsAreCertain = false }: PreparedGeneration): boolean {
   return !callsAreCertain && tools.some(({ strict }) => strict === true)
 }
 
 /**
- * Throws `invalid-request` for a strict tool whose calls cannot be checked: they would fail after they were generated; and the
+ * Throws `invalid-request` for a strict tool whose schema is not supported, which would only fail after the generation, and the
  * signal's reason.
  */
 export async function createCallCheck(
@@ -34,7 +34,7 @@ export async function createCallCheck(
   for (const [index, { name, parameters, strict: isStrict }] of tools.entries()) {
     if (isStrict !== true) continue
     signal.throwIfAborted()
-    // Where nobody could say in time, the calls themselves will show it.
+    // Undefined is a timeout: the calls are validated anyway, and may time out again.
     if (parameters === undefined || (await validator.canCheck(parameters)) !== false) continue
     const message = `the parameters of the strict tool '${name}' are not a JSON Schema that calls can be checked against`
     throw new AppError('invalid-request', `${message}: fix them, or leave strict out`, {
@@ -43,7 +43,7 @@ export async function createCallCheck(
   }
   const calls = new Map<number, Call[]>()
   return {
-    see(event) {
+    observe(event) {
       if (event.type === 'tool-call-start') {
         const tool = strict.get(event.name)
         if (tool === undefined) return
@@ -55,10 +55,10 @@ export async function createCallCheck(
         else call.hasEnded = true
       }
     },
-    async judge(choice, isCut) {
+    async validate(choice, truncated) {
       for (const { tool, arguments: json, hasEnded } of calls.get(choice) ?? []) {
-        // Some engines end a call that was cut off as any other; what there is of its object is no JSON.
-        if (!hasEnded || (isCut && !isJson(json))) continue
+        // Some engines end truncated calls like complete ones; their arguments are then not JSON.
+        if (!hasEnded || (truncated && !isJson(json))) continue
         const problem = await validator.check(tool.parameters ?? { type: 'object' }, json)
         if (problem === undefined) continue
         const message =

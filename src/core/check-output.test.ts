@@ -23,7 +23,7 @@ const refusal = (delta: string): readonly EngineEvent[] => [
   { type: 'refusal-end', choice: 0 },
 ]
 
-/** Only `"good"` is valid; it remembers what it was asked. */
+/** Accepts only `"good"` and records its calls. */
 function createValidator(canCheck = true) {
   const asked: unknown[] = []
   const validator: Validator = {
@@ -61,8 +61,8 @@ async function play({
   return { events, structured: start?.type === 'start' ? start.structured : undefined }
 }
 
-describe('checking what a grammar let through', () => {
-  test('a valid text passes, and the reply says that it was checked', async () => {
+describe('validating output of a partial grammar', () => {
+  test('a valid text passes, and the reply is marked validated', async () => {
     const { validator, asked } = createValidator()
     const { events, structured } = await play({ steps: [raw(0, '"go'), raw(0, 'od"'), finish(0), usage], validator })
     expect(structured).toBe('validated')
@@ -70,13 +70,13 @@ describe('checking what a grammar let through', () => {
     expect(events.at(-1)?.type).toBe('usage')
   })
 
-  test('an invalid text ends in an error in place of its finish', async () => {
+  test('an invalid text ends in an error instead of a finish', async () => {
     const { events } = await play({ steps: [raw(0, '"bad"'), finish(0), usage] })
     expect(events.filter(({ type }) => type === 'finish')).toEqual([])
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
   })
 
-  test('each choice is checked by its own text', async () => {
+  test('each choice is validated by its own text', async () => {
     const { validator, asked } = createValidator()
     const steps = [raw(0, '"good"'), finish(0), raw(1, '"bad"'), finish(1), usage]
     const { events } = await play({ steps, validator })
@@ -97,14 +97,14 @@ describe('checking what a grammar let through', () => {
     expect(events.at(-1)?.type).toBe('usage')
   })
 
-  test('of a schema that cannot be checked is only checked that it is JSON, and said to be kept in part', async () => {
+  test('with an unsupported schema, the text is only checked to be JSON, and reported as partial', async () => {
     const { validator, asked } = createValidator(false)
     const { structured } = await play({ steps: [raw(0, '"good"'), finish(0), usage], validator })
     expect(structured).toBe('partial')
     expect(asked).toEqual([[true, '"good"']])
   })
 
-  test('what a stop text ended is checked if it is JSON, and not said to have been', async () => {
+  test('text that ended at a stop sequence is validated if it is JSON, but not marked validated', async () => {
     const ended: EngineEvent = { type: 'finish', choice: 0, reason: 'stop', stopSequence: '!' }
     const inside = createValidator()
     const half = await play({ steps: [raw(0, '"go'), ended, usage], stop: ['!'], validator: inside.validator })

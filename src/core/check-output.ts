@@ -5,19 +5,19 @@ import type { OutputConstraint } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
 import { isJson } from './is-json.ts'
 
-/** Checks the text of each choice of one request, where its grammar let through more than its schema. */
+/** Validates the text of each choice of one request, where the grammar allows more than the schema. */
 export type OutputCheck = {
-  /** The whole schema is checked; false: only that the text is JSON, for the schema is none that can be checked against. */
-  readonly isWhole: boolean
-  /** Keeps what has to be checked. */
-  see(event: GenerationEvent): void
-  /** Throws `invalid-output` when the text of a choice does not satisfy the schema; one that was cut off inside is let go. */
-  judge(choice: number, isCut: boolean): Promise<void>
+  /** False: the schema is not supported, and the text is only checked to be JSON. */
+  readonly coversSchema: boolean
+  /** Collects text. */
+  observe(event: GenerationEvent): void
+  /** Throws `invalid-output` for a text that does not satisfy the schema; truncated JSON is not validated. */
+  validate(choice: number, truncated: boolean): Promise<void>
 }
 
 type SchemaOutput = Extract<OutputConstraint, { type: 'json-schema' }>
 
-/** Whether the grammar lets through more than the schema. */
+/** Whether the grammar allows more than the schema. */
 export function needsOutputCheck(output: OutputConstraint, { structured }: PreparedGeneration): output is SchemaOutput {
   return output.type === 'json-schema' && structured === 'partial'
 }
@@ -27,21 +27,21 @@ export async function createOutputCheck(
   { schema }: SchemaOutput,
 ): Promise<OutputCheck | undefined> {
   if (validator === undefined) return undefined
-  const isWhole = (await validator.canCheck(schema)) === true
+  const coversSchema = (await validator.canCheck(schema)) === true
   const texts = new Map<number, string>()
-  /** Choices in which the model declined: there is no output to check. */
+  /** Choices in which the model refused: there is no output to validate. */
   const refused = new Set<number>()
   return {
-    isWhole,
-    see(event) {
+    coversSchema,
+    observe(event) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.delta)
       else if (event.type === 'refusal-delta') refused.add(event.choice)
     },
-    async judge(choice, isCut) {
+    async validate(choice, truncated) {
       if (refused.has(choice)) return
       const text = texts.get(choice) ?? ''
-      if (isCut && !isJson(text)) return
-      const problem = await validator.check(isWhole ? schema : true, text)
+      if (truncated && !isJson(text)) return
+      const problem = await validator.check(coversSchema ? schema : true, text)
       if (problem === undefined) return
       const message = `the model's output does not satisfy the schema: ${problem}. Try again, or simplify the schema`
       throw new AppError('invalid-output', message)

@@ -24,12 +24,12 @@ describe('shorten', () => {
   })
 })
 
-test('a vector that holds NaN is no answer', () => {
+test('a vector with NaN is an error', () => {
   expect(() => shorten(Float32Array.of(1, Number.NaN))).toThrow('not numbers')
 })
 
 describe('embed', () => {
-  test('computes while it holds a slot, and gives it back', async () => {
+  test('computes on a slot and releases it', async () => {
     const { context, load } = open(async () => {
       expect(load().busy).toBe(1)
       return { vectors: [Float32Array.of(3, 4)], inputTokens: 7 }
@@ -50,7 +50,7 @@ describe('embed', () => {
     expect(load().queued).toBe(0)
   })
 
-  test('refuses more dimensions than a vector turns out to have', async () => {
+  test('refuses more dimensions than the vectors have', async () => {
     const { context } = open(async () => ({ vectors: [Float32Array.of(3, 4)], inputTokens: 1 }), {})
     await expect(embed({ model: 'x', inputs: [], dimensions: 3 }, context)).rejects.toMatchObject({
       code: 'invalid-request',
@@ -58,13 +58,13 @@ describe('embed', () => {
     })
   })
 
-  test('gives the slot back when the engine fails', async () => {
+  test('releases the slot when the engine fails', async () => {
     const { context, load } = open(() => Promise.reject(new Error('broken')))
     await expect(embed({ model: 'x', inputs: [] }, context)).rejects.toThrow('broken')
     expect(load()).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('an engine that cannot is named', async () => {
+  test('an engine without embeddings is refused by name', async () => {
     const { context } = open()
     await expect(embed({ model: 'x', inputs: [] }, context)).rejects.toMatchObject({ at: ['model'] })
   })

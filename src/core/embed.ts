@@ -5,7 +5,7 @@ import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import { withTicket } from './with-ticket.ts'
 
-/** Embeds while holding a slot, like any generation. Throws what the engine refuses. */
+/** Computes embeddings on a slot of the model. Rejects with the engine's refusals. */
 export function embed({ inputs, dimensions }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
   const { signal } = context
   return withTicket(context, async ({ id, engine, ticket }) => {
@@ -21,16 +21,17 @@ export function embed({ inputs, dimensions }: EmbedRequest, context: RequestCont
   })
 }
 
-/** The first `dimensions` numbers of a vector, made as long as 1; a vector of nothing but zeros stays what it is. Throws for NaN, and for more than there are. */
+/** The first `dimensions` numbers of a vector, normalized to length 1 unless all are 0. Throws for NaN and for more numbers than there are. */
 export function shorten(vector: Float32Array, dimensions = vector.length): Float32Array {
   refuseMore(dimensions, vector.length)
   const kept = vector.slice(0, dimensions)
   const length = Math.hypot(...kept)
-  if (!Number.isFinite(length)) throw new AppError('engine-failed', 'the model made a vector with values that are not numbers')
+  if (!Number.isFinite(length))
+    throw new AppError('engine-failed', 'the model returned a vector with values that are not numbers')
   return length === 0 ? kept : kept.map((value) => value / length)
 }
 
-/** Before anything is computed, where the engine knows. */
+/** Early, before anything is computed, where the engine reports its vectors' length. */
 function refuseDimensions(dimensions: number | undefined, { facts }: Engine): void {
   const { embeddingLength } = facts
   if (dimensions !== undefined && embeddingLength !== undefined) refuseMore(dimensions, embeddingLength)
@@ -43,7 +44,7 @@ function refuseMore(dimensions: number, length: number): void {
 }
 
 function cannotEmbed(id: string): AppError {
-  return new AppError('invalid-request', `the engine of model '${id}' computes no embeddings; choose another model`, {
+  return new AppError('invalid-request', `the engine of model '${id}' does not compute embeddings; choose another model`, {
     at: ['model'],
   })
 }

@@ -9,7 +9,7 @@ const noTotals: Totals = {
   timings: {},
 }
 
-/** Several requests one after the other as one stream: one start, choices counted on, usage summed at the end. */
+/** Runs requests one after the other as one stream: one start, consecutive choice numbers, and the summed usage at the end. */
 export async function generateInTurn(
   requests: readonly GenerationRequest[],
   runOne: (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>,
@@ -26,7 +26,7 @@ export async function generateInTurn(
           totals = addTotals(totals, event)
           return undefined
         case 'start': {
-          // The count of one of several prompts would be taken for that of all.
+          // The count of the first prompt would look like that of all.
           const { inputTokens: _, ...start } = event
           return index === 0 ? emit(start) : undefined
         }
@@ -56,7 +56,7 @@ function addTotals(before: Totals, { usage, timings }: Totals): Totals {
 function addTimings(before: Timings, more: Timings): Timings {
   const keys = new Set([...Object.keys(before), ...Object.keys(more)]) as Set<keyof Timings>
   const sums = [...keys].map((key) => [key, (before[key] ?? 0) + (more[key] ?? 0)] as const)
-  // The first text of the first request is the first of all; the others waited for it.
+  // The first text of the stream is that of the first request.
   const firstTokenMs = before.firstTokenMs ?? more.firstTokenMs
   return { ...Object.fromEntries(sums), ...(firstTokenMs !== undefined && { firstTokenMs }) }
 }

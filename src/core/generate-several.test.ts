@@ -65,14 +65,14 @@ describe('several requests of one call', () => {
     expect(textsOf(result)).toEqual(['a0'])
   })
 
-  test('choices are counted on, and usage and times are summed', async () => {
+  test('choice numbers continue, and usage and times are summed', async () => {
     const result = await foldEvents(createEcho().run(request('a', 2), request('b'), request('c', 2)))
     expect(textsOf(result)).toEqual(['a0', 'a1', 'b0', 'c0', 'c1'])
     expect(result.usage).toEqual({ inputTokens: 6, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 0 })
     expect(result.timings).toEqual({ queueMs: 0, loadMs: 5, prefillMs: 9, decodeMs: 12, firstTokenMs: 5 })
   })
 
-  test('many requests take one place after the other, and leave it free', async () => {
+  test('requests of one call use one ticket one after the other', async () => {
     const { run, load, running } = createEcho()
     const requests = Array.from({ length: 20 }, (_, index) => request(`${index}`))
     await foldEvents(run(request('first'), ...requests))
@@ -80,19 +80,19 @@ describe('several requests of one call', () => {
     expect(load()).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('the prompt is read once, and one usage ends the stream', async () => {
+  test('one prompt-read is reported, and one usage ends the stream', async () => {
     const events = await collect(iterate(createEcho().run(request('a'), request('b')).run))
     const types = events.map(({ type }) => type)
     expect(types.filter((type) => type === 'prompt-read')).toHaveLength(1)
     expect(types.filter((type) => type === 'usage')).toHaveLength(1)
     expect(types.at(-1)).toBe('usage')
-    // The count of the first prompt would be taken for that of all.
+    // The count of the first prompt would look like that of all.
     expect(events.filter(({ type }) => type === 'start')).toEqual([
       { type: 'start', model: 'm', structured: 'full', warnings: [] },
     ])
   })
 
-  test('how a constraint is kept is known with the first event', async () => {
+  test('the start event reports how a constraint is enforced', async () => {
     for await (const event of iterate(createEcho().run(request('a'), request('b')).run)) {
       expect(event).toMatchObject({ type: 'start', structured: 'full' })
       break

@@ -28,7 +28,7 @@ const request: GenerationRequest = {
   prompt: { type: 'text', text: 'x' },
 }
 
-/** An engine that plays a list, and says whether its iteration was closed. */
+/** An engine that replays a list and records whether its iteration was closed. */
 function createEngine(steps: readonly (EngineEvent | Error)[], options: { prepare?: Error; outputFormat?: OutputFormat } = {}) {
   const facts = { closed: 0, prepared: 0 }
   const engine = stubEngine({
@@ -78,7 +78,7 @@ test.each<[Partial<GenerationRequest>, string]>([
   expect(load().busy).toBe(0)
 })
 
-describe('an answer that is read by its format', () => {
+describe('an answer parsed by its output format', () => {
   const outputFormat: OutputFormat = {
     toolFormat: 'hermes',
     reasoning: { open: '<think>', close: '</think>' },
@@ -105,7 +105,7 @@ describe('an answer that is read by its format', () => {
     expect(callsOf(choices[0]?.parts ?? []).length).toBe(text.includes('"g"') ? 0 : 1)
   })
 
-  test('reasoning is apart from it, and its tokens are counted where the engine did not', async () => {
+  test('reasoning is separate, and its tokens are counted where the engine does not count them', async () => {
     const steps = ['<think>', 'hm', '</think>', 'Yes.'].map(raw)
     const { generation } = start(createEngine([...steps, finish, usage], { outputFormat }).engine, { asked })
     expect(await foldEvents(generation)).toMatchObject({
@@ -116,7 +116,7 @@ describe('an answer that is read by its format', () => {
 })
 
 describe('generate', () => {
-  test('says which model serves, parses the raw text and adds the times it knows', async () => {
+  test('reports the serving model, parses raw text and adds timings', async () => {
     const { generation, load } = start(createEngine([raw('a'), raw('b'), finish, usage]).engine)
     const events = await collect(iterate(generation.run))
     const types = ['start', 'text-start', 'text-delta', 'text-delta', 'text-end', 'finish', 'usage']
@@ -137,7 +137,7 @@ describe('generate', () => {
     expect(first).toEqual({ type: 'start', model: 'm', warnings: [], ...(preset !== undefined && { preset }) })
   })
 
-  test('tools that are not functions are refused with their place', async () => {
+  test('tools other than functions are refused by path', async () => {
     const { engine, facts } = createEngine([raw('a'), finish, usage])
     const tools = [{ name: 'f' }, { type: 'custom', name: 'c' }] as const
     const asked = { ...request, prompt: { type: 'chat', ...plainChat, messages: [], tools } } as const
@@ -156,7 +156,7 @@ describe('generate', () => {
     expect(load().busy).toBe(0)
   })
 
-  test('a reader that leaves closes the engine, then frees the slot', async () => {
+  test('a reader that leaves stops the engine, then frees the slot', async () => {
     const { engine, facts } = createEngine([raw('a'), raw('b'), finish, usage])
     const { generation, load } = start(engine)
     for await (const event of iterate(generation.run)) if (event.type === 'text-delta') break
@@ -208,7 +208,7 @@ describe('foldEvents', () => {
     })
   })
 
-  test('tool calls, reasoning and several choices are kept apart', async () => {
+  test('tool calls, reasoning and choices stay separate', async () => {
     const events: EngineEvent[] = [
       { type: 'reasoning-delta', choice: 1, delta: 'hm' },
       { type: 'tool-call-start', choice: 0, id: 'c1', name: 'f' },
@@ -245,7 +245,7 @@ describe('the record of a generation', () => {
     return records
   }
 
-  test('is made once, with who asked, what it took and how it ended', async () => {
+  test('is made once, with caller, cost and outcome', async () => {
     const principal = { id: 'alice', scopes: anyone.scopes }
     const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { id: 'gen-1', principal })
     expect(records).toEqual([
@@ -282,12 +282,12 @@ describe('the record of a generation', () => {
     expect(records[0]).not.toHaveProperty('usage')
   })
 
-  test('of a request that found no room says so', async () => {
+  test('of a request refused by a full queue has that outcome', async () => {
     const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { slots: 0, maxQueued: 0 })
     expect(records).toMatchObject([{ outcome: 'queue-full' }])
   })
 
-  test('of a cancelled request says so', async () => {
+  test('of a cancelled request has that outcome', async () => {
     const signal = AbortSignal.abort(new AppError('cancelled', 'gone'))
     const records = await recordsOf(createEngine([raw('a'), finish, usage]).engine, { signal })
     expect(records).toMatchObject([{ outcome: 'cancelled' }])
@@ -299,7 +299,7 @@ describe('the record of a generation', () => {
     expect(await recordsOf(engine, {}, 'text-delta')).toHaveLength(1)
   })
 
-  test('is one for several requests of a call, with the usage of all', async () => {
+  test('covers all requests of a call, with their total usage', async () => {
     const records: GenerationRecord[] = []
     const deps = { now: () => 0, record: (ended: GenerationRecord) => void records.push(ended) }
     const { engine } = createEngine([raw('a'), finish, usage])

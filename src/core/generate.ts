@@ -12,29 +12,29 @@ import type { Validator } from '../contract/validator.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { generateInTurn } from './generate-in-turn.ts'
-import { createTranslator, elapsed } from './output-pipeline.ts'
+import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import { seal } from './seal.ts'
 
-/** What `generate` needs from the layers around it. */
+/** What `generate` gets from the layers around it. */
 export type GenerateDeps = {
   /** Milliseconds of a monotonic clock. */
   now(): number
-  /** Checks what grammars let through; without one, nothing is checked, and `structured` says `partial`. */
+  /** Validates output that a grammar does not guarantee; without one, `structured` stays `partial`. */
   readonly validator?: Validator
-  /** What the operator says about every request, whatever its protocol. */
+  /** The operator's preset for all requests, in any protocol. */
   readonly presets?: {
     readonly inUse: { readonly name: string | undefined } | undefined
     apply(request: GenerationRequest): GenerationRequest
   }
-  /** Told of every generation when it has ended. */
+  /** Called once per generation, when it has ended. */
   record?(record: GenerationRecord): void
 }
 
 /** A generation that can be run once. */
 export type Generation = {
   /**
-   * Generates: rejects for what fails before the first event after `start`; later, the last event is `usage` or `error`. When it
-   * settles, the slot is free again, and the engine has stopped working.
+   * Rejects for failures before the first event after `start`; later, the last event is `usage` or `error`. When it settles, the
+   * engine has stopped and the slot is free.
    */
   run(emit: Emit<GenerationEvent>): Promise<void>
 }
@@ -42,8 +42,8 @@ export type Generation = {
 type Requests = readonly [GenerationRequest, ...GenerationRequest[]]
 
 /**
- * The one use case: requests in, sealed events out. Several requests run one after the other on one ticket; their choices are
- * counted on, their usage is summed.
+ * Requests in, sealed events out. Several requests run one after the other on one ticket, with consecutive choice numbers and
+ * summed usage.
  */
 export function generate(deps: GenerateDeps, requests: Requests, context: RequestContext): Generation {
   const { model } = context
@@ -79,7 +79,7 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
     const startedMs = deps.now()
     await ticket.ready(signal)
     const loadMs = elapsed(startedMs, deps.now())
-    // Only the first has waited for the model: the times of all are summed.
+    // Times are summed, and only the first request waited for the model.
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
       runStep(deps, deps.presets?.apply(request) ?? request, {
         context,
@@ -96,7 +96,7 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
 
 type Step = Run & { readonly ticket: Ticket; readonly loadMs: number }
 
-/** One request, which holds a slot from its first token to its last. */
+/** Runs one request, which holds a slot only while the engine generates. */
 async function runStep(
   { now, validator, presets }: GenerateDeps,
   request: GenerationRequest,
@@ -113,13 +113,22 @@ async function runStep(
   await ticket.slot(costOf(request, prepared), signal)
   try {
     const queueMs = elapsed(queuedMs, now())
-    // A stop sequence may end an answer in the middle of what would have been checked.
-    const isValidated = check?.isWhole === true && request.stop.length === 0
+    // A stop sequence may truncate the JSON, which is then not validated.
+    const isValidated = check?.coversSchema === true && request.stop.length === 0
     const starting = emit(startEvent(model.id, { prepared, isValidated, preset: presets?.inUse }))
     if (starting !== undefined) await starting
-    const onEvent = createTranslator({ now, request, prepared, check, callCheck, startedMs, timings: { queueMs, loadMs }, emit })
+    const onEvent = createOutputPipeline({
+      now,
+      request,
+      prepared,
+      check,
+      callCheck,
+      startedMs,
+      timings: { queueMs, loadMs },
+      emit,
+    })
     await prepared.run(signal, (event) => {
-      // An engine that ignores its signal must not keep a reply going that nobody wants.
+      // Stops engines that ignore their signal.
       if (signal.aborted) throw AppError.from(signal.reason)
       if (event.type === 'usage') ticket.charge(event.usage.inputTokens + event.usage.outputTokens)
       return onEvent(event)
@@ -152,25 +161,25 @@ function startEvent(model: string, { prepared, isValidated, preset }: Beginning)
   }
 }
 
-/** No engine runs other tools than functions, and nothing else does yet. */
+/** Only functions are supported: no engine runs other tools. */
 function refuseOtherTools({ prompt }: GenerationRequest): void {
   const index = prompt.type === 'chat' ? prompt.tools.findIndex((tool) => !isFunctionTool(tool)) : -1
   if (index === -1 || prompt.type !== 'chat') return
-  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported: declare a function`
+  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported; declare a function`
   throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index] })
 }
 
-/** What an engine must know of to honour is refused where it does not say that it does. */
+/** Refuses options that need the engine's support where it does not declare it. */
 function refuseUnhonoured(request: GenerationRequest, { reportsPrompt, keepsMinimum }: PreparedGeneration): void {
   const engine = `the engine of model '${request.model}'`
   if (request.promptTokens !== undefined && reportsPrompt !== true) {
     const message =
-      `${engine} does not report the tokens of a prompt: leave out ${field('promptTokens')}, or send the prompt as text, without ` +
+      `${engine} does not report prompt tokens; leave out ${field('promptTokens')}, or send the prompt as text, without ` +
       `${field('logprobs')} and with at least one token to generate`
     throw new AppError('unsupported-field', message, { at: ['promptTokens'] })
   }
   if (request.minOutputTokens !== undefined && keepsMinimum !== true) {
-    const message = `${engine} cannot keep a minimum of output tokens: leave ${field('minOutputTokens')} out`
+    const message = `${engine} cannot enforce a minimum of output tokens; leave ${field('minOutputTokens')} out`
     throw new AppError('unsupported-field', message, { at: ['minOutputTokens'] })
   }
 }

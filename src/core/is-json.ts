@@ -4,7 +4,6 @@ export function isJson(text: string): boolean {
     JSON.parse(text)
     return true
   } catch {
-    // That it is none is the answer.
     return false
   }
 }

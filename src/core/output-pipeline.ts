@@ -9,65 +9,65 @@ import type { CallCheck } from './check-calls.ts'
 import type { OutputCheck } from './check-output.ts'
 import { LastCallArguments } from './last-call-arguments.ts'
 
-export type Translation = {
+export type OutputPipelineOptions = {
   /** Milliseconds of a monotonic clock. */
   now(): number
   readonly request: GenerationRequest
   readonly prepared: PreparedGeneration
   readonly check: OutputCheck | undefined
   readonly callCheck: CallCheck | undefined
-  /** When the request came. */
+  /** When the request arrived. */
   readonly startedMs: number
   readonly timings: Required<Pick<Timings, 'queueMs' | 'loadMs'>>
   readonly emit: Emit<GenerationEvent>
 }
 
-/** Turns what an engine tells into events: reads raw text, checks what has to be checked, and passes all else on. */
-export function createTranslator(translation: Translation): Emit<EngineEvent> {
-  const { now, request, prepared, check, callCheck, startedMs, timings, emit } = translation
+/** Processes an engine's events on their way to the caller: parses raw text, validates outputs and calls, adds timings. */
+export function createOutputPipeline(options: OutputPipelineOptions): Emit<EngineEvent> {
+  const { now, request, prepared, check, callCheck, startedMs, timings, emit } = options
   const { prompt, toolChoice, parallelToolCalls, output } = request
   const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
   const parser = createOutputParser({ format: prepared.outputFormat, tools, toolChoice, parallelToolCalls, output })
-  const lastCalls = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
+  const lastArguments = request.stop.length > 0 && tools.length > 0 ? new LastCallArguments() : undefined
   let firstTokenMs: number | undefined
-  const tell: Emit<GenerationEvent> = (event) => {
-    check?.see(event)
-    callCheck?.see(event)
-    lastCalls?.see(event)
+  const forward: Emit<GenerationEvent> = (event) => {
+    check?.observe(event)
+    callCheck?.observe(event)
+    lastArguments?.observe(event)
     return emit(event)
   }
-  /** What the engine tells apart from text comes behind the text that it left to be read. */
-  const behindText = (event: Extract<GenerationEvent, { choice: number }>): Promise<void> | undefined => {
-    const pending = inTurn(parser.interrupt(event.choice), tell)
-    return pending === undefined ? tell(event) : pending.then(() => tell(event))
+  /** Emits an event of the engine after the text that the parser still holds. */
+  const afterText = (event: Extract<GenerationEvent, { choice: number }>): Promise<void> | undefined => {
+    const pending = inTurn(parser.interrupt(event.choice), forward)
+    return pending === undefined ? forward(event) : pending.then(() => forward(event))
   }
   const finish = async (event: Extract<EngineEvent, { type: 'finish' }>): Promise<void> => {
     const { choice, reason } = event
-    const isCut = isTruncated(event)
-    // What was cut off says so itself, and a call is no text.
-    if (reason === 'stop' && parser.calls(choice) === 0) await check?.judge(choice, isCut)
-    await callCheck?.judge(choice, isCut)
+    const truncated = isTruncated(event)
+    // Other reasons report the truncation themselves, and a call is not text.
+    if (reason === 'stop' && parser.calls(choice) === 0) await check?.validate(choice, truncated)
+    await callCheck?.validate(choice, truncated)
     await emit(finished(event))
   }
-  /** An engine cannot know that its text was a call; one that a stop text broke off in was none. */
+  /** Engines cannot see that their text was a call; a call that a stop sequence truncated does not count. */
   const finished = (event: Extract<EngineEvent, { type: 'finish' }>): typeof event => {
     const { choice, reason, stopSequence } = event
     if (reason !== 'tool-calls' && (reason !== 'stop' || parser.calls(choice) === 0)) return event
-    const isWhole = stopSequence === undefined || lastCalls?.isWhole(choice) === true
-    return { ...event, reason: isWhole ? 'tool-calls' : 'stop' }
+    const isComplete = stopSequence === undefined || lastArguments?.areComplete(choice) === true
+    return { ...event, reason: isComplete ? 'tool-calls' : 'stop' }
   }
 
   return (event) => {
     switch (event.type) {
       case 'raw-text':
         firstTokenMs ??= elapsed(startedMs, now())
-        return inTurn(parser.push(event), tell)
+        return inTurn(parser.push(event), forward)
       case 'finish': {
-        const isCut = isTruncated(event)
-        const pending = inTurn(parser.end(event.choice, isCut), (parsed) => {
-          check?.see(parsed)
-          if (!isCut || parsed.type !== 'tool-call-end') callCheck?.see(parsed)
-          lastCalls?.see(parsed)
+        const truncated = isTruncated(event)
+        const pending = inTurn(parser.end(event.choice, truncated), (parsed) => {
+          check?.observe(parsed)
+          if (!truncated || parsed.type !== 'tool-call-end') callCheck?.observe(parsed)
+          lastArguments?.observe(parsed)
           return emit(parsed)
         })
         if (pending !== undefined) return pending.then(() => finish(event))
@@ -75,21 +75,21 @@ export function createTranslator(translation: Translation): Emit<EngineEvent> {
       }
       case 'reasoning-start':
       case 'refusal-start':
-        return behindText(event)
+        return afterText(event)
       case 'tool-call-start':
         firstTokenMs ??= elapsed(startedMs, now())
-        return behindText(event)
+        return afterText(event)
       case 'text-delta':
       case 'reasoning-delta':
       case 'refusal-delta':
         firstTokenMs ??= elapsed(startedMs, now())
-        return tell(event)
+        return forward(event)
       case 'tool-call-delta':
       case 'tool-call-end':
       case 'annotation':
-        return tell(event)
+        return forward(event)
       case 'usage': {
-        // What the engine counted is exact; ours takes a piece of text for a token.
+        // The engine's count is exact; ours counts pieces of text.
         const counts = event.usage.reasoningTokens > 0 || parser.reasoningTokens === 0
         const usage = counts ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens }
         const { queueMs, loadMs } = timings

@@ -3,12 +3,12 @@ import type { GenerationRequest } from '../contract/request.ts'
 import type { PresetInUse, ReadPreset } from '../contract/sampling-preset.ts'
 import { applyPreset } from './sampling-preset.ts'
 
-/** Which preset every request is generated under, from now on: a named one, one that has no name, or none. */
+/** Holds the sampling preset that applies to all requests: a named one, an unnamed one, or none. */
 export class PresetSwitch {
   readonly #named: ReadonlyMap<string, ReadPreset>
   #inUse: PresetInUse | undefined
 
-  /** Throws `invalid-request` when `first`, the preset to begin with, is not among the named ones. */
+  /** Throws `invalid-request` when `first`, the initial preset, is not one of `named`. */
   constructor(named: ReadonlyMap<string, ReadPreset>, first?: string) {
     this.#named = named
     if (first !== undefined) this.switchTo(first)
@@ -22,12 +22,12 @@ export class PresetSwitch {
     return [...this.#named.keys()]
   }
 
-  /** Throws `invalid-request`, naming what there is. */
+  /** Throws `invalid-request` for an unknown name, listing the known ones. */
   switchTo(name: string): void {
     const preset = this.#named.get(name)
     if (preset === undefined) {
-      const there = this.#named.size === 0 ? 'there are no presets' : `there is: ${this.names.join(', ')}`
-      throw new AppError('invalid-request', `no preset has the name '${name.slice(0, 100)}'; ${there}`, { param: 'preset' })
+      const known = this.#named.size === 0 ? 'there are no presets' : `choose one of: ${this.names.join(', ')}`
+      throw new AppError('invalid-request', `there is no preset '${name.slice(0, 100)}'; ${known}`, { param: 'preset' })
     }
     this.#inUse = { name, ...preset }
   }

@@ -3,13 +3,13 @@ import type { Ranking, RankRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { withTicket } from './with-ticket.ts'
 
-/** Scores texts while holding a slot, like any generation. `model` is the id of the model that did. */
+/** Scores texts with the ranking head, on a slot of the model. `model` is the id of the model that served. */
 export function rank(request: RankRequest, context: RequestContext): Promise<Ranking & { readonly model: string }> {
   const { signal } = context
   return withTicket(context, async ({ id, engine, ticket }) => {
     const { ranker } = engine.capabilities
     if (ranker === undefined) {
-      const message = `the engine of model '${id}' scores no texts; choose a reranking model of the embedded engine`
+      const message = `the engine of model '${id}' does not score texts; choose a reranking model of the embedded engine`
       throw new AppError('invalid-request', message, { at: ['model'] })
     }
     await ticket.ready(signal)

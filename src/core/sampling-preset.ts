@@ -3,16 +3,16 @@ import type { GenerationRequest, Sampling } from '../contract/request.ts'
 import type { SamplingPreset } from '../contract/sampling-preset.ts'
 
 /**
- * The request as it is generated under a preset: forced, else added to, else as it was sent, else the default. Every value in
- * it was validated by the same schema as a request's, field by field, so that the result is as valid as both.
+ * Applies a preset to a request. Per field: forced, else the request's own plus additions, else the default. Preset values were
+ * validated by the same schema as a request's, so the result is valid.
  */
 export function applyPreset(request: GenerationRequest, { defaults, forced, added }: SamplingPreset): GenerationRequest {
   const { maxOutputTokens: asked, isMaxOutputAssumed, ...rest } = request
   const sent = isMaxOutputAssumed === true ? undefined : asked
-  // Nothing is to be written where only the prompt's own tokens are asked about.
+  // A request that only reads the prompt must not generate.
   const isOnlyRead = request.promptTokens !== undefined && asked === 0
   const maxOutputTokens = isOnlyRead ? 0 : (forced.maxOutputTokens ?? sent ?? defaults.maxOutputTokens ?? asked)
-  // An empty list asks for nothing, as an absent one does.
+  // An empty list means the same as an absent one.
   const stop = request.stop.length === 0 && added.stop.length === 0 ? (defaults.stop ?? []) : [...added.stop, ...request.stop]
   return {
     ...rest,

@@ -15,7 +15,7 @@ function token(logprob?: number): PromptToken {
   return { id: 1, text: 'a', bytes: [97], top: [], ...(logprob !== undefined && { logprob }) }
 }
 
-/** An engine whose texts are their scores, in words; `long` does not fit. */
+/** An engine that scores each word as the number it spells; `long` does not fit. */
 function open(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'reportsPrompt'> = { reportsPrompt: true }) {
   const asked: GenerationRequest[] = []
   async function* run(text: string): AsyncGenerator<EngineEvent> {
@@ -40,7 +40,7 @@ function open(engine: Partial<Engine> = {}, tells: Pick<PreparedGeneration, 'rep
   return { context, load, asked }
 }
 
-test('without a ranking head, a text scores the sum of its tokens’ log-probabilities, and nothing is generated', async () => {
+test('without a ranking head, the score is the sum of the log-probabilities, and nothing is generated', async () => {
   const { context, load, asked } = open()
   expect(await score(deps, { texts: ['-1 -2.5', '-4'] }, context)).toEqual({
     scores: [-3.5, -4],
@@ -53,7 +53,7 @@ test('without a ranking head, a text scores the sum of its tokens’ log-probabi
   expect(load()).toMatchObject({ busy: 0, queued: 0 })
 })
 
-test('a ranking head is asked where there is one', async () => {
+test('a ranking head is used where there is one', async () => {
   const rank = async () => ({ scores: [7], areProbabilities: false, inputTokens: 2 })
   const { context, asked } = open({ facts: { ranks: true }, capabilities: { ranker: { rank } } })
   const scored = await score(deps, { texts: ['a'] }, context)
@@ -71,7 +71,7 @@ test('a text that does not fit is named, with both numbers', async () => {
   })
 })
 
-test('an engine that does not tell a prompt’s tokens scores nothing, and says so', async () => {
+test('an engine that does not report prompt tokens is refused by name', async () => {
   const { context } = open({}, {})
   const scored = score(deps, { texts: ['-1'] }, context)
   await expect(scored).rejects.toMatchObject({ code: 'invalid-request', at: ['model'] })

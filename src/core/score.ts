@@ -11,8 +11,8 @@ import { rank } from './rank.ts'
 import { withTicket } from './with-ticket.ts'
 
 /**
- * Scores texts with the model's ranking head or, where it has none, by how likely the model is to write them. `model` is the id of the
- * model that did. A failure about one text is at `['texts', index]`.
+ * Scores texts with the model's ranking head or, without one, by the log-likelihood of their tokens. `model` is the id of the model
+ * that served. Failures about one text are at `['texts', index]`.
  */
 export async function score(
   deps: GenerateDeps,
@@ -30,7 +30,7 @@ export async function score(
   }
   const [first, ...rest] = texts.map((text) => scoreRequest(text, model.id))
   if (first === undefined) return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id }
-  /** The text that is being scored. */
+  /** The text being scored. */
   let index = 0
   const generation = generate(deps, [first, ...rest], context)
   try {
@@ -54,7 +54,7 @@ export async function score(
   }
 }
 
-/** A prompt that is read, and not continued. */
+/** A request that reads the prompt and generates nothing. */
 function scoreRequest(text: string, model: string): GenerationRequest {
   return {
     ...plainRequest,
@@ -70,13 +70,13 @@ function logprobsOf({ promptTokens = [] }: Choice): number[] {
   return promptTokens.flatMap(({ logprob }) => logprob ?? [])
 }
 
-/** What a generation calls its prompt, or an echo of it, is a text here. */
+/** Rewrites failures about the prompt, or its echo, as failures about the text. */
 function nameText(error: unknown, index: number): unknown {
   if (!(error instanceof AppError)) return error
   const { code, overflow, at: place } = error
   const at = ['texts', index] as const
   if (code === 'unsupported-field' && place?.[0] === 'promptTokens') {
-    const message = 'the engine of this model scores no texts; choose a model of the embedded engine'
+    const message = 'the engine of this model does not score texts; choose a model of the embedded engine'
     return new AppError('invalid-request', message, { at: ['model'], cause: error })
   }
   if (overflow !== undefined) {

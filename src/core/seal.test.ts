@@ -32,11 +32,11 @@ async function sealed(run: (emit: Emit<GenerationEvent>) => Promise<void>): Prom
 }
 
 describe('seal', () => {
-  test('a whole stream passes unchanged', async () => {
+  test('a complete stream passes unchanged', async () => {
     expect(await sealed(source(text, usage))).toEqual([text, usage])
   })
 
-  test('a failure before the first event throws, so that it can become a real status', async () => {
+  test('a failure before the first event rejects', async () => {
     await expect(sealed(source(failure))).rejects.toBe(failure)
   })
 
@@ -67,7 +67,7 @@ describe('seal', () => {
     expect(await sealed(source(start, read, failure))).toEqual([start, read, { type: 'error', error: failure }])
   })
 
-  test('a failure to take the start throws', async () => {
+  test('a reader that throws at the start event makes it reject', async () => {
     const refuse = () => Promise.reject(failure)
     await expect(seal(source(start, text, usage), refuse)).rejects.toBe(failure)
   })
@@ -82,7 +82,7 @@ describe('seal', () => {
     expect(events[1]).toMatchObject({ type: 'error', error: { code: 'internal', cause } })
   })
 
-  test('a stream that just stops has failed', async () => {
+  test('a stream without a terminal event has failed', async () => {
     const events = await sealed(source(text))
     expect(events[1]).toMatchObject({ type: 'error', error: { code: 'engine-failed' } })
   })
@@ -91,7 +91,7 @@ describe('seal', () => {
     expect(await sealed(source(text, usage, text))).toEqual([text, usage])
   })
 
-  test('a cleanup failure after the terminal event does not spoil the reply', async () => {
+  test('a cleanup failure after the terminal event is ignored', async () => {
     const untidy = async (emit: Emit<GenerationEvent>) => {
       await source(text, usage)(emit)
       throw new Error('cleanup failed')
@@ -99,7 +99,7 @@ describe('seal', () => {
     expect(await sealed(untidy)).toEqual([text, usage])
   })
 
-  test('what the taking of an event throws ends the run, and is the last event', async () => {
+  test('an error thrown by the reader ends the run and is the last event', async () => {
     const seen: string[] = []
     await seal(source(text, text, usage), (event) => {
       seen.push(event.type)

@@ -3,8 +3,8 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 
 /**
- * The contract of every generation. Before the first event after `start` a failure rejects, and so becomes a real status; later, a
- * failure is one last `error` event. A run that ends without `usage` or `error` has failed; what comes after them is dropped.
+ * Enforces the contract of every generation: a failure before the first event after `start` rejects, so that it can become an HTTP
+ * status; later, it is a final `error` event. A run that ends without `usage` or `error` has failed; later events are dropped.
  */
 export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, emit: Emit<GenerationEvent>): Promise<void> {
   let state = 'waiting' as 'waiting' | 'open' | 'ended'
@@ -20,7 +20,7 @@ export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, 
       throw new AppError('engine-failed', 'the engine ended its stream without saying how it finished; try again')
   } catch (error) {
     if (state === 'waiting') throw AppError.from(error)
-    // 'ended': the reply is complete, and a failure to clean up after it is not the caller's.
+    // 'ended': the reply is complete; a failed cleanup does not concern the caller.
     if (state === 'open') await emit({ type: 'error', error: AppError.from(error) })
   }
 }

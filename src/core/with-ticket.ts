@@ -3,8 +3,7 @@ import type { Engine } from '../contract/engine.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 
 /**
- * Does something on the request's model within the bounds that generations have: throws `queue-full` when too many are there, and
- * gives up place and slot when the work has settled.
+ * Runs work on the request's model with a ticket of its scheduler, which is left when the work settles. Rejects with `queue-full`.
  */
 export async function withTicket<T>(
   context: RequestContext,

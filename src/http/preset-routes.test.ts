@@ -104,9 +104,9 @@ describe('sampler overrides', () => {
   test.each<[object, string, string]>([
     [{}, 'preset', 'preset and overrides are missing'],
     [{ preset: null, overrides: null }, 'preset', 'preset and overrides are missing'],
-    [{ preset: 'none' }, 'preset', 'there is: calm, wild'],
-    [{ preset: '../../etc/passwd' }, 'preset', 'there is: calm, wild'],
-    [{ preset: 'constructor' }, 'preset', 'there is: calm, wild'],
+    [{ preset: 'none' }, 'preset', 'choose one of: calm, wild'],
+    [{ preset: '../../etc/passwd' }, 'preset', 'choose one of: calm, wild'],
+    [{ preset: 'constructor' }, 'preset', 'choose one of: calm, wild'],
     [{ preset: 'calm', overrides: {} }, 'preset', 'exclude each other'],
     [{ preset: 5 }, 'preset', 'a string'],
     [{ overrides: { temperature: { override: 5, force: true } } }, 'overrides.temperature', 'from 0 to 2'],

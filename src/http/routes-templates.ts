@@ -60,7 +60,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     const source = await deps.templates?.read(name)
     if (source !== undefined) return { type: 'named', name, source }
     const names = [ownName, ...((await deps.templates?.list()) ?? [])]
-    const message = `no template has the name '${name.slice(0, 100)}'; there is: ${names.join(', ')}`
+    const message = `there is no template '${name.slice(0, 100)}'; choose one of: ${names.join(', ')}`
     throw new AppError('invalid-request', message, { param: 'prompt_template_name' })
   }
 

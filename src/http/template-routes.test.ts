@@ -74,10 +74,10 @@ describe('chat templates', () => {
   })
 
   test.each<[object, string, string]>([
-    [{ prompt_template_name: 'none' }, 'prompt_template_name', 'there is: model, broken, loud, own'],
-    [{ prompt_template_name: '../own' }, 'prompt_template_name', 'there is:'],
-    [{ prompt_template_name: 'passwd' }, 'prompt_template_name', 'there is:'],
-    [{ prompt_template_name: '/etc/passwd' }, 'prompt_template_name', 'there is:'],
+    [{ prompt_template_name: 'none' }, 'prompt_template_name', 'choose one of: model, broken, loud, own'],
+    [{ prompt_template_name: '../own' }, 'prompt_template_name', 'choose one of:'],
+    [{ prompt_template_name: 'passwd' }, 'prompt_template_name', 'choose one of:'],
+    [{ prompt_template_name: '/etc/passwd' }, 'prompt_template_name', 'choose one of:'],
     [{}, 'prompt_template_name', 'missing'],
     [{ prompt_template_name: 7 }, 'prompt_template_name', 'a string'],
     [{ prompt_template_name: 'loud', name: 'own' }, 'name', 'the same field'],

@@ -9,19 +9,19 @@ function open(options: Partial<FifoSchedulerOptions> = {}) {
 }
 
 describe('FifoScheduler', () => {
-  test('slots are given at once while there are any', async () => {
+  test('free slots are granted at once', async () => {
     const scheduler = open({ slots: 2, maxQueued: 1 })
     await scheduler.enter().slot({}, never)
     await scheduler.enter().slot({}, never)
     expect(scheduler.load).toEqual({ slots: 2, busy: 2, queued: 0 })
   })
 
-  test('those who wait get a slot in the order of asking', async () => {
+  test('waiting requests get slots first come, first served', async () => {
     const scheduler = open()
     const order: number[] = []
     const first = scheduler.enter()
     await first.slot({}, never)
-    // The order of entering does not count.
+    // The order of entering does not matter.
     const tickets = [1, 2, 3].map((index) => ({ index, ticket: scheduler.enter() })).reverse()
     const waiting = tickets.map(async ({ index, ticket }) => {
       await ticket.slot({}, never)
@@ -35,7 +35,7 @@ describe('FifoScheduler', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('one more than there is room for is refused at once, and told when to come back', () => {
+  test('a request beyond the queue is refused at once, with a retry time', () => {
     const scheduler = open({ maxQueued: 1 })
     scheduler.enter()
     scheduler.enter()
@@ -67,7 +67,7 @@ describe('FifoScheduler', () => {
     expect(seen).toEqual([signal])
   })
 
-  test('one who stops waiting frees the place, and never gets a slot', async () => {
+  test('an aborted wait leaves the queue and never gets a slot', async () => {
     const scheduler = open({ maxQueued: 1 })
     const holder = scheduler.enter()
     await holder.slot({}, never)
@@ -101,7 +101,7 @@ describe('FifoScheduler', () => {
 })
 
 describe('a ticket whose slot is given back between two steps', () => {
-  test('keeps its place: others get the slot, and nobody more gets in', async () => {
+  test('keeps its ticket: others get the slot, and no further request enters', async () => {
     const scheduler = open({ maxQueued: 1 })
     const ticket = scheduler.enter()
     await ticket.slot({}, never)
@@ -113,7 +113,7 @@ describe('a ticket whose slot is given back between two steps', () => {
     expect(() => scheduler.enter()).toThrow(expect.objectContaining({ code: 'queue-full' }))
   })
 
-  test('asks again behind those who wait', async () => {
+  test('queues again after the waiting requests', async () => {
     const scheduler = open()
     const order: string[] = []
     const ticket = scheduler.enter()
@@ -133,7 +133,7 @@ describe('a ticket whose slot is given back between two steps', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('gives one slot back, however often it says so', async () => {
+  test('releases one slot, however often it is called', async () => {
     const scheduler = open({ slots: 2 })
     const [ticket, other] = [scheduler.enter(), scheduler.enter()]
     await ticket.slot({}, never)
@@ -145,7 +145,7 @@ describe('a ticket whose slot is given back between two steps', () => {
     expect(scheduler.load).toMatchObject({ busy: 1, queued: 0 })
   })
 
-  test('can be given back before there was one, and what a step cost may be told without one', async () => {
+  test('can be released and charged before it has a slot', async () => {
     const scheduler = open()
     const ticket = scheduler.enter()
     ticket.release()

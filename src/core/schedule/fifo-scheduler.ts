@@ -4,20 +4,20 @@ import type { Scheduler, SchedulerLoad, Ticket } from '../../contract/scheduler.
 
 export type FifoSchedulerOptions = {
   readonly slots: number
-  /** How many requests may wait beside those that run. */
+  /** How many requests may wait in addition to those running. */
   readonly maxQueued: number
   readonly engine: Pick<Engine, 'ensureReady'>
 }
 
 /**
- * Hands out a model's slots in the order of asking, to a bounded number of requests. A slot is given back exactly when the engine has
- * stopped working on the request: one that is still busy is never given away.
+ * Grants a model's slots first come, first served, to a bounded number of requests. A slot is only passed on after the engine has
+ * stopped working on the request.
  */
 export class FifoScheduler implements Scheduler {
   readonly #options: FifoSchedulerOptions
   #present = 0
   #busy = 0
-  /** Hands the slot over to the request that waits longest. */
+  /** One callback per waiting request, which grants it a slot; the oldest first. */
   readonly #waiting = new Set<() => void>()
 
   constructor(options: FifoSchedulerOptions) {
@@ -28,11 +28,11 @@ export class FifoScheduler implements Scheduler {
     return { slots: this.#options.slots, busy: this.#busy, queued: this.#present - this.#busy }
   }
 
-  /** Throws `queue-full` when all slots are taken and as many wait as may. */
+  /** Throws `queue-full` when all slots are busy and the queue is full. */
   enter(): Ticket {
     const { slots, maxQueued, engine } = this.#options
     if (this.#present >= slots + maxQueued) {
-      const message = `all ${slots} slots are busy and ${this.load.queued} requests already wait; try again shortly`
+      const message = `all ${slots} slots are busy and ${this.load.queued} requests are queued; try again shortly`
       throw new AppError('queue-full', message, { retryAfterMs: 1000 })
     }
     this.#present += 1
