@@ -1,6 +1,6 @@
 import type { FunctionTool, Tool, ToolChoice } from './request.ts'
 
-/** The declared functions; other kinds of tools are not the model's own affair. */
+/** The declared functions, without other kinds of tools. */
 export function functionTools(tools: readonly Tool[]): readonly FunctionTool[] {
   return tools.every(isFunctionTool) ? tools : tools.filter(isFunctionTool)
 }

@@ -5,11 +5,11 @@ export type EmbedRequest = {
   /** The model as the caller named it: an id or an alias. */
   readonly model: string
   readonly inputs: readonly EmbedInput[]
-  /** The length of each vector, in numbers; absent: the model's own. */
+  /** Numbers per vector; absent: the model's default. */
   readonly dimensions?: number
 }
 
-/** One vector of length 1 per input, in their order. `model` is the id of the model that made them. */
+/** One normalized vector per input, in order. `model` is the id of the model that served. */
 export type EmbedResult = {
   readonly model: string
   readonly vectors: readonly Float32Array[]

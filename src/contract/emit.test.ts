@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { emitAll, inTurn, WatchedEmit } from './emit.ts'
 
-test('steps are taken at once where none makes anybody wait', () => {
+test('steps run synchronously when none returns a promise', () => {
   const taken: number[] = []
   const pending = inTurn([1, 2, 3], (item) => {
     taken.push(item)
@@ -11,7 +11,7 @@ test('steps are taken at once where none makes anybody wait', () => {
   expect(taken).toEqual([1, 2, 3])
 })
 
-test('no step is taken before the one before it has been waited for', async () => {
+test('each step waits for the one before it', async () => {
   const taken: number[] = []
   const resolvers: (() => void)[] = []
   const waits = [0, 1].map(() => new Promise<void>((resolve) => resolvers.push(resolve)))
@@ -43,7 +43,7 @@ test.each(['throws', 'rejects'])('a step that %s is the last', async (how) => {
   expect(taken).toEqual([1, 2])
 })
 
-test('an iteration whose events are not wanted any more is left', async () => {
+test('emitAll closes the iterator when emitting fails', async () => {
   let isLeft = false
   async function* count() {
     try {
@@ -58,7 +58,7 @@ test('an iteration whose events are not wanted any more is left', async () => {
   expect(isLeft).toBe(true)
 })
 
-test.each(['throws', 'rejects'])('who emits can tell a reader that %s from failures of its own', async (how) => {
+test.each(['throws', 'rejects'])('WatchedEmit records a reader that %s', async (how) => {
   const watched = new WatchedEmit<number>((number) => {
     if (number < 2) return undefined
     if (how === 'throws') throw new Error('enough')

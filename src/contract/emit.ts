@@ -1,12 +1,12 @@
 /**
- * Takes what happens, in order. A promise says that the reader is behind: nothing more may come before it resolves. Whoever
- * emits stops when it throws or the promise rejects, and fails with the same.
+ * Receives events in order. A returned promise is back-pressure: the next event must wait until it resolves. When it throws or
+ * rejects, the emitter stops and fails with the same error.
  *
- * Not an iterator: most events pass through all layers in the tick that their bytes arrived in (docs/decisions/0021).
+ * Not an iterator, so that most events pass all layers in the tick in which their bytes arrived (docs/decisions/0021).
  */
 export type Emit<Event> = (event: Event) => Promise<void> | undefined
 
-/** Takes a step for each item, in order. Undefined when no step made it wait. */
+/** Runs a step per item, in order. Undefined when no step returned a promise. */
 export function inTurn<Item>(items: readonly Item[], step: Emit<Item>, from = 0): Promise<void> | undefined {
   for (let index = from; index < items.length; index++) {
     const pending = step(items[index] as Item)
@@ -15,10 +15,9 @@ export function inTurn<Item>(items: readonly Item[], step: Emit<Item>, from = 0)
   return undefined
 }
 
-/** Emits, and remembers why the reader wanted no more: for whoever has to tell that from failures of its own. */
+/** Records whether emitting failed, to distinguish a reader's failure from an engine's. */
 export class WatchedEmit<Event> {
   readonly #emit: Emit<Event>
-  /** Whether an emitting has failed. */
   hasFailed = false
 
   constructor(emit: Emit<Event>) {
@@ -39,7 +38,7 @@ export class WatchedEmit<Event> {
   }
 }
 
-/** Emits all that an iterator yields; leaves the iteration when the emitting fails. */
+/** Emits all events of an iterator; closes the iterator when emitting fails. */
 export async function emitAll<Event>(events: AsyncIterable<Event>, emit: Emit<Event>): Promise<void> {
   for await (const event of events) {
     const pending = emit(event)

@@ -3,36 +3,36 @@ import type { EngineEvent } from './event.ts'
 import type { OutputFormat } from './output-format.ts'
 import type { GenerationRequest, Prompt, Sampling } from './request.ts'
 
-/** Where an engine's model stands. Only the engine's own supervisor changes it; everyone else asks, never acts on it. */
+/** The state of an engine's model. Only the engine's own supervisor changes it. */
 export type EngineState =
   | { readonly type: 'stopped' }
   | { readonly type: 'starting' }
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
   | { readonly type: 'draining' }
-  /** `retryAtMs` (epoch) is when the supervisor tries again by itself; absent when only a request will make it try. */
+  /** `retryAtMs` (epoch): when the supervisor retries; absent when only a request triggers a retry. */
   | { readonly type: 'failed'; readonly reason: string; readonly retryAtMs?: number }
 
-/** A request that was checked against the model (rendered, counted, fits) and holds nothing yet. */
+/** A request checked against the model (rendered, counted, fits); it holds no resources yet. */
 export type PreparedGeneration = {
   /** Absent when the engine cannot count before it runs. */
   readonly inputTokens?: number
-  /** How to read the raw text of this run; absent when it is plain text, or when the engine yields no raw text. */
+  /** How to parse the raw text of this run; absent for plain text and for engines without raw text. */
   readonly outputFormat?: OutputFormat
   /**
-   * How the request's `output` constraint is kept: `full`, by a grammar that is exactly it; `partial`, by a grammar that
-   * lets through more than it; `validated`, by checking what came. Absent when the request has none.
+   * How the `output` constraint is enforced: `full`, by an exact grammar; `partial`, by a grammar that allows more; `validated`, by
+   * validating the output. Absent without a constraint.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
-  /** The engine lets no call to a strict tool through that does not satisfy its parameters; otherwise they are checked. */
+  /** The engine guarantees that calls to strict tools satisfy their parameters; otherwise core validates them. */
   readonly callsAreCertain?: boolean
-  /** The run tells the prompt's tokens, where `promptTokens` asks for them; a request that does is refused without it. */
+  /** The run reports prompt tokens as `promptTokens` asks; without it, such a request is refused. */
   readonly reportsPrompt?: true
-  /** The run honours `minOutputTokens`; a request that has it is refused otherwise. */
+  /** The run enforces `minOutputTokens`; without it, such a request is refused. */
   readonly keepsMinimum?: true
   /**
-   * Generates. Call it at most once, and only while holding a slot of the model: when it has settled, however it did, the
-   * engine has stopped working on the request.
+   * Generates. Call it at most once, while holding a slot of the model. When it settles, the engine has stopped working on the
+   * request.
    */
   run(signal: AbortSignal, emit: Emit<EngineEvent>): Promise<void>
 }
@@ -43,100 +43,100 @@ export type EngineFacts = {
   readonly contextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number
-  /** The model has a ranking head, for `rank`; absent where it has none, or nobody knows. */
+  /** The model has a ranking head, for `rank`; absent for no or unknown. */
   readonly ranks?: true
-  /** Numbers in a vector of `embed`. */
+  /** Numbers per vector of `embed`. */
   readonly embeddingLength?: number
-  /** The Jinja text that conversations are rendered with; absent when there is none. */
+  /** The Jinja source of the chat template in use; absent when there is none. */
   readonly chatTemplate?: string
-  /** What holds where a request says nothing of sampling, as far as it has a fixed value. */
+  /** Sampling defaults, as far as they are fixed values. */
   readonly sampling?: Sampling
-  /** The name of the template in use, when it is not the model's own. */
+  /** The name of the template in use, unless it is the model's own. */
   readonly chatTemplateName?: string
-  /** The model came with a chat template: in its file, or by its configuration. */
+  /** The model has its own chat template, from its file or its configuration. */
   readonly hasOwnTemplate?: true
-  /** What it reads beside text; absent where nobody knows. */
+  /** Input media; absent when unknown. */
   readonly modalities?: { readonly image: boolean; readonly audio: boolean }
 }
 
-/** What conversations are rendered with: what the model came with, nothing at all, or a template that an operator named. */
+/** The chat template to use: the model's own, none, or one that an operator chose. */
 export type TemplateChoice =
   | { readonly type: 'own' }
   | { readonly type: 'none' }
   | { readonly type: 'named'; readonly name: string; readonly source: string }
 
-/** What a conversation's text depends on: which tools are shown may depend on which may be called. */
+/** What a rendered conversation depends on; the tool choice can decide which tools are shown. */
 export type RenderRequest = Pick<GenerationRequest, 'reasoning'> &
   Partial<Pick<GenerationRequest, 'toolChoice'>> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
 
-/** A text, or a conversation, whose tokens are wanted. */
+/** A text or a conversation to tokenize. */
 export type TokenizeRequest = Pick<GenerationRequest, 'reasoning'> & {
   readonly prompt: Extract<Prompt, { type: 'chat' | 'text' }>
-  /** Where the model's tokenizer wants a first token. True: there is one. False: none, not even one that a template wrote. */
+  /** For tokenizers with a BOS token. True: exactly one. False: none, not even one that the template wrote. */
   readonly addBos: boolean
-  /** Whether the texts of control tokens become control tokens: in a text all of them, in a conversation the template's. */
+  /** Whether special-token texts become special tokens: all in a text, only the template's in a conversation. */
   readonly parseSpecial: boolean
 }
 
-/** Something to be embedded: a text as it is, or its tokens. */
+/** A text or its tokens. */
 export type EmbedInput = Extract<Prompt, { type: 'text' | 'tokens' }>
 
-/** A vector for each input, in their order and as the model makes them, and how many tokens were read. */
+/** One vector per input, in order and as the model returns it, and the number of tokens read. */
 export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly inputTokens: number }
 
-/** Texts to judge: each for the query, or, without one, each for itself. */
+/** Texts to score: for the query or, without one, each by itself. */
 export type RankRequest = { readonly query?: string; readonly texts: readonly string[] }
 
-/** A score for each text, in their order, as the model's head gives it, and how many tokens were read. */
+/** The ranking head's score per text, in order, and the number of tokens read. */
 export type Ranking = {
   readonly scores: readonly number[]
-  /** The scores are probabilities; otherwise they are logits. */
+  /** Whether the scores are probabilities; otherwise they are logits. */
   readonly areProbabilities: boolean
   readonly inputTokens: number
 }
 
-/** One of the servers that run a model elsewhere. */
+/** One replica of a remote model. */
 export type ServerReport = {
   /** Host and port. */
   readonly host: string
-  /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests whether it is back. */
+  /** `unhealthy`: it failed and gets no requests for a while; `half-open`: one request tests it. */
   readonly state: 'healthy' | 'half-open' | 'unhealthy'
   readonly lastFailure?: string
   readonly activeRequests: number
-  /** What its requests are likely to cost, together. */
+  /** The estimated cost of its requests. */
   readonly outstandingTokens: number
-  /** What it was found to be; absent before it has answered. */
+  /** The result of probing; absent before it has answered. */
   readonly found?: {
     readonly kind: string
     readonly version?: string
-    /** What it calls the model. */
+    /** Its name for the model. */
     readonly model: string
     readonly contextLength?: number
-    /** What it can do by itself; the rest is done here, or refused by name. */
+    /** Its own capabilities; the rest is emulated here or refused by name. */
     readonly abilities: Readonly<Record<string, boolean>>
   }
 }
 
 export type DetokenizeRequest = {
-  readonly tokens: readonly number[] /** With the texts of control tokens. */
+  readonly tokens: readonly number[] /** Include the texts of special tokens. */
   readonly special: boolean
 }
 
-/** Access to the model's tokenizer and chat template. */
+/** The model's tokenizer and chat template. */
 export interface Tokenizer {
   /** The tokens of a text or a conversation. */
   tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
-  /** How many tokens that would be, without handing them over. */
+  /** The number of those tokens. */
   count(request: TokenizeRequest, signal: AbortSignal): Promise<number>
   /** The text of tokens. Rejects with `invalid-request` for unknown ids. */
   detokenize(request: DetokenizeRequest, signal: AbortSignal): Promise<string>
-  /** What the model would be given for a conversation, as text. Rejects as `prepare` does. */
+  /** The prompt text of a conversation. Rejects as `prepare` does. */
   render(request: RenderRequest, signal: AbortSignal): Promise<string>
 }
 
 export interface Embedder {
   /**
-   * Computes while holding a slot of the model, and has stopped when it settles. Rejects with `context-length-exceeded` or
+   * Call it while holding a slot of the model; it has stopped when it settles. Rejects with `context-length-exceeded` or
    * `invalid-request`, at `['inputs', index]`, before anything is computed.
    */
   embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings>
@@ -147,20 +147,20 @@ export interface Ranker {
   rank(request: RankRequest, signal: AbortSignal): Promise<Ranking>
 }
 
-export interface TemplateSwitch {
+interface TemplateSwitch {
   /**
-   * Renders conversations with another template from now on, also after a restart; what runs goes on as it began. Rejects
-   * with `template-failed`, and leaves all as it was, when there is no such template or it does not compile.
+   * Switches the template for new requests, also across restarts; running requests keep theirs. Rejects with `template-failed`,
+   * without a change, when there is no such template or it does not compile.
    */
   use(choice: TemplateChoice, signal: AbortSignal): Promise<void>
 }
 
-/** Servers that run the model elsewhere. */
+/** The replicas of a remote model. */
 export interface Fleet {
   replicas(): readonly ServerReport[]
 }
 
-/** What an engine can do besides generating, by name; absent: it cannot. */
+/** What an engine supports besides generating; absent: not supported. */
 export type EngineCapabilities = {
   readonly tokenizer?: Tokenizer
   readonly embedder?: Embedder
@@ -174,22 +174,22 @@ export interface Engine {
   readonly state: EngineState
   readonly facts: EngineFacts
   readonly capabilities: EngineCapabilities
-  /** Calls the listener after every change of `state`, until the function returned is called. */
+  /** Calls the listener after every change of `state`. Returns a function that unsubscribes. */
   onState(listener: (state: EngineState) => void): () => void
-  /** Resolves when the model is ready; loads it if need be. Rejects with `model-unavailable` when it cannot be. */
+  /** Loads the model if necessary; resolves when it is ready. Rejects with `model-unavailable` when that fails. */
   ensureReady(signal: AbortSignal): Promise<void>
   /**
-   * Checks the request against the model without taking a slot. Waits for the model; rejects with
+   * Checks the request against the model; needs no slot. Waits for the model; rejects with
    * `context-length-exceeded`, `template-failed`, `unsupported-field` or `model-unavailable`.
    */
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration>
-  /** Tokens that arrived since the engine began and that were dropped, because their request had been cancelled. */
+  /** Tokens dropped since the engine was created, because their request was already cancelled. */
   readonly tokensAfterCancel?: number
   /**
-   * Frees what the model holds. Generations that run get up to `drainMs` to end; then they fail. Resolves when everything is freed;
+   * Frees the model's resources. Running generations get up to `drainMs` to finish, then fail. Resolves when everything is freed;
    * `ensureReady` loads the model again.
    */
   unload(options: { readonly drainMs: number }): Promise<void>
-  /** Ends what runs at once, then everything the engine owns, for good. Resolves when its processes are gone. */
+  /** Stops running work at once and shuts the engine down for good. Resolves when its processes have exited. */
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { type CanonicalPath, fillFields, formatPath, type NameOf } from './field.ts'
 
-/** Every failure that Dragoman can report, and its log level. Dialects map each to their status and envelope. */
+/** All failure codes and their log levels. Dialects map each to a status and an envelope. */
 const errorLevels = {
   'invalid-request': 'info',
   'invalid-json': 'info',
@@ -29,20 +29,20 @@ const errorLevels = {
 /** The closed set of failure codes. */
 export type ErrorCode = keyof typeof errorLevels
 
-/** The numbers of a refused request, in tokens; dialects quote both in their own words. */
+/** The token counts of a request that does not fit; dialects quote them in their own words. */
 export type ContextOverflow = {
   readonly inputTokens: number
-  /** `inputTokens` was projected from the part that was read: a prompt far too long is not counted to its end. */
+  /** `inputTokens` is extrapolated: a prompt that is far too long is not counted to its end. */
   readonly estimated?: boolean
-  /** What the caller asked to be generated; absent when it named no limit. */
+  /** The requested output tokens; absent without a limit. */
   readonly outputTokens?: number
   readonly contextLength: number
 }
 
 type ErrorOptions = {
-  /** The place at fault in the canonical request: what core and engines know. */
+  /** The path at fault in the canonical request; set by core and engines. */
   readonly at?: CanonicalPath
-  /** The request field at fault as the caller wrote it, such as `messages[0].role`: what dialects know. */
+  /** The field at fault in the caller's spelling, such as `messages[0].role`; set by dialects. */
   readonly param?: string
   readonly retryAfterMs?: number
   readonly overflow?: ContextOverflow
@@ -50,8 +50,8 @@ type ErrorOptions = {
 }
 
 /**
- * The only error class. `message` says what was wrong, with which value, and what to do. It may name places of the canonical request
- * with `field(...)`; the dialect turns them, and `at`, into the caller's own names (`inWordsOf`).
+ * The only error class. `message` says what was wrong, with which value, and what to do. It may name canonical paths with
+ * `field(...)`; the dialect translates them, and `at`, into the caller's names (`inWordsOf`).
  */
 export class AppError extends Error {
   readonly code: ErrorCode
@@ -73,7 +73,7 @@ export class AppError extends Error {
     this.template = message
   }
 
-  /** The same failure in a caller's words: `at` becomes `param`, and places in the message get the caller's names. */
+  /** The same failure in the caller's names: `at` becomes `param`, and paths in the message are translated. */
   inWordsOf(nameOf: NameOf): AppError {
     const message = fillFields(this.template, nameOf)
     if (this.at === undefined && message === this.message) return this
@@ -90,19 +90,19 @@ export class AppError extends Error {
     return errorLevels[this.code]
   }
 
-  /** Turns anything thrown into an `AppError`; what is not ours becomes `internal`, with the original as cause. */
+  /** Converts anything thrown to an `AppError`; other errors become `internal`, with the original as cause. */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error
     return new AppError('internal', 'internal error; the log has the details', { cause: error })
   }
 }
 
-/** Whether a text from outside (a worker's message) names one of our codes. */
+/** Whether a text from outside (a worker's message) is one of our codes. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorLevels, code)
 }
 
-/** What went wrong, in words, whatever was thrown. */
+/** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

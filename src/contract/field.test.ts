@@ -6,7 +6,7 @@ const open = '\ue000'
 const close = '\ue001'
 const shout = (path: readonly (string | number)[]) => path.join('/').toUpperCase()
 
-describe('a place in a canonical request', () => {
+describe('a path in a canonical request', () => {
   test.each([
     [[], ''],
     [['model'], 'model'],
@@ -18,12 +18,12 @@ describe('a place in a canonical request', () => {
     expect(fillFields(`see ${field(...path)}!`, formatPath)).toBe(`see ${text}!`)
   })
 
-  test('is named by whoever fills the message, each on its own', () => {
+  test('is named when the message is filled, each on its own', () => {
     const message = `${field('a', 1)} is more than ${field('b')}, and ${field('a', 1)} too`
     expect(fillFields(message, shout)).toBe('A/1 is more than B, and A/1 too')
   })
 
-  test('may hold whatever a caller wrote: quotes, and the characters of placeholders', () => {
+  test('may contain any text: quotes, and the characters of placeholders', () => {
     const step = `"${close}]${open}["x"]${close}\\`
     const seen: unknown[] = []
     fillFields(field('tools', 0, step), (path) => {
@@ -33,13 +33,13 @@ describe('a place in a canonical request', () => {
     expect(seen).toEqual([['tools', 0, step]])
   })
 
-  test('gets names that hold dollars and placeholders as they are', () => {
+  test('keeps dollars and placeholders in names unchanged', () => {
     const name = `$& $1 ${field('other')}`
     expect(fillFields(`<${field('a')}>`, () => name)).toBe(`<${name}>`)
   })
 })
 
-describe('a text that is no placeholder', () => {
+describe('a text that is not a placeholder', () => {
   test.each([
     'plain',
     open,
@@ -62,7 +62,7 @@ describe('a text that is no placeholder', () => {
     expect(new AppError('invalid-request', text).inWordsOf(shout).message).toBe(text)
   })
 
-  test('is read in time that grows with its length', () => {
+  test('is parsed in linear time', () => {
     const hostile = `${open}[`.repeat(200_000)
     const startedMs = performance.now()
     fillFields(hostile, shout)
@@ -70,18 +70,18 @@ describe('a text that is no placeholder', () => {
   })
 })
 
-describe('an error that names places', () => {
+describe('an error that names paths', () => {
   const cause = new Error('why')
   const overflow = { inputTokens: 9, contextLength: 4 }
 
-  test('reads by canonical names until the dialect fills in its own', () => {
+  test('has canonical names until the dialect translates them', () => {
     const error = new AppError('invalid-request', `${field('sampling', 'topP')} is 2`, { at: ['sampling', 'topP'] })
     expect(error.message).toBe('sampling.topP is 2')
     expect(error.param).toBeUndefined()
     expect(error.inWordsOf(() => 'top_p')).toMatchObject({ message: 'top_p is 2', param: 'top_p', code: 'invalid-request' })
   })
 
-  test('keeps all else in the caller’s words, and what it was', () => {
+  test('keeps its other fields when translated, and the original as cause', () => {
     const error = new AppError('queue-full', `see ${field('model')}`, { at: ['model'], retryAfterMs: 7, overflow, cause })
     const named = error.inWordsOf(shout)
     expect(named).toMatchObject({ code: 'queue-full', message: 'see MODEL', param: 'MODEL', retryAfterMs: 7, overflow })
@@ -90,22 +90,22 @@ describe('an error that names places', () => {
     expect(error.cause).toBe(cause)
   })
 
-  test('gets its param only where it has a place', () => {
+  test('gets a param only where it has a path', () => {
     const named = new AppError('invalid-request', `see ${field('model')}`, { param: 'mine' }).inWordsOf(shout)
     expect(named).toMatchObject({ message: 'see MODEL', param: 'mine' })
   })
 
-  test('that names none is left as it is', () => {
+  test('without paths stays unchanged', () => {
     const error = new AppError('invalid-request', 'no', { param: 'mine' })
     expect(error.inWordsOf(shout)).toBe(error)
   })
 
-  test('that was named already is not named again', () => {
+  test('is not translated twice', () => {
     const named = new AppError('invalid-request', `see ${field('model')}`, { at: ['model'] }).inWordsOf(shout)
     expect(named.inWordsOf(() => 'another')).toBe(named)
   })
 
-  test('can be quoted by another, which is then named whole', () => {
+  test('can be quoted by another, whose translation covers both', () => {
     const inner = new AppError('invalid-request', `${field('prompt')} is too long`)
     const outer = new AppError('invalid-request', `${field('texts', 1)}: ${inner.template}`, { at: ['texts', 1] })
     expect(outer.inWordsOf(shout).message).toBe('TEXTS/1: PROMPT is too long')

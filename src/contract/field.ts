@@ -1,25 +1,25 @@
 /**
- * A place in a canonical request, as steps from its root: `['prompt', 'messages', 3, 'content', 0]` of a `GenerationRequest`,
- * `['texts', 2]` of a `RankRequest`, `['model']` of any.
+ * A path in a canonical request: `['prompt', 'messages', 3, 'content', 0]` of a `GenerationRequest`, `['texts', 2]` of a
+ * `RankRequest`, `['model']` of any.
  */
 export type CanonicalPath = readonly (string | number)[]
 
-/** What the caller calls a place; each dialect has its own names. */
+/** The caller's name for a path, in the words of its dialect. */
 export type NameOf = (path: CanonicalPath) => string
 
 const open = '\ue000'
 const close = '\ue001'
 const placeholder = /\ue000([^\ue000\ue001]*)\ue001/g
 
-/** Stands for a place inside an error message, until the dialect puts the caller's own name there. */
+/** A placeholder for a path in an error message; the dialect fills in the caller's name. */
 export function field(...path: CanonicalPath): string {
-  // A caller's text in a path must neither begin nor end a placeholder.
+  // A caller's text in a path must not open or close a placeholder.
   const json = JSON.stringify(path).replaceAll(open, '\\ue000').replaceAll(close, '\\ue001')
   return `${open}${json}${close}`
 }
 
-/** The place that a text names, if it is a placeholder; what follows it, such as `.properties`, is one more step. */
-export function placeOf(text: string): CanonicalPath | undefined {
+/** The path of a placeholder; text after it, such as `.properties`, is one more step. Undefined for other texts. */
+export function pathOf(text: string): CanonicalPath | undefined {
   const end = text.indexOf(close)
   const path = text.startsWith(open) && end !== -1 ? parsePath(text.slice(1, end)) : undefined
   const rest = text.slice(end + 1).replace(/^\./, '')
@@ -31,7 +31,7 @@ export function fillFields(message: string, nameOf: NameOf): string {
   if (!message.includes(open)) return message
   return message.replace(placeholder, (whole, json: string) => {
     const path = parsePath(json)
-    // A caller's text may hold such characters, and nothing else may be made of it.
+    // A caller's text with these characters stays unchanged.
     return path === undefined ? whole : nameOf(path)
   })
 }

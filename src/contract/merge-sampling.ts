@@ -1,8 +1,8 @@
 import type { Sampling } from './request.ts'
 
 /**
- * Sampling in layers: each field is that of the last layer that says it. Those inside `xtc` and `dry` and the tokens of
- * `logitBias` count one by one.
+ * Merges layers of sampling options; for each field, the last layer that sets it wins. `xtc` and `dry` merge by field, `logitBias`
+ * by token.
  */
 export function mergeSampling(...layers: readonly Sampling[]): Sampling {
   return layers.reduce(mergeTwo, {})

@@ -1,9 +1,9 @@
-/** How a model marks its reasoning and its calls in the text it writes. Data: it crosses the worker's process boundary. */
+/** How a model writes reasoning and tool calls in its text. Plain data, because it crosses a process boundary. */
 export type OutputFormat = {
-  /** A name of the table in `model-text/formats/tool-formats.ts`; absent when calls are not looked for. */
+  /** A name in `model-text/formats/tool-formats.ts`; absent when calls are not parsed. */
   readonly toolFormat?: string
-  /** The texts around a block of reasoning; absent when the model has none. */
+  /** The tags around reasoning; absent when the model has none. */
   readonly reasoning?: { readonly open: string; readonly close: string }
-  /** The prompt ended inside a block of reasoning that the template had opened. */
+  /** The prompt ends inside a reasoning block that the template opened. */
   readonly startsInReasoning: boolean
 }

@@ -1,30 +1,31 @@
 import type { ContentPart, OutputPart, ToolCallPart } from './request.ts'
 
-/** The text of a turn, its text parts joined without anything between them. */
+/** The text of a turn: its text parts, concatenated. */
 export function textOf(parts: readonly OutputPart[]): string {
   return join(parts, 'text')
 }
 
-/** All reasoning of a turn, joined without anything between its parts. */
+/** The reasoning of a turn: its reasoning parts, concatenated. */
 export function reasoningOf(parts: readonly OutputPart[]): string {
   return join(parts, 'reasoning')
 }
 
-/** The words in which the model declined; empty where it did not. */
+/** The refusal of a turn; empty without one. */
 export function refusalOf(parts: readonly OutputPart[]): string {
   return join(parts, 'refusal')
 }
 
+/** The tool calls of a turn. */
 export function callsOf(parts: readonly OutputPart[]): readonly ToolCallPart[] {
   return parts.filter((part) => part.type === 'tool-call')
 }
 
-/** What a turn says: its text and media, a refusal as text. */
+/** The visible content of a turn: text, media, and refusals as text. */
 export function contentOf(parts: readonly OutputPart[]): readonly ContentPart[] {
-  return parts.flatMap(saidBy)
+  return parts.flatMap(visibleIn)
 }
 
-function saidBy(part: OutputPart): readonly ContentPart[] {
+function visibleIn(part: OutputPart): readonly ContentPart[] {
   switch (part.type) {
     case 'text':
     case 'media':

@@ -1,5 +1,5 @@
-/** What a route asks of its caller. `public` asks for nothing. */
+/** The permission that a route requires; `public` requires none. */
 export type Scope = 'public' | 'inference' | 'admin'
 
-/** Who calls, and what it may do. */
+/** A caller and its permissions. */
 export type Principal = { readonly id: string; readonly scopes: ReadonlySet<Scope> }

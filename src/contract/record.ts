@@ -1,10 +1,10 @@
 import type { ErrorCode } from './errors.ts'
 import type { Timings, Usage } from './event.ts'
 
-/** What is recorded of a generation when it has ended. */
+/** The record of an ended generation. */
 export type GenerationRecord = {
   readonly id: string
-  /** The id of the principal that asked. */
+  /** The id of the principal. */
   readonly caller: string
   readonly model: string
   readonly outcome: 'ok' | ErrorCode

@@ -1,7 +1,7 @@
 /** A JSON object as a caller sent it: tool schemas, tool arguments, template variables. */
 export type JsonObject = { readonly [key: string]: unknown }
 
-/** What a piece of text is based on: a page (OpenAI `url_citation`) or a file. Indices count UTF-16 code units of the text. */
+/** A citation of a page (OpenAI `url_citation`) or a file. Indices count UTF-16 code units of the text. */
 export type Annotation =
   | {
       readonly type: 'url-citation'
@@ -17,8 +17,8 @@ export type TextPart = { readonly type: 'text'; readonly text: string; readonly 
 export type MediaKind = 'image' | 'audio' | 'video' | 'file'
 
 /**
- * An image, a recording, a film or a document. It holds bytes, or the id of a file that the media layer has checked and keeps: never a
- * URL, so that no engine fetches what a caller names.
+ * An image, audio, a video or a document, as bytes or as the id of a file that the media layer has checked and stored. Never a URL,
+ * so that no engine fetches what a caller names.
  */
 export type MediaPart = {
   readonly type: 'media'
@@ -32,26 +32,26 @@ export type MediaPart = {
 
 export type ContentPart = TextPart | MediaPart
 
-/** `opaque` is what a server signed or encrypted (a signature, `encrypted_content`); it goes back to that server unchanged. */
+/** `opaque` is a server's signature or `encrypted_content`; it is sent back to that server unchanged. */
 export type ReasoningPart = { readonly type: 'reasoning'; readonly text: string; readonly opaque?: string }
 
-/** The model's own words when it declines to answer. */
+/** The model's refusal to answer. */
 export type RefusalPart = { readonly type: 'refusal'; readonly text: string }
 
-/** How well the text that the model wrote reads as a call. */
+/** How well the model's text parsed as a call. */
 export type ToolCallState = 'ok' | 'repaired' | 'unparseable'
 
 export type ToolCallPart = {
   readonly type: 'tool-call'
   readonly id: string
   readonly name: string
-  /** JSON text for a function, free text for a custom tool; exactly as it was generated unless `state` says otherwise. */
+  /** JSON for a function, free text for a custom tool; exactly as generated, unless `state` is set. */
   readonly input: string
-  /** Absent: a call of a function. */
+  /** Absent: a function call. */
   readonly kind?: 'custom'
   /** Absent: `ok`. */
   readonly state?: Exclude<ToolCallState, 'ok'>
-  /** What the model wrote, where `input` is not that. */
+  /** The model's raw text, where it differs from `input`. */
   readonly raw?: string
 }
 
@@ -63,10 +63,10 @@ export type ToolResultPart = {
   readonly isError?: true
 }
 
-/** A part of an assistant's turn; a turn's parts are in the order in which they were generated. */
+/** A part of an assistant's turn, in the order of generation. */
 export type OutputPart = TextPart | ReasoningPart | RefusalPart | ToolCallPart | ToolResultPart | MediaPart
 
-/** One turn. Dialects turn plain strings into one text part, so that both spellings render identically. */
+/** One turn. Dialects convert plain strings to one text part, so that both spellings render identically. */
 export type Message =
   | { readonly role: 'system' | 'developer' | 'user'; readonly content: readonly ContentPart[]; readonly name?: string }
   | { readonly role: 'assistant'; readonly parts: readonly OutputPart[]; readonly name?: string }
@@ -75,7 +75,7 @@ export type Message =
       readonly content: readonly ContentPart[]
       readonly toolCallId: string
       readonly name?: string
-      /** The tool failed, and `content` says how. */
+      /** The tool failed; `content` explains how. */
       readonly isError?: true
     }
 
@@ -88,7 +88,7 @@ export type FunctionTool = {
   readonly strict?: boolean
 }
 
-/** A tool whose input is free text, or text of a grammar (OpenAI's custom tools). */
+/** A tool with free text or text of a grammar as input (OpenAI's custom tools). */
 export type CustomTool = {
   readonly type: 'custom'
   readonly name: string
@@ -96,35 +96,35 @@ export type CustomTool = {
   readonly grammar?: { readonly syntax: 'lark' | 'regex'; readonly definition: string }
 }
 
-/** A tool that the server runs itself, such as an MCP server's or a web search. `options` are the caller's. */
+/** A tool that the server runs itself, such as web search or an MCP tool. `options` are the caller's. */
 export type ServerTool = { readonly type: 'server'; readonly name: string; readonly options: JsonObject }
 
 export type Tool = FunctionTool | CustomTool | ServerTool
 
-/** Which of the declared tools the model may or must call. */
+/** Which declared tools the model may or must call. */
 export type ToolChoice =
-  /** The model decides. `names` limits what it may call; absent means every declared tool. */
+  /** The model decides. `names` limits the callable tools; absent means all. */
   | { readonly type: 'auto'; readonly names?: readonly string[] }
   | { readonly type: 'none' }
-  /** At least one call, and nothing but calls (after reasoning). `names` as above: one name is OpenAI's named choice. */
+  /** At least one call, and only calls after reasoning. One name is OpenAI's named choice. */
   | { readonly type: 'required'; readonly names?: readonly string[] }
 
-/** How the model thinks. An absent field means the template's own default. */
+/** Reasoning options. An absent field means the template's default. */
 export type ReasoningOptions = {
   readonly enabled?: boolean
-  /** The caller's word, as templates know it: `low`, `medium`, `high` … */
+  /** As templates name it: `low`, `medium`, `high` … */
   readonly effort?: string
-  /** Thinking is closed after this many tokens; 0 closes it at once. */
+  /** Reasoning is closed after this many tokens; 0 closes it at once. */
   readonly budgetTokens?: number
-  /** Whether the reasoning of earlier turns is shown to the model again. */
+  /** Whether the prompt includes the reasoning of earlier turns. */
   readonly preserve?: boolean
 }
 
-/** What the output must be. It binds the text after reasoning and beside tool calls. */
+/** The constraint on the output text, outside of reasoning and tool calls. */
 export type OutputConstraint =
   | { readonly type: 'text' }
   | { readonly type: 'json-object' }
-  /** `strict`: what cannot be enforced is refused, not validated afterwards. Name and description are for servers that take them. */
+  /** `strict`: a schema that cannot be enforced is refused, not validated afterwards. Name and description are for servers. */
   | {
       readonly type: 'json-schema'
       readonly name?: string
@@ -136,29 +136,29 @@ export type OutputConstraint =
   | { readonly type: 'gbnf'; readonly grammar: string }
 
 /**
- * What the model continues: a conversation (rendered with its chat template), a text as it is, or tokens as they are. Or a
- * gap that it fills, between two texts, where it was trained for that.
+ * The model's input: a conversation (rendered with its chat template), verbatim text, tokens, or a prefix and a suffix to fill in
+ * between, for models trained for that.
  */
 export type Prompt =
   | {
       readonly type: 'chat'
       readonly messages: readonly Message[]
       readonly tools: readonly Tool[]
-      /** Variables for the chat template; they win over what `reasoning` sets. */
+      /** Variables for the chat template; they override those of `reasoning`. */
       readonly templateVariables: JsonObject
       /**
-       * Where the output begins: in a turn of its own; in the last message, which is an assistant's and is continued; or
-       * nowhere in particular (the template's generation prompt is left out).
+       * Where the output begins: in a new turn, at the end of the last message, an assistant's, or (`bare`) without the template's
+       * generation prompt.
        */
       readonly start: 'new-turn' | 'last-message' | 'bare'
-      /** Text that the answer begins with; it is put after the generation prompt and is not part of the output. */
+      /** The beginning of the answer, placed after the generation prompt; not part of the output. */
       readonly responsePrefix: string
     }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
   | { readonly type: 'infill'; readonly prefix: string; readonly suffix: string }
 
-/** How tokens are chosen. An absent field means the model's own default; 0 and 1 are values, not absences. */
+/** Sampling options. An absent field means the model's default; 0 and 1 are values. */
 export type Sampling = {
   /** 0 is greedy. */
   readonly temperature?: number
@@ -180,54 +180,54 @@ export type Sampling = {
   readonly logitBias?: ReadonlyMap<number, number>
   readonly xtc?: { readonly probability?: number; readonly threshold?: number }
   readonly dry?: {
-    /** 0 is off, and so is an absent one. */
+    /** 0 or absent is off. */
     readonly multiplier?: number
     readonly base?: number
     readonly allowedLength?: number
-    /** How many recent tokens are searched for repetitions; -1 is the whole context. */
+    /** How many recent tokens are searched; -1 is the whole context. */
     readonly range?: number
     readonly sequenceBreakers?: readonly string[]
   }
 }
 
-/** One generation, in no dialect's words. Made by `dialect/*` from a validated body; engines trust it. */
+/** One generation, independent of any dialect. Made by `dialect/*` from a validated body; engines trust it. */
 export type GenerationRequest = {
-  /** Made by us, unique, and on the wire as the reply's id. */
+  /** Unique, made by us, and the id of the reply on the wire. */
   readonly id: string
   /** The model as the caller named it: an id or an alias. */
   readonly model: string
   readonly prompt: Prompt
   readonly sampling: Sampling
-  /** How many independent answers to generate from the one prompt; at least 1. */
+  /** The number of independent answers to the prompt; at least 1. */
   readonly choices: number
   readonly toolChoice: ToolChoice
   /** False: at most one call per choice. */
   readonly parallelToolCalls: boolean
   readonly reasoning: ReasoningOptions
   readonly output: OutputConstraint
-  /** Present: every generated token comes with its log-probability, and those of the `top` likeliest beside it. */
+  /** Report the log-probability of each generated token and of the `top` most likely ones. */
   readonly logprobs?: { readonly top: number }
   /**
-   * Present: the prompt's own tokens are told as `prompt-tokens`; `logprobs`: each but the first with its log-probability, and
-   * those of the `top` likeliest in its place. An engine that cannot is never asked to (`PreparedGeneration.reportsPrompt`).
+   * Report the prompt's tokens as `prompt-tokens`; with `logprobs`, each but the first with its log-probability and those of the
+   * `top` most likely tokens. Refused unless the engine supports it (`PreparedGeneration.reportsPrompt`).
    */
   readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
-  /** Absent means "until the model stops or the context is full"; 0, only with `promptTokens`, that the prompt is merely read. */
+  /** Absent: until the model stops or the context is full. 0, only with `promptTokens`: read the prompt only. */
   readonly maxOutputTokens?: number
-  /** Nobody asked for `maxOutputTokens`: it is the protocol's own default, and gives way to a preset's. */
+  /** `maxOutputTokens` is the protocol's default, which a preset's default overrides. */
   readonly isMaxOutputAssumed?: true
   /**
-   * The model cannot end its turn before this many tokens; a stop text, or the end of what a constraint allows, still can. An
-   * engine that cannot is never asked to (`PreparedGeneration.keepsMinimum`).
+   * The model cannot end its turn before this many tokens; a stop sequence or a constraint still can. Refused unless the engine
+   * supports it (`PreparedGeneration.keepsMinimum`).
    */
   readonly minOutputTokens?: number
-  /** Generation ends before the first of these texts, which is never part of the output. */
+  /** Stop sequences: generation ends before the first one, which is not part of the output. */
   readonly stop: readonly string[]
-  /** Keeps the model from ending its turn; the output then ends by length or stop text only. */
+  /** Prevents the model from ending its turn; only length and stop sequences end the output. */
   readonly ignoreEos: boolean
 }
 
-/** What a chat prompt holds when its caller asks for nothing special. */
+/** The defaults of a chat prompt. */
 export const plainChat = {
   tools: [],
   templateVariables: {},
@@ -235,7 +235,7 @@ export const plainChat = {
   responsePrefix: '',
 } as const satisfies Partial<Extract<Prompt, { type: 'chat' }>>
 
-/** What a request holds when its caller asks for nothing special: one answer, free text, every declared tool allowed. */
+/** The defaults of a request: one answer, free text, all declared tools allowed. */
 export const plainRequest = {
   sampling: {},
   choices: 1,

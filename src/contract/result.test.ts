@@ -13,7 +13,7 @@ const usage: GenerationEvent = {
   timings: {},
 }
 
-/** The choices of a generation that makes these events, each choice with its finish, and ends well. */
+/** The choices of a successful generation with these events and a finish per choice. */
 async function fold(events: readonly GenerationEvent[], choices = 1): Promise<readonly Choice[]> {
   const finishes = Array.from({ length: choices }, (_, choice): GenerationEvent => ({ type: 'finish', choice, reason: 'stop' }))
   return (await foldRaw([...events, ...finishes, usage])).choices
@@ -28,7 +28,7 @@ function foldRaw(events: readonly GenerationEvent[]) {
   })
 }
 
-/** The events of a part: its text in these pieces, its annotations during it and after it. */
+/** The events of a part: its text in these pieces, with annotations within and after it. */
 function eventsOf(part: OutputPart, choice: number, cuts: readonly number[]): GenerationEvent[] {
   switch (part.type) {
     case 'text': {
@@ -85,7 +85,7 @@ const generatedPart: fc.Arbitrary<OutputPart> = fc.oneof(
     { requiredKeys: ['type', 'text'] },
   ),
   fc.record({ type: fc.constant('reasoning'), text: words, opaque: fc.string() } as const, { requiredKeys: ['type', 'text'] }),
-  // A server may hide all of a block but its signature.
+  // Some servers send only the signature of a block.
   fc.record({ type: fc.constant('reasoning'), text: fc.constant(''), opaque: fc.string() } as const),
   fc.record({ type: fc.constant('refusal'), text: words } as const),
   fc.record(
@@ -103,10 +103,10 @@ const generatedPart: fc.Arbitrary<OutputPart> = fc.oneof(
   ),
 )
 
-/** Parts of a choice, and the places at which the text of each is cut. */
+/** Parts of a choice, and where the text of each is split. */
 const generatedChoice = fc.array(fc.tuple(generatedPart, fc.array(fc.nat(12), { maxLength: 4 })), { maxLength: 8 })
 
-describe('a folded generation has its parts in the order in which they were generated', () => {
+describe('a folded generation has its parts in the order of generation', () => {
   test.each<[string, readonly OutputPart[]]>([
     ['text, call, text', [text('I look.'), call('a', 'f', '{}'), text('Found.')]],
     ['thought, call, thought', [reasoning('hm'), call('a', 'f', '{"n":1}'), reasoning('aha')]],
@@ -125,7 +125,7 @@ describe('a folded generation has its parts in the order in which they were gene
     expect(await fold(parts.flatMap((part) => eventsOf(part, 0, [1, 2])))).toMatchObject([{ parts }])
   })
 
-  test('whatever they are, however their texts are cut, and however choices take turns', async () => {
+  test('for all kinds of parts, splits of their text, and interleaved choices', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(generatedChoice, { minLength: 1, maxLength: 3 }),
@@ -140,7 +140,7 @@ describe('a folded generation has its parts in the order in which they were gene
     )
   })
 
-  test('a block that is not ended is ended by the next of another kind', async () => {
+  test('the next block of another kind ends an open block', async () => {
     const delta = (type: 'text-delta' | 'reasoning-delta' | 'refusal-delta', words: string): GenerationEvent => {
       return { type, choice: 0, delta: words }
     }
@@ -161,7 +161,7 @@ describe('a folded generation has its parts in the order in which they were gene
 describe('a folded generation', () => {
   const cited: Annotation = { type: 'url-citation', url: 'https://a.example' }
 
-  test('keeps the tokens of deltas without text, and makes no part of them', async () => {
+  test('keeps the tokens of empty deltas without making parts', async () => {
     const token: GeneratedToken = { id: 1, text: '', bytes: [], logprob: -1, top: [] }
     const events: GenerationEvent[] = [
       { type: 'text-start', choice: 0 },
@@ -171,25 +171,25 @@ describe('a folded generation', () => {
     expect(await fold(events)).toEqual([{ parts: [], tokens: [token], finish: { reason: 'stop' } }])
   })
 
-  test('has one text of what is annotated before it is written', async () => {
+  test('has one text part for text annotated before its first delta', async () => {
     const events = [{ type: 'annotation', choice: 0, annotation: cited } as const, ...eventsOf(text('ab'), 0, [1])]
     expect(await fold(events)).toMatchObject([{ parts: [{ ...text('ab'), annotations: [cited] }] }])
   })
 
-  test('has the annotation that comes after a call at the text before it', async () => {
+  test('attaches an annotation after a call to the text before it', async () => {
     const events = [text('ab'), call('c', 'f', '')].flatMap((part) => eventsOf(part, 0, []))
     expect(await fold([...events, { type: 'annotation', choice: 0, annotation: cited }])).toMatchObject([
       { parts: [{ ...text('ab'), annotations: [cited] }, call('c', 'f', '')] },
     ])
   })
 
-  test('says how each choice ended', async () => {
+  test('reports how each choice ended', async () => {
     const finish = { reason: 'stop', stopSequence: 'END', rawReason: 'eos' } as const
     const { choices } = await foldRaw([{ type: 'finish', choice: 0, ...finish }, usage])
     expect(choices).toEqual([{ parts: [], tokens: [], finish }])
   })
 
-  test('throws what the generation failed with, and where it was not sealed', async () => {
+  test('throws the error of a failed generation, and for one that is not sealed', async () => {
     const error = new AppError('engine-failed', 'boom')
     await expect(foldRaw([...eventsOf(text('a'), 0, []), { type: 'error', error }])).rejects.toBe(error)
     await expect(foldRaw(eventsOf(text('a'), 0, []))).rejects.toThrow('sealed')

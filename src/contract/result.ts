@@ -4,10 +4,10 @@ import type { OutputPart } from './request.ts'
 
 /** One choice of a finished generation. */
 export type Choice = {
-  /** In the order in which they were generated. */
+  /** In the order of generation. */
   readonly parts: readonly OutputPart[]
   readonly tokens: readonly GeneratedToken[]
-  /** Those of the prompt, where they were asked for: on the first choice of each prompt. */
+  /** On the first choice of each prompt, on request. */
   readonly promptTokens?: readonly PromptToken[]
   readonly finish: { readonly reason: FinishReason; readonly stopSequence?: string; readonly rawReason?: string }
 }
@@ -32,7 +32,7 @@ type Draft = {
   finish: Choice['finish'] | undefined
 }
 
-/** Folds a generation into one result: the non-streaming reply is exactly this fold. Throws the generation's error. */
+/** Folds a generation's events into the result of the non-streaming reply. Throws the generation's error. */
 export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Promise<void> }): Promise<GenerationResult> {
   const drafts: Draft[] = []
   let start: StartEvent | undefined
@@ -110,22 +110,22 @@ function addToDraft(draft: Draft, event: ChoiceEvent): void {
 
 function append(draft: Draft, type: 'text' | 'reasoning' | 'refusal', delta: string): void {
   const last = draft.parts.at(-1)
-  // A text that is still empty has been annotated before it was written.
+  // An empty text part was annotated before its first delta.
   if (last?.type === type && (draft.isOpen || (type === 'text' && last.text === ''))) last.text += delta
-  // A delta is empty only to carry tokens.
+  // An empty delta only carries tokens.
   else if (delta !== '') draft.parts.push({ type, text: delta })
   else return
   draft.isOpen = true
 }
 
-/** A server may hide all of a block but its signature. */
+/** Some servers send only the signature of a block. */
 function addOpaque({ parts, isOpen }: Draft, opaque: string): void {
   const last = parts.at(-1)
   if (isOpen && last?.type === 'reasoning') last.opaque = opaque
   else parts.push({ type: 'reasoning', text: '', opaque })
 }
 
-/** The last one, should an upstream have given two calls the same id. */
+/** The last one, in case an upstream gave two calls the same id. */
 function findCall({ parts }: Draft, id: string) {
   return parts.findLast((part) => part.type === 'tool-call' && part.id === id) as
     | Mutable<Extract<OutputPart, { type: 'tool-call' }>>

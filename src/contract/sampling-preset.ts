@@ -1,6 +1,6 @@
 import type { JsonObject, Sampling } from './request.ts'
 
-/** What a preset can say about a request; an absent field says nothing, and 0, false and '' are values. */
+/** The options that a preset can set; 0, false and '' are values. */
 export type PresetValues = {
   readonly sampling: Sampling
   readonly maxOutputTokens?: number
@@ -8,18 +8,18 @@ export type PresetValues = {
   readonly ignoreEos?: boolean
 }
 
-/** An operator's word on how every request is sampled. */
+/** An operator's sampling options for all requests. */
 export type SamplingPreset = {
-  /** Hold where the request says nothing. */
+  /** For fields that the request does not set. */
   readonly defaults: PresetValues
-  /** Hold whatever the request says. */
+  /** Override the request. */
   readonly forced: PresetValues
-  /** Put in front of the request's own lists. */
+  /** Prepended to the request's lists. */
   readonly added: { readonly stop: readonly string[]; readonly sequenceBreakers: readonly string[] }
 }
 
-/** A preset, and the overrides it was made of, for display. */
+/** A preset, and the overrides it was read from, for display. */
 export type ReadPreset = { readonly overrides: JsonObject; readonly preset: SamplingPreset }
 
-/** The preset in use; without a name it came with a request to switch. */
+/** The preset in use; one sent in a switch request has no name. */
 export type PresetInUse = ReadPreset & { readonly name: string | undefined }

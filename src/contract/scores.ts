@@ -1,13 +1,13 @@
-/** What a model makes of texts, each by itself. */
+/** A model's scores of texts, each by itself. */
 export type Scores = {
-  /** A number for each text, in their order. */
+  /** One number per text, in order. */
   readonly scores: readonly number[]
   /**
-   * `ranking-head`: what the model's head says. `log-likelihood`: how likely the model is to write the text, as the sum of the
-   * natural logarithms of its tokens' probabilities; the first token has one only where the tokenizer puts one before it.
+   * `ranking-head`: the head's output. `log-likelihood`: the sum of the tokens' log-probabilities (natural logarithm); the first
+   * token has one only where the tokenizer adds a BOS token before it.
    */
   readonly method: 'ranking-head' | 'log-likelihood'
-  /** How many tokens of each text the sum is over; absent for a ranking head. */
+  /** The number of tokens in each sum; absent for a ranking head. */
   readonly scoredTokens?: readonly number[]
   readonly inputTokens: number
 }

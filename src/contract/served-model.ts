@@ -1,5 +1,5 @@
 import type { Engine } from './engine.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** A model that can answer: its id, the engine that runs it, and who decides when. */
+/** A model with the engine that runs it and the scheduler of its requests. */
 export type ServedModel = { readonly id: string; readonly engine: Engine; readonly scheduler: Scheduler }

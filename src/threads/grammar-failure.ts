@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '../contract/errors.ts'
-import { field, placeOf } from '../contract/field.ts'
+import { field, pathOf } from '../contract/field.ts'
 import type { OutputConstraint } from '../contract/request.ts'
 import { GrammarError, type GrammarErrorKind } from '../grammar/grammar-error.ts'
 
@@ -18,7 +18,7 @@ export type GrammarRefusal = Pick<GrammarError, 'kind' | 'message' | 'param'>
 
 /** The failure of a request whose schema, pattern or grammar cannot be used. `param` is usually a placeholder (`field`). */
 export function requestFailure({ kind, message, param }: GrammarRefusal, cause?: unknown): AppError {
-  const at = param === undefined ? undefined : placeOf(param)
+  const at = param === undefined ? undefined : pathOf(param)
   return new AppError(codes[kind], message, { ...(at === undefined ? param !== undefined && { param } : { at }), cause })
 }
 
