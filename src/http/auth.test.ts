@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hashApiKey } from '../app/api-key-file.ts'
-import { authorize, createAuthenticator, readKeys } from './auth.ts'
+import { authorize, createAuthenticator } from './auth.ts'
 
 const key = 'sk-dragoman-key'
 const other = 'sk-dragoman-other'
@@ -17,14 +17,21 @@ describe('reading keys from headers', () => {
     [{ 'x-api-key': '' }, []],
     [{}, []],
   ])('%j holds %j', (headers, keys) => {
-    expect(readKeys(headers)).toEqual(keys)
+    const isAccepted = (key: string) => {
+      try {
+        return createAuthenticator([hashApiKey(key)])(headers).id !== ''
+      } catch {
+        return false
+      }
+    }
+    expect(['a', 'b', 'a b', ''].filter(isAccepted)).toEqual(keys)
   })
 })
 
 describe('authentication', () => {
   const authenticate = createAuthenticator([hashApiKey(other), hashApiKey(key).toUpperCase()])
 
-  test('a known key is recognised in either header, also beside a placeholder', () => {
+  test('a key is accepted in either header, also beside a placeholder', () => {
     const id = `key-${hashApiKey(key).slice(0, 8).toUpperCase()}`
     expect(authenticate({ authorization: `Bearer ${key}` }).id).toBe(id)
     expect(authenticate({ 'x-api-key': key }).id).toBe(id)
@@ -33,8 +40,8 @@ describe('authentication', () => {
 
   test.each([
     [{}, 'no API key was sent'],
-    [{ authorization: 'Bearer wrong' }, 'the API key is not known'],
-    [{ authorization: `Bearer ${hashApiKey(key)}` }, 'the API key is not known'],
+    [{ authorization: 'Bearer wrong' }, 'the API key is not valid'],
+    [{ authorization: `Bearer ${hashApiKey(key)}` }, 'the API key is not valid'],
   ])('%j is refused, and the message says how to send a key', (headers, problem) => {
     expect(() => authenticate(headers)).toThrow(
       expect.objectContaining({
@@ -44,17 +51,17 @@ describe('authentication', () => {
     )
   })
 
-  test('without any key everybody may do everything', () => {
+  test('without keys, every caller has all scopes', () => {
     const anyone = createAuthenticator([])({})
     expect(() => authorize(anyone, 'admin')).not.toThrow()
   })
 
-  test('a hash that is none stops the start', () => {
+  test('an invalid hash throws at start', () => {
     expect(() => createAuthenticator(['sk-dragoman-plain'])).toThrow(/64 hexadecimal digits/)
   })
 })
 
-test('a scope that is missing is forbidden, by name', () => {
+test('a missing scope is forbidden by name', () => {
   const principal = { id: 'k', scopes: new Set(['inference'] as const) }
   expect(() => authorize(principal, 'inference')).not.toThrow()
   expect(() => authorize(principal, 'admin')).toThrow(

@@ -6,8 +6,8 @@ import type { Principal, Scope } from '../contract/principal.ts'
 const everything: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'admin'])
 
 /**
- * Tells who sent a request. Without any hash there is no authentication, and everybody may do everything: whoever starts
- * the server allows that on loopback only. Throws `unauthorized`.
+ * Identifies the principal of a request. Without hashes, every caller gets all scopes; the composition root allows that on loopback
+ * only. Throws `unauthorized`.
  */
 export function createAuthenticator(apiKeyHashes: readonly string[]): (headers: IncomingHttpHeaders) => Principal {
   if (apiKeyHashes.length === 0) {
@@ -23,23 +23,22 @@ export function createAuthenticator(apiKeyHashes: readonly string[]): (headers: 
     let principal: Principal | undefined
     for (const key of keys) {
       const hash = createHash('sha256').update(key).digest()
-      // Every known hash is compared, so that the time taken tells nothing.
+      // Compares all hashes, so that timing reveals nothing.
       for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) principal = candidate.principal
     }
     if (principal !== undefined) return principal
-    const problem = keys.length === 0 ? 'no API key was sent' : 'the API key is not known'
+    const problem = keys.length === 0 ? 'no API key was sent' : 'the API key is not valid'
     throw new AppError('unauthorized', `${problem}; send a key in the header 'authorization: Bearer KEY' or 'x-api-key: KEY'`)
   }
 }
 
-/** Throws `forbidden` when the principal may not use routes of this scope. */
+/** Throws `forbidden` when the principal lacks the scope. */
 export function authorize(principal: Principal, scope: Scope): void {
-  if (!principal.scopes.has(scope))
-    throw new AppError('forbidden', `this API key may not be used here: it lacks the scope '${scope}'`)
+  if (!principal.scopes.has(scope)) throw new AppError('forbidden', `this API key lacks the scope '${scope}'`)
 }
 
-/** The keys of a request; SDKs that send two headers often put a placeholder in one of them. */
-export function readKeys(headers: IncomingHttpHeaders): readonly string[] {
+/** All keys of a request; SDKs that send two headers often put a placeholder in one of them. */
+function readKeys(headers: IncomingHttpHeaders): readonly string[] {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
   const plain = headers['x-api-key']
   return [bearer, ...(Array.isArray(plain) ? plain : [plain])].filter((key) => key !== undefined && key !== '') as string[]

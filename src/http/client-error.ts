@@ -7,18 +7,18 @@ import type { ConnectionStage } from './in-flight-requests.ts'
 type Problem = { readonly status: number; readonly text: string }
 
 const malformed: Problem = { status: 400, text: 'the request is not valid HTTP' }
-/** What Node tells by a code of its own; nothing past this layer sees these failures. */
+/** Node's failures with codes of their own; no other layer sees them. */
 const problems: ReadonlyMap<unknown, Problem> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, text: 'the request took too long to arrive' }],
-  ['HPE_HEADER_OVERFLOW', { status: 431, text: 'the headers of the request are larger than this server takes' }],
+  ['HPE_HEADER_OVERFLOW', { status: 431, text: 'the headers of the request are larger than this server accepts' }],
 ])
 
 /**
- * Answers what is not even HTTP, or does not arrive in time, and gives the status that was told; `undefined` where nothing could
- * be: a connection over which a reply is on its way can only be cut.
+ * Replies to input that is not HTTP or does not arrive in time, and returns the status; `undefined` without a reply: a connection that
+ * is sending one can only be closed.
  */
 export function answerClientError(thrown: Error, socket: Socket, stage: ConnectionStage): number | undefined {
-  if (!socket.writable || stage === 'answering') {
+  if (!socket.writable || stage === 'replying') {
     socket.destroy()
     return undefined
   }
@@ -27,7 +27,7 @@ export function answerClientError(thrown: Error, socket: Socket, stage: Connecti
   const error = new AppError('invalid-request', `${text} (${code})`, { cause: thrown })
   const body = JSON.stringify(encodeOpenaiError(error).body)
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n`
-  // A client that keeps its own half open would hold the connection without end.
+  // A client that keeps its side open would hold the connection forever.
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy())
   return status
 }

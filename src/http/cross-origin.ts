@@ -1,30 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from '../contract/errors.ts'
 
-export type CrossOrigin = {
-  /** The headers of every reply to such a request, errors included, without which a browser hides it from its page. */
+type CrossOrigin = {
+  /** CORS headers for all replies, errors included; without them a browser hides the reply from its page. */
   replyHeaders(request: IncomingHttpHeaders): Readonly<Record<string, string>>
-  /** Whether it is a browser's question whether a page that is allowed may send a request. It carries no key. */
+  /** Whether it is a preflight of an allowed page. Preflights carry no key. */
   isPreflight(method: string, request: IncomingHttpHeaders): boolean
-  /** Throws `origin-not-allowed` for a request that a page from elsewhere has made its browser send. */
+  /** Throws `origin-not-allowed` for a cross-origin request of a page that is not allowed. */
   check(method: string, request: IncomingHttpHeaders): void
 }
 
-/** What a preflight is answered. `*` stands for every method and header but `authorization`, which must be named. */
+/** The reply to a preflight. `*` covers all methods and headers except `authorization`, which must be named. */
 export const preflightHeaders = {
   'access-control-allow-methods': '*',
   'access-control-allow-headers': 'authorization, *',
-  // The most that Chrome keeps it.
+  // Chrome's maximum.
   'access-control-max-age': '7200',
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Web pages from elsewhere: those in `allowedOrigins` (`*`: all) may read replies, by the CORS protocol of the Fetch
- * standard, never with a browser's credentials (keys are sent by code). All others can read nothing, and do nothing
- * either: a request that needs no preflight, such as a POST without a body, would otherwise be carried out unseen. Which
- * requests those are is told as Go's `http.CrossOriginProtection` tells it; clients other than browsers are not concerned.
+ * Cross-origin pages: those in `allowedOrigins` (`*`: all) may read replies, by the CORS protocol of the Fetch standard, never with
+ * browser credentials (keys are sent by code). Requests of all others are refused, because those without a preflight, such as a POST
+ * without a body, would otherwise be executed. They are detected like in Go's `http.CrossOriginProtection`; clients other than
+ * browsers are not affected.
  */
 export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
   const origins = new Set(allowedOrigins)
@@ -43,17 +43,17 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
     isPreflight: (method, request) =>
       method === 'OPTIONS' && request['access-control-request-method'] !== undefined && isAllowed(request.origin),
     check(method, request) {
-      if (safeMethods.has(method) || isFromHere(request) || isAllowed(request.origin)) return
+      if (safeMethods.has(method) || isSameOrigin(request) || isAllowed(request.origin)) return
       throw new AppError(
         'origin-not-allowed',
-        `pages of '${request.origin ?? 'an unnamed origin'}' may not do this; if they should, add it to the setting server.allowedOrigins`,
+        `requests from pages of '${request.origin ?? 'an unnamed origin'}' are not allowed; to allow them, add the origin to the setting server.allowedOrigins`,
       )
     },
   }
 }
 
-/** A page of this server's own origin, or no page at all. The first header is what the browser sees, whatever proxies make of `host`. */
-function isFromHere(request: IncomingHttpHeaders): boolean {
+/** A page of this server's origin, or not a page. `sec-fetch-site` is reliable even where proxies rewrite `host`. */
+function isSameOrigin(request: IncomingHttpHeaders): boolean {
   const site = request['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || site === 'none'
   const { origin, host } = request

@@ -1,6 +1,6 @@
 import type { ModelDirectory } from './deps.ts'
 
-/** What a request means that names no model: the one called `default`, or else the first. */
+/** The model for requests that name none: the one called `default`, else the first. */
 export function defaultModelName(models: ModelDirectory): string {
   const all = models.list()
   const named = all.some(({ id, aliases }) => id === 'default' || aliases.includes('default'))

@@ -16,56 +16,56 @@ export type ModelSummary = {
   readonly createdAtMs: number
   readonly contextLength?: number
   readonly state: EngineState
-  /** Where others run the model. */
+  /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
   /** Whether the server counts as ready only when this model is. */
   readonly loadsAtStart: boolean
 }
 
-/** The models that this server knows. */
+/** The models of this server. */
 export interface ModelDirectory {
   list(): readonly ModelSummary[]
-  /** Throws `model-not-found`, naming what there is. */
+  /** Throws `model-not-found`, listing the known models. */
   get(nameOrAlias: string): ModelSummary
 }
 
-/** Chat templates that models may be switched to. */
-export interface TemplateShelf {
+/** The chat templates that models can be switched to. */
+interface TemplateStore {
   list(): Promise<readonly string[]>
-  /** The text of a template; undefined for a name that is not listed. */
+  /** The source of a template; undefined for an unknown name. */
   read(name: string): Promise<string | undefined>
 }
 
-/** What the HTTP layer is handed by the composition root. */
+/** The dependencies of the HTTP layer, from the composition root. */
 export type ServerDeps = GenerateDeps & {
-  /** Throws `model-not-found`, naming what there is. */
+  /** Throws `model-not-found`, listing the known models. */
   resolveModel(name: string): ServedModel
   readonly models: ModelDirectory
-  /** Protocols besides those built in, each with the path that it is served at. */
+  /** Additional protocols, each with its path. */
   readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
   readonly presets: PresetSwitch
-  readonly templates?: TemplateShelf
+  readonly templates?: TemplateStore
   readonly cancellations: Cancellations
   readonly auth: { readonly apiKeyHashes: readonly string[] }
   readonly hosts: HostPolicy
-  /** Whose web pages may use this server from a browser, as origins; `*` allows all, and without it none. */
+  /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
   readonly allowedOrigins?: readonly string[]
-  /** How long a stream may be silent before a sign of life is sent; 10 s unless given. */
+  /** The silence after which a stream sends a heartbeat; default 10 s. */
   readonly heartbeatMs?: number
-  /** How long a reader may take nothing of what was sent before it is dropped; 30 minutes unless given. */
+  /** How long a client may read nothing before it is disconnected; default 30 minutes. */
   readonly stalledReaderMs?: number
-  /** How long a request may take to arrive whole; 2 minutes unless given. */
+  /** How long a request may take to arrive completely; default 2 minutes. */
   readonly requestTimeoutMs?: number
-  /** The largest body; 32 MiB unless given. */
+  /** The maximum body size; default 32 MiB. */
   readonly bodyLimitBytes?: number
-  /** Under which names chat replies show their reasoning; both unless given. */
+  /** The field names of reasoning in chat replies; default both. */
   readonly reasoningFields?: ReasoningFields
   readonly log: Logger
   readonly metrics: Metrics
   readonly version: string
 }
 
-/** OpenAI's name for what a reply depends on besides its request: it changes when the same seed may give another text. */
+/** OpenAI's `system_fingerprint`: it changes when the same seed may give another text. */
 export function systemFingerprint({ version }: Pick<ServerDeps, 'version'>): string {
   return `dragoman-${version}`
 }

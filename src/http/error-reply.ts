@@ -6,7 +6,7 @@ import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 
 export type EncodeError = Dialect['encodeError']
 
-/** Answers any failure in the words of its route's protocol, and logs it at the level that its code has. */
+/** Sends a failure in its route's protocol and logs it at its code's level. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown, request).inWordsOf(formatPath)
   logFailure(request, error, 'request failed')
@@ -18,7 +18,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   reply.code(status).send(body)
 }
 
-/** Where there is no route, the URL says which protocol the client speaks. */
+/** For unknown routes, the URL prefix decides the protocol. */
 function encoderOf(request: FastifyRequest): EncodeError | undefined {
   const path = request.url.split('?', 1)[0] ?? ''
   const matching = request.server.dialects.flatMap(({ prefixes, encodeError }) =>
@@ -27,28 +27,25 @@ function encoderOf(request: FastifyRequest): EncodeError | undefined {
   return matching.sort((a, b) => b.prefix.length - a.prefix.length)[0]?.encodeError
 }
 
-/**
- * Logs a failure at the level that its code has. What the caller did wrong is named without the message, because that may
- * quote the request; the caller has it.
- */
+/** Logs a failure at its code's level. Caller errors are logged without the message, which may quote the request. */
 export function logFailure(request: FastifyRequest, error: AppError, what: string): void {
   const { level, code, param } = error
   const requestId = request.id
   request.log[level](level === 'info' ? { requestId, code, param } : { requestId, err: error }, what)
 }
 
-/** Whole seconds, never 0: a client that waits too long is better than one that comes too early. */
+/** Whole seconds, at least 1: retrying late is better than too early. */
 function toRetryAfterSeconds(retryAfterMs: number): number {
   return Math.max(1, Math.ceil(retryAfterMs / 1000))
 }
 
-/** Fastify's own failures in our words; anything else that is not ours is `internal`. */
+/** Maps Fastify's failures to our codes; other foreign errors become `internal`. */
 function toAppError(thrown: unknown, request: FastifyRequest): AppError {
   if (thrown instanceof AppError || !(thrown instanceof Error)) return AppError.from(thrown)
   const { code, statusCode } = thrown as { code?: unknown; statusCode?: unknown }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const limit = request.routeOptions.bodyLimit
-    return new AppError('body-too-large', `the body is larger than this server takes: ${limit} bytes`, { cause: thrown })
+    return new AppError('body-too-large', `the body is larger than the limit of ${limit} bytes`, { cause: thrown })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     const sent = request.headers['content-type']

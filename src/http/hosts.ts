@@ -1,21 +1,20 @@
 import { isIP } from 'node:net'
 import { AppError } from '../contract/errors.ts'
 
-/** Clients name us in a few ways only. An attacker can make up addresses, which are all allowed, but not make us keep many. */
+/** Real clients use few names. The limit bounds memory, since IP addresses are all allowed and can be made up. */
 const maxRemembered = 16
 const maxRememberedLength = 300
 
 export type HostPolicy = {
-  /** This machine's own name. */
+  /** This machine's name. */
   readonly hostname: string
-  /** Further names from the configuration; `*` allows every name. */
+  /** Additional names from the configuration; `*` allows all. */
   readonly allowedHosts: readonly string[]
 }
 
 /**
- * Stops DNS rebinding: a page from another site can make a browser call us by a name of its own that resolves to our
- * address, but the browser then sends that name. Throws `host-not-allowed`. A request without any `Host` header cannot
- * come from a browser and passes; an empty one is refused.
+ * Prevents DNS rebinding, in which a foreign page's host name resolves to our address: browsers send that name. Throws
+ * `host-not-allowed`. A request without a `Host` header cannot come from a browser and passes; an empty one is refused.
  */
 export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: string | undefined) => void {
   const names = new Set(['localhost', hostname, ...allowedHosts].map(readHostName))
@@ -31,7 +30,7 @@ export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: 
     }
     throw new AppError(
       'host-not-allowed',
-      `the host '${name}' is not allowed here; if it is a name of this server, add it to the setting server.allowedHosts`,
+      `the host '${name}' is not allowed; if it is a name of this server, add it to the setting server.allowedHosts`,
     )
   }
 }

@@ -9,11 +9,11 @@ function request(complete = true, headersSent = false) {
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('without a request it is idle at once', async () => {
+test('is idle at once without requests', async () => {
   expect(await new InFlightRequests().idleWithin(0)).toBe(true)
 })
 
-test('it is idle when the last request has ended', async () => {
+test('is idle when the last request has ended', async () => {
   const running = new InFlightRequests()
   const [first, second] = [request(), request()]
   running.enter(first)
@@ -25,7 +25,7 @@ test('it is idle when the last request has ended', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('it gives up when the time is over', async () => {
+test('gives up after the time limit', async () => {
   const running = new InFlightRequests()
   running.enter(request())
   const idle = running.idleWithin(1000)
@@ -33,19 +33,19 @@ test('it gives up when the time is over', async () => {
   expect(await idle).toBe(false)
 })
 
-test('only a request that has not arrived whole is cut', () => {
+test('closes only requests that have not arrived completely', () => {
   const running = new InFlightRequests()
   const [whole, half, gone] = [request(), request(false), request(false)]
   for (const one of [whole, half, gone]) running.enter(one)
   running.leave(gone)
-  running.cutIncomplete()
+  running.closeIncomplete()
   expect([whole, half, gone].map(({ req }) => req.destroy.mock.calls.length)).toEqual([0, 1, 0])
 })
 
 test.each([
-  ['a whole request', request(), 'answering'],
+  ['a whole request', request(), 'replying'],
   ['a half request', request(false), 'receiving'],
-  ['a half request whose reply has begun', request(false, true), 'answering'],
+  ['a half request whose reply has begun', request(false, true), 'replying'],
 ] as const)('a connection with %s', (_name, one, stage) => {
   const running = new InFlightRequests()
   running.enter(one)

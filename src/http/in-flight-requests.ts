@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<IncomingMessage, 'complete' | 'destroy' | 'socket'> }
 
-/** `receiving`: the headers of a request have come, and its body has not, or not all of it. */
-export type ConnectionStage = 'idle' | 'receiving' | 'answering'
+/** `receiving`: the headers have arrived, the body has not arrived completely. */
+export type ConnectionStage = 'idle' | 'receiving' | 'replying'
 
-/** Knows the requests that are being answered, by their replies, and tells when there are none. */
+/** Tracks the HTTP requests in flight, by their replies. */
 export class InFlightRequests {
   readonly #running = new Set<Reply>()
   readonly #waiting = new Set<() => void>()
@@ -21,23 +21,23 @@ export class InFlightRequests {
     this.#waiting.clear()
   }
 
-  /** Where a connection stands. While a reply is on its way over it, or will be, nothing else may be written to it. */
+  /** The stage of a connection. While `replying`, nothing else may be written to it. */
   stageOf(socket: unknown): ConnectionStage {
     let stage: ConnectionStage = 'idle'
     for (const { req, headersSent } of this.#running) {
       if (req.socket !== socket) continue
-      if (req.complete || headersSent) return 'answering'
+      if (req.complete || headersSent) return 'replying'
       stage = 'receiving'
     }
     return stage
   }
 
-  /** Closes the connections of requests that have not arrived whole: nobody knows when they will. */
-  cutIncomplete(): void {
+  /** Closes the connections of requests that have not arrived completely. */
+  closeIncomplete(): void {
     for (const { req } of this.#running) if (!req.complete) req.destroy()
   }
 
-  /** Whether all requests had ended before the time was over. */
+  /** Whether all requests ended within the time. */
   idleWithin(timeoutMs: number): Promise<boolean> {
     if (this.#running.size === 0) return Promise.resolve(true)
     return new Promise((resolve) => {

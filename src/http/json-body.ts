@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { AppError } from '../contract/errors.ts'
 import { findJsonError } from './json-position.ts'
 
-/** How deep objects and arrays may nest: far above any real request, far below what recursion can take. */
-export const maxJsonDepth = 128
+/** The nesting limit: far above real requests, far below what recursion can handle. */
+const maxJsonDepth = 128
 
 const quote = 0x22
 const backslash = 0x5c
@@ -12,7 +12,7 @@ const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
 
-/** Reads a request body. Throws `invalid-json`, saying where it is wrong and never quoting it. */
+/** Parses a request body. Throws `invalid-json` with the position, never quoting the body. */
 export function parseJsonBody(body: Buffer): unknown {
   if (body.length === 0) throw invalid('the request has no body; send a JSON object')
   if (!isUtf8(body)) throw invalid(`the body is not UTF-8: byte ${findInvalidByte(body)} is not part of a character`)
@@ -29,7 +29,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // V8's message quotes the body, which may be a prompt, and often lacks the position: so it is not even the cause.
+    // V8's message quotes the body, which may be a prompt, so it is not even attached as cause.
     const offset = findJsonError(text) ?? text.length
     if (offset === text.length) throw invalid('the body is not valid JSON: it ends too early')
     const before = text.slice(0, offset).split('\n')
@@ -40,7 +40,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Where the body nests too deep. Linear; a string is skipped in one step. */
+/** The offset of the first bracket beyond the nesting limit. */
 function findTooDeep(body: Buffer): number | undefined {
   let depth = 0
   for (let index = 0; index < body.length; index++) {
@@ -74,13 +74,13 @@ function isEscaped(body: Buffer, index: number): boolean {
   return (index - first) % 2 === 1
 }
 
-/** The offset of the first byte that no UTF-8 character can have there. */
+/** The offset of the first invalid UTF-8 byte. */
 function findInvalidByte(body: Buffer): number {
   const decoded = body.toString('utf8')
   let offset = 0
   for (const part of decoded.split('\uFFFD')) {
     offset += Buffer.byteLength(part)
-    // U+FFFD may also stand in the body itself.
+    // The body itself may contain U+FFFD.
     if (body[offset] !== 0xef || body[offset + 1] !== 0xbf || body[offset + 2] !== 0xbd) return offset
     offset += 3
   }
@@ -91,7 +91,7 @@ function mayHoldPrototypeKey(text: string): boolean {
   return text.includes('__proto__') || /\\u005f/i.test(text)
 }
 
-/** Such a key does no harm by itself, but anything that copies keys one by one would replace its target's prototype. */
+/** The key is harmless itself, but code that copies keys one by one would replace its target's prototype. */
 function holdsPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(holdsPrototypeKey)

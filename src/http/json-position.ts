@@ -6,12 +6,12 @@ const quote = 0x22
 const space = 0x20
 const backslash = 0x5c
 
-/** What may come next: a value, a key, or what follows a value. */
+/** What is allowed next; `separator`: what follows a value. */
 type Expected = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'separator'
 
 /**
- * Where a text stops being JSON; its length when more was expected, and undefined when it is JSON. A bad string or number
- * is reported at its start. Only for error messages: the text was read with `JSON.parse`.
+ * The offset of the first JSON error: the text's length when it ends too early, the start of a bad string or number; undefined for
+ * valid JSON. For error messages only.
  */
 export function findJsonError(text: string): number | undefined {
   const open: ('{' | '[')[] = []
@@ -58,7 +58,7 @@ function skip(pattern: RegExp, text: string, index: number): number {
   return pattern.test(text) ? pattern.lastIndex : index
 }
 
-/** By hand, because a regular expression overflows its stack on a string of megabytes. */
+/** A regular expression would overflow its stack on megabytes. */
 function skipString(text: string, start: number): number {
   let index = start + 1
   for (;;) {
@@ -67,12 +67,12 @@ function skipString(text: string, start: number): number {
     if (code === quote) return index + 1
     if (code < space) return start
     const next = code === backslash ? skip(escaped, text, index) : index + 1
-    // A text that ends inside an escape ends too early; any other bad escape spoils the string.
-    if (next === index) return text.length - index < 6 && isCutEscape(text.slice(index)) ? text.length + 1 : start
+    // A text that ends inside an escape ends too early; any other bad escape invalidates the string.
+    if (next === index) return text.length - index < 6 && isPartialEscape(text.slice(index)) ? text.length + 1 : start
     index = next
   }
 }
 
-function isCutEscape(rest: string): boolean {
+function isPartialEscape(rest: string): boolean {
   return /^\\(?:u[\da-fA-F]{0,3})?$/.test(rest)
 }

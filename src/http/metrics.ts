@@ -1,13 +1,13 @@
 import type { CancelReason } from '../contract/context.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 
-/** Everything the server counts. Labels come from closed sets: route patterns and model ids, never URLs. */
+/** The server's metrics. Labels come from closed sets: route patterns and model ids, never URLs. */
 export type Metrics = {
   requestStarted(): void
   requestEnded(route: string, status: number): void
   generationEnded(record: GenerationRecord): void
   requestsCancelled(reason: CancelReason, count?: number): void
-  /** The text that Prometheus reads, and its content type. */
+  /** The Prometheus exposition text. */
   render(): Promise<string>
   readonly contentType: string
 }

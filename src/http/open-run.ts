@@ -6,19 +6,19 @@ import type { ServerDeps } from './deps.ts'
 /** A request context before the model is known. */
 export type CallerContext = Omit<RequestContext, 'model'>
 
-/** A running request: what is known of it, and how it ends. */
-export type OpenRun = {
+/** A registered request. */
+type OpenRun = {
   readonly caller: CallerContext
   readonly handle: RunHandle
-  /** From now on the request goes on when its client leaves. */
+  /** Keeps the request running when its client disconnects. */
   detach(): void
 }
 
-/** Registers a request, so that it ends when its client leaves or when it is cancelled. Call `handle.close` when it has ended. */
+/** Registers a request, which is cancelled when its client disconnects. Call `handle.close` when it has ended. */
 export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: FastifyReply, id: string): OpenRun {
   const { cancellations, metrics, now } = deps
   const principal = request.principal
-  if (principal === undefined) throw new Error(`the route ${request.routeOptions.url} runs requests, and asks for no scope`)
+  if (principal === undefined) throw new Error(`the route ${request.routeOptions.url} runs requests without requiring a scope`)
   const handle = cancellations.open({ id, owner: principal.id })
   let isDetached = false
   const onClose = () => {
@@ -36,7 +36,7 @@ export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: Fast
   }
 }
 
-/** W3C trace context, where it is well formed. */
+/** W3C trace context, if well formed. */
 function readTrace({ headers: { traceparent, tracestate } }: FastifyRequest): TraceContext | undefined {
   if (typeof traceparent !== 'string' || !/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}/.test(traceparent)) return undefined
   return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) }

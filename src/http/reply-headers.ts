@@ -1,6 +1,6 @@
 import type { Timings } from '../contract/event.ts'
 
-/** Proxies give up on headers that are much longer. */
+/** Proxies reject much longer headers. */
 const maxIgnoredChars = 1024
 
 const timingNames: Readonly<Record<keyof Timings, string>> = {
@@ -12,11 +12,11 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
   decodeMs: 'decode',
 }
 
-/** The value of `x-dragoman-ignored`: field names and paths, percent-encoded where need be; `...` at the end when there are more. */
+/** The value of `x-dragoman-ignored`: field names and paths, percent-encoded where necessary; a final `...` means more. */
 export function encodeIgnored(fields: readonly string[]): string {
   let value = ''
   for (const field of fields) {
-    // A name of megabytes is too long however it is encoded.
+    // Avoids encoding megabytes of a name that is too long anyway.
     const next = (value === '' ? '' : ', ') + encodeToken(field.slice(0, maxIgnoredChars + 1))
     if (value.length + next.length > maxIgnoredChars) return value === '' ? '...' : `${value}, ...`
     value += next
@@ -24,7 +24,7 @@ export function encodeIgnored(fields: readonly string[]): string {
   return value
 }
 
-/** The value of `server-timing`: where the time went, as far as the engine knows. */
+/** The value of `server-timing`: the durations that the engine measured. */
 export function encodeServerTiming(timings: Timings): string {
   return Object.entries(timingNames)
     .flatMap(([key, name]) => {

@@ -3,8 +3,8 @@ import { AppError } from '../contract/errors.ts'
 import type { EncodeError } from './error-reply.ts'
 
 /**
- * Refuses routes without a scope, and remembers all others: the function returned adds, for each of their URLs, a 405 for
- * the methods that it does not have.
+ * Throws for routes without a scope. Call the returned function after all routes are added: it adds a 405 reply for the other methods
+ * of each URL.
  */
 export function watchRoutes(app: FastifyInstance): () => void {
   const routes = new Map<string, { readonly methods: Set<string>; readonly encodeError: EncodeError | undefined }>()

@@ -7,7 +7,7 @@ import { type ModelQuery, modelOfQuery } from './model-query.ts'
 import { nameInUse } from './routes-templates.ts'
 import { withRun } from './serve-call.ts'
 
-/** What one model is like: tabbyAPI's card and llama-server's properties, of the default model or of `?model=`. */
+/** Model details, as tabbyAPI's card and llama-server's properties, of `?model=` or the default model. */
 export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
 
@@ -19,7 +19,7 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
     const name = modelOfQuery(request, deps.models)
     const model = deps.resolveModel(name)
-    // All of it is known only when the model is loaded; llama-server cannot be asked before that either.
+    // Some properties are only known once the model is loaded; llama-server has no reply before that either.
     await withRun(deps, request, reply, (caller) => withTicket({ ...caller, model }, ({ ticket }) => ticket.ready(caller.signal)))
     return encodeProps(deps.models.get(name), factsOf(deps, name), systemFingerprint(deps))
   })

@@ -16,7 +16,7 @@ import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 
-export type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
+type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
 
 export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
   const fingerprint = systemFingerprint(deps)
@@ -60,12 +60,12 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
   )
 }
 
-type Judge<Result> = (request: RankRequest, context: RequestContext) => Promise<Result & { readonly model: string }>
+type Scorer<Result> = (request: RankRequest, context: RequestContext) => Promise<Result & { readonly model: string }>
 
-function createScoring<Result>(deps: ServerDeps, decode: (body: unknown) => ScoringCall<Result>, judge: Judge<Result>) {
+function createScoring<Result>(deps: ServerDeps, decode: (body: unknown) => ScoringCall<Result>, score: Scorer<Result>) {
   return createCallHandler(deps, (body) => {
     const { model, request, nameOf, ignored, encode } = decode(body)
-    const run = async (caller: CallerContext) => encode(await judge(request, { ...caller, model: deps.resolveModel(model) }))
+    const run = async (caller: CallerContext) => encode(await score(request, { ...caller, model: deps.resolveModel(model) }))
     return { ignored, nameOf, run }
   })
 }

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { ServerDeps } from './deps.ts'
 
-/** What operators and their tools ask for. */
+/** Health, readiness and metrics, for operators. */
 export function addOpsRoutes(app: FastifyInstance, { models, metrics, version }: ServerDeps): void {
   app.get('/health', { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
 
   app.get('/ready', { config: { scope: 'public' } }, (_request, reply) => {
     const awaited = models.list().filter(({ loadsAtStart }) => loadsAtStart)
     const isReady = awaited.every(({ state }) => state.type === 'ready')
-    // No reasons: this route is public, and they may name files.
+    // Without failure reasons: this route is public, and they may name files.
     const states = awaited.map(({ id, state }) => ({
       id,
       state: state.type,

@@ -4,7 +4,7 @@ import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../dialec
 import type { ServerDeps } from './deps.ts'
 import { createBodilessCallHandler, createCallHandler } from './serve-call.ts'
 
-/** tabbyAPI's routes for sampler overrides. What is in use is no secret: callers may see why they got what they did not ask for. */
+/** tabbyAPI's routes for sampler overrides. Reading needs no admin scope, so that callers can see what changed their requests. */
 export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { presets } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const

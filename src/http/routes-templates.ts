@@ -8,10 +8,10 @@ import type { ServerDeps } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
 import { createBodilessCallHandler, createCallHandler, withRun } from './serve-call.ts'
 
-/** The name of what a model came with, in its file or by its configuration. */
+/** The name of the model's own template, from its file or its configuration. */
 const ownName = 'model'
 
-/** tabbyAPI's routes for chat templates: those of the configured folder, and each model's own. */
+/** tabbyAPI's routes for chat templates: those in the configured folder, and each model's own. */
 export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
@@ -19,7 +19,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
   for (const url of ['/v1/templates', '/v1/template/list']) {
     app.get<ModelQuery>(url, reading, async (request, reply) => {
       const { engine } = deps.resolveModel(modelOfQuery(request, deps.models))
-      // Only a loaded model is known to have a template of its own.
+      // Whether the model has its own template is only known once it is loaded.
       await withRun(deps, request, reply, ({ signal }) => engine.ensureReady(signal))
       return list(engine)
     })
@@ -41,12 +41,12 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     }),
   )
 
-  // It takes no place among the requests of the model: an operator must get through when there are too many.
+  // Bypasses the model's queue, so that operators get through when it is full.
   async function use(name: string | undefined, signal: AbortSignal, choose: () => Promise<TemplateChoice>) {
     const { id, engine } = deps.resolveModel(name ?? defaultModelName(deps.models))
     const { templates } = engine.capabilities
     if (templates === undefined) {
-      const message = `what runs model '${id}' renders conversations itself; its chat template cannot be switched here`
+      const message = `the server of model '${id}' renders conversations itself; its chat template cannot be switched here`
       throw new AppError('invalid-request', message, { at: ['model'] })
     }
     const choice = await choose()
@@ -65,13 +65,13 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
   }
 
   async function list({ facts }: Pick<Engine, 'facts'>) {
-    // A file of that name could not be reached.
+    // The own template hides a file of that name.
     const others = ((await deps.templates?.list()) ?? []).filter((name) => name !== ownName)
     return encodeTemplates([...(facts.hasOwnTemplate === true ? [ownName] : []), ...others], nameInUse(facts))
   }
 }
 
-/** The name of the template that a model renders conversations with. */
+/** The name of the template in use. */
 export function nameInUse({ chatTemplate, chatTemplateName }: EngineFacts): string | undefined {
   return chatTemplate === undefined ? undefined : (chatTemplateName ?? ownName)
 }

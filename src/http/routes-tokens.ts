@@ -17,7 +17,7 @@ import type { ServerDeps } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
 
-/** What a model's tokenizer and chat template are asked, in tabbyAPI's words and in llama-server's. */
+/** tabbyAPI's and llama-server's routes for a model's tokenizer and chat template. */
 export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const answerTokens = (decode: (body: unknown) => TokenCall<TokenizeRequest>, encode: (tokens: readonly number[]) => unknown) =>
@@ -74,7 +74,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
 
 const readChat = (body: unknown) => decodeChat(body, '')
 
-/** llama-server's clients name no model. */
+/** llama-server's clients do not send a model. */
 function withModel(body: unknown, { models }: ServerDeps): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const { model } = body as { readonly model?: unknown }
@@ -83,5 +83,5 @@ function withModel(body: unknown, { models }: ServerDeps): unknown {
 
 function chatPrompt({ prompt }: GenerationRequest) {
   if (prompt.type === 'chat') return prompt
-  throw new AppError('internal', 'a chat was decoded to something else')
+  throw new AppError('internal', 'a chat was not decoded to a chat prompt')
 }

@@ -9,13 +9,13 @@ import { encodeIgnored } from './reply-headers.ts'
 /** A decoded call that is answered with one JSON value. */
 export type Call = {
   readonly ignored: readonly string[]
-  /** What the caller calls a place of the call's canonical request. */
+  /** The caller's names for paths in the canonical request. */
   readonly nameOf?: NameOf
-  /** The context's signal is aborted when the caller hangs up, or the call is cancelled. */
+  /** The context's signal is aborted when the caller disconnects or the call is cancelled. */
   run(context: CallerContext): Promise<unknown>
 }
 
-/** The handler of calls that read a body and answer it whole. `decode` throws `AppError` for a body that is not valid. */
+/** The handler of calls with a body and a JSON reply. `decode` throws `AppError` for an invalid body. */
 export function createCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
   return createBodilessCallHandler(deps, (body) => {
     if (body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
@@ -23,7 +23,7 @@ export function createCallHandler(deps: ServerDeps, decode: (body: unknown) => C
   })
 }
 
-/** The same for calls that need no body: without one, `decode` is given undefined. */
+/** The same for calls without a required body; `decode` gets undefined without one. */
 export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { ignored, nameOf, run } = decode(request.body)
@@ -37,7 +37,7 @@ export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unkno
   }
 }
 
-/** Does something for a caller, until it hangs up. */
+/** Runs work for a caller, which is cancelled when the caller disconnects. */
 export async function withRun<T>(
   deps: ServerDeps,
   request: FastifyRequest,

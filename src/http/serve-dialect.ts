@@ -17,11 +17,11 @@ const defaultHeartbeatMs = 10_000
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
-  // nginx would hold the events back otherwise.
+  // Keeps nginx from buffering the events.
   'x-accel-buffering': 'no',
 }
 
-/** The one handler of generation requests, for every dialect and every engine. */
+/** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
@@ -41,7 +41,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       const generation = generate(deps, call.requests, { ...caller, model })
       if (call.stream) {
         await stream({ generation, call, request, reply })
-        // Also when the client left before the first byte: there is nothing to answer.
+        // Even without a byte sent: then the client has disconnected.
         reply.hijack()
         return
       }
@@ -53,7 +53,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
       if (!reply.sent) throw error
-      // Not even the error could be encoded; the stream has been ended.
+      // The error itself could not be encoded; the stream has ended.
       request.log.error({ requestId: request.id, err: error }, 'stream failed')
       return
     } finally {
@@ -61,7 +61,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     }
   }
 
-  /** Throws only while nothing has been sent; a later failure is the stream's last event. */
+  /** Throws only before anything is sent; a later failure is the stream's last event. */
   async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
     const encoder = call.createStreamEncoder()
     let start: StartEvent | undefined
@@ -82,7 +82,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
         if (event.type === 'error') throw event.error
         if (event.type === 'start') {
           start = event
-          // What fails before the next event still gets a status of its own.
+          // A failure before the next event still gets its HTTP status.
           writer.hold(encoder.encode(event))
           return undefined
         }
@@ -108,7 +108,7 @@ type StreamArgs = {
   readonly reply: FastifyReply
 }
 
-/** What the headers say of a generation, as far as it has begun when they leave. */
+/** Headers about the generation, if it has started when they are sent. */
 function addStartHeaders({ structured, preset }: StartEvent, reply: FastifyReply): void {
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
   if (preset !== undefined) reply.header('x-dragoman-preset', preset)

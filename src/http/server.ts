@@ -19,64 +19,64 @@ import { addPresetRoutes } from './routes-presets.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
 import { createDialectHandler } from './serve-dialect.ts'
-import { dropStalledReader } from './stalled-reader.ts'
+import { disconnectStalledReader } from './stalled-reader.ts'
 import { createRequestWatch } from './watch-requests.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route asks of its caller. A route without it does not start. */
+    /** The permission that the route requires. A route without it fails at start. */
     scope?: Scope
-    /** The route's error envelope; OpenAI's unless given. */
+    /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
   }
   interface FastifyRequest {
-    /** What the request generates, for its last log line: the id is the one that the reply carries. */
+    /** The generation's reply id and model, for the request's last log line. */
     generation: { readonly generationId: string; readonly model?: string } | undefined
-    /** Who sent the request; absent on public routes. */
+    /** Absent on public routes. */
     principal: Principal | undefined
   }
   interface FastifyInstance {
-    /** The protocols that are spoken here. */
+    /** All protocols of this server. */
     readonly dialects: readonly Dialect[]
   }
 }
 
-/** Longer than the pools of common clients keep a connection, so that the client closes it and not we under its request. */
+/** Longer than common clients' pools keep connections, so that clients close them, and we never close one under a request. */
 const keepAliveTimeoutMs = 75_000
 /**
- * Only for receiving: it ends with the last byte of the body, so that it cuts no reply. A client that never sends the rest
- * does not hold a connection for ever, and the largest body still arrives at 2.3 Mbit/s.
+ * The limit for receiving a request; it does not affect replies. It frees connections of clients that stop sending, and allows the
+ * largest body at 2.3 Mbit/s.
  */
 const defaultRequestTimeoutMs = 120_000
-/** The part of it in which the headers must arrive; Node's own default. */
+/** The limit for receiving the headers; Node's default. */
 const headersTimeoutMs = 60_000
-/** How often Node looks for requests that take too long to arrive. */
+/** How often Node checks for late requests. */
 const requestCheckMs = 30_000
 const defaultBodyLimitBytes = 32 * 1024 * 1024
-/** How long replies may take to end once their requests were cancelled. */
+/** How long replies may take to end after their requests were cancelled. */
 const cancelledGraceMs = 5000
 
 export type Server = {
-  /** Does not listen yet. */
+  /** Not listening yet. */
   readonly app: FastifyInstance
   /**
-   * Takes no more requests, cuts those that have not arrived whole, lets the running ones end for at most `graceMs`, then
-   * cancels them. Resolves when every connection is closed.
+   * Refuses new requests, closes those that have not arrived completely, and cancels the rest after `graceMs`. Resolves when all
+   * connections are closed.
    */
   drain(graceMs: number): Promise<void>
 }
 
-/** The whole HTTP surface. Throws when a route declares no scope. */
+/** The HTTP server with all routes. Throws for a route without a scope. */
 export function createServer(deps: ServerDeps): Server {
   const { log, metrics, cancellations } = deps
-  const running = new InFlightRequests()
-  const { watch, refuse } = createRequestWatch(deps, running)
+  const inFlight = new InFlightRequests()
+  const { watch, refuse } = createRequestWatch(deps, inFlight)
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
   let draining = false
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
-    // Not one for each request: the line or two that are written of it name it themselves.
+    // No child logger per request; each line carries the request id.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => pickRequestId(request.headers['x-request-id']),
     bodyLimit: deps.bodyLimitBytes ?? defaultBodyLimitBytes,
@@ -84,17 +84,17 @@ export function createServer(deps: ServerDeps): Server {
     keepAliveTimeout: keepAliveTimeoutMs,
     http: {
       noDelay: true,
-      // Node does not look at the time of the body when that of the headers is longer.
+      // Node ignores the request timeout when the headers timeout is longer.
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       connectionsCheckingInterval: Math.min(requestCheckMs, requestTimeoutMs),
-      // Node would refuse it without a word; here it is refused as all else is.
+      // Node's refusal has no body; ours has an error envelope.
       requireHostHeader: false,
     },
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
     clientErrorHandler: refuse,
     frameworkErrors: (error, request, reply) => {
-      // Such as a URL with a bad escape: no hook has run.
+      // Such as a bad escape in the URL; no hook has run.
       watch(request, reply)
       reply.header('x-request-id', request.id)
       sendError(error, request, reply)
@@ -108,7 +108,7 @@ export function createServer(deps: ServerDeps): Server {
   app.decorateRequest('principal', undefined)
   const openai = createOpenaiDialects(deps)
   app.decorate('dialects', [openai.chat, openai.completions, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
-  // What every request passes before anything of its body is read.
+  // The checks of all requests, before the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
     reply.header('x-request-id', request.id)
@@ -119,7 +119,7 @@ export function createServer(deps: ServerDeps): Server {
     }
     const { host } = request.headers
     if (host === undefined && request.raw.httpVersion === '1.1') {
-      throw new AppError('invalid-request', "the request has no 'host' header, which HTTP/1.1 demands")
+      throw new AppError('invalid-request', "the request has no 'host' header, which HTTP/1.1 requires")
     }
     checkHost(host)
     if (crossOrigin.isPreflight(request.method, request.headers)) {
@@ -129,7 +129,7 @@ export function createServer(deps: ServerDeps): Server {
     crossOrigin.check(request.method, request.headers)
     const { scope } = request.routeOptions.config
     if (request.is404 || scope === undefined) {
-      throw new AppError('route-not-found', `there is no ${request.method} ${request.url.split('?', 1)[0]} here`)
+      throw new AppError('route-not-found', `there is no route ${request.method} ${request.url.split('?', 1)[0]}`)
     }
     if (scope !== 'public') {
       request.principal = authenticate(request.headers)
@@ -138,7 +138,7 @@ export function createServer(deps: ServerDeps): Server {
     done()
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
-    dropStalledReader(reply.raw, deps)
+    disconnectStalledReader(reply.raw, deps)
     done(null, payload)
   })
   app.setErrorHandler(sendError)
@@ -146,9 +146,12 @@ export function createServer(deps: ServerDeps): Server {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity') {
-      throw new AppError('unsupported-media-type', `the content encoding '${encoding}' is not supported; send the body as it is`)
+      throw new AppError(
+        'unsupported-media-type',
+        `the content encoding '${encoding}' is not supported; send the body uncompressed`,
+      )
     }
-    // Clients say so of requests without a body too; a route that needs one says it.
+    // Clients send this content type without a body too; routes that need one refuse that.
     done(null, body.length === 0 ? undefined : parseJsonBody(body as Buffer))
   })
 
@@ -167,14 +170,14 @@ export function createServer(deps: ServerDeps): Server {
 
   async function drain(graceMs: number): Promise<void> {
     draining = true
-    // Not yet the HTTP server: it takes a reply for sent that has only been written, and closes its connection.
+    // Not the HTTP server's `close`: that closes connections whose replies are written but not sent.
     Listener.prototype.close.call(app.server)
-    running.cutIncomplete()
-    if (!(await running.idleWithin(graceMs))) {
+    inFlight.closeIncomplete()
+    if (!(await inFlight.idleWithin(graceMs))) {
       metrics.requestsCancelled('shutting-down', cancellations.cancelWhere({}, 'shutting-down'))
-      await running.idleWithin(cancelledGraceMs)
+      await inFlight.idleWithin(cancelledGraceMs)
     }
-    // What is left are connections that wait for a next request, and readers that do not read.
+    // The rest are idle connections and stalled readers.
     const closed = app.close()
     app.server.closeAllConnections()
     await closed
@@ -183,7 +186,7 @@ export function createServer(deps: ServerDeps): Server {
   return { app, drain }
 }
 
-/** The caller's own id when it can be logged and sent back as it is; it names the HTTP request, never a generation. */
+/** The caller's `x-request-id`, if it is safe to log and to send back; it never names a generation. */
 function pickRequestId(sent: string | string[] | undefined): string {
   return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomUUID().replaceAll('-', '')}`
 }

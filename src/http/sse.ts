@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import { dropStalledReader } from './stalled-reader.ts'
+import { disconnectStalledReader } from './stalled-reader.ts'
 
-export type SseWriterOptions = {
+type SseWriterOptions = {
   readonly raw: ServerResponse
-  /** Sends the status and the headers; called once, just before the first byte. */
+  /** Sends status and headers; called once, before the first byte. */
   open(): void
-  /** Frames that say nothing, and keep proxies and clients from giving up. */
+  /** A frame without content, which keeps proxies and clients from timing out. */
   readonly heartbeat: string
   readonly heartbeatMs: number
   readonly stalledReaderMs: number
@@ -13,17 +13,17 @@ export type SseWriterOptions = {
   now(): number
 }
 
-/** Text is sent at the end of the tick that it was written in, or when this much has come together. */
+/** Text is sent at the end of its tick, or when this much is pending. */
 const flushChars = 16 * 1024
 
 /**
- * One stream of server-sent events: joins what is written in one tick, sends heartbeats into silence, tells when the
- * reader falls behind, and drops a reader that takes nothing for long. It has one timer, however many events there are.
+ * Writes one stream of server-sent events: batches the text of a tick, sends heartbeats, reports back-pressure, and disconnects stalled
+ * readers. It uses a single timer.
  */
 export class SseWriter {
   readonly #options: SseWriterOptions
   #pending = ''
-  /** What goes out in front of the next text, and does not begin the reply by itself. */
+  /** Text to send before the next text; it does not start the reply. */
   #held = ''
   #flushScheduled = false
   #started = false
@@ -36,7 +36,7 @@ export class SseWriter {
     this.#timer = setTimeout(this.#check, options.heartbeatMs)
   }
 
-  /** Whether there is something to send, so that the status of the reply can no longer change. */
+  /** Whether the reply's status can no longer change. */
   get started(): boolean {
     return this.#started
   }
@@ -53,12 +53,12 @@ export class SseWriter {
     }
   }
 
-  /** Writes this in front of whatever is written next; the reply's status can still change. */
+  /** Sends this before the next text; the reply's status can still change. */
   hold(text: string): void {
     this.#held += text
   }
 
-  /** Resolves when the reader has caught up or is gone; undefined when it keeps up. */
+  /** Resolves when the reader has caught up or disconnected; undefined without back-pressure. */
   waitForReader(): Promise<void> | undefined {
     const { raw } = this.#options
     if (!raw.writableNeedDrain || raw.destroyed) return undefined
@@ -78,7 +78,7 @@ export class SseWriter {
     this.#started = true
   }
 
-  /** Sends what is left and ends the reply, if it has begun. */
+  /** Sends pending text and ends the reply, if it has started. */
   end(): void {
     clearTimeout(this.#timer)
     const { raw, open } = this.#options
@@ -87,7 +87,7 @@ export class SseWriter {
     const text = this.#held + this.#pending
     this.#pending = ''
     raw.end(text)
-    dropStalledReader(raw, this.#options)
+    disconnectStalledReader(raw, this.#options)
   }
 
   readonly #flush = (): void => {

@@ -4,28 +4,28 @@ import { answerClientError } from './client-error.ts'
 import type { ServerDeps } from './deps.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 
-/** What is recorded of a reply that its client did not wait for; nginx's number. */
-const clientLeftStatus = 499
+/** The recorded status when the client disconnects before the reply is complete, as in nginx. */
+const clientClosedStatus = 499
 
-/** Counts and logs every request once, when it has ended, with the status that its client was told. */
+/** Counts and logs every request once, when it has ended, with the status that was sent. */
 export function createRequestWatch(
   { metrics, log, now }: Pick<ServerDeps, 'metrics' | 'log' | 'now'>,
-  running: InFlightRequests,
+  inFlight: InFlightRequests,
 ) {
-  /** What connections were told whose request did not arrive whole. */
+  /** The status sent on connections whose request did not arrive completely. */
   const refused = new WeakMap<Socket, number>()
 
-  /** Called once for each request, as soon as its headers are known. */
+  /** Called once per request, when its headers have arrived. */
   function watch(request: FastifyRequest, reply: FastifyReply): void {
     const startedMs = now()
     const { url: route = 'unmatched', config } = request.routeOptions
     metrics.requestStarted()
     const { raw } = reply
-    running.enter(raw)
+    inFlight.enter(raw)
     const { socket } = request.raw
     /**
-     * A pipelined reply waits behind the one before it and has no socket yet: when the connection closes meanwhile, Node never
-     * tells it, and its request would go on for ever. This tells it.
+     * A pipelined reply has no socket until the one before it has ended. When the connection closes in the meantime, Node emits no
+     * `close` on it, and its request would run forever.
      */
     const onConnectionClose = () => {
       if (raw.socket !== null || raw.writableFinished) return
@@ -33,9 +33,9 @@ export function createRequestWatch(
       raw.emit('close')
     }
     socket.once('close', onConnectionClose)
-    let status = clientLeftStatus
+    let status = clientClosedStatus
     raw.once('finish', () => {
-      // Node says so as well when the last of it could not be written.
+      // Node emits `finish` even when the last bytes could not be written.
       if (!socket.destroyed && !socket.errored) status = raw.statusCode
     })
     raw.once('close', () => {
@@ -54,13 +54,13 @@ export function createRequestWatch(
         },
         'request ended',
       )
-      running.leave(raw)
+      inFlight.leave(raw)
     })
   }
 
-  /** Answers what Node could not read as a request, or not in time; `watch` may have seen the beginning of it, or nothing. */
+  /** Handles input that Node could not parse or that came too late; `watch` may have seen its headers. */
   function refuse(error: Error, socket: Socket): void {
-    const stage = running.stageOf(socket)
+    const stage = inFlight.stageOf(socket)
     const status = answerClientError(error, socket, stage)
     if (status === undefined) return
     if (stage === 'receiving') {
@@ -69,7 +69,7 @@ export function createRequestWatch(
     }
     metrics.requestStarted()
     metrics.requestEnded('unmatched', status)
-    log.info({ status }, 'what came was no request')
+    log.info({ status }, 'invalid HTTP request')
   }
 
   return { watch, refuse }
