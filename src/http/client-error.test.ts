@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { chatBody, halfRequest, openTestServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
 
-describe('what is no request', () => {
+describe('input that is not HTTP', () => {
   async function exchange(port: number, ...parts: readonly string[]): Promise<string> {
     const socket = connect(port, '127.0.0.1').setEncoding('utf8')
     socket.on('error', () => undefined)
@@ -28,12 +28,12 @@ describe('what is no request', () => {
   }
   const health = 'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
-  test('is told so as well when the connection has had a reply', async () => {
+  test('is answered also after an earlier reply on the connection', async () => {
     const text = await exchange(await openTestServer().listen(), health, 'NONSENSE\r\n\r\n')
     expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 400 Bad Request.*the request is not valid HTTP/s)
   })
 
-  test('gets no word into a reply that is on its way', async () => {
+  test('does not write into a reply in progress', async () => {
     const { listen } = openTestServer()
     const body = chatBody({ chunks: ['a'], delayMs: 3_000_000 })
     const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
@@ -41,14 +41,14 @@ describe('what is no request', () => {
     expect(text).toBe('')
   })
 
-  test('headers that are too large are told by their own status', async () => {
+  test('too large headers have their own status', async () => {
     const { app, listen } = openTestServer()
     const text = await exchange(await listen(), `GET /health HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)
     expect(text).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n.*headers/s)
     await expect.poll(() => counted(app)).toEqual(['{route="unmatched",status="431"} 1'])
   })
 
-  test('HTTP/1.1 without a host is told what it lacks; older clients know of none', async () => {
+  test('HTTP/1.1 without a host is refused; older versions need none', async () => {
     const { app, listen } = openTestServer()
     const port = await listen()
     const text = await exchange(port, 'GET /health HTTP/1.1\r\nconnection: close\r\n\r\n')
@@ -58,7 +58,7 @@ describe('what is no request', () => {
     await expect.poll(() => counted(app)).toEqual([first, second])
   })
 
-  test('a second request that does not arrive in time is told so', async () => {
+  test('a second request that does not arrive in time is answered', async () => {
     const { app, listen } = openTestServer({ requestTimeoutMs: 100 })
     const text = await exchange(await listen(), health, halfRequest)
     expect(text).toMatch(/^HTTP\/1\.1 200 OK.*HTTP\/1\.1 408 Request Timeout/s)
@@ -68,7 +68,7 @@ describe('what is no request', () => {
 })
 
 describe('a request that does not arrive in time', () => {
-  test('is told so, and its connection is closed, even if the client keeps its side open', async () => {
+  test('is answered, and its connection is closed even if the client keeps its side open', async () => {
     const { app, listen } = openTestServer({ requestTimeoutMs: 100 })
     const arrived = once(app.server, 'connection')
     const socket = connect({ port: await listen(), host: '127.0.0.1', allowHalfOpen: true }).setEncoding('utf8')
@@ -84,7 +84,7 @@ describe('a request that does not arrive in time', () => {
     socket.destroy()
   })
 
-  test('has nothing to do with how long its reply takes', async () => {
+  test('is independent of the duration of its reply', async () => {
     const { listen } = openTestServer({ requestTimeoutMs: 100 })
     const port = await listen()
     const body = chatBody({ chunks: ['a', 'b', 'c'], delayMs: 200 }, { stream: true })

@@ -16,7 +16,7 @@ function corsHeaders(headers: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name === 'vary' || name.startsWith('access-control')))
 }
 
-describe('a page that is allowed', () => {
+describe('an allowed page', () => {
   const granted = { vary: 'origin', 'access-control-allow-origin': page, 'access-control-expose-headers': '*' }
 
   test.each([true, false])('may read replies (stream: %s)', async (stream) => {
@@ -36,7 +36,7 @@ describe('a page that is allowed', () => {
     }
   })
 
-  test('is told by a preflight, without a key, that its key and any other header may be sent', async () => {
+  test('may send its key and any other header, by a preflight without a key', async () => {
     const response = await create({ auth: { apiKeyHashes: [hashApiKey('k')] } }).inject({
       method: 'OPTIONS',
       url: chat.url,
@@ -55,7 +55,7 @@ describe('a page that is allowed', () => {
     })
   })
 
-  test('is any page where all are allowed; caches need not tell them apart', async () => {
+  test('is any page when all are allowed, without `vary`', async () => {
     const response = await create({ allowedOrigins: ['*'] }).inject({ url: '/v1/models', headers: { origin: evil } })
     expect(corsHeaders(response.headers)).toEqual({ 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' })
   })
@@ -89,7 +89,7 @@ describe('a page that is not allowed', () => {
   })
 })
 
-describe('what counts as a page from elsewhere', () => {
+describe('detection of cross-origin requests', () => {
   const { check } = createCrossOrigin([page])
   const host = 'LLM.example.com:7411'
   const refused = expect.objectContaining({ code: 'origin-not-allowed' })

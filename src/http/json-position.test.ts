@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findJsonError } from './json-position.ts'
 
-describe('where a text stops being JSON', () => {
+describe('the position of a JSON error', () => {
   test.each([
     ['{"a": [1, 2.5e-3, "x\\u00e9", true, null, {}]}', undefined],
     [' [] ', undefined],
@@ -26,11 +26,11 @@ describe('where a text stops being JSON', () => {
     expect(findJsonError(text)).toBe(position)
   })
 
-  test('a long string does not overflow anything', () => {
+  test('a long string does not overflow the stack', () => {
     expect(findJsonError(`["${'a'.repeat(10_000_000)}" 1]`)).toBe(10_000_004)
   })
 
-  test('it agrees with JSON.parse on what is JSON, also for damaged texts', () => {
+  test('agrees with JSON.parse on validity, also for damaged texts', () => {
     const damaged = fc
       .tuple(fc.json(), fc.nat(), fc.constantFrom('', ',', '"', '}', ']', '{', '\\', '0', ' ', 'e'))
       .map(([json, at, char]) => {

@@ -23,7 +23,7 @@ const finish: EngineEvent = { type: 'finish', choice: 0, reason: 'stop' }
 
 type Body = { readonly say: string; readonly stream?: boolean; readonly model?: string }
 
-/** A protocol that is nothing like OpenAI's: other fields, envelopes, statuses and frames. */
+/** A protocol unlike OpenAI's: other fields, envelopes, statuses and frames. */
 function createOwnDialect(parts: Partial<Dialect & Pick<DecodedCall, 'policy'>> = {}): Dialect {
   const { policy = { onHangUp: 'cancel' }, ...overrides } = parts
   let count = 0
@@ -58,12 +58,12 @@ function createOwnDialect(parts: Partial<Dialect & Pick<DecodedCall, 'policy'>> 
   }
 }
 
-/** An engine whose answers are what `run` emits. */
+/** An engine that emits what `run` does. */
 function engineOf(run: (emit: Emit<EngineEvent>, signal: AbortSignal) => Promise<void>) {
   return stubEngine({ prepare: async () => ({ run: (signal, emit) => run(emit, signal) }) })
 }
 
-/** Something to wait for, until the test lets it happen. */
+/** A gate that the test opens. */
 function createGate() {
   let open: () => void = () => undefined
   const passed = new Promise<void>((resolve) => {
@@ -86,8 +86,8 @@ async function ask(server: ReturnType<typeof open>, payload: object | string = {
   return { status: reply.statusCode, headers: reply.headers, body: reply.body, json: () => reply.json() }
 }
 
-describe('a dialect that is handed to the server', () => {
-  test('answers at its path, by the headers too', async () => {
+describe('an additional dialect', () => {
+  test('answers at its path, and reads headers', async () => {
     const { status, json } = await ask(open(createOwnDialect()), { say: 'hi' }, { 'x-own': 'you' })
     expect(status).toBe(200)
     expect(json()).toEqual({ from: 'org/fake', said: [{ type: 'text', text: 'ab' }], to: 'you' })
@@ -100,7 +100,7 @@ describe('a dialect that is handed to the server', () => {
     expect(body).toBe(types.map((type) => `event: ${type}\n\n`).join(''))
   })
 
-  test('leaves the protocols that are built in as they are', async () => {
+  test('leaves the built-in protocols unchanged', async () => {
     const { app } = open(createOwnDialect())
     expect((await app.inject({ method: 'POST', url: '/v1/chat/completions', payload: {} })).json().error.code).toBe(
       'invalid_request',
@@ -136,7 +136,7 @@ describe('failures under the prefix of a dialect', () => {
     expect(reply.json()).toEqual({ own: { message: expect.any(String), place } })
   })
 
-  test('keep the headers that every protocol has', async () => {
+  test('keep the headers common to all protocols', async () => {
     const refused = await open(createOwnDialect()).app.inject({ method: 'DELETE', url: '/own/say' })
     expect(refused.headers.allow).toBe('POST')
     const full = await ask(open(createOwnDialect(), { slots: 0, maxQueued: 0 }))
@@ -149,7 +149,7 @@ describe('failures under the prefix of a dialect', () => {
     ])
   })
 
-  test('of core and engines are in the caller’s words', async () => {
+  test('of core and engines use the caller’s names', async () => {
     const engine = stubEngine({
       prepare: async () => {
         throw new AppError('invalid-request', `${field('prompt', 'text')} is too loud`, { at: ['prompt', 'text'] })
@@ -159,7 +159,7 @@ describe('failures under the prefix of a dialect', () => {
     expect(json()).toEqual({ own: { message: 'say is too loud', place: 'say' } })
   })
 
-  test('are those of the longest prefix that matches whole', async () => {
+  test('use the longest matching prefix', async () => {
     const inner = createOwnDialect({ prefixes: ['/own/deep'], encodeError: () => ({ status: 451, body: 'deep' }) })
     const dialects = [
       { path: '/own/say', dialect: createOwnDialect() },
@@ -172,7 +172,7 @@ describe('failures under the prefix of a dialect', () => {
   })
 })
 
-describe('a dialect that needs time to decode', () => {
+describe('a dialect with asynchronous decoding', () => {
   const slow = (parts: Parameters<typeof createOwnDialect>[0] = {}) => {
     const dialect = createOwnDialect(parts)
     return createOwnDialect({
@@ -184,7 +184,7 @@ describe('a dialect that needs time to decode', () => {
     })
   }
 
-  test.each([true, false])('answers as one that does not (stream: %j)', async (stream) => {
+  test.each([true, false])('answers like a synchronous one (stream: %j)', async (stream) => {
     const [now, later] = await Promise.all(
       [createOwnDialect(), slow()].map((dialect) => ask(open(dialect), { say: 'a', stream })),
     )
@@ -197,7 +197,7 @@ describe('a dialect that needs time to decode', () => {
     expect([status, json()]).toEqual([418, { own: { message: 'say: expected a text', place: 'say' } }])
   })
 
-  test('generates nothing for a client that left meanwhile', async () => {
+  test('generates nothing for a client that has disconnected', async () => {
     let prepared = 0
     const engine = stubEngine({
       prepare: async (_, signal) => {
@@ -235,7 +235,7 @@ describe('the opening of a stream', () => {
     expect(json().own.message).toBe('broken')
   })
 
-  test('is sent in front of the first event, and so is a failure after it', async () => {
+  test('is sent before the first event, and before a failure after it', async () => {
     const engine = engineOf(async (emit) => {
       await emit({ type: 'prompt-read', inputTokens: 1, cachedInputTokens: 0 })
       throw new AppError('invalid-request', 'broken', { at: ['prompt', 'text'] })
@@ -245,7 +245,7 @@ describe('the opening of a stream', () => {
     expect(body).toBe('event: start org/fake\n\nevent: prompt-read\n\nevent: failed invalid-request at say\n\n')
   })
 
-  test('is sent in front of the heartbeat of an engine that thinks', async () => {
+  test('is sent before the heartbeat of a slow engine', async () => {
     const engine = engineOf(async (emit) => {
       await pause(100)
       await emit(finish)
@@ -262,7 +262,7 @@ describe('the opening of a stream', () => {
     expect(body.match(/event: start/g)).toHaveLength(1)
   })
 
-  test('is all of a stream whose heartbeat has opened it before it failed', async () => {
+  test('is the only frame before the error of a stream that a heartbeat opened', async () => {
     const engine = engineOf(async () => {
       await pause(60)
       throw new AppError('engine-failed', 'broken')
@@ -273,8 +273,8 @@ describe('the opening of a stream', () => {
   })
 })
 
-describe('a client that hangs up', () => {
-  /** A generation that says one word and then waits until it may go on. */
+describe('a client that disconnects', () => {
+  /** A generation that emits one word, then waits for the gate. */
   function openHeld(onHangUp: 'cancel' | 'go-on') {
     const records: GenerationRecord[] = []
     const held = { ended: false, signal: undefined as AbortSignal | undefined }
@@ -305,7 +305,7 @@ describe('a client that hangs up', () => {
     await vi.waitFor(async () => expect(await deps.metrics.render()).toContain('{route="/own/say",status="499"} 1'))
   }
 
-  test.each([true, false])('ends its generation where the policy says so (stream: %j)', async (stream) => {
+  test.each([true, false])('cancels its generation if the policy says so (stream: %j)', async (stream) => {
     const server = openHeld('cancel')
     await hangUp(server, stream, server.held)
     await vi.waitFor(() => expect(server.records).toMatchObject([{ outcome: 'cancelled', model: 'org/fake' }]))
@@ -313,7 +313,7 @@ describe('a client that hangs up', () => {
     expect(await server.deps.metrics.render()).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   })
 
-  test.each([true, false])('leaves its generation to go on where the policy says so (stream: %j)', async (stream) => {
+  test.each([true, false])('leaves its generation running if the policy says so (stream: %j)', async (stream) => {
     const server = openHeld('go-on')
     const { held, gate, records, deps, scheduler, logLines } = server
     await hangUp(server, stream, held)
@@ -329,7 +329,7 @@ describe('a client that hangs up', () => {
     expect(logLines.filter((line) => JSON.parse(line).level >= 40)).toEqual([])
   })
 
-  test('leaves a generation that can still be cancelled', async () => {
+  test('leaves a generation running that can still be cancelled', async () => {
     const server = openHeld('go-on')
     await hangUp(server, true, server.held)
     expect(server.deps.cancellations.cancelWhere({ model: 'org/fake', owner: 'anyone' }, 'requested')).toBe(1)
@@ -339,7 +339,7 @@ describe('a client that hangs up', () => {
 })
 
 describe('requests that follow each other on a connection', () => {
-  test('have signals of their own: who listens to the first never hears of the second', async () => {
+  test('have separate signals', async () => {
     const signals: AbortSignal[] = []
     const heard: string[] = []
     const engine = engineOf(async (emit, signal) => {
@@ -363,7 +363,7 @@ describe('requests that follow each other on a connection', () => {
   })
 })
 
-test('a reply that is read to its end cancels nothing', async () => {
+test('a reply that is read completely cancels nothing', async () => {
   const { listen, deps } = open(createOwnDialect())
   const response = await receive(sendChat(await listen(), JSON.stringify({ say: 'a', stream: true }), { path: '/own/say' }))
   expect(await readAll(response)).toContain('event: usage')

@@ -58,7 +58,7 @@ describe('sampler overrides', () => {
     },
   )
 
-  test('a preset holds for chats and for completions from the moment it is switched to', async () => {
+  test('a preset applies to chats and completions once it is switched on', async () => {
     await chat({ temperature: 1 })
     expect((await switchTo({ preset: 'calm' })).status).toBe(200)
     const { json, headers } = await chat({ max_tokens: 3 })
@@ -75,7 +75,7 @@ describe('sampler overrides', () => {
     ])
   })
 
-  test('unloading names what it does not know of a body, and takes an empty one of any content type', async () => {
+  test('unloading reports unknown fields, and accepts an empty body of any content type', async () => {
     const url = '/v1/sampling/override/unload'
     const named = await app.inject({ method: 'POST', url, payload: { preset: 'calm' } })
     expect([named.statusCode, named.headers['x-dragoman-ignored']]).toEqual([200, 'preset'])
@@ -84,14 +84,14 @@ describe('sampler overrides', () => {
     expect([empty.statusCode, empty.headers['x-dragoman-ignored']]).toEqual([200, undefined])
   })
 
-  test('overrides without a name are used as they are, falsy ones too', async () => {
+  test('overrides without a name apply, including falsy ones', async () => {
     await switchTo({ overrides: { top_k: { override: 0, force: true }, temperature: { override: 0, force: true } } })
     const { headers } = await chat({ top_k: 5, temperature: 1 })
     expect(headers['x-dragoman-preset']).toBe('unnamed')
     expect(seen[0]?.sampling).toMatchObject({ topK: 0, temperature: 0 })
   })
 
-  test('stop texts are added in a stream, too', async () => {
+  test('stop sequences are added in a stream, too', async () => {
     await switchTo({ preset: 'wild' })
     await app.inject({
       method: 'POST',
@@ -121,13 +121,13 @@ describe('sampler overrides', () => {
     expect((await call('GET', '/v1/sampling/overrides')).json.selected_preset).toBe('wild')
   })
 
-  test('what a request itself says wrong is still its fault', async () => {
+  test('an invalid field of the request is still refused', async () => {
     await switchTo({ preset: 'wild' })
     const { status, json } = await chat({ temperature: 9 })
     expect([status, json.error.param]).toEqual([400, 'temperature'])
   })
 
-  test('nothing of it works without a key where one is asked for', async () => {
+  test('all routes require a key when keys are configured', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const guarded = createTestServer({ engine, auth: { apiKeyHashes: [hashApiKey('secret')] } })
     for (const url of ['/v1/sampling/override/switch', '/v1/sampling/override/unload']) {

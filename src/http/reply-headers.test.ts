@@ -12,7 +12,7 @@ describe('the header x-dragoman-ignored', () => {
     expect(encodeIgnored(fields)).toBe(value)
   })
 
-  test('it stays short, and says that there are more', () => {
+  test('stays short, with a mark for more', () => {
     const value = encodeIgnored(Array.from({ length: 5000 }, (_, index) => `field_${index}`))
     expect(value.length).toBeLessThan(1100)
     expect(value).toMatch(/^field_0, .*, field_\d+, \.\.\.$/)
@@ -21,7 +21,7 @@ describe('the header x-dragoman-ignored', () => {
     expect(encodeIgnored(['x'.repeat(1025)])).toBe('...')
   })
 
-  test('of a name that is too long, no more is encoded than would fit', () => {
+  test('of a name that is too long, only the part that could fit is encoded', () => {
     const encode = vi.spyOn(Buffer, 'from')
     expect(encodeIgnored(['é'.repeat(5000)])).toBe('...')
     expect(encode.mock.calls.length).toBeLessThan(1100)
@@ -29,7 +29,7 @@ describe('the header x-dragoman-ignored', () => {
   })
 })
 
-test('server-timing names what is known, zero included', () => {
+test('server-timing has all known durations, including zero', () => {
   expect(encodeServerTiming({ queueMs: 0, prefillMs: 12, firstTokenMs: 13 })).toBe('queue;dur=0, prefill;dur=12, ttft;dur=13')
   expect(encodeServerTiming({})).toBe('')
 })

@@ -31,8 +31,8 @@ function dataOf(text: string): unknown[] {
   return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json ?? ''))
 }
 
-describe('a reply in one piece', () => {
-  test('is the fold of the stream, with what was ignored and where the time went', async () => {
+describe('a non-streaming reply', () => {
+  test('is the fold of the stream, with ignored fields and timings', async () => {
     const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, chatBody('one two', { flavour: 1, 'ümlaut, too': 2 })))
     expect(response.statusCode).toBe(200)
@@ -48,7 +48,7 @@ describe('a reply in one piece', () => {
     })
   })
 
-  test('a failure is a real status, also after text was generated', async () => {
+  test('a failure has an HTTP status, also after generated text', async () => {
     const { port, logLines } = await openWatchedServer()
     const response = await receive(sendChat(port, chatBody({ raw: 'a b c', failAfter: 2 })))
     expect(response.statusCode).toBe(500)
@@ -56,7 +56,7 @@ describe('a reply in one piece', () => {
     expect(logLines.some((line) => JSON.parse(line).level === 50)).toBe(true)
   })
 
-  test('a client that hangs up stops the engine at once', async () => {
+  test('a client that disconnects stops the engine at once', async () => {
     const { port, watched, deps, scheduler } = await openWatchedServer()
     const request = sendChat(port, chatBody({ raw: 'late', delayMs: hourMs }))
     await watched.started()
@@ -68,7 +68,7 @@ describe('a reply in one piece', () => {
 })
 
 describe('a stream', () => {
-  test('has the headers of one, whole frames and the end', async () => {
+  test('has stream headers, complete frames and an end', async () => {
     const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, stream('one two', { flavour: 1 }), { headers: { 'x-request-id': 'mine' } }))
     expect(response.statusCode).toBe(200)
@@ -119,14 +119,14 @@ describe('a stream', () => {
     request.once('response', () => {
       hasHeaders = true
     })
-    // The reply to another request shows that the server has had its chance.
+    // The reply to another request shows that the server had time to send.
     await readAll(await receive(sendChat(port, '', { method: 'GET', path: '/health' })))
     expect(hasHeaders).toBe(false)
     gate.emit('open')
     expect(await readAll(await receive(request))).toContain('[DONE]')
   })
 
-  test('a failure before the first event is a real status in the dialect’s words', async () => {
+  test('a failure before the first event has an HTTP status in the dialect’s envelope', async () => {
     const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0 })))
     expect(response.statusCode).toBe(500)
@@ -161,7 +161,7 @@ describe('a constrained output', () => {
     return { ...inner, prepare: async (request, signal) => ({ ...(await inner.prepare(request, signal)), structured }) }
   }
 
-  test.each([true, false])('says how it is kept, in a header (stream: %j)', async (isStream) => {
+  test.each([true, false])('reports its enforcement in a header (stream: %j)', async (isStream) => {
     for (const structured of ['full', 'partial', 'validated'] as const) {
       const { port } = await openWatchedServer({ engine: constrained(structured) })
       const response = await receive(sendChat(port, chatBody('hi', { stream: isStream })))
@@ -170,14 +170,14 @@ describe('a constrained output', () => {
     }
   })
 
-  test('says it as well when a heartbeat opened the stream', async () => {
+  test('reports it also when a heartbeat opened the stream', async () => {
     const { port } = await openWatchedServer({ engine: constrained('partial'), heartbeatMs: 10 })
     const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 100 })))
     expect(response.headers['x-dragoman-structured']).toBe('partial')
     expect(await readAll(response)).toContain('[DONE]')
   })
 
-  test('is not spoken of where there is none', async () => {
+  test('has no header without a constraint', async () => {
     const { port } = await openWatchedServer()
     const response = await receive(sendChat(port, chatBody('hi')))
     expect(response.headers).not.toHaveProperty('x-dragoman-structured')
@@ -186,7 +186,7 @@ describe('a constrained output', () => {
 })
 
 describe('a silent stream', () => {
-  test('opens with a heartbeat, and goes on with more', async () => {
+  test('opens with a heartbeat and sends more', async () => {
     const { port } = await openWatchedServer({ heartbeatMs: 10 })
     const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 200 })))
     expect(response.statusCode).toBe(200)
@@ -204,7 +204,7 @@ describe('a silent stream', () => {
     expect(text).toMatch(/\[DONE\]\n\n$/)
   })
 
-  test('waiting in the queue counts as silence, and leaving it frees the place', async () => {
+  test('sends heartbeats while queued, and frees the queue entry on disconnect', async () => {
     const { port, watched, scheduler } = await openWatchedServer({ slots: 1, heartbeatMs: 10 })
     const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
     await watched.started()
@@ -217,14 +217,14 @@ describe('a silent stream', () => {
     expect(await watched.ended()).toEqual({ aborted: true })
   })
 
-  test('a stream that speaks needs no heartbeat', async () => {
+  test('an active stream gets no heartbeat', async () => {
     const { port } = await openWatchedServer({ heartbeatMs: 1000 })
     const text = await readAll(await receive(sendChat(port, stream({ chunks: Array(20).fill('a'), delayMs: 1 }))))
     expect(text).not.toContain(openaiChat.heartbeat)
   })
 })
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   test('in the middle of a stream stops the engine, and frees the slot', async () => {
     const { port, watched, scheduler, logLines } = await openWatchedServer()
     const request = sendChat(port, stream({ chunks: ['a', 'b'] }, { ignore_eos: true, max_tokens: 1_000_000_000 }))
@@ -256,7 +256,7 @@ describe('a client that leaves', () => {
     expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
   })
 
-  test('just before its request is handled leaves nothing behind', async () => {
+  test('just before its request is handled leaves nothing registered', async () => {
     const { port, deps, scheduler } = await openWatchedServer()
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
@@ -302,7 +302,7 @@ describe('an encoder with a fault', () => {
     expect(scheduler.load.busy).toBe(0)
   })
 
-  test.each(['start', 'prompt-read'])('at %s, before anything is sent, is a real status', async (event) => {
+  test.each(['start', 'prompt-read'])('at %s, before anything is sent, has an HTTP status', async (event) => {
     const { port } = await serve(faulty(event))
     expect((await receive(sendChat(port, stream('x'), { path: '/test' }))).statusCode).toBe(500)
   })

@@ -31,7 +31,7 @@ describe('shutting down', () => {
     await drained
   })
 
-  test('a request that comes over an open connection is told to go elsewhere', async () => {
+  test('a request on an open connection is refused with advice', async () => {
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
     const { listen, drain } = openTestServer({ engine: watched.engine })
     const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
@@ -49,7 +49,7 @@ describe('shutting down', () => {
     await drained
   })
 
-  test('what still runs after the grace period is cancelled, and says so', async () => {
+  test('requests still running after the grace period are cancelled with an error', async () => {
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
     const { listen, drain, deps } = openTestServer({ engine: watched.engine })
     const request = sendChat(await listen(), chatBody(longReply))
@@ -63,7 +63,7 @@ describe('shutting down', () => {
     expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="shutting-down"} 1')
   })
 
-  test('a reply that has ended and is not closed yet is not counted as cancelled again', async () => {
+  test('an ended reply that is not closed yet does not count as cancelled', async () => {
     const cancellations = new Cancellations()
     cancellations.open({ id: 'stopped', owner: 'anyone' }).cancel('client-gone')
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
@@ -74,7 +74,7 @@ describe('shutting down', () => {
     expect(await deps.metrics.render()).toContain('dragoman_cancellations_total{reason="shutting-down"} 1')
   })
 
-  test('a request whose body is not complete does not hold it up', async () => {
+  test('a request with an incomplete body does not delay it', async () => {
     const { app, listen, drain, deps } = openTestServer()
     const arrived = once(app.server, 'request')
     const socket = connect(await listen(), '127.0.0.1').resume()
@@ -87,7 +87,7 @@ describe('shutting down', () => {
     expect(await deps.metrics.render()).toContain('{route="/v1/chat/completions",status="499"} 1')
   })
 
-  test('a reply that is written and not yet read is sent whole within the grace', async () => {
+  test('a written reply is sent completely within the grace period', async () => {
     const { listen, drain } = openTestServer({ engine: oneText(largeText) })
     const response = await receive(sendChat(await listen(), chatBody('x')))
     response.pause()
@@ -96,7 +96,7 @@ describe('shutting down', () => {
     await drained
   })
 
-  test('connections that only wait for a next request do not hold it up', async () => {
+  test('idle connections do not delay it', async () => {
     const { listen, drain } = openTestServer()
     const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
     socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')

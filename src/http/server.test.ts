@@ -81,7 +81,7 @@ describe('errors', () => {
     expect((await app.inject('/metrics')).body).toMatch(new RegExp(`dragoman_http_requests_total.*status="${status}"} 1`))
   })
 
-  test('405 names the methods that are allowed, also to HEAD and OPTIONS', async () => {
+  test('405 lists the allowed methods, also for HEAD and OPTIONS', async () => {
     const { app } = openTestServer()
     for (const method of ['HEAD', 'OPTIONS', 'GET', 'DELETE'] as const) {
       const response = await app.inject({ method, url: '/v1/chat/completions' })
@@ -91,7 +91,7 @@ describe('errors', () => {
     expect((await app.inject({ method: 'POST', url: '/v1/models' })).headers.allow).toBe('GET, HEAD')
   })
 
-  test('a failure of ours is a 500 without details, and the log has them', async () => {
+  test('an internal failure is a 500 without details, which are in the log', async () => {
     const engine: Engine = { ...fake(), prepare: () => Promise.reject(new TypeError('inner detail')) }
     const { app, logLines } = openTestServer({ engine })
     const response = await app.inject({ ...chat, payload: chatBody('hi') })
@@ -136,7 +136,7 @@ test.each([true, false])(
   },
 )
 
-test('the last log line of another request names no generation', async () => {
+test('log lines of other requests have no generation', async () => {
   const { app, logLines } = openTestServer()
   await app.inject('/v1/models')
   const ended = logged(logLines).filter(({ msg }) => msg === 'request ended')
@@ -150,7 +150,7 @@ test('a refused request is logged without its message, which may quote the promp
   expect(logLines.join('')).not.toContain('private')
 })
 
-test('connections outlive the pools of clients, and send at once', () => {
+test('connections outlive client pools, and send without delay', () => {
   const { server } = openTestServer().app
   expect(server.requestTimeout).toBe(120_000)
   expect(server.keepAliveTimeout).toBeGreaterThan(65_000)
@@ -177,12 +177,12 @@ describe('large bodies', () => {
 })
 
 describe('routes', () => {
-  test('one without a scope does not start', () => {
+  test('a route without a scope throws at start', () => {
     const { app } = openTestServer()
     expect(() => app.get('/open', () => 'x')).toThrow('the route GET /open declares no scope')
   })
 
-  test('models are listed with what we know about them', async () => {
+  test('models are listed with their details', async () => {
     const { app } = openTestServer()
     const model = {
       id: 'org/fake',
@@ -224,7 +224,7 @@ describe('routes', () => {
     }
   })
 
-  test('a model that is not there is a 404 that says what there is', async () => {
+  test('an unknown model is a 404 that lists the known ones', async () => {
     const response = await openTestServer().app.inject('/v1/models/org/other')
     expect(response.statusCode).toBe(404)
     expect(response.json()).toMatchObject({
@@ -232,7 +232,7 @@ describe('routes', () => {
     })
   })
 
-  test('a model that is loading tells how far it is', async () => {
+  test('a loading model reports its progress', async () => {
     const engine = { ...fake(), state: { type: 'loading', progress: 0.25 } as const }
     const { app } = openTestServer({ engine })
     expect((await app.inject('/ready')).json()).toMatchObject({ models: [{ id: 'org/fake', state: 'loading', progress: 0.25 }] })
@@ -268,10 +268,10 @@ describe('routes', () => {
   })
 })
 
-describe('who may call', () => {
+describe('authentication', () => {
   const locked = () => openTestServer({ auth: { apiKeyHashes: [hashApiKey(key)] } })
 
-  test.each(['/v1/models', '/metrics'])('%s needs a key when there is one', async (url) => {
+  test.each(['/v1/models', '/metrics'])('%s needs a key when keys are configured', async (url) => {
     const { app, logLines } = locked()
     const refused = await app.inject({ url, headers: { authorization: 'Bearer wrong' } })
     expect(refused.statusCode).toBe(401)
@@ -284,7 +284,7 @@ describe('who may call', () => {
     expect(logLines.join('')).not.toContain(key)
   })
 
-  test('without a key the body is not even read', async () => {
+  test('without a key the body is not read', async () => {
     const response = await locked().app.inject({ ...chat, payload: '{' })
     expect(response.statusCode).toBe(401)
   })
@@ -293,7 +293,7 @@ describe('who may call', () => {
     expect((await locked().app.inject(url)).statusCode).not.toBe(401)
   })
 
-  test('a host name that is not ours is refused on every route, by name', async () => {
+  test('an unknown host name is refused on every route, by name', async () => {
     const { app } = openTestServer()
     for (const url of ['/health', '/v1/models', '/nothing']) {
       const response = await app.inject({ url, headers: { host: 'evil.example:7411' } })

@@ -18,7 +18,7 @@ import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const stream = chatBody('go', { stream: true })
 
-/** Events as fast as they are taken. */
+/** Emits as fast as events are taken. */
 async function* flood(signal: AbortSignal): AsyncGenerator<EngineEvent> {
   for (;;) {
     signal.throwIfAborted()
@@ -32,7 +32,7 @@ const flooding: Engine = {
   prepare: async () => ({ run: (signal, emit) => emitAll(flood(signal), emit) }),
 }
 
-/** The value at which a counter stands still for 200 ms. */
+/** The value of a counter that has not changed for 200 ms. */
 async function untilStanding(read: () => number): Promise<number> {
   let last = -1
   for (let still = 0; still < 200; still++) {
@@ -44,7 +44,7 @@ async function untilStanding(read: () => number): Promise<number> {
 }
 
 describe('a slow reader', () => {
-  test('slows its own generation, and memory stays bounded', async () => {
+  test('slows its own generation, with bounded memory', async () => {
     const { port, watched } = await openWatchedServer({ engine: flooding })
     const socket = connect(port, '127.0.0.1')
     socket.pause()
@@ -53,7 +53,7 @@ describe('a slow reader', () => {
     )
     await watched.started()
     const standing = await untilStanding(() => watched.seen.events)
-    // The kernel's buffers on both sides take a few megabytes; nothing of ours may grow beyond.
+    // The kernel's buffers on both sides hold a few megabytes; ours must not grow beyond.
     expect(standing).toBeLessThan(20_000)
     socket.resume()
     while (watched.seen.events <= standing + 100) await once(socket, 'data')
@@ -61,7 +61,7 @@ describe('a slow reader', () => {
     expect(await watched.ended()).toEqual({ aborted: true })
   })
 
-  test('that takes nothing at all is dropped in the end', async () => {
+  test('that reads nothing is disconnected', async () => {
     const { port, watched, scheduler } = await openWatchedServer({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -75,8 +75,8 @@ describe('a slow reader', () => {
   })
 })
 
-describe('a reply that is made and not read', () => {
-  test.each([true, false])('does not hold its connection for ever, and is no success (stream: %s)', async (stream) => {
+describe('a complete reply that is not read', () => {
+  test.each([true, false])('does not hold its connection forever, and does not count as success (stream: %s)', async (stream) => {
     const { app, listen, deps } = openTestServer({ engine: oneText(largeText), stalledReaderMs: 50 })
     const arrived = once(app.server, 'connection')
     const request = sendChat(await listen(), chatBody('x', { stream }))
@@ -89,7 +89,7 @@ describe('a reply that is made and not read', () => {
     response.destroy()
   })
 
-  test('is a 499 when the client leaves in the middle of it', async () => {
+  test('is a 499 when the client disconnects in the middle', async () => {
     const { app, listen, deps } = openTestServer({ engine: oneText(largeText) })
     const arrived = once(app.server, 'connection')
     const request = sendChat(await listen(), chatBody('x'))

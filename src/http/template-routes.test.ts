@@ -39,13 +39,13 @@ const messages = [{ role: 'user', content: 'hi' }]
 const prompt = async () => (await call('POST', '/apply-template', { messages })).json.prompt
 
 describe('chat templates', () => {
-  test.each(['/v1/templates', '/v1/template/list', '/v1/templates?model=default'])('GET %s names them all', async (url) => {
+  test.each(['/v1/templates', '/v1/template/list', '/v1/templates?model=default'])('GET %s lists all', async (url) => {
     const { status, json } = await call('GET', url)
     expect(status).toBe(200)
     expect(json).toEqual({ object: 'list', data: ['model', 'broken', 'loud', 'own'], selected: 'model' })
   })
 
-  test('one of the folder is switched to, and the own one again', async () => {
+  test('can be switched to one of the folder and back to the own one', async () => {
     expect(await prompt()).toBe('own:hi')
     expect((await switchTo('loud')).json.selected).toBe('loud')
     expect(await prompt()).toBe('loud:HI')
@@ -56,7 +56,7 @@ describe('chat templates', () => {
     expect((await call('GET', '/v1/model')).json.parameters.prompt_template).toBe('model')
   })
 
-  test('without a template there are no chats, and plain text goes on', async () => {
+  test('without a template chats are refused and plain text works', async () => {
     expect((await call('POST', '/v1/template/unload')).json.selected).toBeNull()
     const chat = await call('POST', '/v1/chat/completions', { model: 'default', messages })
     expect([chat.status, chat.json.error.message]).toEqual([400, expect.stringContaining('unloaded')])
@@ -65,7 +65,7 @@ describe('chat templates', () => {
     expect((await call('POST', '/v1/chat/completions', { model: 'default', messages })).status).toBe(200)
   })
 
-  test('unloading names what it does not know of a body, and takes an empty one of any content type', async () => {
+  test('unloading reports unknown fields, and accepts an empty body of any content type', async () => {
     const named = await app.inject({ method: 'POST', url: '/v1/template/unload', payload: { modle: 'x' } })
     expect([named.statusCode, named.headers['x-dragoman-ignored']]).toEqual([200, 'modle'])
     const headers = { 'content-type': 'application/json' }
@@ -81,21 +81,21 @@ describe('chat templates', () => {
     [{}, 'prompt_template_name', 'missing'],
     [{ prompt_template_name: 7 }, 'prompt_template_name', 'a string'],
     [{ prompt_template_name: 'loud', name: 'own' }, 'name', 'the same field'],
-  ])('switching to %j is refused, and all stays as it was', async (body, param, message) => {
+  ])('switching to %j is refused without a change', async (body, param, message) => {
     const { status, json } = await call('POST', '/v1/template/switch', body)
     expect([status, json.error.param]).toEqual([400, param])
     expect(json.error.message).toContain(message)
     expect(await prompt()).toBe('own:hi')
   })
 
-  test('a template that does not parse is refused, and the one in use stays', async () => {
+  test('an invalid template is refused, and the current one stays', async () => {
     const { status, json } = await switchTo('broken')
     expect([status, json.error.message]).toEqual([400, expect.stringContaining('does not parse')])
     expect(await prompt()).toBe('own:hi')
     expect((await call('GET', '/v1/templates')).json.selected).toBe('model')
   })
 
-  test('a model without a template of its own can be given one, and cannot be switched to what it lacks', async () => {
+  test('a model without its own template can get one, and cannot be switched back', async () => {
     const bare = serve({})
     expect((await call('GET', '/v1/templates', undefined, bare)).json).toMatchObject({
       data: ['broken', 'loud', 'own'],
@@ -108,7 +108,7 @@ describe('chat templates', () => {
     await bare.close()
   })
 
-  test('the way that calls are read goes with the template', async () => {
+  test('the tool format changes with the template', async () => {
     const hermes = '{% for m in messages %}{{ m.content }}{% endfor %}{# <tool_call> {"name": } </tool_call> #}'
     await writeFile(
       join(folder, 'hermes.jinja'),
@@ -127,7 +127,7 @@ describe('chat templates', () => {
     await call('POST', '/v1/template/unload')
   })
 
-  test('unknown models and engines that render themselves are named', async () => {
+  test('unknown models and engines with their own rendering are refused by name', async () => {
     const unknown = await call('POST', '/v1/template/switch', { prompt_template_name: 'loud', model: 'x' })
     expect([unknown.status, unknown.json.error.param]).toEqual([404, 'model'])
     const server = createTestServer({ engine: stubEngine() }).app
@@ -136,7 +136,7 @@ describe('chat templates', () => {
     await server.close()
   })
 
-  test('nothing of it works without a key where one is asked for', async () => {
+  test('all routes require a key when keys are configured', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
     const guarded = createTestServer({ engine, auth: { apiKeyHashes: [hashApiKey('secret')] } }).app
     for (const action of ['switch', 'unload']) {

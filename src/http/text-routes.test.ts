@@ -37,7 +37,7 @@ async function post(url: string, body: object, server = app) {
 const messages = [{ role: 'user', content: 'Hi' }]
 
 describe('tokens', () => {
-  test('a text is encoded and decoded, in the words of both servers', async () => {
+  test('a text is encoded and decoded in both protocols', async () => {
     expect((await post('/v1/token/encode', { text: 'Hé' })).json).toEqual({ tokens: [72, 195, 169], length: 3 })
     expect((await post('/v1/token/decode', { tokens: [72, 195, 169] })).json).toEqual({ text: 'Hé' })
     expect((await post('/tokenize', { content: 'Hi' })).json).toEqual({ tokens: [72, 105] })
@@ -49,13 +49,13 @@ describe('tokens', () => {
     expect(Buffer.from(json.tokens).toString()).toBe('<user>Hi')
   })
 
-  test('a chat request is rendered as the model would be given it', async () => {
+  test('a chat request is rendered as the model’s prompt', async () => {
     expect((await post('/apply-template', { messages })).json).toEqual({ prompt: '<user>Hi<assistant>' })
     const prefixed = { messages, response_prefix: 'Yes' }
     expect((await post('/apply-template', prefixed)).json).toEqual({ prompt: '<user>Hi<assistant>Yes' })
   })
 
-  test('what may be called is part of what is rendered', async () => {
+  test('the tool choice affects rendering', async () => {
     const asked: unknown[] = []
     const render: Tokenizer['render'] = async ({ toolChoice }) => String(asked.push(toolChoice))
     const tokenizer = { ...capability(engine, 'tokenizer'), render }
@@ -84,14 +84,14 @@ describe('tokens', () => {
     expect([reply.status, reply.json.error.param]).toEqual([status, param])
   })
 
-  test('what is not known is named', async () => {
+  test('unknown fields are reported', async () => {
     const { headers } = await post('/v1/token/encode', { text: [{ ...messages[0], cache: 1 }], color: 'red' })
     expect(headers['x-dragoman-ignored']).toBe('color, text[].cache')
   })
 })
 
 describe('embeddings', () => {
-  test('every input has a vector of length 1, in order, and the tokens are counted', async () => {
+  test('each input has a normalized vector, in order, and tokens are counted', async () => {
     const { status, json } = await post('/v1/embeddings', { model: 'default', input: ['a b', 'c', 'a b'] })
     expect(status).toBe(200)
     checkEmbeddings(json)
@@ -119,7 +119,7 @@ describe('embeddings', () => {
     expect(numbers).toEqual(plain.json.data[0].embedding)
   })
 
-  test('fewer dimensions are the first ones, of length 1 again', async () => {
+  test('fewer dimensions are the first ones, normalized again', async () => {
     const whole = (await post('/v1/embeddings', { model: 'default', input: 'a' })).json.data[0].embedding
     const short = (await post('/v1/embeddings', { model: 'default', input: 'a', dimensions: 3 })).json.data[0].embedding
     const norm = Math.hypot(...whole.slice(0, 3))
@@ -148,7 +148,7 @@ describe('embeddings', () => {
     expect([status, json.error.param, json.error.code]).toEqual([400, param, code])
   })
 
-  test('an engine without embeddings says so', async () => {
+  test('an engine without embeddings is refused by name', async () => {
     const server = createTestServer({ engine: stubEngine() })
     const { status, json } = await post('/v1/embeddings', { model: 'default', input: 'a' }, server.app)
     expect([status, json.error.param]).toEqual([400, 'model'])
@@ -162,7 +162,7 @@ describe('an embedding holds a slot', () => {
     for (const close of closing.splice(0)) await close()
   })
 
-  test('until the engine has stopped, and hears of a caller that hangs up', async () => {
+  test('until the engine has stopped, also when the caller disconnects', async () => {
     let onStart: () => void = () => undefined
     const started = new Promise<void>((resolve) => {
       onStart = resolve
@@ -206,7 +206,7 @@ describe('scores', () => {
   })
 })
 
-test('a model without a ranking head scores texts by how likely they are, and says so', async () => {
+test('a model without a ranking head scores by log-likelihood, and reports that method', async () => {
   const { status, json } = await post('/v1/score/evaluation', { model: 'default', messages: ['a certain text', 'b'] })
   expect(status).toBe(200)
   expect(json).toMatchObject({
@@ -231,7 +231,7 @@ describe('the model', () => {
     expect(reply.json().parameters).not.toHaveProperty('use_vision')
   })
 
-  test('has the properties that llama-server tells, and no path', async () => {
+  test('has llama-server’s properties, without a path', async () => {
     const { statusCode, body } = await app.inject('/props')
     expect(statusCode).toBe(200)
     expect(JSON.parse(body)).toMatchObject({
@@ -243,7 +243,7 @@ describe('the model', () => {
     expect(body).not.toContain(folder)
   })
 
-  test.each([true, false])('tells whether it reads images, where that is known: %j', async (image) => {
+  test.each([true, false])('reports whether it reads images, where known: %j', async (image) => {
     const facts = { ...engine.facts, modalities: { image, audio: false } }
     const server = createTestServer({ engine: { ...engine, state: { type: 'ready' }, facts } }).app
     expect((await server.inject('/v1/model')).json().parameters.use_vision).toBe(image)
