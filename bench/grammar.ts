@@ -17,7 +17,7 @@ const built = (name: string): string => new URL(`../dist/grammar/${name}.js`, im
 const { createGrammarBuilder } = (await import(built('grammar-builder'))) as typeof import('../src/grammar/grammar-builder.ts')
 const { createGrammarCache } = (await import(built('grammar-cache'))) as typeof import('../src/grammar/grammar-cache.ts')
 
-/** A property as agents declare them; which one depends on its number only. `distinct`: no two say the same. */
+/** A property as agents declare them, chosen by its index. `distinct`: all differ. */
 function property(index: number, distinct: boolean): object {
   const own = kindOfProperty(index)
   return distinct ? { ...own, ...('type' in own && own.type === 'string' && { maxLength: 1000 + index }) } : own
@@ -48,7 +48,7 @@ function kindOfProperty(index: number): object {
   return kinds[index % kinds.length] ?? {}
 }
 
-/** Tools whose schemas are `bytes` of JSON together. */
+/** Tools whose schemas have `bytes` of JSON in total. */
 function tools(bytes: number, distinct = false): object[] {
   const made: object[] = []
   for (let size = 0; size < bytes; size += JSON.stringify(made.at(-1)).length) {

@@ -8,14 +8,14 @@ import { scriptedChunks } from './servers/scripted.ts'
 
 /**
  * What Dragoman itself costs: requests per second and time per streamed event on the `fake` engine, against a bare
- * `node:http` server that sends the same bytes in the same rhythm. Both are measured in turns, in one run, each in a process of its own.
+ * `node:http` server that sends the same bytes in the same rhythm. Both are measured alternately in one run, each in its own process.
  */
 
 const rounds = 7
 const connections = 16
 const eventsPerReply = 200
 const roundMs = 1500
-/** V8 compiles for seconds what a server runs for days. */
+/** V8 optimizes for seconds; servers run for days. */
 const warmUpMs = 6000
 
 type Sample = { readonly requestsPerSecond: number; readonly cpuUsPerRequest: number }
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
       for (const target of targets) samples.get(target)?.push(await measure(target, stream))
     }
     const [ours = [], bare = []] = targets.map((target) => samples.get(target))
-    const label = stream ? `stream of ${eventsPerReply} events` : 'whole reply of one token'
+    const label = stream ? `stream of ${eventsPerReply} events` : 'non-streaming reply of one token'
     const rate = (list: readonly Sample[]) => median(list.map((sample) => sample.requestsPerSecond))
     const cpu = (list: readonly Sample[]) => median(list.map((sample) => sample.cpuUsPerRequest))
     rows.push([`${label}: requests/s`, rate(ours), rate(bare), rate(ours) / rate(bare)])

@@ -1,7 +1,7 @@
 import { createOutputParser, type OutputParserOptions } from '../src/model-text/parse/output-parser.ts'
 import { median, printTable } from './report.ts'
 
-// What reading a model's text costs for each token. The baseline passes the same tokens on as text without looking at them.
+// The cost per token of parsing a model's text. The baseline forwards the same tokens without parsing.
 
 const rounds = 15
 const repeats = 60
@@ -29,7 +29,7 @@ const python = Object.entries(values)
 
 const cases: readonly { readonly name: string; readonly format: string; readonly text: string; readonly inCall?: true }[] = [
   { name: 'text, hermes', format: 'hermes', text: words.repeat(14) },
-  { name: 'text, json (no marks)', format: 'json', text: words.repeat(14) },
+  { name: 'text, json (no tags)', format: 'json', text: words.repeat(14) },
   { name: 'reasoning, hermes', format: 'hermes', text: `<think>\n${words.repeat(14)}\n</think>\n\nYes.` },
   {
     name: 'call, hermes',
@@ -52,7 +52,7 @@ const cases: readonly { readonly name: string; readonly format: string; readonly
   },
 ]
 
-/** Pieces as a tokenizer makes them: a word with its space, or a few other characters. */
+/** Token-like pieces: a word with its space, or a few other characters. */
 function tokensOf(text: string): readonly string[] {
   return text.match(/ ?\w{1,8}|[^\w\s]{1,3}|\s+/g) ?? []
 }

@@ -3,14 +3,14 @@ import { Agent, request } from 'node:http'
 export type StreamLoad = {
   /** Every stream has had its first event. */
   readonly opened: Promise<void>
-  /** The way of each event in milliseconds, from the server that wrote the time into it to here, once all streams have ended. */
+  /** The latency of each event in milliseconds, by the send time in it, once all streams have ended. */
   readonly finished: Promise<readonly number[]>
   close(): void
 }
 
 type LoadOptions = { readonly url: string; readonly body: string; readonly count: number; readonly overMs?: number }
 
-/** Opens streams of a server whose events say when they were sent (`@nanoseconds@`): all at once, or one after the other within `overMs`. */
+/** Opens streams whose events contain their send time (`@nanoseconds@`): all at once, or spread over `overMs`. */
 export async function openStreams({ url, body, count, overMs = 0 }: LoadOptions): Promise<StreamLoad> {
   const agent = new Agent({ maxSockets: count, keepAlive: true })
   const delays: number[] = []
@@ -19,7 +19,7 @@ export async function openStreams({ url, body, count, overMs = 0 }: LoadOptions)
     streams.push(openStream({ url, body, agent, delays }))
     if (overMs > 0) await new Promise((resolve) => setTimeout(resolve, overMs / count))
   }
-  // Some are closed while they run.
+  // Some are closed while running.
   const finished = Promise.all(streams.map(({ ended }) => ended)).then(() => delays)
   finished.catch(() => undefined)
   return {

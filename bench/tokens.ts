@@ -5,7 +5,7 @@ import { median, printTable } from './report.ts'
 
 /**
  * Tokens per second through HTTP, against a bare node-llama-cpp loop on the same file with the same threads, slots and
- * sampling. Both run in turns, in one run; prompts are new each time, so that nothing comes from a cache.
+ * sampling. Both run alternately; prompts are new each time, to avoid cache hits.
  *
  *   npm run bench:tokens -- MODEL.gguf
  */
@@ -40,7 +40,7 @@ async function runHttp(url: string, prompts: readonly string[]): Promise<number>
   return (counts.reduce((sum, count) => sum + count, 0) / (performance.now() - startedMs)) * 1000
 }
 
-/** Reads a whole streamed reply. Resolves with the tokens that the server counted. */
+/** Reads a streamed reply. Resolves with the server's token count. */
 async function streamReply(url: string, prompt: string): Promise<number> {
   const reply = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',

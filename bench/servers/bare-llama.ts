@@ -1,6 +1,6 @@
 import { getLlama, type LlamaContextSequence, type LlamaModel, type Token } from 'node-llama-cpp'
 
-/** The least that serving a GGUF model can cost: node-llama-cpp's own loop, in a process of its own, nothing around it. */
+/** The minimum cost of serving a GGUF model: node-llama-cpp's own loop in its own process. */
 type Load = { type: 'load'; modelPath: string; slots: number; contextLength: number; threads: number }
 type Run = { type: 'run'; prompts: string[]; tokens: number }
 

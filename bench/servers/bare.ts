@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listen } from './listen.ts'
 import { scriptedChunks } from './scripted.ts'
 
-/** The least that a Node server can do: reads the body and sends the bytes that Dragoman would send. */
+/** The minimum for a Node server: reads the body and sends the bytes that Dragoman would send. */
 const chunks = scriptedChunks(Number(process.argv[2]))
-/** The fake engine lets the event loop turn after as many events. */
+/** The fake engine yields to the event loop after as many events. */
 const eventsPerTurn = 64
 const head =
   '{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1795246744,"model":"scripted","system_fingerprint":"dragoman-0.1.0","choices":['

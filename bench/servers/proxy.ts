@@ -1,7 +1,7 @@
 import { Agent, createServer, request as forward } from 'node:http'
 import { listen } from './listen.ts'
 
-/** What a proxy that knows nothing costs: twenty lines of node:http. */
+/** The cost of a minimal proxy: twenty lines of node:http. */
 const [, , upstream = ''] = process.argv
 const agent = new Agent({ keepAlive: true, maxSockets: 2048 })
 const { hostname, port } = new URL(upstream)

@@ -1,4 +1,4 @@
-/** The reply that both servers give: words of about the length of tokens. */
+/** The reply of both servers: words about as long as tokens. */
 export function scriptedChunks(count: number): string[] {
   return Array.from({ length: count }, (_, index) => ` tok${index % 10}`)
 }

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { listen } from './listen.ts'
 
 /**
- * A stand-in for a model server: as many chunks as it is told, one every so often, or all at once. Each says when it was sent, by
- * the machine's monotonic clock.
+ * A stand-in for a model server: sends the given number of chunks, with a delay between them or all at once. Each contains its send
+ * time by the machine's monotonic clock.
  */
 const [events = '200', delayMs = '0'] = process.argv.slice(2)
 

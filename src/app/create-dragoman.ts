@@ -12,44 +12,44 @@ import type { OwnModel } from './create-model.ts'
 import { iterateEvents } from './iterate-events.ts'
 import { createLog, type LogOptions } from './log.ts'
 
-/** What a Dragoman is made of: a configuration, parts of the caller's own, or both. */
+/** A configuration, the caller's own parts, or both. */
 export type DragomanOptions = {
-  /** As `dragoman.yaml` has it (docs/configuration.md); relative paths are relative to the working directory. */
+  /** As in `dragoman.yaml` (docs/configuration.md); relative paths start at the working directory. */
   readonly config?: ConfigInput
-  /** Models on engines of the caller's own. With any of them, there is no default model. */
+  /** Models on the caller's own engines. With any of them, there is no default model. */
   readonly models?: readonly OwnModel[]
-  /** Protocols of the caller's own, each at a path of its own. */
+  /** The caller's own protocols, each with its path. */
   readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
   /**
-   * Where model files come from, by scheme: `{ s3: fetchFromS3 }` is asked for a model whose source is `s3:…`, once, before anything is
-   * served. Resolves with the path of the file on this disk.
+   * Fetches model files, by URL scheme: `{ s3: fetchFromS3 }` is called for each source `s3:…`, once, before anything is served.
+   * Resolves with the path of the local file.
    */
   readonly sources?: Readonly<Record<string, (source: string) => Promise<string>>>
-  /** The log, one JSON object a line on standard error; `silent` unless given. */
+  /** The level of the log, one JSON object per line on standard error; default `silent`. */
   readonly logLevel?: LogOptions['level']
 }
 
-/** What to generate: a conversation, a text, or any prompt in canonical form. All else has the plain defaults. */
+/** A conversation, a text, or any prompt in canonical form; other fields have the defaults of `plainRequest`. */
 export type GenerateInput = Partial<Omit<GenerationRequest, 'prompt' | 'model'>> & {
   /** The id or an alias of a model. */
   readonly model: string
   readonly prompt: Prompt | string | readonly Message[]
 }
 
-/** A generation in process. Use it once: iterate over its events, or await its result. */
+/** A generation in process. Use it once: iterate over its events or await its result. */
 export type InProcessGeneration = AsyncIterable<GenerationEvent> & { result(): Promise<GenerationResult> }
 
 export interface Dragoman {
   readonly models: readonly ModelSummary[]
-  /** Loads the models that load at start. Resolves when they are ready; rejects with the first that cannot be. */
+  /** Loads the models that load at start. Resolves when they are ready; rejects with the first failure. */
   ready(): Promise<void>
   /** Accepts connections at the configured address. Resolves with the URL. */
   listen(): Promise<string>
-  /** Answers a request without a socket, streams included; aborting the request's signal is the client leaving. */
+  /** Answers a request without a socket, including streams; aborting the request's signal disconnects the client. */
   fetch(request: Request): Promise<Response>
   /** Generates in process. Fails with an `AppError`. */
   generate(input: GenerateInput, options?: { readonly signal?: AbortSignal }): InProcessGeneration
-  /** Finishes what runs, within the configured grace period, then ends everything. */
+  /** Finishes running requests within the configured grace period, then closes everything. */
   close(): Promise<void>
 }
 
@@ -99,7 +99,7 @@ function isConversation(prompt: Prompt | readonly Message[]): prompt is readonly
   return Array.isArray(prompt)
 }
 
-/** The configuration with the sources of own schemes replaced by the paths that they led to. */
+/** Replaces the sources with the caller's own schemes by local paths. */
 async function fetchOwnSources(config: ConfigInput, sources: NonNullable<DragomanOptions['sources']>): Promise<ConfigInput> {
   const find = async (source: unknown): Promise<unknown> => {
     if (Array.isArray(source)) return Promise.all(source.map(find))

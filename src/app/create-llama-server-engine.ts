@@ -6,13 +6,13 @@ import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
 import type { Source } from '../registry/sources.ts'
 
-export type LlamaServerParts = {
+type LlamaServerParts = {
   readonly log: Logger
-  /** Finds or fetches a file of the model; resolves with its path. */
+  /** Finds or fetches a file; resolves with its path. */
   fetchFile(sources: readonly Source[], options: { readonly signal: AbortSignal; readonly sha256?: string }): Promise<string>
 }
 
-/** A configured llama-server, driven as a remote server is. Nothing is started yet. */
+/** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
 export function createLlamaServer(config: LlamaServerModelConfig, { log, fetchFile }: LlamaServerParts): Engine {
   const { id, slots, toolFormat, defaults } = config
   return new LlamaServerEngine({

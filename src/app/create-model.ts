@@ -14,32 +14,32 @@ import type { Source } from '../registry/sources.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 
-/** A model of this server: what serves it, and what it is called. */
+/** A model of this server, with its names and how it is loaded. */
 export type RegisteredModel = ServedModel & {
   readonly aliases: readonly string[]
   readonly loadsAtStart: boolean
   readonly createdAtMs: number
-  /** The id of a model that answers to this one's aliases while its file is not here. */
+  /** The id of the model that serves this one's aliases until its file is available. */
   readonly standIn: string | undefined
-  /** The file is being fetched, or could not be. */
+  /** The file is being fetched, or fetching failed. */
   readonly isAwaitingFile: boolean
 }
 
-/** What is told to whoever watches the start, such as a terminal. */
+/** Receives progress of the start, such as for a terminal. */
 export type StartObserver = {
   onDownload(model: string, progress: DownloadProgress): void
   onNote(model: string, note: string): void
-  /** The model's file is not on this disk: fetching begins. */
+  /** Fetching begins, because the model's file is not on this disk. */
   onFetch(model: string): void
 }
 
-export type ModelFactory = {
+type ModelFactory = {
   readonly home: string
   readonly log: Logger
   readonly observer: StartObserver
 }
 
-/** Makes a configured model servable. Nothing is loaded yet. */
+/** Creates a configured model. Nothing is loaded yet. */
 export function createModel(config: LoadedModel, factory: ModelFactory): RegisteredModel {
   const file: FileState = { isAwaited: false }
   const engine = createEngine(config, factory, file)
@@ -70,7 +70,7 @@ export type OwnModel = {
   readonly load?: 'start' | 'demand'
 }
 
-/** Makes a caller's own model servable. */
+/** Creates a model on a caller's own engine. */
 export function registerOwnModel({
   id,
   aliases = [],
@@ -115,7 +115,7 @@ function createEngine(config: LoadedModel, factory: ModelFactory, file: FileStat
   }
 }
 
-/** The model file on this disk, fetched if it has to be, and how to load it. */
+/** The path of the model file, fetched if necessary, and its load options. */
 async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: FetchAttempt): Promise<LoadOptions> {
   const { id, source, sha256, slots, flashAttention, contextLength, threads, batchSize, gpuLayers, chatTemplate, toolFormat } =
     config
@@ -137,7 +137,7 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
 type FetchAttempt = { readonly signal: AbortSignal; readonly file: FileState }
 type WantedFile = { readonly id: string; readonly source: readonly Source[]; readonly sha256?: string | undefined }
 
-/** The path of a model's file on this disk, fetched if it has to be. */
+/** The path of a model's file, fetched if necessary. */
 async function fetchFile(
   { id, source, sha256 }: WantedFile,
   { home, observer }: ModelFactory,

@@ -4,7 +4,7 @@ import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
 
-/** The engine of a model on other servers. Throws `invalid-request` for a key that is not in the environment. */
+/** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
 export function createRemote(
   config: RemoteModelConfig,
   { log, env = process.env }: { log: Logger; env?: NodeJS.ProcessEnv },

@@ -1,15 +1,15 @@
 import type { GenerationEvent } from '../contract/event.ts'
 import type { Generation } from '../core/generate.ts'
 
-type Held = { readonly event: GenerationEvent; release(): void; fail(error: unknown): void }
+type Pending = { readonly event: GenerationEvent; release(): void; fail(error: unknown): void }
 
 /**
- * The events of a generation, one after the other: the engine waits until the next is asked for. Leaving the iteration ends the
- * generation, and waits for its end. Throws what the generation fails with, also in the middle.
+ * Iterates over the events of a generation; the engine waits until the next event is requested. Leaving the iteration stops the
+ * generation and waits for its end. Throws the generation's failure.
  */
 export async function* iterateEvents({ run }: Generation): AsyncGenerator<GenerationEvent, void, void> {
-  const held: Held[] = []
-  const left = new Error('the reader left')
+  const pending: Pending[] = []
+  const left = new Error('the iteration was left')
   let hasLeft = false
   let wake: () => void = () => undefined
   let end: { readonly error?: unknown } | undefined
@@ -20,17 +20,17 @@ export async function* iterateEvents({ run }: Generation): AsyncGenerator<Genera
   const running = run((event) => {
     if (hasLeft) throw left
     return new Promise((release, fail) => {
-      held.push({ event, release, fail })
+      pending.push({ event, release, fail })
       wake()
     })
   }).then(
     () => settle({}),
     (error: unknown) => settle({ error }),
   )
-  let current: Held | undefined
+  let current: Pending | undefined
   try {
     while (true) {
-      current = held.shift()
+      current = pending.shift()
       if (current !== undefined) {
         if (current.event.type === 'error') throw current.event.error
         yield current.event
@@ -45,7 +45,7 @@ export async function* iterateEvents({ run }: Generation): AsyncGenerator<Genera
   } finally {
     hasLeft = true
     current?.fail(left)
-    for (const { fail } of held) fail(left)
+    for (const { fail } of pending) fail(left)
     await running
   }
 }

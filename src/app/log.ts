@@ -3,7 +3,7 @@ import { prettyDestination } from './pretty-log.ts'
 
 export type LogOptions = {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
-  /** Default: standard error, which keeps the output of commands clean. */
+  /** Default: standard error, to keep the output of commands clean. */
   readonly destination?: DestinationStream
 }
 

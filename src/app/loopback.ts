@@ -4,7 +4,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether only this machine can reach a server that listens on `host`. */
+/** Whether a server listening on `host` is only reachable from this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4')
 }

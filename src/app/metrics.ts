@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics } from '../http/metrics.ts'
 
-/** The current load of a model, and how many tokens it has wasted. */
+/** The current load of a model, and the tokens it has wasted. */
 export type ModelLoad = {
   readonly id: string
   readonly queued: number
   readonly busy: number
-  /** Absent if the engine does not count them. */
+  /** Absent when the engine does not count them. */
   readonly tokensAfterCancel?: number | undefined
 }
 
@@ -57,7 +57,7 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     labelNames: ['reason'],
     registers,
   })
-  /** A metric of each model's load, read when rendered; a model without the value is left out. */
+  /** A metric of each model's load, read when rendered; models without the value are omitted. */
   const addLoadMetric = (
     Kind: typeof Gauge | typeof Counter,
     name: string,

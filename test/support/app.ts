@@ -8,13 +8,13 @@ import { configSchema } from '../../src/config/schema.ts'
 
 export type RunningApp = App & {
   readonly url: string
-  /** What the log holds so far, one parsed object per line. */
+  /** The log so far, one parsed object per line. */
   readonly logLines: () => { level: number; msg?: string }[]
   /** The value of a metric line such as `dragoman_slots_busy{model="m"}`. */
   readonly metric: (line: string) => Promise<number>
 }
 
-/** The whole server on a free port of loopback, with a home folder of its own. Close it. */
+/** Starts the whole server on a free loopback port with its own home folder. Close it. */
 export async function startApp(settings: z.input<typeof configSchema>): Promise<RunningApp> {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
   const config = configSchema.parse({ ...settings, server: { port: 0, ...settings.server } })
@@ -41,11 +41,11 @@ export async function startApp(settings: z.input<typeof configSchema>): Promise<
   }
 }
 
-/** Waits until something holds, asking often; for states that end by themselves and announce nothing. */
+/** Polls until a condition holds; for states without an event. */
 export async function until(holds: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs
   while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error(`still not so after ${timeoutMs} ms: ${holds}`)
+    if (performance.now() > deadlineMs) throw new Error(`not true after ${timeoutMs} ms: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

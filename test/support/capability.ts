@@ -1,6 +1,6 @@
 import type { Engine, EngineCapabilities } from '../../src/contract/engine.ts'
 
-/** What an engine can do besides generating, by name; that it cannot is the test's failure. */
+/** An engine's capability by name; fails the test without it. */
 export function capability<Name extends keyof EngineCapabilities>(
   { capabilities }: Pick<Engine, 'capabilities'>,
   name: Name,

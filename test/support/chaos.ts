@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A server that can be ended without a word and started again at the same place. */
+/** A server that can be killed and restarted at the same address. */
 export type Replica = { readonly url: string; start(): Promise<void>; kill(): Promise<void> }
 
 export type ChaosPlan = {
@@ -8,14 +8,14 @@ export type ChaosPlan = {
   readonly url: string
   readonly replicas: readonly Replica[]
   readonly seconds: number
-  /** A replica is killed so often, and is back after `awayMs`. */
+  /** How often a replica is killed; it is back after `awayMs`. */
   readonly killEveryMs: number
   readonly awayMs: number
   readonly clients: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** How a request ended, and what came of it before that. */
+/** How a request ended, and its output until then. */
 export type ChaosReply = {
   readonly text: string
   readonly ids: ReadonlySet<string>
@@ -25,7 +25,7 @@ export type ChaosReply = {
   readonly isDone: boolean
 }
 
-/** Sends streams, one after the other by each client, while one server after the other is killed; ends with all servers up. */
+/** Each client sends streams in sequence while servers are killed in turn; ends with all servers up. */
 export async function runChaos(plan: ChaosPlan): Promise<{ readonly replies: readonly ChaosReply[]; readonly kills: number }> {
   const { replicas, seconds, killEveryMs, awayMs, clients } = plan
   const endMs = performance.now() + seconds * 1000

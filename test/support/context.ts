@@ -7,7 +7,7 @@ export const anyone: Principal = { id: 'anyone', scopes: new Set(['public', 'inf
 
 export type ContextOptions = Partial<RequestContext> & { readonly slots?: number; readonly maxQueued?: number }
 
-/** The context of a request to a model of its own, which `engine` runs. */
+/** The context of a request to its own model on `engine`. */
 export function contextOf(engine: Engine, { slots = 1, maxQueued = 1, ...given }: ContextOptions = {}): RequestContext {
   return {
     id: 'request',

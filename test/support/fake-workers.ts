@@ -1,7 +1,7 @@
 import type { Command, Report } from '../../src/engine/llama/channel/ipc.ts'
 import type { SpawnWorker, WorkerExit, WorkerHandlers } from '../../src/engine/llama/process.ts'
 
-/** What a worker says of its model when it is loaded. */
+/** A worker's report of a loaded model. */
 export const ready = {
   type: 'ready',
   contextLength: 100,
@@ -11,7 +11,7 @@ export const ready = {
   fileSampling: { sampling: {}, notes: [] },
 } as const satisfies Report
 
-/** Workers that do nothing by themselves: the test reports and ends in their place. */
+/** Passive workers: the test sends their reports and ends them. */
 export class FakeWorkers {
   readonly started: { handlers: WorkerHandlers; commands: Command[]; exit: (exit: Partial<WorkerExit>) => void }[] = []
 

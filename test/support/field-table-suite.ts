@@ -16,7 +16,7 @@ export type FieldTableCase = {
   readonly schemaKeys: readonly string[]
   /** For every row a valid value that is not its default: what it changes, or does not, is what the row says. */
   readonly samples: Readonly<Record<string, unknown>>
-  /** What else stands in the body, for fields that mean something only beside others. */
+  /** Other fields of the body, for fields that only work in combination. */
   readonly companions: Readonly<Record<string, object>>
   /** Fields that a body must have. */
   readonly required: readonly string[]
@@ -30,14 +30,14 @@ const events: readonly GenerationEvent[] = [
   { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }, timings: {} },
 ]
 
-/** Proves that a dialect does with every field what its table says: nothing is accepted and then forgotten. */
+/** Proves that a dialect treats all fields as its table says: no accepted field is dropped. */
 export function testFieldTable(tested: FieldTableCase): void {
   const { dialect, fields, base, properties, schemaKeys, samples, companions, required } = tested
   const rows = fields.flatMap((field) => spellings(field).map((spelling) => ({ spelling, field })))
   const rowsTreated = (treatment: string) => rows.filter(({ field }) => field.treatment === treatment)
   const baseFor = (name: string): object => ({ ...base, ...companions[name] })
 
-  /** All that a body decides: the requests, and the words of the reply. */
+  /** Everything that a body determines: the requests and the encoded reply. */
   function observe(body: object): unknown {
     const { requests, stream, ignored, createStreamEncoder } = decodeNow(dialect, body)
     const encoder = createStreamEncoder()

@@ -14,5 +14,5 @@ const isComplete: Readonly<Record<FinishReason, boolean>> = {
 
 export const finishReasons = Object.keys(isComplete) as readonly FinishReason[]
 
-/** Those of answers that are not all that the model would have said. */
+/** Those of truncated or refused answers. */
 export const incompleteReasons = finishReasons.filter((reason) => !isComplete[reason])

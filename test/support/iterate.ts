@@ -9,10 +9,7 @@ export function runOf(prepared: PreparedGeneration, signal: AbortSignal) {
   return iterate<EngineEvent>((emit) => prepared.run(signal, emit))
 }
 
-/**
- * What a run emits, one after the other: each is held until the next is asked for. Leaving the iteration fails the run, and
- * waits for its end.
- */
+/** Iterates over a run's events; each waits until the next is requested. Leaving the iteration fails the run and waits for its end. */
 export async function* iterate<Event>(run: (emit: Emit<Event>) => Promise<void>): AsyncGenerator<Event, void, void> {
   const items: Item<Event>[] = []
   const left = new Error('the reader has left')

@@ -1,6 +1,6 @@
 import { spawnServer } from '../../src/engine/llama-server/spawn-server.ts'
 
-/** A parent to be killed: it starts what its arguments say, and tells the ids once that writes a line. */
+/** A parent to be killed: it starts what its arguments say, and reports the process ids once that writes a line. */
 const [binary = '', ...args] = process.argv.slice(2)
 const server = spawnServer({
   binary,

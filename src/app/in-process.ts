@@ -1,0 +1,44 @@
+import type { Emit } from '../contract/emit.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import type { Cancellations } from '../core/cancellations.ts'
+import { type GenerateDeps, type Generation, generate } from '../core/generate.ts'
+
+/** Callers in this process have all scopes. */
+const principal: Principal = { id: 'in-process', scopes: new Set(['public', 'inference', 'admin']) }
+
+type Requests = Parameters<typeof generate>[1]
+
+type InProcessDeps = {
+  readonly cancellations: Cancellations
+  readonly generating: GenerateDeps
+  /** Throws `model-not-found`. */
+  resolveModel(name: string): ServedModel
+}
+
+/** Runs generations of callers in this process the same way as those over HTTP. */
+export function createInProcess({ cancellations, generating, resolveModel }: InProcessDeps) {
+  return (requests: Requests, signal?: AbortSignal): Generation => {
+    const model = resolveModel(requests[0].model)
+    return { run: (emit) => run(model, requests, { signal, emit }) }
+  }
+
+  async function run(model: ServedModel, requests: Requests, { signal, emit }: RunOptions): Promise<void> {
+    const { id } = requests[0]
+    const handle = cancellations.open({ id, owner: principal.id })
+    handle.servedBy(model.id)
+    const cancel = () => handle.cancel('requested')
+    signal?.addEventListener('abort', cancel, { once: true })
+    if (signal?.aborted === true) cancel()
+    try {
+      const context = { id, principal, model, receivedAtMs: generating.now(), signal: handle.signal }
+      await generate(generating, requests, context).run(emit)
+    } finally {
+      signal?.removeEventListener('abort', cancel)
+      handle.close()
+    }
+  }
+}
+
+type RunOptions = { readonly signal: AbortSignal | undefined; readonly emit: Emit<GenerationEvent> }

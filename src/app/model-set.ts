@@ -1,0 +1,106 @@
+import { AppError, messageOf } from '../contract/errors.ts'
+import type { ModelSummary } from '../http/deps.ts'
+import { createRegistry } from '../registry/registry.ts'
+import type { RegisteredModel, StartObserver } from './create-model.ts'
+
+/** Creates the models; they report downloads to the observer. */
+type CreateModels = (observer: StartObserver) => readonly RegisteredModel[]
+
+/** The models of a server, with stand-ins for those whose file is not available yet. */
+export class ModelSet {
+  readonly #registry: ReturnType<typeof createRegistry<RegisteredModel>>
+  readonly #observer: StartObserver
+  readonly #stopping = new AbortController()
+  #loading: readonly Promise<void>[] | undefined
+
+  constructor(createModels: CreateModels, observer: StartObserver) {
+    this.#observer = observer
+    this.#registry = createRegistry(
+      createModels({
+        ...observer,
+        onFetch: (id) => {
+          observer.onFetch(id)
+          // Loads the stand-in early; a failure is in the log.
+          this.#standInOf(id)
+            ?.engine.ensureReady(this.#stopping.signal)
+            .catch(() => undefined)
+        },
+      }),
+    )
+  }
+
+  /** The model for a name: for an alias of a model without its file, the stand-in. Throws `model-not-found`. */
+  resolve(name: string): RegisteredModel {
+    const model = this.#registry.resolve(name)
+    return model.isAwaitingFile && name !== model.id ? (this.#standInOf(name) ?? model) : model
+  }
+
+  all(): readonly RegisteredModel[] {
+    return this.#registry.list()
+  }
+
+  summaries(): readonly ModelSummary[] {
+    return this.all().map(summarize)
+  }
+
+  /** Throws `model-not-found`. */
+  summary(name: string): ModelSummary {
+    return summarize(this.resolve(name))
+  }
+
+  /** Begins to load the models that load at start. Idempotent. */
+  load(): void {
+    this.#loading ??= this.all()
+      .filter(({ loadsAtStart }) => loadsAtStart)
+      .map((model) => this.#loadOrStandIn(model))
+    // A failure is in the log and in GET /ready; the other models are served.
+    for (const loading of this.#loading) loading.catch(() => undefined)
+  }
+
+  /** Resolves when all models of `load` are ready; rejects with the first failure. */
+  async whenReady(): Promise<void> {
+    await Promise.all(this.#loading ?? [])
+  }
+
+  /** Stops loading and closes all engines. */
+  async close(): Promise<void> {
+    this.#stopping.abort(new AppError('shutting-down', 'the server is shutting down'))
+    await Promise.all(this.all().map(({ engine }) => engine.close()))
+  }
+
+  async #loadOrStandIn(model: RegisteredModel): Promise<void> {
+    const { signal } = this.#stopping
+    try {
+      await model.engine.ensureReady(signal)
+    } catch (error) {
+      const standIn = this.#standInOf(model.id)
+      if (standIn === undefined || !model.isAwaitingFile) throw error
+      const names = model.aliases.join(', ')
+      const note = `${messageOf(error)}\n${standIn.id}, which comes with Dragoman, answers as ${names} instead`
+      this.#observer.onNote(model.id, note)
+      await standIn.engine.ensureReady(signal)
+    }
+  }
+
+  #standInOf(name: string): RegisteredModel | undefined {
+    const { standIn } = this.#registry.resolve(name)
+    return standIn === undefined ? undefined : this.#registry.resolve(standIn)
+  }
+}
+
+function summarize(model: RegisteredModel): ModelSummary {
+  const { id, aliases, createdAtMs, engine, standIn, isAwaitingFile } = model
+  const { contextLength } = engine.facts
+  // Readiness does not wait for a failed model with a stand-in.
+  const loadsAtStart = model.loadsAtStart && !(standIn !== undefined && isAwaitingFile && engine.state.type === 'failed')
+  const servers = engine.capabilities.fleet?.replicas()
+  return {
+    id,
+    aliases,
+    loadsAtStart,
+    createdAtMs,
+    state: engine.state,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(servers !== undefined && { servers }),
+  }
+}
