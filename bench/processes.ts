@@ -28,13 +28,13 @@ export async function startServer(file: string, args: readonly string[]): Promis
   return toProcess(child, port)
 }
 
-/** Dragoman as it is built and installed, with these models. Its log is off, for the baselines have none. */
-export async function startDragoman(models: readonly object[]): Promise<BenchProcess> {
+/** Dragoman as it is built in a checkout (this one unless given), with these models. Its log is off: the baselines have none. */
+export async function startDragoman(models: readonly object[], checkout?: string): Promise<BenchProcess> {
   const port = await freePort()
   const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
   const config = join(home, 'config.json')
   await writeFile(config, JSON.stringify({ server: { port }, log: { level: 'silent' }, builtinModel: false, models }))
-  const program = fileURLToPath(new URL('../dist/cli/program.js', import.meta.url))
+  const program = join(checkout ?? fileURLToPath(new URL('..', import.meta.url)), 'dist', 'cli', 'program.js')
   const child = fork(program, ['serve', '--config', config], {
     execArgv: ['--import', reportUsage],
     env: { ...process.env, DRAGOMAN_HOME: home },
