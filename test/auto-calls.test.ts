@@ -25,7 +25,7 @@ function constrained(name: string, wanted: object = {}) {
   return compileConstraint({ ...plainRequest, tools, ...wanted }, { format: formatOf(name), endTexts: [] })
 }
 
-/** Some calls as the grammar of required calls has them. */
+/** Calls as a grammar of required calls has them. */
 function writtenCalls(name: string): string[] {
   const constraint = compileConstraint(
     { ...plainRequest, tools, toolChoice: { type: 'required' } },

@@ -220,12 +220,12 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
     expect(isAlive(before.workerPid)).toBe(false)
   })
 
-  test('a request that comes before anybody has noticed is answered after the restart', async () => {
+  test('a request before the crash is detected is answered after the restart', async () => {
     process.kill(current().workerPid, 'SIGKILL')
     expect((await chat([{ role: 'user', content: 'hi' }])).status).toBe(200)
   })
 
-  test('a request that comes while it restarts is answered after the restart', async () => {
+  test('a request during the restart is answered after it', async () => {
     process.kill(current().workerPid, 'SIGKILL')
     await until(async () => ((await (await fetch(`${app.url}/v1/models/m`)).json()) as { state: string }).state !== 'ready')
     expect((await chat([{ role: 'user', content: 'hi' }])).status).toBe(200)

@@ -39,8 +39,8 @@ const finishes = async (model: string) => {
 /** The bound that the product promises, and what this test itself adds by asking. */
 const slotFreeMs = 250
 
-describe('a client that hangs up', () => {
-  test('while it waits for a slot: its place is free, and who has the slot is not disturbed', async () => {
+describe('a client that disconnects', () => {
+  test('while queued: its queue entry is freed, and the running request continues', async () => {
     const first = openChat(app.url, endless('one'))
     await first.untilContent()
     const second = openChat(app.url, endless('one'))
@@ -78,7 +78,7 @@ describe('a client that hangs up', () => {
   })
 })
 
-test('a client that hangs up with a second request on its way frees both slots', async () => {
+test('a client that disconnects with a second request pipelined frees both slots', async () => {
   const { port } = new URL(app.url)
   const socket = connect(Number(port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -101,7 +101,7 @@ describe('a worker that is killed', () => {
     return (ready.at(-1) as unknown as { workerPid: number }).workerPid
   }
 
-  test('ends its streams with the content so far and one error, and comes back; other models go on', async () => {
+  test('ends its streams with the content so far and one error, and restarts; other models continue', async () => {
     const doomed = openChat(app.url, endless('two'))
     const alsoDoomed = openChat(app.url, endless('two', 'another'))
     const other = openChat(app.url, endless('one'))
@@ -129,18 +129,18 @@ describe('a worker that is killed', () => {
     await until(async () => (await busy('one')) === 0)
   })
 
-  test('a request that comes before anybody has noticed is answered after the restart', async () => {
+  test('a request before the crash is detected is answered after the restart', async () => {
     process.kill(pidOf('two'), 'SIGKILL')
     expect(await finishes('two')).toBe(200)
   })
 
-  test('a request that comes while it restarts is answered after the restart', async () => {
+  test('a request during the restart is answered after it', async () => {
     process.kill(pidOf('two'), 'SIGKILL')
     await until(async () => ((await (await fetch(`${app.url}/v1/models/two`)).json()) as { state: string }).state !== 'ready')
     expect(await finishes('two')).toBe(200)
   })
 })
 
-test('nothing of this was an error of the server', () => {
+test('no request was an error of the server', () => {
   expect(app.logLines().filter((line) => line.level >= 50 && !JSON.stringify(line).includes('SIGKILL'))).toEqual([])
 })

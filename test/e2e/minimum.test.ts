@@ -36,7 +36,7 @@ test.each<[string, Partial<GenerationRequest>]>([
   expect(longer.text.startsWith(free.text)).toBe(true)
 })
 
-test('a stop text ends the output before the minimum', async () => {
+test('a stop sequence ends the output before the minimum', async () => {
   const free = await answer({})
   const cut = await answer({ minOutputTokens: 90, stop: [free.text.slice(2, 5)] })
   expect(cut).toMatchObject({ reason: 'stop', text: free.text.slice(0, 2) })

@@ -50,7 +50,7 @@ afterAll(async () => {
 })
 
 describe('engine llama: defaults of the model', () => {
-  test('are those of its file, but for what the configuration says; what cannot be had is told', () => {
+  test('are those of its file, overridden by the configuration; unsupported ones are reported', () => {
     expect(engine.facts.sampling).toMatchObject({
       temperature: 0,
       topK: 9,

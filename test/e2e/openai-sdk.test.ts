@@ -19,7 +19,7 @@ afterAll(() => app.close())
 const messages = [{ role: 'user' as const, content: 'Tell me about the sea.' }]
 
 describe('the openai SDK', () => {
-  test('a whole reply', async () => {
+  test('a non-streaming reply', async () => {
     const reply = await client.chat.completions.create({ model: 'random', messages, max_tokens: 12, temperature: 0 })
     expect(reply).toMatchObject({ object: 'chat.completion', model: 'random', id: expect.stringMatching(/^chatcmpl-/) })
     expect(reply.choices).toHaveLength(1)
@@ -27,7 +27,7 @@ describe('the openai SDK', () => {
     expect(reply.usage).toMatchObject({ completion_tokens: 12, total_tokens: (reply.usage?.prompt_tokens ?? 0) + 12 })
   })
 
-  test('a stream joins to the same text, and tells its usage only when asked', async () => {
+  test('a stream joins to the same text, and has usage only on request', async () => {
     const whole = await client.chat.completions.create({ model: 'random', messages, max_tokens: 20, temperature: 0 })
     const collect = async (includeUsage: boolean) => {
       const stream = await client.chat.completions.create({
@@ -69,7 +69,7 @@ describe('the openai SDK', () => {
     expect(reply.model).toBe('random')
   })
 
-  test('a stop string', async () => {
+  test('a stop sequence', async () => {
     const script = JSON.stringify({ chunks: ['one t', 'wo three'] })
     const reply = await client.chat.completions.create({
       model: 'scripted',

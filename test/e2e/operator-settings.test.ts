@@ -44,7 +44,7 @@ test('the folder of the configuration is where templates come from', async () =>
   expect((await post('/apply-template', { messages: [{ role: 'user', content: 'hi' }] })).json).toEqual({ prompt: 'HI' })
 })
 
-test('a preset that says what no request could say keeps the server from starting', async () => {
+test('an invalid preset keeps the server from starting', async () => {
   const presets = { hot: { temperature: { override: 9 } } }
   const models = [{ id: 'm', engine: 'fake' as const, script: 'from-request' }]
   await expect(startApp({ models, sampling: { presets } })).rejects.toThrow(

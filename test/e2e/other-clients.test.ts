@@ -19,7 +19,7 @@ afterAll(() => app.close())
 describe('@ai-sdk/openai-compatible', () => {
   const provider = () => createOpenAICompatible({ name: 'dragoman', baseURL: `${app.url}/v1`, includeUsage: true })
 
-  test('a whole text, with usage and finish reason', async () => {
+  test('a non-streaming text, with usage and finish reason', async () => {
     const result = await generateText({ model: provider()('random'), prompt: 'Tell me about the sea.', maxOutputTokens: 10 })
     expect(result.text.length).toBeGreaterThan(0)
     expect(result.finishReason).toBe('length')
@@ -45,7 +45,7 @@ describe('@langchain/openai', () => {
   const model = (name: string) =>
     new ChatOpenAI({ model: name, apiKey: 'unused', maxTokens: 10, maxRetries: 0, configuration: { baseURL: `${app.url}/v1` } })
 
-  test('a whole message, with usage', async () => {
+  test('a non-streaming message, with usage', async () => {
     const message = await model('random').invoke('Tell me about the sea.')
     expect(message.text.length).toBeGreaterThan(0)
     expect(message).toMatchObject({ usage_metadata: { output_tokens: 10 } })

@@ -197,7 +197,7 @@ describe('engine llama: reasoning', () => {
     expect(choice?.text.startsWith(`${within}</think>`)).toBe(true)
     expect(choice?.text.split('</think>')).toHaveLength(2)
     expect(textOfTokens(choice?.tokens ?? [])).toBe(choice?.text)
-    // The mark is one token of this vocabulary, and the model did not think of it.
+    // The closing tag is one token of this vocabulary, and the model did not write it.
     expect(choice?.tokens[budgetTokens]).toMatchObject({ text: '</think>' })
     expect(choice?.tokens[budgetTokens]?.logprob).toBeLessThan(-1)
     expect(usage).toMatchObject({ reasoningTokens: budgetTokens, outputTokens: 40 })

@@ -210,7 +210,7 @@ test('the slot of a client that hangs up while its texts are scored is free soon
 })
 
 describe('filling in the middle', () => {
-  test('is a prompt of prefix and suffix between their marks', async () => {
+  test('is a prompt of prefix and suffix between their special tokens', async () => {
     const ids = await tokenize('infill', `${infillMarks[0]}def add(a, b):${infillMarks[1]} return c${infillMarks[2]}`)
     const expected = await complete({ model: 'infill', prompt: ids, max_tokens: 20, ignore_eos: true })
     const body = { model: 'infill', prompt: 'def add(a, b):', suffix: ' return c', max_tokens: 20, ignore_eos: true }
@@ -223,7 +223,7 @@ describe('filling in the middle', () => {
     expect(echoed?.text).toBe(`def add(a, b):${filled.choices[0]?.text}`)
   })
 
-  test('takes the text of a mark for text', async () => {
+  test('reads the text of a special token as text', async () => {
     const marked = await complete({ model: 'infill', prompt: `a${infillMarks[1]}`, suffix: 'b', max_tokens: 1 })
     const plain = await complete({ model: 'infill', prompt: 'a', suffix: 'b', max_tokens: 1 })
     expect(marked.usage.prompt_tokens).toBeGreaterThan(plain.usage.prompt_tokens + 3)

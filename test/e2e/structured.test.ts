@@ -93,7 +93,7 @@ function judge({ name, schema }: Sample): ValidateFunction | undefined {
 }
 
 describe('output constraints under random weights', () => {
-  test('whatever 300 schemas let a model finish is valid JSON, and valid where that is promised', {
+  test('complete output of 300 schemas is valid JSON, and satisfies the schema where that is promised', {
     timeout: 120_000,
   }, async () => {
     const counts = { full: 0, validated: 0, partial: 0, refused: 0, invalid: 0, cut: 0 }
@@ -125,7 +125,7 @@ describe('output constraints under random weights', () => {
     }
     if (process.env.SHOW !== undefined) console.log(counts)
     expect(wrong).toEqual([])
-    // What is cut off are texts without a bound: a model without sense seldom writes a quotation mark.
+    // Unbounded strings are truncated: random weights seldom write a quotation mark.
     expect(counts.cut).toBeLessThan(36)
     expect(counts.refused).toBeLessThan(45)
     expect(counts.full).toBeGreaterThan(150)
@@ -156,7 +156,7 @@ describe('output constraints under random weights', () => {
     }
   })
 
-  test('what a grammar lets through and the schema does not is an error, not an answer', async () => {
+  test('output that the grammar allows and the schema does not is an error', async () => {
     const impossible = { type: 'array', items: { enum: ['a', 'b'] }, minItems: 3, maxItems: 3, uniqueItems: true }
     const whole = await ask(bySchema(impossible))
     expect(whole).toMatchObject({ status: 502, error: { code: 'invalid_output', message: expect.stringContaining('duplicate') } })
@@ -235,7 +235,7 @@ async function streamCalls(body: object): Promise<{ finish_reason: string | null
   return choices
 }
 
-describe.each(['random', 'elements', 'counted'])('forced calls under random weights (%s)', { timeout: 120_000 }, (model) => {
+describe.each(['random', 'elements', 'counted'])('required calls under random weights (%s)', { timeout: 120_000 }, (model) => {
   const forced = { model, tools: declared, max_tokens: 1500 }
   const named = { type: 'function', function: { name: 'book' } }
 
@@ -272,7 +272,7 @@ describe.each(['random', 'elements', 'counted'])('forced calls under random weig
   })
 })
 
-describe.each(['hermes', 'elements', 'lines', 'two-pass'])('calls of its own accord (%s)', { timeout: 120_000 }, (model) => {
+describe.each(['hermes', 'elements', 'lines', 'two-pass'])('optional calls (%s)', { timeout: 120_000 }, (model) => {
   const strict = model !== 'two-pass'
   const chosen = declared.map(({ type, function: tool }) => ({ type, function: strict ? { ...tool, strict } : tool }))
 
@@ -325,7 +325,7 @@ describe('a model whose template does not show tools', () => {
     return (await response.json()) as { prompt: string; usage: { prompt_tokens: number } }
   }
 
-  test('is told of them, and of earlier calls, as /apply-template shows', async () => {
+  test('gets them and earlier calls in the prompt, as /apply-template shows', async () => {
     const call = { id: 'a', type: 'function', function: { name: 'now', arguments: '{}' } }
     const messages = [
       { role: 'user', content: 'What time is it?' },

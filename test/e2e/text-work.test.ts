@@ -162,7 +162,7 @@ describe('the server', () => {
     expect(packed.usage).toEqual(plain.usage)
   })
 
-  test('tells of its model, and generates beside embedding', async () => {
+  test('describes its model, and generates besides embedding', async () => {
     const props = await (await fetch(`${app.url}/props`)).json()
     expect(props).toMatchObject({ default_generation_settings: { n_ctx: 1024 }, total_slots: 1, model_alias: 'random' })
     expect(JSON.stringify(props)).not.toContain('.gguf')
