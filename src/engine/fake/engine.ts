@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type Emit, emitAll } from '../../contract/emit.ts'
 import type { Engine, RenderRequest, TemplateChoice, Tokenizer } from '../../contract/engine.ts'
@@ -9,7 +10,6 @@ import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-te
 import { type ChatTemplate, compileChatTemplate } from '../../model-text/template/chat-template.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import { checkContextFit } from '../context-fit.ts'
-import type { LinkedSignal } from '../linked-signal.ts'
 import { ObservedState } from '../observed-state.ts'
 import { chosenTemplate, noTemplate, refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
@@ -36,7 +36,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
   let loading: Promise<Loaded> | undefined
   let ownTemplate: string | undefined
   let choice: TemplateChoice = { type: 'own' }
-  const running = new Set<LinkedSignal>()
+  let closing = createClosing()
   const active = new ActiveRuns()
 
   const load = async (): Promise<Loaded> => {
@@ -71,7 +71,8 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     await loading?.catch(() => undefined)
     loading = undefined
     state.current = { type: 'stopped' }
-    for (const controller of running) controller.abort(unloaded())
+    closing.abort(unloaded())
+    closing = createClosing()
   }
 
   return {
@@ -106,7 +107,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         maxOutputTokens: planOutput(request, inputTokens, options.contextLength),
         request,
         outputFormat,
-        running,
+        closing: closing.signal,
       }
       const run = (runSignal: AbortSignal, emit: Emit<EngineEvent>) => active.track(() => emitAll(play(plan, runSignal), emit))
       return { inputTokens, ...(outputFormat !== undefined && { outputFormat }), reportsPrompt: true, keepsMinimum: true, run }
@@ -211,4 +212,12 @@ function cannotFillIn(): AppError {
 
 function unloaded(): AppError {
   return new AppError('model-unavailable', 'the model was unloaded')
+}
+
+/** Ends all replies that are played. */
+function createClosing(): AbortController {
+  const closing = new AbortController()
+  // Every reply with pauses listens.
+  setMaxListeners(0, closing.signal)
+  return closing
 }

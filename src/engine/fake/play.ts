@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, FinishReason, GeneratedToken, PromptToken } from '../../contract/event.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { StopSequences } from '../../model-text/parse/stop-sequences.ts'
-import { type LinkedSignal, linkedSignal } from '../linked-signal.ts'
 import { watchReasoning } from '../reasoning-watch.ts'
 import { TokenTally } from '../token-tally.ts'
 import type { ScriptedReply } from './script.ts'
@@ -23,7 +22,7 @@ export type Plan = {
   readonly request: GenerationRequest
   readonly outputFormat: OutputFormat | undefined
   /** The runs that `close` aborts. */
-  readonly running: Set<LinkedSignal>
+  readonly closing: AbortSignal
 }
 
 /**
@@ -37,63 +36,60 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   let firstMs = startedMs
   let outputTokens = 0
   let reasoningTokens = 0
-  const linked = linkedSignal(caller)
-  const { signal } = linked
-  plan.running.add(linked)
-  try {
-    signal.throwIfAborted()
-    if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
-    for (let choice = 0; choice < request.choices; choice++) {
-      const stops = new StopSequences(request.stop)
-      const watch = watchReasoning(plan.outputFormat)
-      const tally = request.logprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
-      let sent = 0
-      let stop: string | undefined
-      while (stop === undefined && sent < wantedTokens) {
-        if (delayMs > 0) await pause(delayMs, signal)
-        else if (outputTokens % chunksPerTurn === chunksPerTurn - 1) await nextTurn()
-        signal.throwIfAborted()
-        if (sent === reply.failAfter) throw scriptedFailure(sent)
-        if (outputTokens === 0) {
-          firstMs = performance.now()
-          yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
-        }
-        const id = sent % chunks.length
-        const chunk = chunks[id] ?? ''
-        const pushed = stops.push(chunk)
-        sent += 1
-        outputTokens += 1
-        watch?.push(chunk)
-        stop = pushed.stopSequence
-        if (tally === undefined) {
-          if (pushed.text !== '') yield { type: 'raw-text', choice, text: pushed.text }
-          continue
-        }
-        tally.add(certainToken(id, chunk, request.logprobs?.top ?? 0), chunk.length)
-        const tokens = tally.send(pushed.text.length)
-        if (stop !== undefined) tokens.push(...tally.cut())
-        if (pushed.text !== '' || tokens.length > 0) yield { type: 'raw-text', choice, text: pushed.text, tokens }
+  // No signal of its own for both: making one costs as much as a short reply.
+  const throwIfEnded = () => {
+    caller.throwIfAborted()
+    plan.closing.throwIfAborted()
+  }
+  throwIfEnded()
+  if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
+  for (let choice = 0; choice < request.choices; choice++) {
+    const stops = new StopSequences(request.stop)
+    const watch = watchReasoning(plan.outputFormat)
+    const tally = request.logprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
+    let sent = 0
+    let stop: string | undefined
+    while (stop === undefined && sent < wantedTokens) {
+      if (delayMs > 0) await pause(delayMs, [caller, plan.closing])
+      else if (outputTokens % chunksPerTurn === chunksPerTurn - 1) await nextTurn()
+      throwIfEnded()
+      if (sent === reply.failAfter) throw scriptedFailure(sent)
+      if (outputTokens === 0) {
+        firstMs = performance.now()
+        yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
       }
-      reasoningTokens += watch?.tokens ?? 0
-      const limited = stop === undefined && sent >= plan.maxOutputTokens
-      if (stop === undefined && !limited && sent === reply.failAfter) throw scriptedFailure(sent)
-      if (outputTokens === 0 && choice === 0) yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
-      const held = stop === undefined ? stops.end() : ''
-      const tokens = stop === undefined ? tally?.end() : undefined
-      if (held !== '' || (tokens?.length ?? 0) > 0) {
-        yield { type: 'raw-text', choice, text: held, ...(tokens !== undefined && { tokens }) }
+      const id = sent % chunks.length
+      const chunk = chunks[id] ?? ''
+      const pushed = stops.push(chunk)
+      sent += 1
+      outputTokens += 1
+      watch?.push(chunk)
+      stop = pushed.stopSequence
+      if (tally === undefined) {
+        if (pushed.text !== '') yield { type: 'raw-text', choice, text: pushed.text }
+        continue
       }
-      const reason = stop !== undefined ? 'stop' : limited ? limitReason(request) : reply.finish
-      yield { type: 'finish', choice, reason, ...(stop !== undefined && { stopSequence: stop }) }
+      tally.add(certainToken(id, chunk, request.logprobs?.top ?? 0), chunk.length)
+      const tokens = tally.send(pushed.text.length)
+      if (stop !== undefined) tokens.push(...tally.cut())
+      if (pushed.text !== '' || tokens.length > 0) yield { type: 'raw-text', choice, text: pushed.text, tokens }
     }
-    yield {
-      type: 'usage',
-      usage: { inputTokens, cachedInputTokens: 0, outputTokens, reasoningTokens },
-      timings: { prefillMs: Math.round(firstMs - startedMs), decodeMs: Math.round(performance.now() - firstMs) },
+    reasoningTokens += watch?.tokens ?? 0
+    const limited = stop === undefined && sent >= plan.maxOutputTokens
+    if (stop === undefined && !limited && sent === reply.failAfter) throw scriptedFailure(sent)
+    if (outputTokens === 0 && choice === 0) yield { type: 'prompt-read', inputTokens, cachedInputTokens: 0 }
+    const held = stop === undefined ? stops.end() : ''
+    const tokens = stop === undefined ? tally?.end() : undefined
+    if (held !== '' || (tokens?.length ?? 0) > 0) {
+      yield { type: 'raw-text', choice, text: held, ...(tokens !== undefined && { tokens }) }
     }
-  } finally {
-    plan.running.delete(linked)
-    linked.unlink()
+    const reason = stop !== undefined ? 'stop' : limited ? limitReason(request) : reply.finish
+    yield { type: 'finish', choice, reason, ...(stop !== undefined && { stopSequence: stop }) }
+  }
+  yield {
+    type: 'usage',
+    usage: { inputTokens, cachedInputTokens: 0, outputTokens, reasoningTokens },
+    timings: { prefillMs: Math.round(firstMs - startedMs), decodeMs: Math.round(performance.now() - firstMs) },
   }
 }
 
@@ -116,13 +112,18 @@ function certainToken(id: number, text: string, top: number): GeneratedToken {
   return { ...shown, top: top > 0 ? [shown] : [] }
 }
 
-async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(delayMs, undefined, { signal })
-  } catch (error) {
-    // The timer rejects with its own error; the signal's reason is why the request ended.
-    throw signal.aborted ? signal.reason : error
-  }
+function pause(delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      for (const signal of signals) signal.removeEventListener('abort', end)
+      const aborted = signals.find((signal) => signal.aborted)
+      if (aborted === undefined) resolve()
+      else reject(aborted.reason)
+    }
+    const timer = setTimeout(end, delayMs)
+    for (const signal of signals) signal.addEventListener('abort', end, { once: true })
+  })
 }
 
 function scriptedFailure(sent: number): AppError {
