@@ -8,8 +8,8 @@ import { median, printTable } from './report.ts'
 import { scriptedChunks } from './servers/scripted.ts'
 
 /**
- * This checkout against another one, in turns in one run: requests per second, time per streamed event (both on the `fake` engine) and
- * tokens per second (dragoman-tiny, one thread). Both must be built.
+ * This checkout against another one, in turns in one run: rates and server CPU of requests and streamed events on the `fake` engine, and
+ * tokens per second (dragoman-tiny, one thread). Both must be built. On a shared machine the CPU rows vary less than the rates.
  *
  *   npm run bench:versions -- ../other-checkout
  */
@@ -61,18 +61,18 @@ const agent = {
 const short = { model: 'scripted', messages: [{ role: 'user', content: 'short' }] }
 const long = { model: 'scripted', stream: true, messages: [{ role: 'user', content: 'long' }] }
 
-async function requestsPerSecond(target: BenchProcess, body: object, durationMs = roundMs): Promise<number> {
-  const load = await openConnections({
-    port: portOf(target),
-    path: '/v1/chat/completions',
-    body: JSON.stringify(body),
-    count: connections,
-  })
+type Sample = { readonly perSecond: number; readonly cpuUs: number }
+
+async function load(target: BenchProcess, body: object, durationMs = roundMs): Promise<Sample> {
+  const json = JSON.stringify(body)
+  const clients = await openConnections({ port: portOf(target), path: '/v1/chat/completions', body: json, count: connections })
+  const cpuBefore = (await target.usage()).cpuMicros
   const startedMs = performance.now()
-  const requests = await load.run(durationMs)
+  const requests = await clients.run(durationMs)
   const elapsedMs = performance.now() - startedMs
-  load.close()
-  return (requests / elapsedMs) * 1000
+  const cpuAfter = (await target.usage()).cpuMicros
+  clients.close()
+  return { perSecond: (requests / elapsedMs) * 1000, cpuUs: (cpuAfter - cpuBefore) / requests }
 }
 
 async function tokensPerSecond({ url }: BenchProcess, round: number): Promise<number> {
@@ -90,39 +90,52 @@ async function tokensPerSecond({ url }: BenchProcess, round: number): Promise<nu
   return (tokensPerReply / (performance.now() - startedMs)) * 1000
 }
 
-type Measure = (target: BenchProcess, round: number) => Promise<number>
-
-/** Both in turns, the order changing each round; the ratio is the median of those of the rounds. */
-async function compare(label: string, measure: Measure): Promise<(string | number)[]> {
-  const samples: { ours: number; theirs: number }[] = []
+/** Both in turns, the order changing each round. */
+async function inTurns<T>(measure: (target: BenchProcess, round: number) => Promise<T>): Promise<[ours: T, theirs: T][]> {
+  const pairs: [T, T][] = []
   for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) samples.push({ ours: await measure(ours, round), theirs: await measure(theirs, round) })
+    if (round % 2 === 0) pairs.push([await measure(ours, round), await measure(theirs, round)])
     else {
       const before = await measure(theirs, round)
-      samples.push({ ours: await measure(ours, round), theirs: before })
+      pairs.push([await measure(ours, round), before])
     }
   }
-  const rates = (name: 'ours' | 'theirs') => median(samples.map((sample) => sample[name]))
-  return [label, rates('ours'), rates('theirs'), median(samples.map((sample) => sample.ours / sample.theirs))]
+  return pairs
+}
+
+/** The ratio is the median of those of the rounds. */
+function toRow(label: string, pairs: readonly (readonly [number, number])[]): (string | number)[] {
+  return [
+    label,
+    median(pairs.map(([one]) => one)),
+    median(pairs.map(([, two]) => two)),
+    median(pairs.map(([one, two]) => one / two)),
+  ]
 }
 
 const rows: (string | number)[][] = []
-for (const [label, body] of [
-  ['short reply: requests/s', short],
-  ['agent body (15 tools, 41 messages): requests/s', agent],
+for (const [label, body, count] of [
+  ['short reply', short, 1],
+  ['agent body (15 tools, 41 messages)', agent, 1],
+  [`stream of ${eventsPerReply} events, per event`, long, eventsPerReply],
 ] as const) {
-  for (const target of [ours, theirs]) await requestsPerSecond(target, body, warmUpMs)
-  rows.push(await compare(label, (target) => requestsPerSecond(target, body)))
+  for (const target of [ours, theirs]) await load(target, body, warmUpMs)
+  const pairs = await inTurns((target) => load(target, body))
+  rows.push(
+    toRow(
+      `${label}: rate/s`,
+      pairs.map(([one, two]) => [one.perSecond * count, two.perSecond * count]),
+    ),
+  )
+  rows.push(
+    toRow(
+      `${label}: server CPU us`,
+      pairs.map(([one, two]) => [one.cpuUs / count, two.cpuUs / count]),
+    ),
+  )
 }
-for (const target of [ours, theirs]) await requestsPerSecond(target, long, warmUpMs)
-rows.push(
-  await compare(
-    `stream of ${eventsPerReply} events: events/s`,
-    async (target) => (await requestsPerSecond(target, long)) * eventsPerReply,
-  ),
-)
 for (const target of [ours, theirs]) await tokensPerSecond(target, -1)
-rows.push(await compare('dragoman-tiny, one stream: tokens/s', tokensPerSecond))
+rows.push(toRow('dragoman-tiny, one stream: tokens/s', await inTurns(tokensPerSecond)))
 printTable([`median of ${rounds} rounds`, 'this checkout', 'the other', 'ratio'], rows)
 ours.stop()
 theirs.stop()
