@@ -12,6 +12,7 @@ import { decodeReasoning } from './decode-reasoning.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
 import { chatFields } from './fields.ts'
 import { nameChatField } from './name-field.ts'
+import { isPlainBody } from './plain-body.ts'
 import { type ChatWire, chatRequestSchema } from './schema.ts'
 
 const fieldIndex = indexFields(chatFields)
@@ -32,7 +33,7 @@ type DecodedChat = {
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that Dragoman cannot serve completely. */
 export function decodeChat(body: unknown, requestId: string): DecodedChat {
-  const wire = validate(chatRequestSchema, body)
+  const wire = isPlainBody(body) ? body : validate(chatRequestSchema, body)
   const ignored = checkFields(fieldIndex, wire)
   const ignoredInside = checkNested(wire)
   const tools = decodeTools(wire)
