@@ -51,14 +51,8 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
     async run(emit) {
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings'> = { outcome: 'engine-failed' }
       try {
-        await seal(
-          (inner) => runAll(deps, requests, { context, emit: inner }),
-          (event) => {
-            if (event.type === 'usage') outcome = { outcome: 'ok', usage: event.usage, timings: event.timings }
-            else if (event.type === 'error') outcome = { outcome: event.error.code }
-            return emit(event)
-          },
-        )
+        const end = await seal((inner) => runAll(deps, requests, { context, emit: inner }), emit)
+        outcome = end.type === 'error' ? { outcome: end.error.code } : { outcome: 'ok', usage: end.usage, timings: end.timings }
       } catch (error) {
         outcome = { outcome: AppError.from(error).code }
         throw error

@@ -2,25 +2,34 @@ import type { Emit } from '../contract/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 
+/** The last event of a generation. */
+export type EndEvent = Extract<GenerationEvent, { type: 'usage' | 'error' }>
+
 /**
  * Enforces the contract of every generation: a failure before the first event after `start` rejects, so that it can become an HTTP
  * status; later, it is a final `error` event. A run that ends without `usage` or `error` has failed; later events are dropped.
+ * Resolves with the event that ended it.
  */
-export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, emit: Emit<GenerationEvent>): Promise<void> {
-  let state = 'waiting' as 'waiting' | 'open' | 'ended'
+export async function seal(run: (emit: Emit<GenerationEvent>) => Promise<void>, emit: Emit<GenerationEvent>): Promise<EndEvent> {
+  let state = 'waiting' as 'waiting' | 'open'
+  let end = undefined as EndEvent | undefined
   try {
     await run((event) => {
-      if (state === 'ended') return undefined
+      if (end !== undefined) return undefined
       if (event.type === 'error') throw event.error
-      if (event.type === 'usage') state = 'ended'
+      if (event.type === 'usage') end = event
       else if (event.type !== 'start') state = 'open'
       return emit(event)
     })
-    if (state !== 'ended')
+    if (end === undefined)
       throw new AppError('engine-failed', 'the engine ended its stream without saying how it finished; try again')
+    return end
   } catch (error) {
+    // The reply is complete; a failed cleanup does not concern the caller.
+    if (end !== undefined) return end
     if (state === 'waiting') throw AppError.from(error)
-    // 'ended': the reply is complete; a failed cleanup does not concern the caller.
-    if (state === 'open') await emit({ type: 'error', error: AppError.from(error) })
+    const failed: EndEvent = { type: 'error', error: AppError.from(error) }
+    await emit(failed)
+    return failed
   }
 }

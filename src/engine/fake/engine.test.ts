@@ -154,15 +154,17 @@ describe('the fake engine', () => {
   })
 
   test('a delay ends at once when the request is cancelled, with its reason', async () => {
-    const { signal, cancel } = new Cancellations().open({ id: 'r1', owner: 'anyone' })
-    setImmediate(() => cancel('client-gone'))
+    const running = new Cancellations().open({ id: 'r1', owner: 'anyone' })
+    const { signal } = running
+    setImmediate(() => running.cancel('client-gone'))
     const { error } = await play(request({ raw: 'late', delayMs: 3_000_000 }), { signal })
     expect(error).toBe(signal.reason)
   })
 
   test('a long reply without delays lets others run, and stops when cancelled', async () => {
-    const { signal, cancel } = new Cancellations().open({ id: 'r1', owner: 'anyone' })
-    setImmediate(() => cancel('client-gone'))
+    const running = new Cancellations().open({ id: 'r1', owner: 'anyone' })
+    const { signal } = running
+    setImmediate(() => running.cancel('client-gone'))
     const { error, events } = await play(request('x', { ignoreEos: true, maxOutputTokens: 10_000_000 }), { signal })
     expect(error).toBe(signal.reason)
     expect(events.length).toBeLessThan(1000)

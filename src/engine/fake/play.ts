@@ -38,8 +38,8 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
   let reasoningTokens = 0
   // No signal of its own for both: making one costs as much as a short reply.
   const throwIfEnded = () => {
-    caller.throwIfAborted()
-    plan.closing.throwIfAborted()
+    if (caller.aborted) throw caller.reason
+    if (plan.closing.aborted) throw plan.closing.reason
   }
   throwIfEnded()
   if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
