@@ -1,13 +1,12 @@
 import { createInterface, type Interface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { type App, createApp } from '../app/create-app.ts'
-import { createLog } from '../app/log.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
 import { isSource } from '../registry/sources.ts'
 import { createAnswerWriter } from './answer-writer.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
-import { createProgress } from './progress.ts'
+import { createConsole } from './console.ts'
 
 type RunOptions = {
   readonly model: string
@@ -150,20 +149,10 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
-  const progress = createProgress(process.stderr)
+  const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))
-  const app: App = await createApp(
-    { ...config, models },
-    {
-      log: createLog({ level: config.log.level }),
-      observer: {
-        onDownload: (id, { receivedBytes, totalBytes }) => progress.update(`fetching ${id}`, receivedBytes, totalBytes),
-        onNote: (id, note) => progress.note(`${id}: ${note}`),
-        onFetch: () => undefined,
-      },
-    },
-  )
+  const app: App = await createApp({ ...config, models }, { log, observer })
   // The server requires the keys of the configuration.
   const server = { url: await app.listen(), apiKey: config.server.apiKeys?.[0] }
   return {

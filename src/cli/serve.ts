@@ -1,25 +1,17 @@
 import { createApp } from '../app/create-app.ts'
-import { createLog } from '../app/log.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import type { ModelSummary } from '../http/deps.ts'
-import { createProgress } from './progress.ts'
+import { createConsole } from './console.ts'
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains and returns. Standard output gets one line, `listening on URL`;
  * everything else goes to standard error.
  */
 export async function serve(config: LoadedConfig): Promise<void> {
-  const log = createLog({ level: config.log.level })
-  const progress = createProgress(process.stderr)
-  const app = await createApp(config, {
-    log,
-    observer: {
-      onDownload: (model, { receivedBytes, totalBytes }) => progress.update(`fetching ${model}`, receivedBytes, totalBytes),
-      onNote: (model, note) => progress.note(`${model}: ${note}`),
-      onFetch: (model) => progress.note(fetchNote(config, model)),
-    },
-  })
+  const { log, progress, observer } = createConsole({ level: config.log.level })
+  const onFetch = (model: string) => progress.note(fetchNote(config, model))
+  const app = await createApp(config, { log, observer: { ...observer, onFetch } })
   const stopped = stopSignal()
   if (app.createdKey !== undefined) console.error(keyNotice(app.createdKey))
   const url = await app.listen()
