@@ -57,7 +57,9 @@ export function evaluate(expression: Expression, scope: Scope, run: Run): Value 
       return charged(applyFilter(expression.name, input, { call: evaluateArguments(expression.args, scope, run), run }), run)
     }
     case 'test': {
-      const input = evaluatePlain(expression.input, scope, run)
+      const given = evaluate(expression.input, scope, run)
+      // The one test that tells `Markup` from text.
+      const input = expression.name === 'escaped' ? given : plain(given)
       const test = run.environment.test(expression.name)
       return test(input, evaluateArguments(expression.args, scope, run), run.environment)
     }

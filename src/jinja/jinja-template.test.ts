@@ -104,6 +104,10 @@ const printed: readonly Row[] = [
     'TrueTrueTrueFalseTrueTrue',
   ],
   ["{{ '<' | safe + '<' }}{{ '<b>' | e }}", '<&lt;&lt;b&gt;'],
+  [
+    "{{ 'a' | safe is escaped }}{{ 'a' | e is escaped }}{{ 'a' is escaped }}{{ 1 is escaped }}{{ ('a' | safe) is string }}",
+    'TrueTrueFalseFalseTrue',
+  ],
   // Methods
   [
     "{{ 'a,b,c'.split(',', 1) }}{{ ' a  b '.split() }}{{ 'xxa'.lstrip('x') }}{{ 'abc'.startswith(('z', 'a')) }}",

@@ -18,7 +18,7 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
     callable: (value) => isA(value, 'callable') || isA(value, 'undefined') || (isA(value, 'native') && value.call !== undefined),
     defined: (value) => !isA(value, 'undefined'),
     divisibleby: (value, { positional: [by = null] }) => areEqual(calculate('%', value, by), 0),
-    escaped: () => false,
+    escaped: (value) => isA(value, 'markup'),
     even: (value) => areEqual(calculate('%', value, 2), 0),
     false: (value) => value === false,
     filter: (value, _, { filter }) => exists(() => filter(toText(value))),
