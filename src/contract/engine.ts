@@ -53,7 +53,7 @@ export type EngineFacts = {
   readonly sampling?: Sampling
   /** The name of the template in use, unless it is the model's own. */
   readonly chatTemplateName?: string
-  /** The model has its own chat template, from its file or its configuration. */
+  /** The model's own template can be chosen: that of its file or its configuration, or, for a scripted model, none at all. */
   readonly hasOwnTemplate?: true
   /** Input media; absent when unknown. */
   readonly modalities?: { readonly image: boolean; readonly audio: boolean }
@@ -70,7 +70,7 @@ export type RenderRequest = Pick<GenerationRequest, 'reasoning'> &
   Partial<Pick<GenerationRequest, 'toolChoice'>> & { readonly prompt: Extract<Prompt, { type: 'chat' }> }
 
 /** A text or a conversation to tokenize. */
-export type TokenizeRequest = Pick<GenerationRequest, 'reasoning'> & {
+export type TokenizeRequest = Pick<RenderRequest, 'reasoning' | 'toolChoice'> & {
   readonly prompt: Extract<Prompt, { type: 'chat' | 'text' }>
   /** For tokenizers with a BOS token. True: exactly one. False: none, not even one that the template wrote. */
   readonly addBos: boolean

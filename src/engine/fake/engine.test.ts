@@ -192,6 +192,18 @@ describe("the fake engine's chat template", () => {
     await expect(engine.prepare(request({ raw: 'x' }), never)).rejects.toMatchObject({ code: 'template-failed' })
   })
 
+  test('a model without one can go back to none after a switch, and after it was unloaded', async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    const { templates } = engine.capabilities
+    for (const choice of [{ type: 'named', name: 'odd', source: "{{ raise_exception('no') }}" }, { type: 'none' }] as const) {
+      await templates?.use(choice, never)
+      await expect(engine.prepare(request({ raw: 'x' }), never)).rejects.toMatchObject({ code: 'template-failed' })
+      expect(engine.facts.hasOwnTemplate).toBe(true)
+      await templates?.use({ type: 'own' }, never)
+      expect(await play(request({ raw: 'x' }), { engine })).toMatchObject({ text: 'x', error: undefined })
+    }
+  })
+
   test('one that does not parse is said when the model loads', async () => {
     const engine = await withTemplate('{% for %}')
     await expect(engine.ensureReady(never)).rejects.toMatchObject({ code: 'template-failed' })

@@ -11,7 +11,7 @@ import { type ChatTemplate, compileChatTemplate } from '../../model-text/templat
 import { ActiveRuns } from '../active-runs.ts'
 import { checkContextFit } from '../context-fit.ts'
 import { ObservedState } from '../observed-state.ts'
-import { chosenTemplate, noTemplate, refuseMissingOwn, templateFacts } from '../template-choice.ts'
+import { chosenTemplate, noTemplate, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
 import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTokens } from './text-work.ts'
@@ -63,9 +63,9 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     return loaded
   }
 
-  const tokenize: Tokenizer['tokenize'] = async ({ prompt, reasoning }, signal) => {
+  const tokenize: Tokenizer['tokenize'] = async ({ prompt, ...options }, signal) => {
     const loaded = await ensureLoaded(signal)
-    return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, reasoning }))
+    return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, ...options }))
   }
   const close = async () => {
     await loading?.catch(() => undefined)
@@ -85,6 +85,8 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         embeddingLength: fakeEmbeddingLength,
         ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
         ...templateFacts(choice, ownTemplate),
+        // Its own way of reading a prompt, which needs no template: a switch can always be undone.
+        hasOwnTemplate: true as const,
       }
     },
     ensureReady: async (signal) => {
@@ -116,7 +118,6 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       templates: {
         use: async (wanted, signal) => {
           const loaded = await ensureLoaded(signal)
-          refuseMissingOwn(wanted, loaded.ownTemplate)
           loading = Promise.resolve({ ...loaded, ...readTemplate(wanted, loaded.ownTemplate, options) })
           choice = wanted
         },
@@ -167,12 +168,12 @@ function readTemplate(choice: TemplateChoice, own: string | undefined, { toolFor
   }
 }
 
-function renderText({ template }: Loaded, { prompt, reasoning }: RenderRequest): string {
+function renderText({ template }: Loaded, { prompt, ...options }: RenderRequest): string {
   if (template === undefined) {
     const message = 'this fake model has no chat template; set `chatTemplate` for it in the configuration, or switch to one'
     throw new AppError('template-failed', message)
   }
-  return template.render(prompt, { reasoning }).text
+  return template.render(prompt, options).text
 }
 
 /** How many tokens may be generated. Throws `context-length-exceeded` when they do not fit. */
