@@ -1,4 +1,4 @@
-import type { Embedder, EngineCapabilities, Ranker, Tokenizer } from '../../contract/engine.ts'
+import type { Embedder, EngineCapabilities, Ranker, RenderRequest, Tokenizer } from '../../contract/engine.ts'
 import type { WorkerRequest } from './channel/worker-requests.ts'
 import { refuseNonText, refuseUnknownIds } from './check-request.ts'
 import type { LoadedModel } from './supervisor.ts'
@@ -17,10 +17,10 @@ export function createTextCapabilities({
   exchanges,
   ready,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
-  const tokenize: Tokenizer['tokenize'] = async ({ prompt, reasoning, addBos, parseSpecial }, signal) => {
+  const tokenize: Tokenizer['tokenize'] = async ({ prompt, addBos, parseSpecial, ...rest }, signal) => {
     refuseNonText({ prompt }, id)
     await ready(signal)
-    const reply = await exchanges.ask({ type: 'tokenize', prompt, reasoning, addBos, parseSpecial }, signal)
+    const reply = await exchanges.ask({ type: 'tokenize', prompt, ...renderOptions(rest), addBos, parseSpecial }, signal)
     if (reply.type !== 'tokens') throw unexpected(reply)
     return [...reply.tokens]
   }
@@ -34,10 +34,10 @@ export function createTextCapabilities({
       if (reply.type !== 'text') throw unexpected(reply)
       return reply.text
     },
-    async render({ prompt, reasoning }, signal) {
+    async render({ prompt, ...rest }, signal) {
       refuseNonText({ prompt }, id)
       await ready(signal)
-      const reply = await exchanges.ask({ type: 'render', prompt, reasoning }, signal)
+      const reply = await exchanges.ask({ type: 'render', prompt, ...renderOptions(rest) }, signal)
       if (reply.type !== 'text') throw unexpected(reply)
       return reply.text
     },
@@ -63,4 +63,9 @@ export function createTextCapabilities({
     },
   }
   return { tokenizer, embedder, ranker }
+}
+
+/** What a prompt depends on besides its messages. */
+function renderOptions({ reasoning, toolChoice }: Pick<RenderRequest, 'reasoning' | 'toolChoice'>) {
+  return { reasoning, ...(toolChoice !== undefined && { toolChoice }) }
 }

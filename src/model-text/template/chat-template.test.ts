@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { assistant, call, reasoning, text as textPart } from '../../../test/support/parts.ts'
-import { type Message, plainChat, type ReasoningOptions } from '../../contract/request.ts'
+import { type Message, plainChat, type ReasoningOptions, type ToolChoice } from '../../contract/request.ts'
 import { compileChatTemplate } from './chat-template.ts'
 
 const chatml =
@@ -159,7 +159,7 @@ const thinking = `{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning_conte
 {% endif %}{% endif %}`
 
 type Chat = Parameters<ReturnType<typeof compileChatTemplate>['render']>[0]
-type Reasoning = { readonly reasoning?: ReasoningOptions }
+type Reasoning = { readonly reasoning?: ReasoningOptions; readonly toolChoice?: ToolChoice }
 
 const renderWith = (source: string, prompt: Partial<Chat>, options: Reasoning = {}) =>
   compileChatTemplate(source, {}).render({ type: 'chat', messages: [text('user', 'q')], ...plainChat, ...prompt }, options)
@@ -381,5 +381,36 @@ describe('what a template cannot show as it is', () => {
     const tools = [{ name: 'f', parameters: { type: 'object', properties: { a: { type: 'string' } } } }]
     expect(renderWith(strict, { tools }).text).toBe('f:.a')
     expect(renderWith('{{ tools[0].function | tojson if tools }}', { tools }).text).not.toContain('description')
+  })
+})
+
+describe('tools that may not be called', () => {
+  const tools = [{ name: 'f', description: 'finds' }]
+  const shows = '{% for t in tools or [] %}{{ t.function.name }};{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}'
+
+  test.each([
+    { name: 'shows', source: shows, shown: 'f;q' },
+    { name: 'does not show', source: noSystem, shown: 'finds' },
+  ])('are not in the prompt, with a template that $name tools', ({ source, shown }) => {
+    const without = renderWith(source, {}).text
+    expect(renderWith(source, { tools }, { toolChoice: { type: 'none' } }).text).toBe(without)
+    expect(renderWith(source, { tools }, { toolChoice: { type: 'auto' } }).text).toContain(shown)
+  })
+})
+
+describe('the variable `functions`', () => {
+  const tools = [{ name: 'f' }]
+
+  test('is a list with tools, and absent without', () => {
+    const source = '{% for f in functions %}{{ f.function.name }};{% endfor %}{{ functions is defined }}{{ messages[0].content }}'
+    expect(renderWith(source, {}).text).toBe('Falseq')
+    expect(renderWith(source, { tools }).text).toBe('f;Trueq')
+    expect(renderWith(source, { tools, templateVariables: { functions: [] } }).text).toBe('Trueq')
+  })
+
+  test('is JSON text where the template adds it to a text', () => {
+    const source = "{{ 'Functions: ' + functions }}{{ messages[0].content }}"
+    expect(renderWith(source, {}).text).toBe('Functions: []q')
+    expect(renderWith(source, { tools }).text).toContain('Functions: [{"type":"function"')
   })
 })

@@ -1,6 +1,6 @@
 import { functionTools } from '../../contract/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
-import type { JsonObject, Prompt, ReasoningOptions } from '../../contract/request.ts'
+import type { JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { strftime } from '../../jinja/strftime.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
@@ -19,6 +19,12 @@ type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 /** The texts of the special tokens that templates may print. */
 type TemplateTokens = { readonly bos?: string | undefined; readonly eos?: string | undefined }
 
+type RenderOptions = {
+  readonly reasoning?: ReasoningOptions
+  /** With `none`, the tools are not shown: the model may not call them. */
+  readonly toolChoice?: ToolChoice
+}
+
 /** A prompt's text, and the state in which the model continues it. */
 export type RenderedPrompt = {
   readonly text: string
@@ -35,7 +41,7 @@ export type ChatTemplate = {
    * does not render are described in the system message. Throws `template-failed` with the template's own message, or
    * `invalid-request` for a last message that cannot be continued.
    */
-  render(prompt: ChatPrompt, options?: { readonly reasoning?: ReasoningOptions }): RenderedPrompt
+  render(prompt: ChatPrompt, options?: RenderOptions): RenderedPrompt
 }
 
 type CompileOptions = {
@@ -67,18 +73,19 @@ export function compileChatTemplate(
   return {
     source,
     traits,
-    render(prompt, { reasoning = {} } = {}) {
-      const declared = functionTools(prompt.tools)
+    render(prompt, { reasoning = {}, toolChoice } = {}) {
+      const declared = toolChoice?.type === 'none' ? [] : functionTools(prompt.tools)
       refuseReserved(prompt.templateVariables)
       const variables = { ...reasoningVariables(reasoning, traits.thinkingSwitch), ...prompt.templateVariables }
       const tools = encodeTools(declared, traits)
+      const { functionsAsText } = traits
       const renderMessages = (
         messages: readonly Turn[],
         { generationPrompt }: { readonly generationPrompt: boolean },
       ): string => {
         const declare = (given: readonly Turn[]) => (declared.length > 0 && describer?.declare(given, declared)) || given
         const encode = (given: readonly Turn[]) => encodeMessages(normalizeMessages(declare(given), traits, describer), traits)
-        const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt }
+        const input = { tools: tools.length > 0 ? tools : traits.noTools, variables, generationPrompt, functionsAsText }
         return renderOrRefuse(messages, (given) => renderInput({ ...input, messages: encode(given) }))
       }
       const rendered = renderStart(prompt, {
@@ -147,7 +154,8 @@ function refuseReserved(variables: JsonObject): void {
 
 type VariableOptions = { readonly tokens: TemplateTokens; readonly now: () => Date }
 
-function variablesOf({ messages, tools, variables, generationPrompt }: ProbeInput, { tokens, now }: VariableOptions): JsonObject {
+function variablesOf(input: ProbeInput, { tokens, now }: VariableOptions): JsonObject {
+  const { messages, tools, variables, generationPrompt, functionsAsText } = input
   return {
     messages,
     tools,
@@ -155,8 +163,8 @@ function variablesOf({ messages, tools, variables, generationPrompt }: ProbeInpu
     add_generation_prompt: generationPrompt,
     bos_token: tokens.bos ?? '',
     eos_token: tokens.eos ?? '',
-    // Firefunction prints these; in `transformers` the caller sets them.
-    functions: JSON.stringify(tools ?? []),
+    // In `transformers` the caller sets these two.
+    functions: functionsAsText ? JSON.stringify(tools ?? []) : tools?.length ? tools : undefined,
     datetime: strftime(now(), '%b %d %Y'),
     ...variables,
   }

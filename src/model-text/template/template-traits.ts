@@ -19,6 +19,8 @@ export type TemplateTraits = Spelling &
     readonly tools: boolean
     /** The value for "no tools": `null` for most templates, an empty list for a few. */
     readonly noTools: null | readonly unknown[]
+    /** The variable `functions` must be JSON text, also without tools; otherwise it is a list, and absent without tools. */
+    readonly functionsAsText: boolean
     /** The variable that switches thinking on and off; undefined when the template has none. */
     readonly thinkingSwitch: ThinkingSwitch | undefined
   }
@@ -29,6 +31,7 @@ export type ProbeInput = {
   readonly tools: null | readonly unknown[]
   readonly variables: JsonObject
   readonly generationPrompt: boolean
+  readonly functionsAsText: boolean
 }
 
 /** Texts that no template contains. */
@@ -46,9 +49,10 @@ const needle = {
  * are the variables that the template reads.
  */
 export function probeTraits(renderInput: (input: ProbeInput) => string, names: ReadonlySet<string>): TemplateTraits {
+  let functionsAsText = false
   const attempt = (input: Partial<ProbeInput>): string | undefined => {
     try {
-      return renderInput({ messages: [], tools: null, variables: {}, generationPrompt: true, ...input })
+      return renderInput({ messages: [], tools: null, variables: {}, generationPrompt: true, functionsAsText, ...input })
     } catch {
       // A template refuses what it cannot express by raising an exception, which answers the probe.
       return undefined
@@ -56,6 +60,11 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
   }
   const plainTurn = (tools: null | readonly unknown[]) =>
     [false, true].some((typed) => attempt({ messages: [say('user', needle.user, typed)], tools }) !== undefined)
+  // Firefunction adds the variable to a text, whether there are tools or not.
+  if (names.has('functions') && !plainTurn(null)) {
+    functionsAsText = true
+    functionsAsText = plainTurn(null)
+  }
   const noTools = plainTurn(null) || !plainTurn([]) ? null : []
   const shows = (messages: readonly TemplateMessage[], inOrder: readonly string[], tools: readonly unknown[] = []): boolean => {
     const text = attempt({ messages, tools: tools.length > 0 ? tools : noTools })
@@ -79,6 +88,7 @@ export function probeTraits(renderInput: (input: ProbeInput) => string, names: R
     ...calls,
     typedContent,
     noTools,
+    functionsAsText,
     thinkingSwitch: thinkingSwitches.find(
       ({ name, on, off }) => names.has(name) && thinks({ [name]: on }) !== thinks({ [name]: off }),
     )?.name,

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { EmbedInput } from '../../../contract/engine.ts'
-import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
+import type { Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
 const vectorSchema = z.custom<Float32Array>((value) => value instanceof Float32Array)
 const reasoningSchema = z.custom<ReasoningOptions>(isObject)
+const toolChoiceSchema = z.custom<ToolChoice>(isObject)
 
 /** Work for the worker other than generating. */
 export const workerRequestSchema = z.discriminatedUnion('type', [
@@ -13,6 +14,7 @@ export const workerRequestSchema = z.discriminatedUnion('type', [
     type: z.literal('tokenize'),
     prompt: z.custom<Extract<Prompt, { type: 'chat' | 'text' }>>(isObject),
     reasoning: reasoningSchema,
+    toolChoice: toolChoiceSchema.exactOptional(),
     addBos: z.boolean(),
     parseSpecial: z.boolean(),
   }),
@@ -21,6 +23,7 @@ export const workerRequestSchema = z.discriminatedUnion('type', [
     type: z.literal('render'),
     prompt: z.custom<Extract<Prompt, { type: 'chat' }>>(isObject),
     reasoning: reasoningSchema,
+    toolChoice: toolChoiceSchema.exactOptional(),
   }),
   /** `rank` and `embed` take a slot of the engine's queue; `cancel` ends them between two steps. */
   z.object({ type: z.literal('rank'), query: z.string().exactOptional(), texts: z.array(z.string()) }),

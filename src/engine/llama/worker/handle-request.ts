@@ -28,9 +28,10 @@ export async function handleRequest(loaded: WorkerModel, request: WorkerRequest,
   }
 }
 
-function tokenize(loaded: WorkerModel, { prompt, reasoning, addBos, parseSpecial }: RequestOf<'tokenize'>): number[] {
+function tokenize(loaded: WorkerModel, request: RequestOf<'tokenize'>): number[] {
+  const { prompt, addBos, parseSpecial } = request
   const { model } = loaded
-  const { segments } = renderSegments(loaded, { prompt, reasoning })
+  const { segments } = renderSegments(loaded, request)
   refuseTooLong(joined(segments), prompt.type === 'text' ? ['prompt', 'text'] : ['prompt', 'messages'])
   const literal = segments.map((segment) => ({
     ...segment,

@@ -11,7 +11,7 @@ import type { WorkerModel } from './model.ts'
 type PromptModel = Pick<WorkerModel, 'model' | 'context' | 'vocabulary' | 'template' | 'format'>
 
 /** The parts of a request that the prompt's text depends on. */
-type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'>
+type PromptRequest = Pick<GenerationRequest, 'prompt' | 'reasoning'> & Partial<Pick<GenerationRequest, 'toolChoice'>>
 
 type PreparedPrompt = {
   readonly tokens: Uint32Array
@@ -73,7 +73,7 @@ type Rendered = { readonly segments: readonly PromptSegment[]; readonly reasonin
 /** A prompt's text, split by whether control tokens are parsed. Throws `template-failed`. */
 export function renderSegments(
   { vocabulary, template, format }: Pick<PromptModel, 'vocabulary' | 'template' | 'format'>,
-  { prompt, reasoning }: PromptRequest,
+  { prompt, reasoning, toolChoice }: PromptRequest,
 ): Rendered {
   switch (prompt.type) {
     case 'tokens':
@@ -84,7 +84,7 @@ export function renderSegments(
       return { segments: [{ text: prompt.text, literal: true }], reasoning: 'untouched' }
     case 'chat': {
       const { value, split } = protectSpecialTokens(prompt, vocabulary.controlTexts)
-      const rendered = template().render(value, { reasoning })
+      const rendered = template().render(value, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
       return { segments: split(rendered.text), reasoning: reasoningAtEnd(rendered, prompt, format.reasoning) }
     }
   }
