@@ -34,6 +34,11 @@ export class CallWriter {
     this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]))
   }
 
+  /** The tools that may be called. */
+  get tools(): readonly FunctionTool[] {
+    return this.#options.tools
+  }
+
   /** The tool of this name, if it may be called. */
   tool(name: string): FunctionTool | undefined {
     this.sawName = true

@@ -2,7 +2,7 @@ import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import { isTextOnly } from '../scan/coerce-bare.ts'
 import { allowedTypes, propertyOf } from '../scan/schema-types.ts'
 import { accept, acceptAfterSpace, type Reading, space, type TextFeed, until } from '../scan/text-feed.ts'
-import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { type CallReader, declaredArguments } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { text } from './json-calls.ts'
 import { hermes } from './json-formats.ts'
@@ -74,7 +74,7 @@ export const minicpm: ToolFormat = {
   }),
 }
 
-/** GLM 4.5 and later, Laguna, Spark, Ling 3: `<tool_call>NAME<arg_key>…</arg_key><arg_value>…</arg_value>`. */
+/** GLM 4.5 and later, Spark, Ling 3: `<tool_call>NAME<arg_key>…</arg_key><arg_value>…</arg_value>`. */
 export const glm: ToolFormat = {
   triggers: hermes.triggers,
   visibleTokens: ['<tool_call>', '</tool_call>', '<arg_key>', '</arg_key>', '<arg_value>', '</arg_value>'],
@@ -89,56 +89,70 @@ export const glm: ToolFormat = {
   }),
 }
 
-const hunyuanPairs = argumentPairs(':opensource')
-
-/** Hunyuan 3: GLM's pairs, with a suffix in every tag. */
-export const hunyuan: ToolFormat = {
-  triggers: () => [
-    { tag: '<tool_calls:opensource>', position: 'anywhere', read: readHunyuanBlock },
-    { tag: '<tool_call:opensource>', position: 'anywhere', read: readHunyuanCall },
-  ],
-  droppedTags: [{ tag: '</tool_calls:opensource>', position: 'anywhere' }],
-  visibleTokens: ['tool_calls', 'tool_call', 'tool_sep', 'arg_key', 'arg_value'].flatMap((name) => [
-    `<${name}:opensource>`,
-    `</${name}:opensource>`,
-  ]),
-  describeCalls: elementCalls({
-    prefix: '<tool_calls:opensource>\n',
-    separator: '\n',
-    suffix: '\n</tool_calls:opensource>',
-    begin: (name) => `<tool_call:opensource>${name}<tool_sep:opensource>`,
-    before: (key) => `\n<arg_key:opensource>${key}</arg_key:opensource>\n<arg_value:opensource>`,
-    after: () => '</arg_value:opensource>',
-    end: '\n</tool_call:opensource>',
-  }),
+/** Laguna: GLM's calls; it also writes them as JSON, on a line of its own. */
+export const laguna: ToolFormat = {
+  ...glm,
+  triggers: () => hermes.triggers([]).map((trigger) => (trigger.tag === '{' ? { ...trigger, position: 'line' } : trigger)),
 }
 
-function* readHunyuanBlock(writer: CallWriter): Reading<boolean> {
-  return (yield* acceptAfterSpace(writer.feed, ['<tool_call:opensource>'])) !== undefined && (yield* readHunyuanCall(writer))
-}
+/** Hunyuan 3: GLM's pairs in a block, with a suffix in every tag. */
+export const hunyuan: ToolFormat = hunyuanCalls(':opensource')
 
-function* readHunyuanCall(writer: CallWriter): Reading<boolean> {
-  const { feed } = writer
-  const name = yield* until(feed, ['<tool_sep:opensource>', '</tool_call:opensource>'], 512)
-  if (name === undefined) return false
-  yield* accept(feed, '<tool_sep:opensource>')
-  return yield* readPairs(writer, { name: name.trim(), style: hunyuanPairs })
+/** The preview of Hunyuan 3: without the suffix. */
+export const hunyuanPreview: ToolFormat = hunyuanCalls('')
+
+function hunyuanCalls(suffix: string): ToolFormat {
+  const style = argumentPairs({ suffix })
+  const [block, call, separator] = [`<tool_calls${suffix}>`, `<tool_call${suffix}>`, `<tool_sep${suffix}>`]
+  const [blockEnd, callEnd] = [`</tool_calls${suffix}>`, `</tool_call${suffix}>`]
+  const readCall: CallReader = function* (writer) {
+    const { feed } = writer
+    const name = yield* until(feed, [separator, callEnd], 512)
+    if (name === undefined) return false
+    yield* accept(feed, separator)
+    return yield* readPairs(writer, { name: name.trim(), style })
+  }
+  const readBlock: CallReader = function* (writer) {
+    return (yield* acceptAfterSpace(writer.feed, [call])) !== undefined && (yield* readCall(writer))
+  }
+  return {
+    triggers: () => [
+      { tag: block, position: 'anywhere', read: readBlock },
+      { tag: call, position: 'anywhere', read: readCall },
+    ],
+    droppedTags: [{ tag: blockEnd, position: 'anywhere' }],
+    visibleTokens: ['tool_calls', 'tool_call', 'tool_sep', 'arg_key', 'arg_value'].flatMap((name) => [
+      `<${name}${suffix}>`,
+      `</${name}${suffix}>`,
+    ]),
+    describeCalls: elementCalls({
+      prefix: `${block}\n`,
+      separator: '\n',
+      suffix: `\n${blockEnd}`,
+      begin: (name) => `${call}${name}${separator}`,
+      before: (key) => `\n<arg_key${suffix}>${key}</arg_key${suffix}>\n<arg_value${suffix}>`,
+      after: () => `</arg_value${suffix}>`,
+      end: `\n${callEnd}`,
+    }),
+  }
 }
 
 /** Calls as `<invoke name="…"><parameter name="…">…`, in a block. In some formats every tag has a `namespace`. */
-function invocations(options: {
+export function invocations(options: {
   readonly blocks: readonly string[]
   readonly namespace: string
+  /** What may follow a call, apart from another one and the end of the block. */
+  readonly ends?: readonly string[]
   /** Each argument says whether it is text. */
   readonly typed?: boolean
-}): ToolFormat & { readonly read: CallReader } {
-  const { blocks, namespace, typed = false } = options
+}): ToolFormat & { readonly read: CallReader; readonly readInvoke: CallReader } {
+  const { blocks, namespace, ends = [], typed = false } = options
   const style: ElementStyle = {
     head: `<${namespace}parameter`,
     readHead: readAttributes,
     valueEnd: `</${namespace}parameter>`,
     callEnds: [`</${namespace}invoke>`],
-    wrapperEnds: [...blocks.map((block) => `</${block}>`), `<${namespace}invoke`],
+    wrapperEnds: [...blocks.map((block) => `</${block}>`), `<${namespace}invoke`, ...ends],
   }
   const readInvoke: CallReader = function* (writer) {
     const { feed } = writer
@@ -168,6 +182,7 @@ function invocations(options: {
   const [block = ''] = blocks
   return {
     read: readBlock,
+    readInvoke,
     triggers: () => [
       ...blocks.map((each): Trigger => ({ tag: `<${each}>`, position: 'anywhere', read: readBlock })),
       { tag: `<${namespace}invoke`, position: 'anywhere', read: readInvoke },

@@ -1,5 +1,10 @@
-import { accept, acceptAfterSpace, followedBy, peek, type Reading, space, until } from '../scan/text-feed.ts'
-import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
+import type { FunctionTool } from '../../contract/request.ts'
+import { jsonReader, readObject } from '../scan/json-value.ts'
+import { propertyNames, requiredNames } from '../scan/schema-types.ts'
+import { accept, acceptAfterSpace, collectText, followedBy, peek, type Reading, space, until } from '../scan/text-feed.ts'
+import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
+
+type CallHead = { readonly name: string | undefined; readonly id?: string }
 
 /** Calls with a head, which has the name, and JSON after it. */
 export type HeadedStyle = {
@@ -7,8 +12,8 @@ export type HeadedStyle = {
   readonly begin: readonly string[]
   /** Any of these ends the head. */
   readonly headEnds: readonly string[]
-  /** Reads a head; undefined when it is not one. */
-  readHead(head: string): { readonly name: string; readonly id?: string } | undefined
+  /** Reads a head; undefined when it is not one. Without a name, the arguments tell which tool is called. */
+  readHead(head: string): CallHead | undefined
   readonly end: readonly string[]
   readonly blockEnd: readonly string[]
 }
@@ -48,7 +53,7 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolea
     head = { ...head, name: line.trim() }
     yield* space(feed)
   }
-  const tool = writer.tool(head.name)
+  const tool = head.name === undefined ? yield* inferTool(writer) : writer.tool(head.name)
   if (tool === undefined) return false
   const fence = yield* acceptAfterSpace(feed, ['```json', '```'])
   yield* space(feed)
@@ -69,4 +74,21 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolea
   if (fence !== undefined) yield* acceptAfterSpace(feed, ['```'])
   if (style.end.length > 0) yield* acceptAfterSpace(feed, style.end)
   return true
+}
+
+/** The only tool that declares all arguments of the object that is next, which is not consumed, and requires no others. */
+function* inferTool(writer: CallWriter): Reading<FunctionTool | undefined> {
+  const { feed } = writer
+  const ahead = feed.heldChars
+  const json = collectText()
+  const isComplete = yield* readObject(jsonReader(feed, { out: json.out, strict: true }), undefined)
+  feed.at -= feed.heldChars - ahead
+  if (!isComplete) return undefined
+  const keys = Object.keys(JSON.parse(json.text))
+  const fitting = writer.tools.filter((tool) => {
+    const declared = declaredArguments(tool)
+    const names = propertyNames(declared)
+    return keys.every((key) => names.includes(key)) && requiredNames(declared).every((name) => keys.includes(name))
+  })
+  return fitting.length === 1 ? fitting[0] : undefined
 }

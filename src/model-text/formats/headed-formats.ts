@@ -69,17 +69,21 @@ const kimiStyle: HeadedStyle = {
   begin: ['<|tool_call_begin|>'],
   headEnds: ['<|tool_call_argument_begin|>'],
   readHead(head) {
+    // Some answers only count their calls.
+    if (/^(?:call_?)?\d+$/.test(head)) return { name: undefined }
     const name = /^(?:functions\.)?(.+?)(?::\d+)?$/s.exec(head)?.[1]
     return name === undefined ? undefined : { name, ...(head.startsWith('functions.') && { id: head }) }
   },
   end: ['<|tool_call_end|>'],
-  blockEnd: ['<|tool_calls_section_end|>'],
+  blockEnd: ['<|tool_calls_section_end|>', '<|tool_call_section_end|>'],
 }
 
 /** Kimi K2: `functions.NAME:0` is the call's id, and later turns of the conversation have to repeat it. */
 export const kimiK2: ToolFormat = {
   triggers: () => [
-    { tag: '<|tool_calls_section_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) },
+    ...['<|tool_calls_section_begin|>', '<|tool_call_section_begin|>'].map(
+      (tag): Trigger => ({ tag, position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) }),
+    ),
     { tag: '<|tool_call_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: true }) },
   ],
   visibleTokens: [

@@ -113,6 +113,30 @@ export const functools: ToolFormat = {
   describeCalls: (tools, { parallel }) => objectCalls(tools, { prefix: 'functools[', separator: ', ', suffix: ']', parallel }),
 }
 
+/** InternLM 2 and Intern S1: one object with `parameters`, addressed to `<|plugin|>`. */
+export const internlm: ToolFormat = {
+  ...taggedList({
+    open: ['<|action_start|><|plugin|>', '<|action_start|> <|plugin|>'],
+    close: ['<|action_end|>'],
+    visible: ['<|action_start|>', '<|plugin|>', '<|action_end|>'],
+  }),
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, {
+      prefix: '<|action_start|><|plugin|>\n',
+      separator: '<|action_end|>\n<|action_start|><|plugin|>\n',
+      suffix: '<|action_end|>',
+      parallel,
+      argumentsKey: 'parameters',
+    }),
+}
+
+/** Granite 20B for function calling: an object after each `<function_call>`, which nothing closes. */
+export const granite20b: ToolFormat = {
+  ...taggedList({ open: ['<function_call>'], close: ['</function_call>'], visible: ['<function_call>'] }),
+  describeCalls: (tools, { parallel }) =>
+    objectCalls(tools, { prefix: '<function_call> ', separator: ' <function_call> ', suffix: '', parallel }),
+}
+
 const gigachatHead = '<|message_sep|>\n\nfunction call<|role_sep|>\n'
 
 /** GigaChat 3: one object after `<|function_call|>`, or after a header. */

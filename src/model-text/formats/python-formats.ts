@@ -1,5 +1,6 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
+import { readCallList } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { argumentsSchema, text } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
@@ -44,7 +45,22 @@ export const lfm2: ToolFormat = {
     pythonCalls(tools, { prefix: '<|tool_call_start|>[', suffix: ']<|tool_call_end|>', parallel }),
 }
 
-const readLfm2 = readPythonCalls({ close: ['<|tool_call_end|>'] })
+const readLfm2Python = readPythonCalls({ close: ['<|tool_call_end|>'] })
+const readLfm2Json = readCallList({ close: ['<|tool_call_end|>'] })
+
+/** Python, or JSON where the system message asks for it. */
+function* readLfm2(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  const isList = (yield* acceptAfterSpace(feed, ['['])) !== undefined
+  yield* space(feed)
+  const isJson = (yield* peek(feed)) === '{'
+  if (!(yield* isJson ? readLfm2Json(writer) : readLfm2Python(writer))) return false
+  if (isList) {
+    yield* acceptAfterSpace(feed, [']'])
+    yield* acceptAfterSpace(feed, ['<|tool_call_end|>'])
+  }
+  return true
+}
 
 /** Olmo 3: a Python call in each line. */
 export const olmo: ToolFormat = {

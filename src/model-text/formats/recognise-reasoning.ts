@@ -4,6 +4,8 @@ type ReasoningDelimiters = NonNullable<OutputFormat['reasoning']>
 
 /** Texts that identify a template, and its tags around reasoning; the first that occurs applies. */
 const known: readonly { readonly marker: string; readonly reasoning: ReasoningDelimiters }[] = [
+  { marker: '<|content_thinking|>', reasoning: { open: '<|content_thinking|>', close: '<|end_message|>' } },
+  { marker: '<longcat_think>', reasoning: { open: '<longcat_think>', close: '</longcat_think>' } },
   { marker: '<seed:think>', reasoning: { open: '<seed:think>', close: '</seed:think>' } },
   { marker: '<mm:think>', reasoning: { open: '<mm:think>', close: '</mm:think>' } },
   { marker: '[THINK]', reasoning: { open: '[THINK]', close: '[/THINK]' } },
@@ -20,7 +22,9 @@ const known: readonly { readonly marker: string; readonly reasoning: ReasoningDe
     reasoning: { open: 'Here are my reasoning steps:\n', close: '\n[BEGIN FINAL RESPONSE]\n' },
   },
   { marker: 'Here is my thought process:', reasoning: { open: 'Here is my thought process:', close: 'Here is my response:' } },
-  { marker: '<think{}>', reasoning: { open: '<think:opensource>', close: '</think:opensource>' } },
+  { marker: '<think:opensource>', reasoning: { open: '<think:opensource>', close: '</think:opensource>' } },
+  { marker: "':opensource'", reasoning: { open: '<think:opensource>', close: '</think:opensource>' } },
+  { marker: '<think{}>', reasoning: { open: '<think>', close: '</think>' } },
 ]
 
 /**

@@ -23,43 +23,61 @@ const shortFunctionStyle: ElementStyle = {
   wrapperEnds: [...wrapperEnds, '<function'],
 }
 
-/** `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; `suffix` is what some formats put before each `>`. */
-export function argumentPairs(suffix: string): ElementStyle {
+/**
+ * `NAME<arg_key>KEY</arg_key><arg_value>…</arg_value></tool_call>`; some formats put something in front of each tag's name, or
+ * behind it.
+ */
+export function argumentPairs({
+  prefix = '',
+  suffix = '',
+}: {
+  readonly prefix?: string
+  readonly suffix?: string
+}): ElementStyle {
+  const tag = (name: string) => `<${prefix}${name}${suffix}>`
+  const end = (name: string) => `</${prefix}${name}${suffix}>`
   return {
-    head: `<arg_key${suffix}>`,
+    head: tag('arg_key'),
     *readHead(feed) {
-      const key = yield* until(feed, [`</arg_key${suffix}>`])
+      const key = yield* until(feed, [end('arg_key')])
       if (key === undefined) return undefined
-      yield* accept(feed, `</arg_key${suffix}>`)
-      return (yield* acceptAfterSpace(feed, [`<arg_value${suffix}>`])) === undefined ? undefined : { key: key.trim() }
+      yield* accept(feed, end('arg_key'))
+      return (yield* acceptAfterSpace(feed, [tag('arg_value')])) === undefined ? undefined : { key: key.trim() }
     },
-    valueEnd: `</arg_value${suffix}>`,
-    callEnds: [`</tool_call${suffix}>`],
-    wrapperEnds: [`</tool_calls${suffix}>`, `<tool_call${suffix}>`],
+    valueEnd: end('arg_value'),
+    callEnds: [end('tool_call')],
+    wrapperEnds: [end('tool_calls'), tag('tool_call')],
   }
 }
 
-const pairs = argumentPairs('')
+const pairs = argumentPairs({})
 const readJson = readCallList({ close: ['</tool_call>'] })
 
-/** Reads what follows `<tool_call>`: JSON, `<function=…>`, or a name and pairs. */
+/** Reads what follows `<tool_call>`: JSON, `<function=…>`, or a name and pairs or JSON. */
 export function* readTaggedCall(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   yield* space(feed)
   const next = yield* peek(feed)
   if (next === '{' || next === '[') return yield* readJson(writer)
   if (next === '<') return (yield* accept(feed, '<function')) && (yield* readFunction(writer, { wrapped: true }))
-  const name = yield* until(feed, ['\n', '<arg_key>', '</tool_call>'], 512)
+  const name = yield* until(feed, ['\n', '<arg_key>', '{', '</tool_call>'], 512)
   return name !== undefined && (yield* readPairs(writer, { name: name.trim(), style: pairs }))
 }
 
-/** Reads the pairs of a call whose name was read. */
+/** Reads the pairs, or the JSON, of a call whose name was read. */
 export function* readPairs(writer: CallWriter, { name, style }: { name: string; style: ElementStyle }): Reading<boolean> {
+  const { feed } = writer
   const tool = writer.tool(name)
   if (tool === undefined) return false
-  const begins = [style.head, ...style.callEnds]
-  yield* space(writer.feed)
-  if ((yield* upcoming(writer.feed, begins)) === undefined) return false
+  yield* space(feed)
+  if ((yield* peek(feed)) === '{') {
+    writer.open(tool)
+    const isComplete = yield* readArguments(writer, tool)
+    writer.close()
+    if (isComplete) yield* acceptAfterSpace(feed, style.callEnds)
+    return true
+  }
+  if ((yield* upcoming(feed, [style.head, ...style.callEnds])) === undefined) return false
   writer.open(tool)
   yield* readElements(writer, tool, { style, wrapped: false })
   return true

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { chunkings, parseOutput } from '../../../test/support/parse-output.ts'
 import type { FunctionTool } from '../../contract/request.ts'
@@ -152,6 +153,39 @@ const answers: readonly { readonly format: string; readonly raw: string; readonl
     format: 'glimmer',
     raw: '<|message|>Sure.<|eom|><|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Köln, "am Rhein"</atem:parameter>\n<atem:parameter name="days">3</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant to=now<|message|><atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls><|eot|>',
   },
+  {
+    format: 'step3',
+    raw: 'Sure.<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="get_weather">\n<steptml:parameter name="city">Köln, "am Rhein"</steptml:parameter>\n<steptml:parameter name="days">3</steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="now">\n</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>',
+  },
+  {
+    format: 'hunyuan-preview',
+    raw: 'Sure.<tool_calls>\n<tool_call>get_weather<tool_sep>\n<arg_key>city</arg_key>\n<arg_value>Köln, "am Rhein"</arg_value>\n<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>\n<tool_call>now<tool_sep>\n</tool_call>\n</tool_calls>',
+  },
+  {
+    format: 'inkling',
+    raw: `<|content_text|>Sure.<|end_message|><|message_model|>get_weather<|content_invoke_tool_json|>{"name": "get_weather", "args": ${json}}<|end_message|><|message_model|>now<|content_invoke_tool_json|>{"name": "now", "args": {}}<|end_message|><|content_model_end_sampling|>`,
+  },
+  {
+    format: 'internlm',
+    raw: `Sure.<|action_start|><|plugin|>\n{"name": "get_weather", "parameters": ${json}}<|action_end|>\n<|action_start|><|plugin|>\n{"name": "now", "parameters": {}}<|action_end|>\n`,
+  },
+  {
+    format: 'longcat',
+    raw: `Sure.<longcat_tool_call>{"name": "get_weather", "arguments": ${json}}</longcat_tool_call>\n<longcat_tool_call>{"name": "now", "arguments": {}}</longcat_tool_call>`,
+  },
+  {
+    format: 'longcat-pairs',
+    raw: 'Sure.<longcat_tool_call>get_weather\n<longcat_arg_key>city</longcat_arg_key>\n<longcat_arg_value>Köln, "am Rhein"</longcat_arg_value>\n<longcat_arg_key>days</longcat_arg_key>\n<longcat_arg_value>3</longcat_arg_value>\n</longcat_tool_call>\n<longcat_tool_call>now\n</longcat_tool_call>',
+  },
+  {
+    format: 'laguna',
+    raw: `Sure.\n<tool_call>get_weather\n${json}\n</tool_call>\n{"name": "now", "arguments": {}}`,
+    text: 'Sure.\n',
+  },
+  {
+    format: 'granite-20b',
+    raw: `Sure.<function_call> {"name": "get_weather", "arguments": ${json}} <function_call> {"name": "now", "arguments": {}}`,
+  },
   { format: 'glm4', raw: `Sure.\nget_weather\n${json}\nnow\n{}`, text: 'Sure.\n' },
   { format: 'react', raw: `Sure.\nAction: get_weather\nAction Input: ${json}\nAction: now\nAction Input: {}`, text: 'Sure.\n' },
 ]
@@ -229,8 +263,25 @@ describe('recognising formats', () => {
     expect(toolFormatNames.filter((name) => !listed.has(name) && name !== 'xml')).toEqual([])
   })
 
+  test('the documentation lists every name, and the README counts the formats', () => {
+    const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+    const listed = [...read('docs/tool-formats.md').matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)
+    expect(listed.filter((name) => name !== 'toolFormat')).toEqual([...toolFormatNames].sort())
+    expect(read('README.md')).toContain(`[${new Set(toolFormatNames.map(findToolFormat)).size} formats of tool calls]`)
+  })
+
   test.each([
     ['<tool_call>\n{"name": <function-name>}', 'hermes'],
+    ["{%- set HYTK = ':opensource' %}<tool_sep{}> <arg_key{}>", 'hunyuan'],
+    ["{%- set HYTK = '' %}<tool_sep{}> <arg_key{}>", 'hunyuan-preview'],
+    ['<tool_calls><tool_call>{{ name }}<tool_sep><arg_key>', 'hunyuan-preview'],
+    ['<tool_calls_begin><steptml:invoke name="', 'step3'],
+    ["'<|action_start|><|plugin|>'", 'internlm'],
+    ["'<|message_model|>' + name + '<|content_invoke_tool_json|>'", 'inkling'],
+    ['<longcat_tool_call>{"name": <function-name>}', 'longcat'],
+    ['<longcat_tool_call>{name}<longcat_arg_key>', 'longcat-pairs'],
+    ['<assistant><tool_call>{name}<arg_key>', 'laguna'],
+    ["'<function_call> ' + call | tojson", 'granite-20b'],
     ['<tool_call>\n<function=example>\n<parameter=x>', 'qwen3-coder'],
     ['<tool_call>{name}<arg_key>{k}</arg_key>', 'glm'],
     ["{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", 'mistral-named'],
@@ -255,6 +306,10 @@ describe('recognising reasoning', () => {
     ["content.split('</think>')[-1]", { open: '<think>', close: '</think>' }],
     ['<seed:think>', { open: '<seed:think>', close: '</seed:think>' }],
     ['[THINK]…[/THINK]', { open: '[THINK]', close: '[/THINK]' }],
+    ["'<|content_thinking|>'", { open: '<|content_thinking|>', close: '<|end_message|>' }],
+    ["'<longcat_think>'", { open: '<longcat_think>', close: '</longcat_think>' }],
+    ["{%- set HYTK = ':opensource' %}<think{}>", { open: '<think:opensource>', close: '</think:opensource>' }],
+    ["{%- set HYTK = '' %}<think{}>", { open: '<think>', close: '</think>' }],
     ['plain', undefined],
   ])('%s', (template, reasoning) => {
     expect(recogniseReasoning(template)).toEqual(reasoning)

@@ -1,9 +1,10 @@
 import { anyFormat } from './any-format.ts'
-import { deepseekDsml, glm, hunyuan, minicpm, minimaxM2, qwen3Coder, seedOss } from './element-formats.ts'
+import { deepseekDsml, glm, hunyuan, hunyuanPreview, laguna, minicpm, minimaxM2, qwen3Coder, seedOss } from './element-formats.ts'
 import type { ToolFormatName } from './format-names.ts'
 import { functionGemma, gemma4 } from './gemma.ts'
 import { glimmer, harmony } from './harmony.ts'
 import { deepseek, deepseekV31, functionaryV32, glm4, kimiK2, mistral, mistralNamed, react, solar } from './headed-formats.ts'
+import { inkling } from './inkling.ts'
 import {
   apertus,
   commandR,
@@ -14,15 +15,19 @@ import {
   gigachat,
   gigachatHeader,
   granite,
+  granite20b,
   hermes,
+  internlm,
   llama3,
   llama4,
   nemotron,
   toolCallsTag,
 } from './json-formats.ts'
 import { kimiK3 } from './kimi-k3.ts'
+import { longcat, longcatPairs } from './longcat.ts'
 import { minimaxM3 } from './minimax-m3.ts'
 import { lfm2, olmo, pythonic } from './python-formats.ts'
+import { step3 } from './step3.ts'
 import type { ToolFormat } from './tool-format.ts'
 
 const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
@@ -32,6 +37,7 @@ const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
   'minimax-m3': minimaxM3,
   'minimax-m2': minimaxM2,
   'deepseek-dsml': deepseekDsml,
+  step3,
   deepseek,
   'deepseek-v3.1': deepseekV31,
   'kimi-k2': kimiK2,
@@ -47,18 +53,25 @@ const byName: Readonly<Record<ToolFormatName, ToolFormat>> = {
   apertus,
   nemotron,
   hunyuan,
+  'hunyuan-preview': hunyuanPreview,
+  inkling,
+  internlm,
+  'longcat-pairs': longcatPairs,
+  longcat,
   'tool-calls-tag': toolCallsTag,
   olmo,
   gigachat,
   'gigachat-header': gigachatHeader,
   functools,
   'functionary-v3.2': functionaryV32,
+  laguna,
   glm,
   minicpm,
   'functionary-v3.1': functionaryV31,
   'qwen3-coder': qwen3Coder,
   hermes,
   granite,
+  'granite-20b': granite20b,
   llama4,
   llama3,
   pythonic,

@@ -89,10 +89,15 @@ export function propertyNames(declared: Declared): readonly string[] {
   return isObject(schema?.properties) ? Object.keys(schema.properties) : []
 }
 
+/** The names of the properties that an object must have. */
+export function requiredNames(declared: Declared): readonly string[] {
+  const required = resolve(declared)?.required
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+}
+
 /** The only required property, if there is exactly one and it may be a string. */
 export function soleStringProperty(declared: Declared): string | undefined {
-  const required = resolve(declared)?.required
-  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+  const names = requiredNames(declared)
   const [name] = names
   if (names.length !== 1 || name === undefined) return undefined
   const types = allowedTypes(propertyOf(declared, name))

@@ -1,0 +1,35 @@
+import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
+import { readCallObject } from './call-object.ts'
+import type { CallWriter } from './call-writer.ts'
+import { jsonCalls } from './json-calls.ts'
+import type { ToolFormat, Trigger } from './tool-format.ts'
+
+const [start, end] = ['<|message_model|>', '<|end_message|>']
+const invoke = '<|content_invoke_tool_json|>'
+
+/**
+ * Inkling: a message for each part of an answer, with a token that says what it is. A call's message has the tool's name in front
+ * of that token, and the name and `args` as JSON behind it. The prompt ends with the first `<|message_model|>`.
+ */
+export const inkling: ToolFormat = {
+  triggers: (tools) => [
+    { tag: invoke, position: 'anywhere', read: readInvocation },
+    ...tools.map(({ name }): Trigger => ({ tag: name + invoke, position: 'anywhere', read: readInvocation })),
+  ],
+  droppedTags: [start, '<|content_text|>', end, '<|content_model_end_sampling|>'].map((tag) => ({ tag, position: 'anywhere' })),
+  visibleTokens: [start, '<|content_text|>', '<|content_thinking|>', invoke, end],
+  describeCalls: (tools, { parallel }) =>
+    jsonCalls(
+      tools,
+      { prefix: '', separator: end + start, suffix: end, parallel },
+      { before: (name) => `${name}${invoke}{"name": ${JSON.stringify(name)}, "args": `, after: '}' },
+    ),
+}
+
+function* readInvocation(writer: CallWriter): Reading<boolean> {
+  const { feed } = writer
+  yield* space(feed)
+  if ((yield* peek(feed)) !== '{' || !(yield* readCallObject(writer))) return false
+  yield* acceptAfterSpace(feed, [end])
+  return true
+}
