@@ -21,6 +21,7 @@ const errorLevels = {
   cancelled: 'info',
   internal: 'error',
   'engine-failed': 'error',
+  'upstream-failed': 'error',
   'invalid-output': 'warn',
   'model-unavailable': 'warn',
   'shutting-down': 'info',

@@ -50,7 +50,7 @@ export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Pr
 }
 
 function addToDraft(draft: Draft, event: ChoiceEvent): void {
-  if ('tokens' in event && event.tokens !== undefined) draft.tokens.push(...event.tokens)
+  if ('tokens' in event && event.tokens !== undefined) addAll(draft.tokens, event.tokens)
   switch (event.type) {
     case 'text-delta':
       append(draft, 'text', event.delta)
@@ -96,7 +96,7 @@ function addToDraft(draft: Draft, event: ChoiceEvent): void {
     }
     case 'prompt-tokens':
       draft.promptTokens ??= []
-      draft.promptTokens.push(...event.promptTokens)
+      addAll(draft.promptTokens, event.promptTokens)
       break
     case 'text-start':
     case 'reasoning-start':
@@ -106,6 +106,11 @@ function addToDraft(draft: Draft, event: ChoiceEvent): void {
       draft.isOpen = false
       break
   }
+}
+
+/** Not `push(...more)`, whose arguments have to fit on the stack. */
+function addAll<T>(all: T[], more: readonly T[]): void {
+  for (const one of more) all.push(one)
 }
 
 function append(draft: Draft, type: 'text' | 'reasoning' | 'refusal', delta: string): void {

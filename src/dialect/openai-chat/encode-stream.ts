@@ -69,7 +69,7 @@ export function createChunkEncoder(
     if (!style.logprobs || !('tokens' in event) || event.tokens === undefined || event.tokens.length === 0) return
     const before = unsent[event.choice]
     if (before === undefined) unsent[event.choice] = [...event.tokens]
-    else before.push(...event.tokens)
+    else for (const token of event.tokens) before.push(token)
   }
 
   function encode(event: GenerationEvent): string {

@@ -52,7 +52,8 @@ export function createChunkEncoder(
 
   function keepTokens(event: GenerationEvent): void {
     if (!logprobs || !('tokens' in event) || event.tokens === undefined) return
-    progressOf(event.choice).unsent.push(...event.tokens)
+    const { unsent } = progressOf(event.choice)
+    for (const token of event.tokens) unsent.push(token)
   }
 
   /** Every choice of a prompt starts with its tokens. */

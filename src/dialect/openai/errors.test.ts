@@ -23,6 +23,7 @@ describe('encodeOpenaiError', () => {
     ['cancelled', 499, 'server_error', 'cancelled'],
     ['internal', 500, 'server_error', 'internal_error'],
     ['engine-failed', 500, 'server_error', 'engine_failed'],
+    ['upstream-failed', 502, 'server_error', 'upstream_failed'],
     ['invalid-output', 502, 'server_error', 'invalid_output'],
     ['model-unavailable', 503, 'server_error', 'model_unavailable'],
     ['shutting-down', 503, 'server_error', 'shutting_down'],

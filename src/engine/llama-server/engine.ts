@@ -42,6 +42,7 @@ const exitIsKnownAfterMs = 500
 /** Failures that a crash of the server may have caused; all others are about the request. */
 const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'engine-failed',
+  'upstream-failed',
   'model-unavailable',
   'internal',
   'invalid-output',

@@ -158,7 +158,7 @@ describe('replies', () => {
 describe('failures', () => {
   test('a truncated stream is an error, never a clean stop', async () => {
     const server = await upstream(streamOf(chatChunk({ delta: { content: 'Hel' } }), doneLine))
-    await expect(answer(engineOver([server]), ask('hi'))).rejects.toMatchObject({ code: 'engine-failed' })
+    await expect(answer(engineOver([server]), ask('hi'))).rejects.toMatchObject({ code: 'upstream-failed' })
   })
 
   test('an error object in a stream fails the reply', async () => {

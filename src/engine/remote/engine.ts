@@ -224,7 +224,7 @@ function draining(id: string): AppError {
 }
 
 function tooLate(deadlineMs: number): AppError {
-  return new AppError('engine-failed', `the servers behind this model did not finish within ${deadlineMs} ms, its deadlineMs`)
+  return new AppError('upstream-failed', `the servers behind this model did not finish within ${deadlineMs} ms, its deadlineMs`)
 }
 
 /** The facts of the model as a whole: the most that any of its replicas can do. */

@@ -22,11 +22,31 @@ export async function generateChoices(deps: GenerationDeps, prepared: PreparedRe
     tokens: estimateTokens(request),
     ...prepared,
   }
-  if ((await generateReply(deps, plan, sink)) === 'one-choice-only') await generateOneByOne(deps, plan, sink)
+  if (request.choices === 1) {
+    await generateReply(deps, plan, sink)
+    return
+  }
+  const usages: Usage[] = []
+  const emit: Emit<EngineEvent> = (event) => {
+    if (event.type !== 'usage') return sink.emit(event)
+    usages.push(event.usage)
+    return undefined
+  }
+  const end = await generateReply(deps, plan, { ...sink, emit })
+  const all = Array.from({ length: request.choices }, (_, choice) => choice)
+  const missing = end === 'done' ? [] : end === 'one-choice-only' ? all : end.missing
+  if (missing.length > 0) usages.push(...(await generateOneByOne(deps, plan, { choices: missing, sink })))
+  await sink.emit({ type: 'usage', usage: addUsages(usages), timings: {} })
 }
 
-/** Parallel sampling: one reply for each choice. The first failure ends all of them. */
-async function generateOneByOne(deps: GenerationDeps, plan: ReplyPlan, { signal: caller, emit }: ReplySink): Promise<void> {
+type ChoicesToMake = { readonly choices: readonly number[]; readonly sink: ReplySink }
+
+/** Parallel sampling: one reply for each choice. The first failure ends all of them. Resolves with their usages. */
+async function generateOneByOne(
+  deps: GenerationDeps,
+  plan: ReplyPlan,
+  { choices, sink: { signal: caller, emit } }: ChoicesToMake,
+): Promise<readonly Usage[]> {
   const { checked: _, ...each } = plan
   const usages: Usage[] = []
   const emitInTurn = oneAtATime(emit)
@@ -37,7 +57,7 @@ async function generateOneByOne(deps: GenerationDeps, plan: ReplyPlan, { signal:
   }
   const { signal, abort, unlink } = linkedSignal(caller)
   let failure: { readonly error: unknown } | undefined
-  const replies = Array.from({ length: plan.request.choices }, async (__, choice) => {
+  const replies = choices.map(async (choice) => {
     try {
       const one = { ...each, request: singleChoice(plan.request, choice), firstChoice: choice }
       await generateReply(deps, one, { signal, emit: emitButUsage })
@@ -49,7 +69,7 @@ async function generateOneByOne(deps: GenerationDeps, plan: ReplyPlan, { signal:
   await Promise.all(replies)
   unlink()
   if (failure !== undefined) throw failure.error
-  await emit({ type: 'usage', usage: addUsages(usages), timings: {} })
+  return usages
 }
 
 /** Serialises parallel replies: while the reader is busy with an event of one, the events of the others wait. */

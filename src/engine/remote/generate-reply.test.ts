@@ -190,7 +190,7 @@ describe('several replicas', () => {
     const second = await upstream(refusing(400, '{"error":{"message":"prefill is incompatible with thinking"}}'), {
       ownedBy: 'vllm',
     })
-    expect(await failure(engineOver([first, second]))).toMatchObject({ code: 'engine-failed' })
+    expect(await failure(engineOver([first, second]))).toMatchObject({ code: 'upstream-failed' })
   })
 
   test('parallel choices have seeds of their own, and one failure ends all', async () => {

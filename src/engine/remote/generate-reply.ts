@@ -12,7 +12,7 @@ import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profiles.ts'
 import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamClient } from './transport/client.ts'
-import { readStream } from './transport/read-reply.ts'
+import { readStream, type StreamEnd } from './transport/read-reply.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import type { UpstreamBody } from './wire/chat-body.ts'
 import { ReplyReader } from './wire/reply-reader.ts'
@@ -40,7 +40,10 @@ export type ReplyPlan = CountedRequest & {
 export type ReplySink = { readonly signal: AbortSignal; readonly emit: Emit<EngineEvent> }
 
 /** `one-choice-only`: nothing was sent, because the replica's kind makes one choice per request. */
-type ReplyEnd = 'done' | 'one-choice-only'
+type ReplyEnd = 'done' | 'one-choice-only' | MissingChoices
+
+/** The reply is complete but for these choices, which the server left out: it ignores `n`. */
+type MissingChoices = { readonly missing: readonly number[] }
 
 /**
  * Sends the request to a replica, to another when that fails before the first event, and has a reply that breaks later continued
@@ -91,13 +94,14 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
     const reader = this.#readerFor(upstream.profile)
     const { path, body } = await this.#bodyFor(upstream, reader)
-    await this.#read(reader, replica, { path, body })
+    const end = await this.#read(reader, replica, { path, body })
     this.signal.throwIfAborted()
-    if (!reader.isFinished) throw unfinished()
+    const { missing } = reader
+    if (!reader.isFinished && missing.length === 0) throw unfinished(end)
     const access = { client: this.#deps.client, endpoint, upstream, signal: this.signal }
     const last = await reader.end(() => countUsage(access, request, reader.pieces))
     await inTurn(last, this.#emitWanted)
-    return { type: 'answered', value: 'done' }
+    return { type: 'answered', value: missing.length === 0 ? 'done' : { missing } }
   }
 
   progress({ upstream }: AcquiredReplica): Progress | undefined {
@@ -136,7 +140,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return requestBody(request, upstream, this.#deps.grammars)
   }
 
-  async #read(reader: ReplyReader, replica: AcquiredReplica, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<void> {
+  async #read(reader: ReplyReader, replica: AcquiredReplica, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
     const reply = await this.#deps.client.stream(replica.endpoint, { method: 'POST', ...request }, this.signal)
     const take = (value: unknown) => {
       const events = reader.read(value)
@@ -145,10 +149,11 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       return inTurn(events, this.#emitWanted)
     }
     try {
-      await readStream(reply, take, () => reader.isCut)
+      return await readStream(reply, take, () => reader.isCut)
     } catch (error) {
       // After the finish reason, at most the usage is missing.
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
+      return { saidDone: false }
     } finally {
       if (reply.lateEvents > 0) this.#deps.onLateTokens(reply.lateEvents)
     }
@@ -171,9 +176,9 @@ function makesChoices({ choices, refusesEqualChoices }: Profile, { sampling }: G
   return choices && !(refusesEqualChoices === true && sampling.temperature === 0)
 }
 
-function unfinished(): UpstreamError {
+function unfinished({ saidDone }: StreamEnd): UpstreamError {
   const message = 'the server behind this model ended its answer without saying how it finished'
-  return new UpstreamError({ type: 'truncated' }, message)
+  return new UpstreamError({ type: 'incomplete', saidDone }, message)
 }
 
 function cannotContinue({ profile }: Upstream): AppError {
@@ -183,7 +188,7 @@ function cannotContinue({ profile }: Upstream): AppError {
 /** The client's request is not at fault, whatever the last replica says: it was accepted once. */
 function notContinued(error: unknown): AppError {
   const { message } = toAppError(error)
-  return new AppError('engine-failed', `the server behind this model broke off, and no other could continue: ${message}`, {
+  return new AppError('upstream-failed', `the server behind this model broke off, and no other could continue: ${message}`, {
     cause: error,
   })
 }

@@ -6,7 +6,11 @@ export function isTransient(failure: UpstreamFailure): boolean {
   switch (failure.type) {
     case 'connection':
     case 'truncated':
+    case 'malformed':
+    case 'incomplete':
       return true
+    case 'excess':
+      return false
     case 'status': {
       const { status } = failure
       if (status === 408 || status === 425 || status === 429) return true
@@ -18,6 +22,8 @@ export function isTransient(failure: UpstreamFailure): boolean {
 
 /** What a failed exchange says about the replica. */
 export function outcomeOfFailure({ failure, message: reason }: UpstreamError): RequestOutcome {
+  // What a reply holds depends on the request: no caller may take the server away from all others.
+  if (failure.type === 'incomplete' || failure.type === 'excess') return { type: 'neutral' }
   if (failure.type !== 'status') return { type: 'failed', reason, isRefused: failure.type === 'connection' && failure.isRefused }
   const { status, retryAfterMs } = failure
   // Our key will not become valid by itself.

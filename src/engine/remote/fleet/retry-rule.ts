@@ -52,6 +52,8 @@ export type Decision =
   | { readonly type: 'try-again'; readonly delayMs: number; readonly state: RetryState }
 
 const maxFailures = 4
+/** A server that sends nonsense, or half of a reply, rarely does better a third time. */
+const maxOddReplies = 2
 /** A reply that breaks again and again is what breaks the replicas; from then on, a break counts as any other failure. */
 const maxContinuations = 8
 const retryForMs = 60_000
@@ -109,9 +111,12 @@ function afterFailure(state: RetryState, { replicaId, progress }: Failed, nowMs:
 function decideOnFailure(state: RetryState, { failure, progress }: Failed, { replicas, nowMs, random }: Situation): Decision {
   const { failures, deadlineMs, failed, unfit } = state
   const hasAlternative = replicas.some(({ id, isUsable }) => isUsable && !failed.has(id) && !unfit.has(id))
-  if (failures >= maxFailures) return giveUp
+  const isOdd = failure.type === 'malformed' || failure.type === 'incomplete'
+  if (failures >= (isOdd ? maxOddReplies : maxFailures)) return giveUp
   if (!isTransient(failure) && !(isReplicaSpecific(failure) && hasAlternative)) return giveUp
   if (progress.hasBegun && !progress.canContinue) return giveUp
+  // Nothing is left to continue of a reply that the server declares complete.
+  if (failure.type === 'incomplete' && failure.saidDone && progress.hasBegun) return giveUp
   const delayMs = delayOf(failure, { failures, hasAlternative, random })
   if (deadlineMs !== undefined && nowMs + delayMs >= deadlineMs) return giveUp
   return { type: 'try-again', delayMs, state }

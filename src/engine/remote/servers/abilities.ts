@@ -94,7 +94,8 @@ function ofOutput(judge: Judge<WireChunk>): Judge<WireChunk> {
 
 async function ask({ client, endpoint, model, signal }: ProbedServer, fields: Record<string, unknown>): Promise<WireChunk> {
   const body = { model, messages, temperature: 1, ...fields }
-  return readChunk(await client.work(endpoint, { method: 'POST', path: '/chat/completions', body }, signal), undefined)
+  const reply = await client.work(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
+  return readChunk(reply, { choices: 8 })
 }
 
 async function countStream({ client, endpoint, model, signal }: ProbedServer): Promise<boolean> {
@@ -102,7 +103,7 @@ async function countStream({ client, endpoint, model, signal }: ProbedServer): P
   let counted = false
   const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
   await readStream(reply, (value) => {
-    if (readChunk(value, undefined).usage !== undefined) counted = true
+    if (readChunk(value, { choices: 1 }).usage !== undefined) counted = true
     return undefined
   })
   return counted

@@ -129,7 +129,7 @@ export class UpstreamClient {
     throw statusFailed({
       status,
       // Some servers quote the key that they reject.
-      text: isEncoded ? '' : apiKey === undefined ? text : text.replaceAll(apiKey, '…'),
+      said: isEncoded ? '' : apiKey === undefined ? text : text.replaceAll(apiKey, '…'),
       retryAfter: headers['retry-after'],
       location: headers.location,
       host: hostOf(url),

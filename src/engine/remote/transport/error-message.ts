@@ -1,9 +1,59 @@
-import { asObject } from './loose-json.ts'
+import { asObject, asText } from './loose-json.ts'
 
-/** The message in an error object of any shape. */
-export function errorMessage(error: unknown): string {
-  const object = asObject(error)
-  if (object === undefined) return typeof error === 'string' ? error : JSON.stringify(error)
-  const inner = object.error ?? object.message ?? object.detail
-  return inner === undefined ? JSON.stringify(error) : errorMessage(inner)
+/** What an upstream says about a failure. */
+export type SaidError = {
+  readonly message: string
+  /** The request is longer than the context, by the error's code: its wording differs from server to server. */
+  readonly isTooLong: boolean
+  /** The field at fault, in OpenAI's names. */
+  readonly param?: string
+}
+
+/** Errors may quote a whole request. */
+const maxLength = 2000
+/** Deeper is no error of any server. */
+const maxDepth = 8
+const tooLong = new Set(['context_length_exceeded', 'exceed_context_size_error', 'context_window_exceeded'])
+
+/** An error object of any shape. */
+export function readError(error: unknown): SaidError {
+  const { message, details } = innermost(error)
+  const words = [asText(details?.code), asText(details?.type)]
+  const param = asText(details?.param)
+  return {
+    message: shortened(message, maxLength),
+    isTooLong: words.some((word) => word !== undefined && tooLong.has(word)),
+    ...(param !== undefined && /^[\w.[\]-]{1,200}$/.test(param) && { param }),
+  }
+}
+
+/** A text with an ellipsis for what is beyond `length`. */
+export function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}
+
+type Innermost = { readonly message: string; readonly details: ReturnType<typeof asObject> }
+
+/** The message, and the object that holds it: servers nest them in `error`, `message` or `detail`. */
+function innermost(error: unknown): Innermost {
+  let value = error
+  let details: Innermost['details']
+  for (let depth = 0; depth < maxDepth; depth++) {
+    const object = asObject(value)
+    if (object === undefined) break
+    details = object
+    const inner = object.error ?? object.message ?? object.detail
+    if (inner === undefined) break
+    value = inner
+  }
+  return { message: typeof value === 'string' ? value : asJson(value), details }
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    // Too deep for the stack.
+    return 'an error that cannot be read'
+  }
 }

@@ -17,8 +17,8 @@ describe('error replies', () => {
     [404, '{"detail":"Not Found"}', { code: 'model-unavailable' }],
     [301, '', { code: 'model-unavailable' }],
     [429, '{"error":"slow down"}', { code: 'queue-full' }],
-    [500, html, { code: 'engine-failed', message: 'the server behind this model failed: 502 Bad Gateway' }],
-    [500, 'echo sk-very-secret', { code: 'engine-failed' }],
+    [500, html, { code: 'upstream-failed', message: 'the server behind this model failed: 502 Bad Gateway' }],
+    [500, 'echo sk-very-secret', { code: 'upstream-failed' }],
     [503, '{"error":{"message":"Loading model"}}', { code: 'model-unavailable' }],
   ])('status %i with %s is reported in our words', async (status, body, wanted) => {
     logLines.length = 0
@@ -72,7 +72,7 @@ describe('error replies', () => {
     ['limits', 'maximum context length is 1 tokens '.repeat(1500)],
   ])('a message full of %s is parsed in linear time', (_, text) => {
     const startMs = performance.now()
-    statusFailed({ status: 400, text: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
+    statusFailed({ status: 400, said: JSON.stringify({ error: { message: text } }), retryAfter: undefined, host: 'x' })
     // Quadratic time was ten seconds.
     expect(performance.now() - startMs).toBeLessThan(1000)
   })
@@ -125,7 +125,7 @@ describe('error replies', () => {
     [{ type: 'insufficient_quota', code: 'insufficient_quota' }, 'queue-full'],
     [{ type: 'overloaded_error' }, 'model-unavailable'],
     [{ type: 'service_unavailable_error', code: 'server_is_overloaded' }, 'model-unavailable'],
-    [{ type: 'server_error', code: null }, 'engine-failed'],
+    [{ type: 'server_error', code: null }, 'upstream-failed'],
   ])('the type of an error in a stream decides its code: %j', async (words, code) => {
     const server = await upstream(streamOf(`data: ${JSON.stringify({ error: { message: 'later', ...words } })}\n\n`))
     expect(await failure(engineOver([server]))).toMatchObject({ code })

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../contract/errors.ts'
 import { parseContextOverflow } from './context-overflow.ts'
-import { errorMessage } from './error-message.ts'
+import { readError, type SaidError, shortened } from './error-message.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { UpstreamError } from './upstream-error.ts'
 
@@ -22,8 +22,8 @@ function codeOf(error: unknown): string | undefined {
 
 type FailedReply = {
   readonly status: number
-  /** The body. */
-  readonly text: string
+  /** The body, or the error object in it. */
+  readonly said: string | SaidError
   readonly retryAfter: string | readonly string[] | undefined
   /** The target of a redirect. */
   readonly location?: string | readonly string[] | undefined
@@ -31,15 +31,21 @@ type FailedReply = {
 }
 
 /** A reply with an error status, in the upstream's own words where it has any. */
-export function statusFailed({ status, text, retryAfter, location, host }: FailedReply): UpstreamError {
+export function statusFailed({ status, said: given, retryAfter, location, host }: FailedReply): UpstreamError {
   const isRedirect = status >= 300 && status < 400
-  const said = isRedirect ? `it redirects to ${withoutQuery(location)}: set the model's url to that` : messageIn(text)
+  const { message, isTooLong, param } = typeof given === 'string' ? errorIn(given) : given
+  const said = isRedirect ? `it redirects to ${withoutQuery(location)}: set the model's url to that` : message
   const header = typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0]
   const retryAfterMs = header === undefined ? undefined : parseRetryAfter(header, Date.now())
   const quoted = said === '' ? `status ${status}` : said
-  const isTooLong = status === 400 || status === 413 || status === 422
-  const overflow = isTooLong ? parseContextOverflow(said) : undefined
-  const details = { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(overflow !== undefined && { overflow }) }
+  const isRefusal = status === 400 || status === 413 || status === 422
+  const overflow = isRefusal ? parseContextOverflow(said) : undefined
+  const details = {
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(overflow !== undefined && { overflow }),
+    ...(isRefusal && isTooLong && { isTooLong }),
+    ...(isRefusal && param !== undefined && { param }),
+  }
   return new UpstreamError({ type: 'status', status, ...details }, messageFor(status, quoted, host))
 }
 
@@ -65,15 +71,16 @@ function messageFor(status: number, quoted: string, host: string): string {
   return `the server behind this model failed: ${quoted}`
 }
 
-function messageIn(text: string): string {
+function errorIn(text: string): SaidError {
   const trimmed = text.trim()
-  if (trimmed === '') return ''
   // Of an HTML page, the title is enough.
-  if (trimmed.startsWith('<')) return /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? ''
+  if (trimmed.startsWith('<')) {
+    return { message: /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? '', isTooLong: false }
+  }
   try {
-    return errorMessage(JSON.parse(trimmed))
+    return trimmed === '' ? { message: '', isTooLong: false } : readError(JSON.parse(trimmed))
   } catch {
-    return trimmed.length > 500 ? `${trimmed.slice(0, 500)}…` : trimmed
+    return { message: shortened(trimmed, 500), isTooLong: false }
   }
 }
 

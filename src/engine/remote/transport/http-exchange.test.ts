@@ -105,7 +105,7 @@ describe('httpExchange', () => {
     const server = await upstream()
     const asked = ask(agentOf(), server)
     ;(await server.reply).end('x'.repeat(100))
-    await expect((await asked).body.readAll(99)).rejects.toMatchObject({ code: 'engine-failed' })
+    await expect((await asked).body.readAll(99)).rejects.toMatchObject({ code: 'upstream-failed' })
   })
 
   test.each(['headers', 'body'])('a signal ends the wait for the %s with its reason, and closes the connection', async (what) => {

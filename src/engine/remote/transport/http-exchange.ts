@@ -87,7 +87,7 @@ export class ReplyBody {
     })
   }
 
-  /** The rest of the body. Rejects with `engine-failed` when it is longer than `maxBytes`, and as `consume` does. */
+  /** The rest of the body. Rejects with `upstream-failed` when it is longer than `maxBytes`, and as `consume` does. */
   async readAll(maxBytes: number): Promise<Buffer> {
     const all = new Collector(maxBytes)
     await this.consume((bytes) => all.push(bytes))
@@ -224,12 +224,12 @@ export class Collector {
     this.#maxBytes = maxBytes
   }
 
-  /** Throws `engine-failed` beyond `maxBytes`. */
+  /** Throws `upstream-failed` beyond `maxBytes`. */
   push(bytes: Buffer): undefined {
     this.#pieces.push(bytes)
     this.#length += bytes.length
     if (this.#length > this.#maxBytes) {
-      throw new AppError('engine-failed', `the server's reply has more than ${this.#maxBytes} bytes`)
+      throw new AppError('upstream-failed', `the server's reply has more than ${this.#maxBytes} bytes`)
     }
   }
 

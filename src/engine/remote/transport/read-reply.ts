@@ -3,6 +3,9 @@ import { Collector, type ReplyBody } from './http-exchange.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 import { UpstreamError } from './upstream-error.ts'
 
+/** How a reply ended that did not break off: with the server's word that it is complete, or without. */
+export type StreamEnd = { readonly saidDone: boolean }
+
 /** Embeddings are the largest replies. */
 const maxReplyBytes = 256 * 1024 * 1024
 
@@ -12,7 +15,7 @@ const maxReplyBytes = 256 * 1024 * 1024
  * becomes an `error` object. Resolves at the end of the reply, or closes the connection as soon as `isEnough`; rejects as
  * `ReplyBody.consume` does.
  */
-export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough = () => false): Promise<void> {
+export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough = () => false): Promise<StreamEnd> {
   let decoder: SseDecoder | undefined
   let json: Collector | undefined
   let isOver = false
@@ -43,6 +46,7 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
     return undefined
   })
   if (json !== undefined) await take(parseJson(json.join().toString('utf8')))
+  return { saidDone: isOver || json !== undefined }
 }
 
 /** The JSON of a reply that is not streamed. */
@@ -56,7 +60,7 @@ function parseJson(text: string): unknown {
   } catch (cause) {
     const start = text.length > 100 ? `${text.slice(0, 100)}…` : text
     const message = `the server behind this model sent something that is not JSON: ${start}`
-    throw new UpstreamError({ type: 'truncated' }, message, { cause })
+    throw new UpstreamError({ type: 'malformed' }, message, { cause })
   }
 }
 

@@ -8,7 +8,7 @@ const lf = 0x0a
 
 /**
  * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split.
- * Throws `engine-failed` when one event, or one line, is longer than `maxEventLength` characters.
+ * Throws `upstream-failed` when one event, or one line, is longer than `maxEventLength` characters.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
 // an Error with its stack, and an event that ends in CR waits for the next chunk.
@@ -123,6 +123,6 @@ export class SseDecoder {
 
   #checkLength(length: number): void {
     if (length <= this.#maxEventLength) return
-    throw new AppError('engine-failed', `the upstream sent an event of more than ${this.#maxEventLength} characters`)
+    throw new AppError('upstream-failed', `the upstream sent an event of more than ${this.#maxEventLength} characters`)
   }
 }

@@ -6,7 +6,7 @@ const overflow = { inputTokens: 5000, contextLength: 4096 }
 
 test.each<[UpstreamFailure, Partial<AppError>]>([
   [{ type: 'connection', isRefused: true }, { code: 'model-unavailable' }],
-  [{ type: 'truncated' }, { code: 'engine-failed' }],
+  [{ type: 'truncated' }, { code: 'upstream-failed' }],
   [{ type: 'status', status: 400 }, { code: 'invalid-request' }],
   [
     { type: 'status', status: 400, overflow },
@@ -26,9 +26,9 @@ test.each<[UpstreamFailure, Partial<AppError>]>([
   ],
   [
     { type: 'status', status: 500, retryAfterMs: 7 },
-    { code: 'engine-failed', retryAfterMs: undefined },
+    { code: 'upstream-failed', retryAfterMs: undefined },
   ],
-  [{ type: 'status', status: 418 }, { code: 'engine-failed' }],
+  [{ type: 'status', status: 418 }, { code: 'upstream-failed' }],
 ])('%j becomes %j, with the failed exchange as its cause', (failure, wanted) => {
   const error = new UpstreamError(failure, 'it failed')
   const seen = toAppError(error)

@@ -4,10 +4,26 @@ import { AppError, type ContextOverflow, type ErrorCode } from '../../../contrac
 export type UpstreamFailure =
   /** Nothing was received. `isRefused`: nothing listens at the address, or the name does not resolve. */
   | { readonly type: 'connection'; readonly isRefused: boolean }
-  /** `overflow`: the prompt is too long, with the numbers from the upstream's message. */
-  | { readonly type: 'status'; readonly status: number; readonly retryAfterMs?: number; readonly overflow?: ContextOverflow }
-  /** The reply began and then broke off, or was not a reply in the expected format. */
+  /**
+   * `isTooLong`: the prompt is too long, by the upstream's code; `overflow`: with the numbers from its message. `param`: the field
+   * that it names.
+   */
+  | {
+      readonly type: 'status'
+      readonly status: number
+      readonly retryAfterMs?: number
+      readonly overflow?: ContextOverflow
+      readonly isTooLong?: boolean
+      readonly param?: string
+    }
+  /** The connection broke within the reply. */
   | { readonly type: 'truncated' }
+  /** It sent something that is not a reply: no JSON, or not an object. */
+  | { readonly type: 'malformed' }
+  /** The reply ended in order, but lacks a finish reason or a choice. `saidDone`: the server declared the stream complete. */
+  | { readonly type: 'incomplete'; readonly saidDone: boolean }
+  /** The reply is larger than any that a request needs; repeating the request would only repeat the cost. */
+  | { readonly type: 'excess' }
 
 /** A failed exchange, thrown inside engine/remote: `failure` is for the retry rule, `message` for the client. */
 export class UpstreamError extends Error {
@@ -36,27 +52,34 @@ function codeOf(failure: UpstreamFailure): ErrorCode {
     case 'status':
       return codeOfStatus(failure)
     case 'truncated':
-      return 'engine-failed'
+    case 'malformed':
+    case 'incomplete':
+    case 'excess':
+      return 'upstream-failed'
   }
 }
 
-function codeOfStatus({ status, overflow }: FailedStatus): ErrorCode {
-  if (overflow !== undefined) return 'context-length-exceeded'
+function codeOfStatus({ status, overflow, isTooLong }: FailedStatus): ErrorCode {
+  if (overflow !== undefined || isTooLong === true) return 'context-length-exceeded'
   if (status === 400 || status === 422) return 'invalid-request'
   if (status === 413) return 'body-too-large'
   if (isBusy(status)) return 'queue-full'
   // The operator's fault, not the client's: a wrong key, a wrong address, a missing model.
   if ((status >= 300 && status < 400) || status === 401 || status === 403 || status === 404) return 'model-unavailable'
-  return status === 503 ? 'model-unavailable' : 'engine-failed'
+  return status === 503 ? 'model-unavailable' : 'upstream-failed'
 }
 
-function detailsOf({ status, retryAfterMs, overflow }: FailedStatus) {
+function detailsOf({ status, retryAfterMs, overflow, param }: FailedStatus) {
   const canWait = isBusy(status) || status === 503
   return {
     ...(overflow !== undefined && { overflow }),
+    // The client may have used another of the names.
+    ...(param !== undefined && (limitNames.has(param) ? { at: ['maxOutputTokens'] } : { param })),
     ...(retryAfterMs !== undefined && canWait && { retryAfterMs }),
   }
 }
+
+const limitNames = new Set(['max_tokens', 'max_completion_tokens'])
 
 function isBusy(status: number): boolean {
   return status === 408 || status === 425 || status === 429

@@ -1,5 +1,5 @@
 import type { Annotation } from '../../../contract/request.ts'
-import { errorMessage } from './error-message.ts'
+import { readError } from './error-message.ts'
 import { statusFailed } from './failed-request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -20,6 +20,8 @@ export type WireChoice = {
   readonly annotations: readonly Annotation[]
   readonly calls: readonly WireCall[]
   readonly logprobs: unknown
+  /** Of a chunk that is one token. */
+  readonly tokenId: number | undefined
   readonly finishReason: string | undefined
   /** The stop sequence that the server reports, in whatever form. */
   readonly stop: unknown
@@ -40,18 +42,24 @@ type WireUsage = {
   readonly reasoningTokens: number
 }
 
+type ReadOptions = {
+  readonly stopField?: string | undefined
+  /** How many choices were asked for: more are not read. */
+  readonly choices: number
+}
+
 /** Reads a chunk of a stream or a whole reply, of chat or completions. Throws an error that the server reports in it. */
-export function readChunk(value: unknown, stopField: string | undefined): WireChunk {
+export function readChunk(value: unknown, { stopField, choices }: ReadOptions): WireChunk {
   const chunk = asObject(value)
   if (chunk === undefined) {
     const message = 'the server behind this model sent something that is not a JSON object'
-    throw new UpstreamError({ type: 'truncated' }, message)
+    throw new UpstreamError({ type: 'malformed' }, message)
   }
   if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
   // Older versions of vLLM.
   if (chunk.object === 'error') throw reportedError(chunk)
   return {
-    choices: asArray(chunk.choices).flatMap((choice, position) => readChoice(choice, position, stopField)),
+    choices: firstOf(asArray(chunk.choices), choices).flatMap((choice, position) => readChoice(choice, position, stopField)),
     usage: readUsage(chunk.usage),
     timings: readTimings(chunk.timings),
   }
@@ -61,8 +69,9 @@ export function readChunk(value: unknown, stopField: string | undefined): WireCh
 function reportedError(error: unknown): UpstreamError {
   const object = asObject(error)
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
-  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(`${object?.code} ${object?.type}`)
-  return statusFailed({ status, text: JSON.stringify(errorMessage(error)), retryAfter: undefined, host: 'its address' })
+  const words = `${asText(object?.code)} ${asText(object?.type)}`
+  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(words)
+  return statusFailed({ status, said: readError(error), retryAfter: undefined, host: 'its address' })
 }
 
 /** OpenAI's and Anthropic's error types. */
@@ -76,15 +85,18 @@ function readChoice(value: unknown, position: number, stopField: string | undefi
   const choice = asObject(value)
   if (choice === undefined) return []
   const message = asObject(choice.delta) ?? asObject(choice.message) ?? {}
+  const content = readText(message.content)
   return [
     {
       index: asCount(choice.index) ?? position,
-      text: readText(message.content) + (asText(choice.text) ?? ''),
+      // Some servers send a chunk's text in both fields.
+      text: content === '' ? (asText(choice.text) ?? '') : content,
       reasoning: readReasoning(message),
-      refusal: readText(message.refusal),
+      refusal: readText(message.refusal) + readRefusals(message.content),
       annotations: readAnnotations(message.annotations),
       calls: readCalls(message),
       logprobs: choice.logprobs ?? undefined,
+      tokenId: asCount(message.token_id),
       finishReason: readWord(choice.finish_reason),
       stop: stopField === undefined ? undefined : (choice[stopField] ?? undefined),
     },
@@ -96,6 +108,16 @@ function readText(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   return content.map((part) => asText(asObject(part)?.text) ?? '').join('')
+}
+
+/** Refusals among the parts of a content. */
+function readRefusals(content: unknown): string {
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => asText(asObject(part)?.refusal) ?? '').join('')
+}
+
+function firstOf(all: readonly unknown[], count: number): readonly unknown[] {
+  return all.length > count ? all.slice(0, count) : all
 }
 
 /** In either of two fields, of which one may be empty, or in parts of the content. */

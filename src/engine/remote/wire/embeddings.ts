@@ -17,6 +17,9 @@ export async function embedRemotely(
     const index = asCount(found?.index) ?? position
     if (index < vectors.length) vectors[index] = Float32Array.from(asArray(found?.embedding).map(Number))
   }
+  if (vectors.some((vector) => vector?.some((value) => !Number.isFinite(value)) === true)) {
+    throw new AppError('upstream-failed', 'the server behind this model sent a vector with values that are not numbers')
+  }
   const complete = vectors.filter((vector) => vector !== undefined && vector.length > 0) as Float32Array[]
   if (complete.length !== inputs.length) throw incomplete(inputs.length, complete.length)
   return { vectors: complete, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
@@ -53,5 +56,5 @@ export async function rankRemotely(
 }
 
 function incomplete(wanted: number, found: number): AppError {
-  return new AppError('engine-failed', `the server behind this model answered for ${found} of ${wanted} inputs`)
+  return new AppError('upstream-failed', `the server behind this model answered for ${found} of ${wanted} inputs`)
 }

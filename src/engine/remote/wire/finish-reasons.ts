@@ -22,12 +22,12 @@ const failures = new Set(['abort', 'aborted', 'error', 'cancelled', 'canceled', 
 
 export type ReadFinish = { readonly reason: FinishReason; readonly rawReason?: string }
 
-/** The finish reason of a choice; an unknown word is kept as `rawReason`. Throws `engine-failed` for one that reports a failure. */
+/** The finish reason of a choice; an unknown word is kept as `rawReason`. Throws `upstream-failed` for one that reports a failure. */
 export function readFinishReason(word: string): ReadFinish {
   const reason = Object.hasOwn(reasons, word) ? reasons[word] : undefined
   if (reason !== undefined) return { reason }
   if (failures.has(word)) {
-    throw new AppError('engine-failed', `the server behind this model broke the answer off: its finish reason is '${word}'`)
+    throw new AppError('upstream-failed', `the server behind this model broke the answer off: its finish reason is '${word}'`)
   }
   return { reason: 'stop', rawReason: word }
 }

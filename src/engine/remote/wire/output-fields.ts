@@ -60,12 +60,12 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       // The server does not report how far it enforces it.
       return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
     case 'json-schema': {
-      const { schema, name: schemaName = 'output', description } = output
+      const { schema, name: schemaName = 'output', description, strict } = output
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (!jsonSchema) return refuse('JSON Schema')
       // Servers enforce a part of JSON Schema, and do not report which.
       const described = { name: schemaName, ...(description !== undefined && { description }) }
-      const format = { type: 'json_schema', json_schema: { ...described, schema, strict: true } }
+      const format = { type: 'json_schema', json_schema: { ...described, schema, strict } }
       return { fields: { response_format: format }, structured: 'partial' }
     }
   }

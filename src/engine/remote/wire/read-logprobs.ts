@@ -6,8 +6,17 @@ type WireToken = Omit<GeneratedToken, 'top'>
 /** For servers that do not report token ids. */
 const unknownId = -1
 
-/** The tokens of a choice's `logprobs`, in the format of chat or of completions; empty when there are none. */
-export function readLogprobs(value: unknown): readonly GeneratedToken[] {
+/** The text of a chunk, and its token id where the server reports one. */
+type ChunkToken = { readonly text: string; readonly id?: number | undefined }
+
+/**
+ * The tokens of a choice's `logprobs`: in the format of chat, of completions, or the bare number of a chunk that is one token. Empty
+ * when there are none.
+ */
+export function readLogprobs(value: unknown, chunk: ChunkToken): readonly GeneratedToken[] {
+  if (typeof value === 'number' && chunk.text !== '') {
+    return [{ ...toToken(chunk.text, value), id: chunk.id ?? unknownId, top: [] }]
+  }
   const logprobs = asObject(value)
   if (logprobs === undefined) return []
   if (Array.isArray(logprobs.content)) return logprobs.content.flatMap(readChatToken)

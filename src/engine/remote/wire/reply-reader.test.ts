@@ -23,7 +23,7 @@ describe('lenient reading', () => {
       chatChunk({ delta: { content: 'k' }, finish_reason: word }),
     ]
     const cut = await upstream(streamOf(...whole, doneLine))
-    expect(await failure(engineOver([cut]))).toMatchObject({ code: 'engine-failed' })
+    expect(await failure(engineOver([cut]))).toMatchObject({ code: 'upstream-failed' })
     const sound = await upstream(streamOf(...whole, chatChunk({ delta: {}, finish_reason: 'length' }), doneLine))
     expect((await answer(engineOver([sound]), ask('hi'))).choices).toMatchObject([
       { parts: [text('ok')], finish: { reason: 'length' } },

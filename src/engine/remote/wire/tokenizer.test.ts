@@ -62,7 +62,7 @@ test('a working tokenizer does not offset failed generations', async () => {
     response.end('boom')
   })
   const engine = engineOver([vllm])
-  expect((await failure(engine)).code).toBe('engine-failed')
+  expect((await failure(engine)).code).toBe('upstream-failed')
   const awayAt = vllm.seen.length
   expect(engine.capabilities.fleet?.replicas()).not.toMatchObject([{ state: 'healthy' }])
   await until(() => engine.capabilities.fleet?.replicas()[0]?.state === 'half-open')

@@ -70,7 +70,7 @@ function readIds(reply: unknown): readonly number[] {
 }
 
 function unexpected(path: string): AppError {
-  return new AppError('engine-failed', `the server behind this model sent an unexpected reply to ${path}`)
+  return new AppError('upstream-failed', `the server behind this model sent an unexpected reply to ${path}`)
 }
 
 function cannot({ name }: Profile, what: string): AppError {

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { textsOf } from '../../../test/support/parts.ts'
+import { answer, ask, engineOver, eventsOf, failure, fine, refusing, upstream } from '../../../test/support/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
+
+const whole = (reply: unknown) => refusing(200, JSON.stringify(reply))
+
+describe('a server that ignores n', () => {
+  const one: Answer = streamOf(
+    chatChunk({ delta: { content: 'a' } }),
+    chatChunk({ delta: {}, finish_reason: 'stop' }),
+    usageChunk(5, 1),
+    doneLine,
+  )
+
+  test('is asked again for the choices that it left out', async () => {
+    const server = await upstream(one)
+    const { choices, usage } = await answer(engineOver([server]), ask('hi', { choices: 3 }))
+    expect(choices.map(({ finish }) => finish.reason)).toEqual(['stop', 'stop', 'stop'])
+    expect(server.seen.map(({ body }) => body.n)).toEqual([3, undefined, undefined])
+    expect(usage).toMatchObject({ inputTokens: 5, outputTokens: 3 })
+  })
+
+  test('is asked with another seed for each of them', async () => {
+    const server = await upstream(one)
+    await answer(engineOver([server]), ask('hi', { choices: 3, sampling: { seed: 7 } }))
+    expect(server.seen.map(({ body }) => body.seed)).toEqual([7, 8, 9])
+  })
+
+  test('may also answer with a whole reply', async () => {
+    const server = await upstream(whole({ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }))
+    expect(textsOf(await answer(engineOver([server]), ask('hi', { choices: 2 })))).toEqual(['a', 'a'])
+  })
+})
+
+describe('a reply that is none', () => {
+  test.each<[string, Answer, number]>([
+    ['null', whole(null), 2],
+    ['a list', whole([]), 2],
+    ['no choices', whole({ choices: [] }), 2],
+    ['a page', refusing(200, '<html><title>Hello</title></html>'), 2],
+    ['a stream of null', streamOf('data: null\n\n'), 2],
+    ['an empty stream', streamOf(doneLine), 2],
+    ['text without a finish reason', streamOf(chatChunk({ delta: { content: 'Hel' } }), doneLine), 1],
+    ['a whole reply without a finish reason', whole({ choices: [{ message: { content: 'Hel' } }] }), 1],
+  ])('%s is a failure of the server, after few attempts', async (_, reply, attempts) => {
+    const server = await upstream(reply)
+    expect(await failure(engineOver([server]))).toMatchObject({ code: 'upstream-failed' })
+    expect(server.seen).toHaveLength(attempts)
+  })
+
+  test.each<[string, Answer]>([
+    ['no finish reason', streamOf(chatChunk({ delta: { content: 'Hel' } }), doneLine)],
+    ['no choices', whole({ choices: [] })],
+  ])('%s, however often, closes the server to nobody', async (_, reply) => {
+    const server = await upstream(({ body }, response) => {
+      const isInnocent = JSON.stringify(body.messages).includes('innocent')
+      return (isInnocent ? fine : reply)({} as never, response)
+    })
+    const engine = engineOver([server])
+    for (let turn = 0; turn < 6; turn++) await failure(engine)
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }])
+    expect(textsOf(await answer(engine, ask('innocent')))).toEqual(['ok'])
+  })
+
+  test('an error that is nested very deeply is a failure of the server', async () => {
+    const deep = `${'{"error":'.repeat(5000)}"x"${'}'.repeat(5000)}`
+    const server = await upstream(refusing(500, deep))
+    expect((await failure(engineOver([server]))).code).toBe('upstream-failed')
+    server.answer = streamOf(`data: ${deep}\n\n`)
+    expect((await failure(engineOver([server]))).code).toBe('upstream-failed')
+  })
+
+  test('numbers that no vector holds are a failure of the server', async () => {
+    const server = await upstream(refusing(200, '{"data":[{"embedding":[1e39,0.5]}]}'))
+    const embedding = engineOver([server]).capabilities.embedder?.embed(
+      [{ type: 'text', text: 'a' }],
+      new AbortController().signal,
+    )
+    await expect(embedding).rejects.toMatchObject({ code: 'upstream-failed' })
+  })
+})
+
+describe('an output limit that the server ignores', () => {
+  const pieces = ['one ', 'two ', 'three ', 'four ', 'five ', 'six ', 'seven ', 'eight ']
+  const ignoring = (...ends: string[]) =>
+    streamOf(
+      ...pieces.map((content) => chatChunk({ delta: { content } })),
+      chatChunk({ delta: {}, finish_reason: 'stop' }),
+      ...ends,
+    )
+
+  test.each<[string, Answer]>([
+    ['without usage', ignoring(doneLine)],
+    ['with usage at the end', ignoring(usageChunk(3, 8), doneLine)],
+  ])('is kept here, %s', async (_, reply) => {
+    const { choices, usage } = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
+    expect(choices).toMatchObject([{ parts: [{ text: 'one two ' }], finish: { reason: 'length' } }])
+    expect(usage.outputTokens).toBe(2)
+  })
+
+  test('ends an endless reply', async () => {
+    const server = await upstream((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const timer = setInterval(() => response.write(chatChunk({ delta: { content: 'x ' } }).repeat(20)), 1)
+      response.once('close', () => clearInterval(timer))
+    })
+    const { choices } = await answer(engineOver([server]), ask('hi', { maxOutputTokens: 3 }))
+    expect(choices).toMatchObject([{ parts: [{ text: 'x x x ' }], finish: { reason: 'length' } }])
+  })
+
+  test('is counted by the server that counts as it goes', async () => {
+    const counted = pieces.map((content, index) =>
+      chatChunk({ delta: { content } }, { usage: { prompt_tokens: 3, completion_tokens: 2 * (index + 1) } }),
+    )
+    const server = await upstream(streamOf(...counted, doneLine), { ownedBy: 'vllm' })
+    const { choices } = await answer(engineOver([server]), ask('hi', { maxOutputTokens: 4 }))
+    expect(choices).toMatchObject([{ parts: [{ text: 'one two ' }], finish: { reason: 'length' } }])
+  })
+
+  test.each([
+    ['reasoning', { reasoning_content: 'hm ' }, { type: 'reasoning', text: 'hm hm ' }],
+    ['text', { content: 'hm ' }, { type: 'text', text: 'hm hm ' }],
+  ])('counts %s', async (_, delta, part) => {
+    const reply = streamOf(...Array(5).fill(chatChunk({ delta })), chatChunk({ delta: {}, finish_reason: 'stop' }), doneLine)
+    const { choices } = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
+    expect(choices).toMatchObject([{ parts: [part], finish: { reason: 'length' } }])
+  })
+
+  test('cuts a whole reply by the share that its usage names', async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 8 }
+    const reply = whole({ choices: [{ message: { content: 'abcdefgh' }, finish_reason: 'stop' }], usage })
+    const { choices } = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
+    expect(choices).toMatchObject([{ parts: [{ text: 'ab' }], finish: { reason: 'length' } }])
+  })
+
+  test.each([
+    ['its usage', 'stop', usageChunk(3, 2)],
+    ['its finish reason', 'length', ''],
+  ])('leaves a reply alone whose server cuts tokens into pieces, by %s', async (_, finishReason, end) => {
+    const letters = [...'Hello'].map((content) => chatChunk({ delta: { content } }))
+    const reply = streamOf(...letters, chatChunk({ delta: {}, finish_reason: finishReason }), end, doneLine)
+    const result = await answer(engineOver([await upstream(reply)]), ask('hi', { maxOutputTokens: 2 }))
+    expect(result.choices).toMatchObject([{ parts: [{ text: 'Hello' }], finish: { reason: finishReason } }])
+  })
+})
+
+describe("the caller's words", () => {
+  test.each([true, false])('strict: %s of a schema stays', async (strict) => {
+    const server = await upstream(streamOf(chatChunk({ delta: { content: '{"a":1}' }, finish_reason: 'stop' }), doneLine))
+    const schema = { type: 'object', properties: { a: { type: 'integer' } } }
+    await answer(engineOver([server]), ask('hi', { output: { type: 'json-schema', schema, strict } }))
+    expect(server.seen[0]?.body).toMatchObject({ response_format: { json_schema: { strict } } })
+  })
+})
+
+describe('log-probabilities', () => {
+  test('a bare number belongs to the token of its chunk', async () => {
+    const chunk = (content: string, logprob: number) =>
+      chatChunk({ delta: { content, token_id: 7 }, text: content, logprobs: logprob })
+    const reply = streamOf(chunk('Hi', -0.5), chunk(' you', 0), chatChunk({ delta: {}, finish_reason: 'stop' }), doneLine)
+    const { choices } = await answer(engineOver([await upstream(reply)]), ask('hi', { logprobs: { top: 0 } }))
+    expect(choices[0]?.parts).toEqual([{ type: 'text', text: 'Hi you' }])
+    expect(choices[0]?.tokens).toMatchObject([
+      { id: 7, text: 'Hi', logprob: -0.5, top: [] },
+      { id: 7, text: ' you', logprob: 0, top: [] },
+    ])
+  })
+
+  test('a reply without those that were asked for is an error that names the field', async () => {
+    const error = await failure(engineOver([await upstream(fine)]), ask('hi', { logprobs: { top: 1 } }))
+    expect(error).toMatchObject({ code: 'upstream-failed', at: ['logprobs'] })
+  })
+})
+
+describe('errors of a server', () => {
+  const message = 'Your input exceeds the context window of this model.'
+  test.each<[string, Answer]>([
+    ['as a status', refusing(400, JSON.stringify({ error: { message, code: 'context_length_exceeded' } }))],
+    ['in a stream', streamOf(`data: ${JSON.stringify({ error: { message, code: 'context_length_exceeded' } })}\n\n`)],
+  ])('a code for a prompt that is too long decides, %s', async (_, reply) => {
+    expect(await failure(engineOver([await upstream(reply)]))).toMatchObject({ code: 'context-length-exceeded', message })
+  })
+
+  test('the field that a server names is passed on', async () => {
+    const error = { message: 'too hot', type: 'invalid_request_error', param: 'temperature' }
+    expect(await failure(engineOver([await upstream(refusing(400, JSON.stringify({ error })))]))).toMatchObject({
+      param: 'temperature',
+    })
+    error.param = 'max_completion_tokens'
+    expect(await failure(engineOver([await upstream(refusing(400, JSON.stringify({ error })))]))).toMatchObject({
+      at: ['maxOutputTokens'],
+    })
+  })
+})
+
+test('a refusal among the parts of a content is a refusal', async () => {
+  const content = [
+    { type: 'text', text: 'Well. ' },
+    { type: 'refusal', refusal: 'I cannot.' },
+  ]
+  const events = []
+  const reply = whole({ choices: [{ message: { content }, finish_reason: 'stop' }] })
+  for await (const event of eventsOf(engineOver([await upstream(reply)]), ask('hi'))) events.push(event)
+  expect(events).toContainEqual({ type: 'refusal-delta', choice: 0, delta: 'I cannot.' })
+})
