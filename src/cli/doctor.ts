@@ -5,9 +5,9 @@ import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
 import { huggingFaceAddress } from '../registry/fetch-model.ts'
+import { formatBytes } from '../registry/format-bytes.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
 import { isSupportedNode } from './node-version.ts'
-import { formatBytes } from './progress.ts'
 
 /** The result of one check. A `warn` matters only for what its advice names. */
 type Finding = {

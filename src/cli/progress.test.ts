@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { prettyDestination } from '../app/pretty-log.ts'
-import { createProgress, formatBytes, formatProgress } from './progress.ts'
+import { createProgress, formatProgress } from './progress.ts'
 
 test.each([
   [0, undefined, 'm 0 B'],
@@ -15,17 +15,6 @@ test.each([
   const lines: string[] = []
   createProgress({ write: (text) => lines.push(text) }).update('m', doneBytes, totalBytes)
   expect(lines).toEqual([`${line}\n`])
-})
-
-test.each([
-  [0, '0 B'],
-  [999, '999 B'],
-  [1000, '1.0 kB'],
-  [98_400_000, '98.4 MB'],
-  [2e9, '2.0 GB'],
-  [5e15, '5000.0 TB'],
-])('%s bytes are %s', (bytes, text) => {
-  expect(formatBytes(bytes)).toBe(text)
 })
 
 /** What is on the screen of a terminal after these writes: one row per line, wrapped at its width. */

@@ -1,3 +1,5 @@
+import { formatBytes } from '../registry/format-bytes.ts'
+
 /** A terminal, or what stands for one; `columns` may change while it is open. */
 type ProgressStream = { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number }
 
@@ -123,16 +125,4 @@ function formatSeconds(seconds: number): string {
   if (whole < 60) return `${whole} s`
   const minutes = Math.round(whole / 60)
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-}
-
-/** Decimal units, as disks and downloads are labelled. */
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let value = bytes
-  let unit = 0
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000
-    unit += 1
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }

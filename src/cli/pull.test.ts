@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { encodeGguf } from '../../test/support/gguf-writer.ts'
 import { loadConfig } from '../config/load.ts'
 import { pull } from './pull.ts'
 
@@ -9,7 +10,7 @@ import { pull } from './pull.ts'
 async function createConfig(model: object) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-pull-'))
   onTestFinished(() => rm(home, { recursive: true }))
-  for (const name of ['m.gguf', 'mmproj.gguf', 'draft.gguf']) await writeFile(join(home, name), 'GGUF')
+  for (const name of ['m.gguf', 'mmproj.gguf', 'draft.gguf']) await writeFile(join(home, name), encodeGguf(new Map(), []))
   await writeFile(join(home, 'c.json'), JSON.stringify({ models: [{ id: 'm', ...model }] }))
   return { home, load: () => loadConfig({ flags: { config: 'c.json' }, env: {}, cwd: home, userHome: home }) }
 }

@@ -155,7 +155,7 @@ describe('alternatives', () => {
     const failing = ensure([`${origin}/one`, '/missing.gguf'])
     await expect(failing).rejects.toMatchObject({ code: 'model-unavailable' })
     await expect(failing).rejects.toThrow(
-      /every source of the model failed:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*ENOENT/,
+      /every source of the model failed:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*there is no such file/,
     )
   })
 
@@ -205,6 +205,6 @@ describe('a local file', () => {
 
   test('must not be a folder', async () => {
     const { ensure, home } = await setUp()
-    await expect(ensure([home])).rejects.toThrow('this is not a file')
+    await expect(ensure([home])).rejects.toThrow('this is a folder; name a .gguf file in it')
   })
 })

@@ -65,8 +65,10 @@ async function findPresent(sources: readonly Source[], options: ModelFileOptions
 
 async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptions): Promise<string> {
   const stats = await stat(path).catch((error) => {
-    throw new AppError('model-unavailable', `the file cannot be read (${error.code})`, { cause: error })
+    const why = error.code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${error.code})`
+    throw new AppError('model-unavailable', why, { cause: error })
   })
+  if (stats.isDirectory()) throw new AppError('model-unavailable', 'this is a folder; name a .gguf file in it')
   if (!stats.isFile()) throw new AppError('model-unavailable', 'this is not a file')
   await requireGguf(path)
   if (sha256 === undefined) return path

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../support/app.ts'
+import { encodeGguf } from '../support/gguf-writer.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
 
@@ -283,7 +284,7 @@ describe('the other commands', () => {
 
   test('pull prints where a local model is', async () => {
     const file = join(home, 'tiny.gguf')
-    await writeFile(file, 'GGUF')
+    await writeFile(file, encodeGguf(new Map(), []))
     expect(await run(['pull', file])).toMatchObject({ code: 0, out: `${file}\n` })
   })
 })
