@@ -31,6 +31,8 @@ export type App = {
   generate(requests: Parameters<typeof generate>[1], signal?: AbortSignal): Generation
   /** Resolves when all models that load at start are ready; rejects with the first failure. */
   whenReady(): Promise<void>
+  /** Resolves when those models are ready or have failed. Rejects with the reasons when nothing is left to serve. */
+  whenSettled(): Promise<void>
   /** Finishes running requests within the configured grace period, then closes everything. */
   close(): Promise<void>
   /** The key created because this server is reachable from elsewhere and had none; shown only once. */
@@ -111,8 +113,9 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     fetch: (request) => answerFetch(server.app, request),
     generate: createInProcess({ cancellations, generating, resolveModel }),
     whenReady: () => models.whenReady(),
+    whenSettled: () => models.whenSettled(),
     async close() {
-      await server.drain(settings.shutdownGraceMs)
+      await server.drain(settings.shutdownGraceMs, settings.drainDelayMs)
       await Promise.all([validator.close(), models.close()])
     },
   }

@@ -18,6 +18,10 @@ import { createRemote } from './create-remote-engine.ts'
 export type RegisteredModel = ServedModel & {
   readonly aliases: readonly string[]
   readonly loadsAtStart: boolean
+  /** Whether readiness needs it, where the configuration says. */
+  readonly required: boolean | undefined
+  /** A failed load may succeed later without a new start: its servers are elsewhere, or its engine is the caller's. */
+  readonly mayRecover: boolean
   readonly createdAtMs: number
   /** The id of the model that serves this one's aliases until its file is available. */
   readonly standIn: string | undefined
@@ -47,6 +51,8 @@ export function createModel(config: LoadedModel, factory: ModelFactory): Registe
     id: config.id,
     aliases: config.aliases,
     loadsAtStart: config.load === 'start',
+    required: config.required,
+    mayRecover: config.engine === 'remote',
     createdAtMs: Date.now(),
     standIn: config.standIn,
     get isAwaitingFile() {
@@ -84,6 +90,8 @@ export function registerOwnModel({
     aliases,
     engine,
     loadsAtStart: load === 'start',
+    required: undefined,
+    mayRecover: true,
     createdAtMs: Date.now(),
     standIn: undefined,
     isAwaitingFile: false,

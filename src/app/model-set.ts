@@ -1,5 +1,6 @@
 import { AppError, messageOf } from '../contract/errors.ts'
 import type { ModelSummary } from '../http/deps.ts'
+import { builtinModel } from '../registry/builtin-model.ts'
 import { createRegistry } from '../registry/registry.ts'
 import type { RegisteredModel, StartObserver } from './create-model.ts'
 
@@ -12,6 +13,8 @@ export class ModelSet {
   readonly #observer: StartObserver
   readonly #stopping = new AbortController()
   #loading: readonly Promise<void>[] | undefined
+  /** Models whose first load has not ended. */
+  readonly #awaited = new Set<RegisteredModel>()
 
   constructor(createModels: CreateModels, observer: StartObserver) {
     this.#observer = observer
@@ -27,6 +30,7 @@ export class ModelSet {
         },
       }),
     )
+    for (const model of this.all()) if (model.loadsAtStart) this.#awaited.add(model)
   }
 
   /** The model for a name: for an alias of a model without its file, the stand-in. Throws `model-not-found`. */
@@ -40,19 +44,19 @@ export class ModelSet {
   }
 
   summaries(): readonly ModelSummary[] {
-    return this.all().map(summarize)
+    return this.all().map((model) => this.#summarize(model))
   }
 
   /** Throws `model-not-found`. */
   summary(name: string): ModelSummary {
-    return summarize(this.resolve(name))
+    return this.#summarize(this.resolve(name))
   }
 
   /** Begins to load the models that load at start. Idempotent. */
   load(): void {
     this.#loading ??= this.all()
       .filter(({ loadsAtStart }) => loadsAtStart)
-      .map((model) => this.#loadOrStandIn(model))
+      .map((model) => this.#loadOrStandIn(model).finally(() => this.#awaited.delete(model)))
     // A failure is in the log and in GET /ready; the other models are served.
     for (const loading of this.#loading) loading.catch(() => undefined)
   }
@@ -60,6 +64,20 @@ export class ModelSet {
   /** Resolves when all models of `load` are ready; rejects with the first failure. */
   async whenReady(): Promise<void> {
     await Promise.all(this.#loading ?? [])
+  }
+
+  /**
+   * Resolves when every model of `load` is ready or has failed. Rejects with the reasons when none is left to serve, now or later, except
+   * the built-in one: then nothing that this server was started for works.
+   */
+  async whenSettled(): Promise<void> {
+    const outcomes = await Promise.allSettled(this.#loading ?? [])
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
+    const [first] = reasons
+    if (first === undefined || this.#stopping.signal.aborted) return
+    const servable = this.all().filter(({ id }) => id !== builtinModel.id)
+    if (outcomes.length > reasons.length || servable.some((model) => !model.loadsAtStart || model.mayRecover)) return
+    throw new AppError('model-unavailable', reasons.map(messageOf).join('\n'), { cause: first })
   }
 
   /** Stops loading and closes all engines. */
@@ -86,21 +104,30 @@ export class ModelSet {
     const { standIn } = this.#registry.resolve(name)
     return standIn === undefined ? undefined : this.#registry.resolve(standIn)
   }
-}
 
-function summarize(model: RegisteredModel): ModelSummary {
-  const { id, aliases, createdAtMs, engine, standIn, isAwaitingFile } = model
-  const { contextLength } = engine.facts
-  // Readiness does not wait for a failed model with a stand-in.
-  const loadsAtStart = model.loadsAtStart && !(standIn !== undefined && isAwaitingFile && engine.state.type === 'failed')
-  const servers = engine.capabilities.fleet?.replicas()
-  return {
-    id,
-    aliases,
-    loadsAtStart,
-    createdAtMs,
-    state: engine.state,
-    ...(contextLength !== undefined && { contextLength }),
-    ...(servers !== undefined && { servers }),
+  #summarize(model: RegisteredModel): ModelSummary {
+    const { id, aliases, createdAtMs, engine, loadsAtStart, isAwaitingFile } = model
+    const { contextLength } = engine.facts
+    const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
+    const servers = engine.capabilities.fleet?.replicas()
+    return {
+      id,
+      aliases,
+      loadsAtStart,
+      isAwaited: this.#awaited.has(model),
+      isRequired: this.#requirementOf(model),
+      createdAtMs,
+      state: engine.state,
+      ...(standIn !== undefined && { standIn }),
+      ...(contextLength !== undefined && { contextLength }),
+      ...(servers !== undefined && { servers }),
+    }
+  }
+
+  /** As configured; otherwise the model called `default` is required where no model is marked as required. */
+  #requirementOf({ id, aliases, required }: RegisteredModel): ModelSummary['isRequired'] {
+    if (required !== undefined) return required ? 'yes' : 'no'
+    if (id === builtinModel.id || this.all().some((other) => other.required === true)) return 'no'
+    return [id, ...aliases].includes('default') ? 'yes' : 'any'
   }
 }

@@ -15,13 +15,21 @@ export const modelId = z
 export const aliases = z
   .array(z.string().regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces'))
   .default([])
-  .describe('Other names for this model. `*` matches any text: `claude-*`. An exact name wins over a pattern.')
+  .describe('Other names for this model. `*` matches any text: `gpt-*`. An exact name wins over a pattern.')
 
 /** The `load` setting of a model. */
 export const load = z
   .enum(['start', 'demand'])
   .default('start')
   .describe('When the model is loaded: when the server starts, or with the first request for it.')
+
+/** The `required` setting of a model. */
+export const required = z
+  .boolean()
+  .describe(
+    'Whether `GET /ready` needs this model: `true`, the server is ready only while it is; `false`, it does not matter. Absent: where no ' +
+      'model is `true`, the one called `default` counts as required; without it, one ready model is enough.',
+  )
 
 /** The limit of a model's queue. */
 export const maxQueued = z

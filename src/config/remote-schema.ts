@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { aliases, contextLength, count, load, maxQueued, modelId, samplingDefaults, toolFormat } from './model-fields.ts'
+import {
+  aliases,
+  contextLength,
+  count,
+  load,
+  maxQueued,
+  modelId,
+  required,
+  samplingDefaults,
+  toolFormat,
+} from './model-fields.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
 const serverKinds = ['auto', 'vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'openai'] as const
@@ -61,6 +71,7 @@ export const remoteModel = z
     maxQueued,
     aliases,
     load,
+    required: required.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
   })
   .describe('A model that other servers run.')

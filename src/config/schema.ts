@@ -9,6 +9,7 @@ import {
   load,
   maxQueued,
   modelId,
+  required,
   samplingDefaults,
   sha256,
   sources,
@@ -47,6 +48,7 @@ const llamaModel = z
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),
     aliases,
     load,
+    required: required.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
     toolFormat: toolFormat.exactOptional(),
     toolStrategy,
@@ -70,6 +72,7 @@ const fakeModel = z
     maxQueued,
     aliases,
     load,
+    required: required.exactOptional(),
   })
   .describe('A model that answers from a script.')
 
@@ -108,6 +111,12 @@ const server = z
       .default('both')
       .describe('The fields of chat completions that contain the reasoning of a model; `none` omits it.'),
     heartbeatMs: count.default(10_000).describe('How long a stream may be silent before a heartbeat is sent.'),
+    drainDelayMs: durationMs
+      .default(0)
+      .describe(
+        'How long a server that is stopped goes on serving, while `GET /ready` says `draining`, before it refuses requests: time for ' +
+          'load balancers to look away.',
+      ),
     shutdownGraceMs: durationMs.default(30_000).describe('How long running requests may continue when the server is stopped.'),
   })
   .describe('The HTTP server.')

@@ -18,8 +18,13 @@ export type ModelSummary = {
   readonly state: EngineState
   /** The replicas of a remote model. */
   readonly servers?: readonly ServerReport[]
-  /** Whether the server counts as ready only when this model is. */
   readonly loadsAtStart: boolean
+  /** Its first load, which began with the server, has not ended yet. */
+  readonly isAwaited: boolean
+  /** `yes`: the server is ready only while this model is; `no`: whether it is does not matter; `any`: one of these must be. */
+  readonly isRequired: 'yes' | 'no' | 'any'
+  /** The id of the model that answers in its place while it has failed. */
+  readonly standIn?: string
 }
 
 /** The models of this server. */

@@ -1,20 +1,25 @@
 import type { FastifyInstance } from 'fastify'
 import type { ServerDeps } from './deps.ts'
+import { isReady } from './readiness.ts'
+
+type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version'> & { readonly isDraining: () => boolean }
 
 /** Health, readiness and metrics, for operators. */
-export function addOpsRoutes(app: FastifyInstance, { models, metrics, version }: ServerDeps): void {
+export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, isDraining }: OpsDeps): void {
   app.get('/health', { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
 
   app.get('/ready', { config: { scope: 'public' } }, (_request, reply) => {
-    const awaited = models.list().filter(({ loadsAtStart }) => loadsAtStart)
-    const isReady = awaited.every(({ state }) => state.type === 'ready')
+    const all = models.list()
+    const status = isDraining() ? 'draining' : isReady(all) ? 'ready' : 'not-ready'
     // Without failure reasons: this route is public, and they may name files.
-    const states = awaited.map(({ id, state }) => ({
+    const states = all.map(({ id, state, isRequired, standIn }) => ({
       id,
       state: state.type,
       ...(state.type === 'loading' && { progress: state.progress }),
+      ...(isRequired === 'yes' && { required: true }),
+      ...(standIn !== undefined && { stand_in: standIn }),
     }))
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not-ready', models: states })
+    return reply.code(status === 'ready' ? 200 : 503).send({ status, models: states })
   })
 
   app.get('/metrics', { config: { scope: 'admin' } }, async (_request, reply) => {

@@ -18,16 +18,32 @@ import { createFakeEngine } from '../engine/fake/engine.ts'
 describe('shutting down', () => {
   const longReply = { chunks: ['a', 'b'], delayMs: 3_000_000 }
 
-  test('running requests may finish, and the listening socket is closed at once', async () => {
+  test('running requests may finish; meanwhile the listener is open, says so, and refuses the rest', async () => {
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
     const { listen, drain } = openTestServer({ engine: watched.engine })
     const port = await listen()
-    const request = sendChat(port, chatBody({ chunks: ['a', 'b'], delayMs: 20 }, { stream: true }))
+    const request = sendChat(port, chatBody({ chunks: ['a', 'b'], delayMs: 200 }, { stream: true }))
     await watched.started()
     const drained = drain(60_000)
+    const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
+    const ready = await ask('/ready')
+    expect([ready.status, await ready.json()]).toMatchObject([503, { status: 'draining' }])
+    expect((await ask('/health')).status).toBe(200)
+    const refused = await ask('/v1/models')
+    expect([refused.status, refused.headers.get('connection')]).toEqual([503, 'close'])
+    expect(await readAll(await receive(request))).toContain('[DONE]')
+    await drained
     const [error] = await once(connect(port, '127.0.0.1'), 'error')
     expect(error).toMatchObject({ code: 'ECONNREFUSED' })
-    expect(await readAll(await receive(request))).toContain('[DONE]')
+  })
+
+  test('a delay lets balancers look away first: requests are still served, and /ready says that it drains', async () => {
+    const { listen, drain } = openTestServer()
+    const port = await listen()
+    const drained = drain(60_000, 1000)
+    const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
+    expect((await ask('/ready')).status).toBe(503)
+    expect((await ask('/v1/models')).status).toBe(200)
     await drained
   })
 

@@ -238,18 +238,21 @@ describe('routes', () => {
     expect((await app.inject('/ready')).json()).toMatchObject({ models: [{ id: 'org/fake', state: 'loading', progress: 0.25 }] })
   })
 
-  test('the server is healthy at once, and ready when the models that load at start are', async () => {
+  test('the server is healthy at once, and ready when the required models are', async () => {
     const engine = fake()
     const { app } = openTestServer({ engine })
     expect((await app.inject('/health')).json()).toEqual({ status: 'ok', version: '1.2.3' })
     const before = await app.inject('/ready')
     expect([before.statusCode, before.json()]).toEqual([
       503,
-      { status: 'not-ready', models: [{ id: 'org/fake', state: 'stopped' }] },
+      { status: 'not-ready', models: [{ id: 'org/fake', state: 'stopped', required: true }] },
     ])
     await engine.ensureReady(new AbortController().signal)
     const after = await app.inject('/ready')
-    expect([after.statusCode, after.json()]).toEqual([200, { status: 'ready', models: [{ id: 'org/fake', state: 'ready' }] }])
+    expect([after.statusCode, after.json()]).toEqual([
+      200,
+      { status: 'ready', models: [{ id: 'org/fake', state: 'ready', required: true }] },
+    ])
   })
 
   test('metrics count routes by pattern, and what was generated', async () => {

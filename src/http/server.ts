@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Server as Listener } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
@@ -60,10 +61,10 @@ export type Server = {
   /** Not listening yet. */
   readonly app: FastifyInstance
   /**
-   * Refuses new requests, closes those that have not arrived completely, and cancels the rest after `graceMs`. Resolves when all
-   * connections are closed.
+   * Says so at `/ready` for `delayMs`, then refuses new requests, closes those that have not arrived completely, and cancels the rest
+   * after `graceMs`. The listener stays open until the last one has ended. Resolves when all connections are closed.
    */
-  drain(graceMs: number): Promise<void>
+  drain(graceMs: number, delayMs?: number): Promise<void>
 }
 
 /** The HTTP server with all routes. Throws for a route without a scope. */
@@ -72,7 +73,7 @@ export function createServer(deps: ServerDeps): Server {
   const inFlight = new InFlightRequests()
   const { watch, refuse } = createRequestWatch(deps, inFlight)
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
-  let draining = false
+  let phase: 'serving' | 'leaving' | 'draining' = 'serving'
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -113,8 +114,9 @@ export function createServer(deps: ServerDeps): Server {
     watch(request, reply)
     reply.header('x-request-id', request.id)
     reply.headers(crossOrigin.replyHeaders(request.headers))
-    if (draining) {
-      reply.header('connection', 'close')
+    if (phase === 'draining') reply.header('connection', 'close')
+    // Health and readiness are answered to the end.
+    if (phase === 'draining' && request.routeOptions.config.scope !== 'public') {
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
     const { host } = request.headers
@@ -165,18 +167,22 @@ export function createServer(deps: ServerDeps): Server {
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)
   addTokenRoutes(app, deps)
-  addOpsRoutes(app, deps)
+  addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
   refuseOtherMethods()
 
-  async function drain(graceMs: number): Promise<void> {
-    draining = true
-    // Not the HTTP server's `close`: that closes connections whose replies are written but not sent.
-    Listener.prototype.close.call(app.server)
+  async function drain(graceMs: number, delayMs = 0): Promise<void> {
+    phase = 'leaving'
+    if (delayMs > 0) await pause(delayMs)
+    phase = 'draining'
     inFlight.closeIncomplete()
     if (!(await inFlight.idleWithin(graceMs))) {
       metrics.requestsCancelled('shutting-down', cancellations.cancelWhere({}, 'shutting-down'))
       await inFlight.idleWithin(cancelledGraceMs)
     }
+    // Not the HTTP server's `close`: that closes connections whose replies are written but not sent.
+    Listener.prototype.close.call(app.server)
+    // Those that came at the last moment, and were refused.
+    await inFlight.idleWithin(cancelledGraceMs)
     // The rest are idle connections and stalled readers.
     const closed = app.close()
     app.server.closeAllConnections()

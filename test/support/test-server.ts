@@ -31,6 +31,8 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     contextLength: 100,
     state: engine.state,
     loadsAtStart: true,
+    isAwaited: false,
+    isRequired: 'yes',
   })
   const requireKnown = (name: string) => {
     if (name === 'org/fake' || name === 'default') return
