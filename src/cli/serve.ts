@@ -1,12 +1,11 @@
 import { createApp } from '../app/create-app.ts'
 import type { LoadedConfig } from '../config/load.ts'
-import { messageOf } from '../contract/errors.ts'
 import type { ModelSummary } from '../http/deps.ts'
 import { createConsole } from './console.ts'
 
 /**
- * Runs the server until SIGTERM or SIGINT, then drains and returns. Standard output gets one line, `listening on URL`;
- * everything else goes to standard error.
+ * Runs the server until SIGTERM, SIGINT or SIGHUP, then drains and returns. Standard output gets one line, `listening on URL`;
+ * everything else goes to standard error. Throws when nothing is left to serve.
  */
 export async function serve(config: LoadedConfig): Promise<void> {
   const { log, progress, observer } = createConsole({ level: config.log.level })
@@ -16,21 +15,20 @@ export async function serve(config: LoadedConfig): Promise<void> {
   if (app.createdKey !== undefined) console.error(keyNotice(app.createdKey))
   const url = await app.listen()
   console.log(`listening on ${url}`)
-  void app.whenReady().then(
-    () => {
-      progress.end()
-      // A model that is loaded on demand is not ready yet.
-      const model = app.models.find(({ state }) => state.type === 'ready')
-      const needsKey = app.createdKey !== undefined || config.server.apiKeys !== undefined
-      if (model !== undefined) console.error(tryIt(url, model, needsKey))
-    },
-    (error: unknown) => progress.note(messageOf(error)),
-  )
-
-  const signal = await stopped
-  log.info({ signal }, 'draining')
-  progress.end()
-  await app.close()
+  const settled = app.whenSettled().then(() => {
+    progress.end()
+    // A model that is loaded on demand is not ready yet.
+    const model = app.models.find(({ state }) => state.type === 'ready')
+    const needsKey = app.createdKey !== undefined || config.server.apiKeys !== undefined
+    if (model !== undefined) progress.note(tryIt(url, model, needsKey))
+  })
+  try {
+    const signal = await Promise.race([stopped, settled.then(() => stopped)])
+    log.info({ signal }, 'draining')
+  } finally {
+    progress.end()
+    await app.close()
+  }
 }
 
 /** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */
@@ -46,8 +44,9 @@ function stopSignal(): Promise<NodeJS.Signals> {
         resolve(signal)
       } else if (performance.now() - firstMs > sameSignalMs) process.exit(1)
     }
-    process.on('SIGTERM', onSignal)
-    process.on('SIGINT', onSignal)
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal)
+    // After SIGHUP the terminal is gone; what is written to it fails, and that must not end the replies that still run.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   })
 }
 

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtinModel } from '../../src/registry/builtin-model.ts'
 import { until } from '../support/app.ts'
 import { encodeGguf } from '../support/gguf-writer.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
@@ -55,6 +57,12 @@ function launch([command = '', ...args]: readonly string[], env: Record<string, 
   return { child, out: () => texts.out, err: () => texts.err, ended: new Promise((resolve) => child.once('close', resolve)) }
 }
 
+async function written(folder: string, bytes: Buffer): Promise<string> {
+  const file = join(folder, 'broken.gguf')
+  await writeFile(file, bytes)
+  return file
+}
+
 async function run(args: readonly string[], env: Record<string, string> = {}) {
   const running = start(args, env)
   const code = await running.ended
@@ -78,14 +86,16 @@ describe('dragoman serve', () => {
     expect(server.err()).toContain('/v1/chat/completions')
   })
 
-  test('SIGTERM lets running requests end, refuses others, and exits with 0', async () => {
+  test.each(['SIGTERM', 'SIGHUP'] as const)('%s lets running requests end, refuses others, and exits with 0', async (signal) => {
     const server = await serve()
     const content = JSON.stringify({ chunks: ['one', 'two', 'three'], delayMs: 150 })
     const stream = openChat(server.url, { model: 'scripted', stream: true, messages: [{ role: 'user', content }] })
     await stream.untilText('one')
     // A service manager and our own scripts may both send it.
-    server.child.kill('SIGTERM')
-    server.child.kill('SIGTERM')
+    server.child.kill(signal)
+    server.child.kill(signal)
+    await until(async () => (await fetch(`${server.url}/ready`)).status === 503)
+    expect(await (await fetch(`${server.url}/ready`)).json()).toMatchObject({ status: 'draining' })
     await stream.ended
     expect(stream.text()).toContain('three')
     expect(stream.text().endsWith('data: [DONE]\n\n')).toBe(true)
@@ -107,6 +117,26 @@ describe('dragoman serve', () => {
     second.child.kill('SIGTERM')
     await second.ended
     expect(second.err() + second.out()).not.toContain('sk-dragoman-')
+  })
+
+  test.each<[string, (folder: string) => Promise<string>, RegExp]>([
+    ['that does not exist', async (folder) => join(folder, 'none.gguf'), /none\.gguf: there is no such file\n$/],
+    ['that is a folder', async (folder) => folder, /this is a folder; name a \.gguf file in it\n$/],
+    ['of random bytes', (folder) => written(folder, randomBytes(5000)), /this is not a GGUF file\n$/],
+    [
+      'that was truncated',
+      async (folder) => written(folder, (await readFile(builtinModel.path)).subarray(0, 2_000_000)),
+      /the file is 2\.0 MB of 4\.6 MB \(bytes missing: \d+\): it was truncated; fetch it again\n$/,
+    ],
+    [
+      'that llama.cpp refuses',
+      (folder) => written(folder, encodeGguf(new Map([['general.architecture', { type: 'string', value: 'none' }]]), [])),
+      /\n$/,
+    ],
+  ])('a model %s ends it with the reason', async (_, make, reason) => {
+    const result = await run(['serve', '--port', '0', '--model', await make(home), '--log-level', 'error'])
+    expect(result).toMatchObject({ code: 1, err: expect.stringMatching(reason) })
+    expect(result.err).toMatch(/^dragoman: model '[^']+' could not be loaded: /)
   })
 
   test('a port that is taken is one clear line', async () => {

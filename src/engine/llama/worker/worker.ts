@@ -178,6 +178,6 @@ process.on('message', (message) => {
 })
 // Without the parent, the output has no reader.
 process.on('disconnect', () => process.exit(0))
-// Ctrl-C in a terminal and a service manager's stop signal the whole process group; the parent lets requests end, and then kills
+// Ctrl-C in a terminal, its closing, and a service manager's stop signal the whole process group; the parent lets requests end, and then kills
 // its workers itself.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
