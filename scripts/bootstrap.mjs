@@ -56,7 +56,9 @@ export function ensureBuilt() {
 export async function runProgram(args) {
   // npm runs scripts in the package's folder; paths are relative to the user's folder.
   const cwd = process.cwd() === root ? (process.env.INIT_CWD ?? root) : process.cwd()
-  process.exitCode = await run(process.execPath, [program, ...args], { cwd })
+  // In a checkout, npx finds the program; it is not on the PATH.
+  const env = { ...process.env, DRAGOMAN_COMMAND: 'npx dragoman' }
+  process.exitCode = await run(process.execPath, [program, ...args], { cwd, env })
 }
 
 /** Runs a command with our standard streams, passes signals on, and resolves with its exit code. */

@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ensureApiKeyFile, hashApiKey } from './api-key-file.ts'
+import { ApiKeyFile, hashApiKey, keyId } from './api-key-file.ts'
 
 async function missingFile(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-key-'))
@@ -10,42 +10,93 @@ async function missingFile(): Promise<string> {
   return join(folder, 'home', 'api-keys.json')
 }
 
+async function fileWith(text: string): Promise<string> {
+  const path = await missingFile()
+  await mkdir(dirname(path))
+  await writeFile(path, text)
+  return path
+}
+
 test('a key is stored as its SHA-256', () => {
   expect(hashApiKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
 test('a created key has a prefix and 32 characters, and no two are equal', async () => {
-  const first = await ensureApiKeyFile(await missingFile())
-  const second = await ensureApiKeyFile(await missingFile())
-  expect(first.createdKey).toMatch(/^sk-dragoman-[0-9A-Za-z]{32}$/)
-  expect(second.createdKey).not.toBe(first.createdKey)
+  const file = new ApiKeyFile(await missingFile())
+  const first = await file.add({ scopes: ['inference'] })
+  expect(first).toMatch(/^sk-dragoman-[0-9A-Za-z]{32}$/)
+  expect(await file.add({ scopes: ['inference'] })).not.toBe(first)
 })
 
-test('the file is created once, and only then its key is returned', async () => {
+test('the first key is made once, and only then returned', async () => {
   const path = await missingFile()
-  const first = await ensureApiKeyFile(path)
-  expect(first.hashes).toEqual([hashApiKey(first.createdKey ?? '')])
-  expect(await ensureApiKeyFile(path)).toEqual({ hashes: first.hashes })
+  const created = await new ApiKeyFile(path).ensureKey()
+  const again = new ApiKeyFile(path)
+  expect(await again.ensureKey()).toBeUndefined()
+  expect(again.find(hashApiKey(created ?? ''))).toMatchObject({ scopes: ['inference', 'admin'] })
 })
 
-test('the file does not contain the key, belongs to its owner only, and is alone in its folder', async () => {
+test('the file does not contain a key, belongs to its owner only, and is alone in its folder', async () => {
   const path = await missingFile()
-  const { createdKey } = await ensureApiKeyFile(path)
-  expect(await readFile(path, 'utf8')).not.toContain(createdKey)
+  const file = new ApiKeyFile(path)
+  const keys = [await file.ensureKey(), await file.add({ scopes: ['inference'], name: 'laptop' })]
+  for (const key of keys) expect(await readFile(path, 'utf8')).not.toContain(key)
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   expect(await readdir(dirname(path))).toEqual(['api-keys.json'])
 })
 
 test('processes that start together agree on one key', async () => {
   const path = await missingFile()
-  const results = await Promise.all(Array.from({ length: 5 }, () => ensureApiKeyFile(path)))
-  expect(results.filter(({ createdKey }) => createdKey !== undefined)).toHaveLength(1)
-  expect(new Set(results.map(({ hashes }) => hashes.join())).size).toBe(1)
+  const created = await Promise.all(Array.from({ length: 5 }, () => new ApiKeyFile(path).ensureKey()))
+  expect(created.filter((key) => key !== undefined)).toHaveLength(1)
+  expect(new ApiKeyFile(path).list()).toHaveLength(1)
 })
 
-test.each(['', '{"apiKeyHashes": []}', '{"apiKeyHashes": ["sk-plain"]}'])('the damaged file %j is an error', async (text) => {
+test('commands that make keys at the same time lose none', async () => {
   const path = await missingFile()
-  await ensureApiKeyFile(path)
-  await writeFile(path, text)
-  await expect(ensureApiKeyFile(path)).rejects.toThrow(/is damaged; delete it/)
+  const made = await Promise.all(Array.from({ length: 5 }, () => new ApiKeyFile(path).add({ scopes: ['inference'] })))
+  const file = new ApiKeyFile(path)
+  expect(made.filter((key) => file.find(hashApiKey(key)) === undefined)).toEqual([])
 })
+
+test('a running server finds a key that another process makes, and none that it deletes', async () => {
+  const path = await missingFile()
+  const server = new ApiKeyFile(path)
+  const command = new ApiKeyFile(path)
+  await server.ensureKey()
+  const hash = hashApiKey(await command.add({ scopes: ['inference'], name: 'laptop' }))
+  expect(server.find(hash)).toMatchObject({ name: 'laptop', scopes: ['inference'] })
+  await command.remove('laptop')
+  expect(server.find(hash)).toBeUndefined()
+  expect(server.list()).toHaveLength(1)
+})
+
+test('a key is deleted by its id, and one that is not there is named with the others', async () => {
+  const file = new ApiKeyFile(await missingFile())
+  const key = await file.add({ scopes: ['inference'] })
+  const id = keyId({ hash: hashApiKey(key) })
+  await expect(file.remove('nobody')).rejects.toThrow(`there is no key 'nobody'; there are: ${id}`)
+  expect(keyId(await file.remove(id))).toBe(id)
+  await expect(file.remove(id)).rejects.toThrow('there are: none')
+})
+
+test('two keys of one name are told apart by their ids', async () => {
+  const file = new ApiKeyFile(await missingFile())
+  for (let index = 0; index < 2; index += 1) await file.add({ scopes: ['inference'], name: 'ci' })
+  await expect(file.remove('ci')).rejects.toThrow("more than one key is called 'ci'; give its id")
+})
+
+test('keys of the earlier form of the file may do everything', async () => {
+  const hash = hashApiKey('sk-old')
+  const file = new ApiKeyFile(await fileWith(JSON.stringify({ apiKeyHashes: [hash] })))
+  expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'admin'] })
+  await file.add({ scopes: ['inference'] })
+  expect(file.find(hash)).toEqual({ hash, scopes: ['inference', 'admin'] })
+})
+
+test.each(['', '{"apiKeyHashes": []}', '{"apiKeyHashes": ["sk-plain"]}', '{"keys": [{"hash": "x"}]}'])(
+  'the damaged file %j is an error',
+  async (text) => {
+    await expect(new ApiKeyFile(await fileWith(text)).ensureKey()).rejects.toThrow(/is damaged; delete it/)
+  },
+)

@@ -1,13 +1,31 @@
 import { createHash, randomInt } from 'node:crypto'
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFileSync, statSync } from 'node:fs'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
+import { withFileLock } from '../registry/file-lock.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const keyLength = 32
+const shownHashDigits = 8
+const lockPollMs = 20
 
-const fileSchema = z.object({ apiKeyHashes: z.array(z.string().regex(/^[\da-f]{64}$/)).min(1) })
+/** The permissions that a key can have. */
+export const keyScopes = ['inference', 'admin'] as const
+
+const storedKeySchema = z.object({
+  hash: z.string().regex(/^[\da-f]{64}$/),
+  scopes: z.array(z.enum(keyScopes)).min(1),
+  name: z.string().exactOptional(),
+  createdAt: z.string().exactOptional(),
+})
+const fileSchema = z.object({ keys: z.array(storedKeySchema) })
+/** What earlier versions wrote: hashes alone, of keys that may do everything. */
+const oldFileSchema = z.object({ apiKeyHashes: z.array(storedKeySchema.shape.hash).min(1) })
+
+/** A key as it is stored: never the key itself. */
+export type StoredKey = z.output<typeof storedKeySchema>
 
 /** A key of 190 random bits. */
 function createApiKey(): string {
@@ -19,49 +37,110 @@ export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** Reads the hashes in the key file. If it does not exist, creates it with one new key, which is returned only this once. */
-export async function ensureApiKeyFile(path: string): Promise<{ hashes: readonly string[]; createdKey?: string }> {
-  const existing = await readHashes(path)
-  if (existing !== undefined) return { hashes: existing }
-  const createdKey = createApiKey()
-  const hashes = [hashApiKey(createdKey)]
-  if (await createFile(path, `${JSON.stringify({ apiKeyHashes: hashes })}\n`)) return { hashes, createdKey }
-  // Another process was faster: use its key.
-  return ensureApiKeyFile(path)
+/** The name of a key for people; the key cannot be derived from it. */
+export function keyId({ hash }: Pick<StoredKey, 'hash'>): string {
+  return hash.slice(0, shownHashDigits)
 }
 
-async function readHashes(path: string): Promise<readonly string[] | undefined> {
+/** The file with the hashes of the keys that Dragoman made. Commands change it while servers run. */
+export class ApiKeyFile {
+  readonly #path: string
+  #keys: readonly StoredKey[] = []
+  /** The file's state when it was read. */
+  #stamp: string | undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** All keys, the oldest first. Throws `internal` for a damaged file. */
+  list(): readonly StoredKey[] {
+    const stamp = this.#readStamp()
+    if (stamp === this.#stamp) return this.#keys
+    this.#keys = stamp === undefined ? [] : parseKeys(this.#path)
+    this.#stamp = stamp
+    return this.#keys
+  }
+
+  /** Looks at the file for each request, so that a key works, or stops to work, at once. */
+  find(hash: string): StoredKey | undefined {
+    return this.list().find((key) => key.hash === hash)
+  }
+
+  /** Makes the first key, with all scopes, if there is none. Returns it only this once. */
+  async ensureKey(): Promise<string | undefined> {
+    let created: string | undefined
+    await this.#change((keys) => {
+      if (keys.length > 0) return keys
+      created = createApiKey()
+      return [{ hash: hashApiKey(created), scopes: [...keyScopes], createdAt: new Date().toISOString() }]
+    })
+    return created
+  }
+
+  /** Makes a key and returns it, only this once. */
+  async add({ scopes, name }: Pick<StoredKey, 'scopes' | 'name'>): Promise<string> {
+    const key = createApiKey()
+    const stored = { hash: hashApiKey(key), scopes, ...(name !== undefined && { name }), createdAt: new Date().toISOString() }
+    await this.#change((keys) => [...keys, stored])
+    return key
+  }
+
+  /** Deletes the key with this id or name. Throws `invalid-request` when there is none, or more than one. */
+  async remove(idOrName: string): Promise<StoredKey> {
+    let removed: StoredKey | undefined
+    await this.#change((keys) => {
+      const [found, ...others] = keys.filter((key) => keyId(key) === idOrName || key.name === idOrName)
+      const known = keys.map((key) => (key.name === undefined ? keyId(key) : `${keyId(key)} (${key.name})`)).join(', ')
+      if (found === undefined)
+        throw new AppError('invalid-request', `there is no key '${idOrName}'; there are: ${known || 'none'}`)
+      if (others.length > 0)
+        throw new AppError('invalid-request', `more than one key is called '${idOrName}'; give its id: ${known}`)
+      removed = found
+      return keys.filter((key) => key !== found)
+    })
+    return removed as StoredKey
+  }
+
+  /** One change at a time, also among processes; the file is complete at any moment. */
+  async #change(edit: (keys: readonly StoredKey[]) => readonly StoredKey[]): Promise<void> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
+    await withFileLock(`${this.#path}.lock`, { pollMs: lockPollMs }, async () => {
+      const keys = this.list()
+      const changed = edit(keys)
+      if (changed === keys) return
+      const draft = `${this.#path}.${process.pid}.${randomInt(2 ** 32)}`
+      try {
+        await writeFile(draft, `${JSON.stringify({ keys: changed }, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+        await rename(draft, this.#path)
+      } catch (error) {
+        await rm(draft, { force: true })
+        throw new AppError('internal', `the key file '${this.#path}' cannot be written`, { cause: error })
+      }
+    })
+  }
+
+  /** Undefined when there is no file. */
+  #readStamp(): string | undefined {
+    const stats = statSync(this.#path, { throwIfNoEntry: false })
+    return stats === undefined ? undefined : `${stats.ino} ${stats.mtimeMs} ${stats.size}`
+  }
+}
+
+function parseKeys(path: string): readonly StoredKey[] {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined
     throw new AppError('internal', `the key file '${path}' cannot be read`, { cause: error })
   }
   try {
-    return fileSchema.parse(JSON.parse(text)).apiKeyHashes
+    const raw: unknown = JSON.parse(text)
+    const old = oldFileSchema.safeParse(raw)
+    if (old.success) return old.data.apiKeyHashes.map((hash) => ({ hash, scopes: [...keyScopes] }))
+    return fileSchema.parse(raw).keys
   } catch (error) {
-    const message = `the key file '${path}' is damaged; delete it, and the next start creates a new key`
+    const message = `the key file '${path}' is damaged; delete it, and make a new key with \`dragoman keys new\``
     throw new AppError('internal', message, { cause: error })
   }
-}
-
-/** Creates the complete file atomically; false if it already exists. */
-async function createFile(path: string, text: string): Promise<boolean> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = `${path}.${process.pid}.${randomInt(2 ** 32)}`
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
-  try {
-    await link(draft, path)
-    return true
-  } catch (error) {
-    if (isCode(error, 'EEXIST')) return false
-    throw new AppError('internal', `the key file '${path}' cannot be written`, { cause: error })
-  } finally {
-    await rm(draft)
-  }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -37,6 +37,8 @@ export type App = {
   close(): Promise<void>
   /** The key created because this server is reachable from elsewhere and had none; shown only once. */
   readonly createdKey: string | undefined
+  /** Clients must send a key. */
+  readonly requiresKey: boolean
   readonly models: readonly ModelSummary[]
 }
 
@@ -53,8 +55,8 @@ const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => u
 /** The composition root: the only place that knows every layer. */
 export async function createApp(config: LoadedConfig, { log, observer = noObserver, parts = {} }: AppOptions): Promise<App> {
   const { server: settings, home } = config
-  const { hashes, createdKey } = await findKeys(config)
-  if (hashes.length === 0 && settings.allowedOrigins.includes('*')) {
+  const { hashes, createdKey, findKey } = await findKeys(config)
+  if (hashes.length === 0 && findKey === undefined && settings.allowedOrigins.includes('*')) {
     log.warn('server.allowedOrigins is * and no API key is required: any web page open on this machine can use the models')
   }
   const models = new ModelSet(
@@ -89,7 +91,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
     models: { list: () => models.summaries(), get: (name) => models.summary(name) },
     cancellations,
-    auth: { apiKeyHashes: hashes },
+    auth: { apiKeyHashes: hashes, ...(findKey !== undefined && { findKey }) },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
     allowedOrigins: settings.allowedOrigins,
     reasoningFields: settings.reasoningFields,
@@ -101,6 +103,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
   })
   return {
     createdKey,
+    requiresKey: hashes.length > 0 || findKey !== undefined,
     get models() {
       return models.summaries()
     },

@@ -30,7 +30,7 @@ describe('hasModel', () => {
   })
 
   test.each([
-    [401, errorBody('the API key is not known'), 'the API key is not known'],
+    [401, errorBody('the API key is not known'), /does not accept the key in DRAGOMAN_API_KEY: set DRAGOMAN_API_KEY to a key/],
     [403, errorBody('host not allowed'), 'host not allowed'],
     [502, '<html>', 'the server answered 502 Bad Gateway'],
   ])("%i is a failure with the server's message", async (status, body, message) => {
@@ -50,9 +50,9 @@ test.each(['<html>', '{}', '[]', 'null'])('the response %j is not that of a mode
   await expect(listModels(server)).rejects.toThrow('is not a model server: its /v1/models is not a list')
 })
 
-test("a refused list is a failure with the server's message", async () => {
+test('a server that asks for a key is told apart from one that refuses it', async () => {
   next = { status: 401, body: errorBody('no API key was sent') }
-  await expect(listModels(server)).rejects.toThrow('no API key was sent')
+  await expect(listModels({ url: server.url })).rejects.toThrow('asks for an API key: set DRAGOMAN_API_KEY')
 })
 
 describe('chat', () => {

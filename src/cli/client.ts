@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../contract/errors.ts'
+import { commandName } from './command-name.ts'
 
 export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly content: string }
 
@@ -42,7 +43,7 @@ export async function listModels(server: ServerAddress): Promise<ModelCard[]> {
 /** Whether a running server has a model with this id or alias. Throws the server's error message when it refuses. */
 export async function hasModel(server: ServerAddress, name: string): Promise<boolean> {
   const response = await send(server, `/v1/models/${encodeURIComponent(name)}`, {})
-  if (!response.ok && response.status !== 404) throw await refusal(response)
+  if (!response.ok && response.status !== 404) throw await refusal(server, response)
   // An unread body keeps its connection open.
   await response.body?.cancel()
   return response.ok
@@ -83,7 +84,7 @@ type ChatDelta = Partial<Record<'content' | 'reasoning' | 'reasoning_content', s
 
 async function request(server: ServerAddress, path: string, init: RequestInit): Promise<Response> {
   const response = await send(server, path, init)
-  if (!response.ok) throw await refusal(response)
+  if (!response.ok) throw await refusal(server, response)
   return response
 }
 
@@ -95,7 +96,7 @@ async function send({ url, apiKey }: ServerAddress, path: string, init: RequestI
     const why = error instanceof Error && error.cause !== undefined ? error.cause : error
     throw new AppError(
       'engine-failed',
-      `the server at ${url} cannot be reached: ${messageOf(why)}; \`dragoman serve\` starts one`,
+      `the server at ${url} cannot be reached: ${messageOf(why)}; \`${commandName} serve\` starts one`,
       { cause: error },
     )
   }
@@ -106,7 +107,13 @@ function connectionLost(cause: unknown): AppError {
 }
 
 /** The server's error message, if it sent one. */
-async function refusal(response: Response): Promise<AppError> {
+async function refusal({ url, apiKey }: ServerAddress, response: Response): Promise<AppError> {
+  if (response.status === 401) {
+    await response.body?.cancel()
+    const advice = `set DRAGOMAN_API_KEY to a key of it; \`${commandName} keys new\` makes one`
+    const problem = apiKey === undefined ? 'asks for an API key' : 'does not accept the key in DRAGOMAN_API_KEY'
+    return new AppError('unauthorized', `the server at ${url} ${problem}: ${advice}`)
+  }
   const body = (await response.json().catch(() => undefined)) as { error?: { message?: string } } | undefined
   return new AppError('engine-failed', body?.error?.message ?? `the server answered ${response.status} ${response.statusText}`)
 }

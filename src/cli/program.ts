@@ -1,11 +1,15 @@
 #!/usr/bin/env node
 import { homedir } from 'node:os'
 import { Command } from 'commander'
+import type { ApiKeyFile } from '../app/api-key-file.ts'
+import { openKeyFile } from '../app/find-keys.ts'
 import { version } from '../app/version.ts'
 import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { configJsonSchema } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
+import { commandName } from './command-name.ts'
 import { diagnose } from './doctor.ts'
+import { deleteKey, listKeys, newKey } from './keys.ts'
 import { list } from './list.ts'
 import { pull } from './pull.ts'
 import { run } from './run.ts'
@@ -19,7 +23,7 @@ type ServerFlags = { server: string; config?: string }
 const program = new Command('dragoman')
   .description('Serves language models over public protocols, with llama.cpp or on other servers.')
   .version(version)
-  .showHelpAfterError('(see dragoman --help)')
+  .showHelpAfterError(`(see ${commandName} --help)`)
 
 program
   .command('serve')
@@ -72,6 +76,31 @@ program
     process.exitCode = await diagnose({ server: address(flags), loadConfig: () => load({ config: flags.config }) })
   })
 
+const keys = program.command('keys').description('make, list and delete the API keys of servers with this data folder')
+
+keys
+  .command('new')
+  .description('make a key and print it, this once; a running server accepts it at once')
+  .option('--name <name>', 'what the key is for')
+  .option('--scope <scope...>', 'inference, admin, or both (default inference)')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async ({ config, name, scope }: { config?: string; name?: string; scope?: string[] }) => {
+    await newKey(await keyFile(config), { name, scopes: scope })
+  })
+
+keys
+  .command('list')
+  .description('list the keys, by their ids')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async ({ config }: { config?: string }) => listKeys(await keyFile(config)))
+
+keys
+  .command('delete')
+  .description('delete a key; a running server refuses it at once')
+  .argument('<key>', 'the id or the name of the key')
+  .option('-c, --config <file>', 'configuration file')
+  .action(async (key: string, { config }: { config?: string }) => deleteKey(await keyFile(config), key))
+
 program
   .command('config')
   .description('describe the configuration file')
@@ -81,6 +110,14 @@ program
 function load({ config, host, port, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
   const flags = { config, host, port, models, logLevel }
   return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
+}
+
+async function keyFile(config: string | undefined): Promise<ApiKeyFile> {
+  const { home, server } = await load({ config })
+  if (server.apiKeys !== undefined) {
+    console.error('server.apiKeys, or DRAGOMAN_API_KEY, is set: a server with that setting accepts only those keys')
+  }
+  return openKeyFile(home)
 }
 
 function address({ server }: ServerFlags): { url: string; apiKey: string | undefined } {

@@ -61,6 +61,18 @@ describe('authentication', () => {
   })
 })
 
+test('keys that are made while the server runs have their own scopes', () => {
+  const made = new Map<string, { scopes: readonly ('inference' | 'admin')[] }>()
+  const authenticate = createAuthenticator([], (hash) => made.get(hash))
+  const headers = { authorization: `Bearer ${key}` }
+  expect(() => authenticate(headers)).toThrow('the API key is not valid')
+  made.set(hashApiKey(key), { scopes: ['inference'] })
+  expect([...authenticate(headers).scopes]).toEqual(['public', 'inference'])
+  made.clear()
+  expect(() => authenticate(headers)).toThrow('the API key is not valid')
+  expect(() => authenticate({})).toThrow('no API key was sent')
+})
+
 test('a missing scope is forbidden by name', () => {
   const principal = { id: 'k', scopes: new Set(['inference'] as const) }
   expect(() => authorize(principal, 'inference')).not.toThrow()

@@ -5,12 +5,18 @@ import type { Principal, Scope } from '../contract/principal.ts'
 
 const everything: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'admin'])
 
+/** Finds a key by its hash (hexadecimal SHA-256), among keys that may be made and deleted while the server runs. */
+export type FindKey = (hash: string) => { readonly scopes: readonly Scope[] } | undefined
+
 /**
- * Identifies the principal of a request. Without hashes, every caller gets all scopes; the composition root allows that on loopback
- * only. Throws `unauthorized`.
+ * Identifies the principal of a request. Without hashes and `findKey`, every caller gets all scopes; the composition root allows that on
+ * loopback only. Throws `unauthorized`.
  */
-export function createAuthenticator(apiKeyHashes: readonly string[]): (headers: IncomingHttpHeaders) => Principal {
-  if (apiKeyHashes.length === 0) {
+export function createAuthenticator(
+  apiKeyHashes: readonly string[],
+  findKey?: FindKey,
+): (headers: IncomingHttpHeaders) => Principal {
+  if (apiKeyHashes.length === 0 && findKey === undefined) {
     const anyone: Principal = { id: 'anyone', scopes: everything }
     return () => anyone
   }
@@ -25,6 +31,9 @@ export function createAuthenticator(apiKeyHashes: readonly string[]): (headers: 
       const hash = createHash('sha256').update(key).digest()
       // Compares all hashes, so that timing reveals nothing.
       for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) principal = candidate.principal
+      const text = hash.toString('hex')
+      const found = findKey?.(text)
+      if (found !== undefined) principal = { id: `key-${text.slice(0, 8)}`, scopes: new Set(['public', ...found.scopes]) }
     }
     if (principal !== undefined) return principal
     const problem = keys.length === 0 ? 'no API key was sent' : 'the API key is not valid'

@@ -6,6 +6,7 @@ import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
 import type { PresetSwitch } from '../core/preset-switch.ts'
 import type { ReasoningFields } from '../dialect/openai-chat/encode.ts'
+import type { FindKey } from './auth.ts'
 import type { HostPolicy } from './hosts.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -51,7 +52,8 @@ export type ServerDeps = GenerateDeps & {
   readonly presets: PresetSwitch
   readonly templates?: TemplateStore
   readonly cancellations: Cancellations
-  readonly auth: { readonly apiKeyHashes: readonly string[] }
+  /** The keys of the configuration, and those that commands make and delete. */
+  readonly auth: { readonly apiKeyHashes: readonly string[]; readonly findKey?: FindKey }
   readonly hosts: HostPolicy
   /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
   readonly allowedOrigins?: readonly string[]

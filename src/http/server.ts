@@ -104,7 +104,7 @@ export function createServer(deps: ServerDeps): Server {
 
   const checkHost = createHostCheck(deps.hosts)
   const crossOrigin = createCrossOrigin(deps.allowedOrigins ?? [])
-  const authenticate = createAuthenticator(deps.auth.apiKeyHashes)
+  const authenticate = createAuthenticator(deps.auth.apiKeyHashes, deps.auth.findKey)
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
   const openai = createOpenaiDialects(deps)

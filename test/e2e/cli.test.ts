@@ -119,6 +119,47 @@ describe('dragoman serve', () => {
     expect(second.err() + second.out()).not.toContain('sk-dragoman-')
   })
 
+  test('the request to try works as it is printed, at the first start and at later ones', async () => {
+    const folder = await mkdtemp(join(home, 'try-'))
+    // What the README's reader has on the PATH.
+    const bin = join(folder, 'dragoman')
+    await writeFile(bin, `#!/bin/sh\nexec ${process.execPath} --import tsx ${program} "$@"\n`, { mode: 0o755 })
+    const PATH = `${folder}:${process.env.PATH}`
+    for (let turn = 0; turn < 2; turn += 1) {
+      const server = await serve(['--host', '0.0.0.0'], { DRAGOMAN_HOME: folder, DRAGOMAN_COMMAND: 'dragoman' })
+      await until(() => server.err().includes('-d '))
+      const printed = server.err().slice(server.err().indexOf('Try it:') + 'Try it:'.length)
+      const shell = launch(['sh', '-c', printed], { DRAGOMAN_HOME: folder, PATH })
+      await shell.ended
+      server.child.kill('SIGTERM')
+      await server.ended
+      expect(shell.out()).toContain('data: [DONE]')
+    }
+  })
+
+  test('keys are made, listed and deleted while the server runs, with their scopes', async () => {
+    const server = await serve(['--host', '0.0.0.0'])
+    const status = async (key: string, path: string) =>
+      (await fetch(`${server.url}${path}`, { headers: { 'x-api-key': key } })).status
+    const key = (await run(['keys', 'new', '--name', 'laptop'])).out.trim()
+    const admin = (await run(['keys', 'new', '--scope', 'admin', 'inference'])).out.trim()
+    expect(await status(key, '/v1/models')).toBe(200)
+    expect(await status(key, '/metrics')).toBe(403)
+    expect(await status(admin, '/metrics')).toBe(200)
+    const listed = await run(['keys', 'list'])
+    expect(listed.out).toMatch(/^ID +NAME +SCOPES +CREATED\n/)
+    expect(listed.out).toMatch(/^[0-9a-f]{8} +laptop +inference +\d{4}-\d\d-\d\d$/m)
+    expect(listed.out).not.toContain('sk-')
+    await run(['keys', 'delete', 'laptop'])
+    expect(await status(key, '/v1/models')).toBe(401)
+    expect(await run(['keys', 'new', '--scope', 'root'])).toMatchObject({
+      code: 1,
+      err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, admin\n",
+    })
+    server.child.kill('SIGTERM')
+    await server.ended
+  })
+
   test.each<[string, (folder: string) => Promise<string>, RegExp]>([
     ['that does not exist', async (folder) => join(folder, 'none.gguf'), /none\.gguf: there is no such file\n$/],
     ['that is a folder', async (folder) => folder, /this is a folder; name a \.gguf file in it\n$/],
@@ -207,7 +248,11 @@ describe('dragoman run', () => {
     const result = await run(['run', 'scripted', 'hi', '--config', config, '--server', server.url])
     server.child.kill('SIGTERM')
     await server.ended
-    expect(result).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^dragoman: no API key was sent.*\n$/) })
+    expect(result).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^dragoman: the server at \S+ asks for an API key: set DRAGOMAN_API_KEY .*\n$/),
+    })
   })
 
   test('says when an answer was truncated', async () => {

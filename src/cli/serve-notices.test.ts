@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { type KeyFacts, keyNotice, tryItNotice } from './serve-notices.ts'
+
+const model = {
+  id: 'm',
+  aliases: ['default'],
+  createdAtMs: 0,
+  state: { type: 'ready' },
+  loadsAtStart: true,
+  isAwaited: false,
+  isRequired: 'yes',
+} as const
+
+test.each<[string, KeyFacts, string[]]>([
+  [
+    'no key',
+    { createdKey: undefined, source: 'none' },
+    [`  curl -N URL/v1/chat/completions -H 'content-type: application/json' \\`],
+  ],
+  [
+    'a key that was just made',
+    { createdKey: 'sk-1', source: 'file' },
+    [`  curl -N URL/v1/chat/completions -H 'content-type: application/json' -H 'authorization: Bearer sk-1' \\`],
+  ],
+  [
+    'a key that was made earlier',
+    { createdKey: undefined, source: 'file' },
+    [
+      '  # your key, or another one:',
+      '  export DRAGOMAN_API_KEY="$(dragoman keys new)"',
+      `  curl -N URL/v1/chat/completions -H 'content-type: application/json' -H "authorization: Bearer $DRAGOMAN_API_KEY" \\`,
+    ],
+  ],
+  [
+    'a configured key',
+    { createdKey: undefined, source: 'config' },
+    [
+      '  # DRAGOMAN_API_KEY must be a key of this server: one of server.apiKeys',
+      `  curl -N URL/v1/chat/completions -H 'content-type: application/json' -H "authorization: Bearer $DRAGOMAN_API_KEY" \\`,
+    ],
+  ],
+])('with %s, the printed request works as it is', (_, key, lines) => {
+  const notice = tryItNotice('http://0.0.0.0:1', model, key)
+  const body = `    -d '{"model":"default","stream":true,"messages":[{"role":"user","content":"Say hello."}]}'`
+  const expected = ['', 'm is ready. Try it:', '', ...lines, body, '']
+  expect(notice.split('\n')).toEqual(expected.map((line) => line.replace('URL', 'http://127.0.0.1:1')))
+})
+
+test('the notice of a new key says how to get another', () => {
+  expect(keyNotice('sk-1')).toMatch(/^ {2}sk-1$[\s\S]*`dragoman keys new` makes another/m)
+})

@@ -1,0 +1,45 @@
+import type { LoadedConfig } from '../config/load.ts'
+import type { ModelSummary } from '../http/deps.ts'
+import { commandName } from './command-name.ts'
+
+/** How clients get a key of this server: made by this start, made earlier, or from the configuration. */
+export type KeyFacts = { readonly createdKey: string | undefined; readonly source: 'none' | 'file' | 'config' }
+
+export function fetchNotice({ models }: LoadedConfig, id: string): string {
+  const { standIn, aliases } = models.find((model) => model.id === id) ?? {}
+  const meanwhile = standIn === undefined ? '' : `; until it is ready, ${standIn} serves ${aliases?.join(', ')}`
+  return `fetching ${id}${meanwhile}`
+}
+
+export function keyNotice(key: string): string {
+  return [
+    'This server is reachable from other machines and requires an API key, which is shown only once:',
+    `  ${key}`,
+    `Clients send it as \`Authorization: Bearer …\`. If it is lost, \`${commandName} keys new\` makes another.`,
+  ].join('\n')
+}
+
+/** A request that works as it is printed. */
+export function tryItNotice(url: string, model: ModelSummary, key: KeyFacts): string {
+  const name = model.aliases.includes('default') ? 'default' : model.id
+  const body = JSON.stringify({ model: name, stream: true, messages: [{ role: 'user', content: 'Say hello.' }] })
+  const reachable = url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1')
+  return [
+    `\n${model.id} is ready. Try it:\n`,
+    ...keyLines(key),
+    `  curl -N ${reachable}/v1/chat/completions -H 'content-type: application/json' ${authorization(key)}\\`,
+    `    -d '${body}'\n`,
+  ].join('\n')
+}
+
+function authorization({ createdKey, source }: KeyFacts): string {
+  if (source === 'none') return ''
+  return createdKey === undefined ? '-H "authorization: Bearer $DRAGOMAN_API_KEY" ' : `-H 'authorization: Bearer ${createdKey}' `
+}
+
+/** The server knows only the hash of a key that was made earlier. */
+function keyLines({ createdKey, source }: KeyFacts): string[] {
+  if (createdKey !== undefined || source === 'none') return []
+  if (source === 'config') return ['  # DRAGOMAN_API_KEY must be a key of this server: one of server.apiKeys']
+  return ['  # your key, or another one:', `  export DRAGOMAN_API_KEY="$(${commandName} keys new)"`]
+}
