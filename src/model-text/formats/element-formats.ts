@@ -1,7 +1,8 @@
 import type { FunctionTool, JsonObject } from '../../contract/request.ts'
 import { isTextOnly } from '../scan/coerce-bare.ts'
 import { allowedTypes, propertyOf } from '../scan/schema-types.ts'
-import { accept, acceptAfterSpace, type Reading, space, type TextFeed, until } from '../scan/text-feed.ts'
+import { accept, type Reading, space, type TextFeed, until } from '../scan/text-feed.ts'
+import { readBlockOf } from './call-block.ts'
 import { type CallReader, declaredArguments } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
 import { text } from './json-calls.ts'
@@ -112,15 +113,11 @@ function hunyuanCalls(suffix: string): ToolFormat {
     yield* accept(feed, separator)
     return yield* readPairs(writer, { name: name.trim(), style })
   }
-  const readBlock: CallReader = function* (writer) {
-    return (yield* acceptAfterSpace(writer.feed, [call])) !== undefined && (yield* readCall(writer))
-  }
   return {
     triggers: () => [
-      { tag: block, position: 'anywhere', read: readBlock },
+      { tag: block, position: 'anywhere', read: readBlockOf({ begin: call, end: [blockEnd], read: readCall }) },
       { tag: call, position: 'anywhere', read: readCall },
     ],
-    droppedTags: [{ tag: blockEnd, position: 'anywhere' }],
     visibleTokens: ['tool_calls', 'tool_call', 'tool_sep', 'arg_key', 'arg_value'].flatMap((name) => [
       `<${name}${suffix}>`,
       `</${name}${suffix}>`,
@@ -163,22 +160,11 @@ export function invocations(options: {
     yield* readElements(writer, tool, { style, wrapped: true })
     return true
   }
-  const readBlock: CallReader = function* (writer) {
-    const { feed } = writer
-    let made = false
-    while (true) {
-      if (made) feed.hold()
-      if ((yield* acceptAfterSpace(feed, [`<${namespace}invoke`])) === undefined || !(yield* readInvoke(writer))) break
-      made = true
-    }
-    if (!made) return false
-    feed.rewind()
-    yield* acceptAfterSpace(
-      feed,
-      blocks.map((block) => `</${block}>`),
-    )
-    return true
-  }
+  const readBlock = readBlockOf({
+    begin: `<${namespace}invoke`,
+    end: blocks.map((each) => `</${each}>`),
+    read: readInvoke,
+  })
   const [block = ''] = blocks
   return {
     read: readBlock,

@@ -1,4 +1,5 @@
 import { accept, acceptAfterSpace, type Reading, space } from '../scan/text-feed.ts'
+import { readBlockOf } from './call-block.ts'
 import type { CallWriter } from './call-writer.ts'
 import { invocations } from './element-formats.ts'
 import { text } from './json-calls.ts'
@@ -12,10 +13,9 @@ const steptml = invocations({ blocks: [], namespace: 'steptml:', ends: [callEnd,
 /** Step 3: a block of special tokens, with an element `<steptml:invoke name="…">` in each call. */
 export const step3: ToolFormat = {
   triggers: () => [
-    { tag: blockBegin, position: 'anywhere', read: readBlock },
+    { tag: blockBegin, position: 'anywhere', read: readBlockOf({ begin: callBegin, end: [blockEnd], read: readCall }) },
     { tag: callBegin, position: 'anywhere', read: readCall },
   ],
-  droppedTags: [{ tag: blockEnd, position: 'anywhere' }],
   visibleTokens: [blockBegin, blockEnd, callBegin, callEnd, separator],
   describeCalls(tools, options) {
     const { calls } = steptml.describeCalls(tools, options)
@@ -29,10 +29,6 @@ export const step3: ToolFormat = {
       })),
     }
   },
-}
-
-function* readBlock(writer: CallWriter): Reading<boolean> {
-  return (yield* acceptAfterSpace(writer.feed, [callBegin])) !== undefined && (yield* readCall(writer))
 }
 
 function* readCall(writer: CallWriter): Reading<boolean> {
