@@ -194,6 +194,60 @@ describe('errors of a server', () => {
   })
 })
 
+describe('a reply that is larger than any request needs', () => {
+  const call = (index: number, more: object) => ({ tool_calls: [{ index, id: `call_${index}`, function: more }] })
+  const weather = { name: 'get_weather', parameters: { type: 'object' } }
+  const endless =
+    (delta: (index: number) => object): Answer =>
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      let index = 0
+      const write = () => {
+        while (!response.destroyed && response.write(chatChunk({ delta: delta(index++) })));
+      }
+      response.on('drain', write)
+      write()
+    }
+
+  test.each<[string, Answer]>([
+    ['open calls', endless((index) => call(index, { name: 'get_w', arguments: '' }))],
+    ['calls', endless((index) => call(index, { name: 'get_weather', arguments: '{}' }))],
+    ['fragments of one call', endless(() => call(0, { name: '', arguments: 'x'.repeat(60_000) }))],
+    ['values', whole({ choices: [{ message: { content: Array(150_000).fill({ type: 'x', a: [[], []] }) } }] })],
+    ['citations', endless(() => ({ annotations: Array(2000).fill({ url_citation: { url: 'http://a.example' } }) }))],
+  ])('endless %s fail the request once, and are no fault of the server', async (_, reply) => {
+    const server = await upstream(reply)
+    const engine = engineOver([server])
+    expect(await failure(engine, ask('hi', {}, [weather]))).toMatchObject({ code: 'upstream-failed' })
+    expect(server.seen).toHaveLength(1)
+    expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }])
+  })
+
+  test('a list of many models is named in part', async () => {
+    const server = await upstream(fine)
+    server.get = (_, response) => {
+      response.end(JSON.stringify({ data: Array.from({ length: 5000 }, (__, id) => ({ id: `model-${id}${'x'.repeat(200)}` })) }))
+      return true
+    }
+    const { message } = await failure(engineOver([server]))
+    expect(message).toContain('and 4980 more')
+    expect(message.length).toBeLessThan(4000)
+  })
+
+  test('a long text arrives whole, in a stream and not in one', async () => {
+    const content = 'Ünïcode "quoted" \\n\n'.repeat(30_000)
+    const streamed = await upstream(
+      streamOf(chatChunk({ delta: { content } }), chatChunk({ delta: {}, finish_reason: 'stop' }), doneLine),
+    )
+    expect(textsOf(await answer(engineOver([streamed]), ask('hi')))[0] === content).toBe(true)
+    const atOnce = await upstream(whole({ choices: [{ message: { content, reasoning: content }, finish_reason: 'stop' }] }))
+    const { choices } = await answer(engineOver([atOnce]), ask('hi'))
+    expect(choices[0]?.parts.map((part) => (part.type === 'text' || part.type === 'reasoning') && part.text === content)).toEqual(
+      [true, true],
+    )
+  })
+})
+
 test('a refusal among the parts of a content is a refusal', async () => {
   const content = [
     { type: 'text', text: 'Well. ' },

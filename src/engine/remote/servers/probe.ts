@@ -2,6 +2,7 @@ import { AppError } from '../../../contract/errors.ts'
 import { compileChatTemplate } from '../../../model-text/template/chat-template.ts'
 import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
+import { shortened } from '../transport/error-message.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import { type ProfileName, profileNames } from './profiles.ts'
@@ -85,10 +86,14 @@ function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptio
   // A server with a single model takes any name for it.
   if (entries.length === 1 && upstreamModel === undefined) return only
   if (entries.length === 0) return undefined
-  const names = entries.map((entry) => asText(entry.id) ?? '?').join(', ')
-  const message = `the server has no model '${wanted}'; it has: ${names}. Set \`upstreamModel\` to one of them`
+  const names = entries.slice(0, maxNames).map((entry) => shortened(asText(entry.id) ?? '?', 100))
+  const more = entries.length > maxNames ? ` and ${entries.length - maxNames} more` : ''
+  const message = `the server has no model '${wanted}'; it has: ${names.join(', ')}${more}. Set \`upstreamModel\` to one of them`
   throw new AppError('model-unavailable', message)
 }
+
+/** Model names that a message lists. */
+const maxNames = 20
 
 /** Kinds by `owned_by`, the one field that all servers have. */
 const owners: Readonly<Record<string, ProfileName>> = {

@@ -1,6 +1,7 @@
 import { Agent } from 'undici'
 import { connectionFailed, statusFailed } from './failed-request.ts'
 import { type HttpReply, type HttpRequest, httpExchange, type ReplyBody } from './http-exchange.ts'
+import type { JsonBounds } from './json-reader.ts'
 import { readWhole } from './read-reply.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { UpstreamError } from './upstream-error.ts'
@@ -22,10 +23,16 @@ type UpstreamRequest = {
   readonly path: string
   readonly fromRoot?: boolean
   readonly body?: unknown
+  /** The bounds of the reply, where it may be larger than those of its kind. */
+  readonly bounds?: JsonBounds
 }
 
 const maxErrorBytes = 65_536
 const sideConnections = 8
+/** Lists of models, properties, versions. */
+const sideBounds: JsonBounds = { maxLength: 8 * 1024 * 1024, maxUnits: 256 * 1024 }
+/** Embeddings are the largest replies. */
+const workBounds: JsonBounds = { maxLength: 256 * 1024 * 1024, maxUnits: 12 * 1024 * 1024 }
 /** Servers report their health and models at once, and tokenize quickly. */
 const sideTimeoutMs = 10_000
 
@@ -57,12 +64,14 @@ export class UpstreamClient {
 
   /** The JSON reply to a request that may take long. */
   async work(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
-    return await this.#whole(this.#agent, endpoint, request, signal)
+    return await this.#whole(this.#agent, endpoint, { bounds: workBounds, ...request }, signal)
   }
 
   /** The JSON reply to a side request, which is answered quickly. */
   async ask(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
-    return await withTimeLimit(signal, sideLimit(endpoint), (limited) => this.#whole(this.#sideAgent, endpoint, request, limited))
+    return await withTimeLimit(signal, sideLimit(endpoint), (limited) =>
+      this.#whole(this.#sideAgent, endpoint, { bounds: sideBounds, ...request }, limited),
+    )
   }
 
   /** A health check: resolves with any status below 500. */
@@ -75,9 +84,14 @@ export class UpstreamClient {
     await Promise.all([this.#agent.destroy(), this.#sideAgent.destroy()])
   }
 
-  async #whole(agent: Agent, endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
+  async #whole(
+    agent: Agent,
+    endpoint: Endpoint,
+    request: UpstreamRequest & { readonly bounds: JsonBounds },
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const { body } = await this.#send(agent, endpoint, request, { signal })
-    return await readWhole(body)
+    return await readWhole(body, request.bounds)
   }
 
   #addressOf(endpoint: Endpoint, { method, path, fromRoot = false }: UpstreamRequest): Address {

@@ -14,6 +14,13 @@ afterEach(async () => {
 type Upstream = { readonly origin: string; readonly server: Server; readonly reply: Promise<ServerResponse> }
 
 /** A server that leaves its replies to the test. */
+/** All bytes of a body. */
+async function wholeOf(body: ReplyBody): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  await body.consume((bytes) => void pieces.push(bytes))
+  return Buffer.concat(pieces)
+}
+
 async function upstream(): Promise<Upstream> {
   let onReply: (response: ServerResponse) => void = () => undefined
   const reply = new Promise<ServerResponse>((resolve) => {
@@ -35,7 +42,7 @@ function ask(agent: Agent, { origin }: Upstream, signal = new AbortController().
 }
 
 async function read(reply: HttpReply): Promise<string> {
-  return (await reply.body.readAll(1 << 20)).toString('utf8')
+  return (await wholeOf(reply.body)).toString('utf8')
 }
 
 /** The bytes of a reply, as they arrive. */
@@ -97,15 +104,8 @@ describe('httpExchange', () => {
     await expect.poll(() => response.writableNeedDrain).toBe(true)
     const stuckAt = sent
     expect(stuckAt).toBeLessThan(64)
-    expect((await body.readAll(1 << 27)).length).toBe(64 << 20)
+    expect((await wholeOf(body)).length).toBe(64 << 20)
     expect(sent).toBe(64)
-  })
-
-  test('a reply that is too long is rejected', async () => {
-    const server = await upstream()
-    const asked = ask(agentOf(), server)
-    ;(await server.reply).end('x'.repeat(100))
-    await expect((await asked).body.readAll(99)).rejects.toMatchObject({ code: 'upstream-failed' })
   })
 
   test.each(['headers', 'body'])('a signal ends the wait for the %s with its reason, and closes the connection', async (what) => {
@@ -114,7 +114,7 @@ describe('httpExchange', () => {
     const asked = ask(agentOf(), server, controller.signal)
     const response = await server.reply
     if (what === 'body') response.write('x')
-    const waiting = what === 'headers' ? asked : asked.then(({ body }) => body.readAll(1 << 20))
+    const waiting = what === 'headers' ? asked : asked.then(({ body }) => wholeOf(body))
     if (what === 'body') await asked
     const reason = new Error('gone')
     const isClosed = once(response, 'close')

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { AppError, messageOf } from '../../../contract/errors.ts'
+import { messageOf } from '../../../contract/errors.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 /** A reply whose head has arrived. Header names are in lower case. */
@@ -85,13 +85,6 @@ export class ReplyBody {
       this.#reader = { take, resolve, reject }
       this.#deliver()
     })
-  }
-
-  /** The rest of the body. Rejects with `upstream-failed` when it is longer than `maxBytes`, and as `consume` does. */
-  async readAll(maxBytes: number): Promise<Buffer> {
-    const all = new Collector(maxBytes)
-    await this.consume((bytes) => all.push(bytes))
-    return all.join()
   }
 
   /** The first bytes of the body, also when the connection breaks in it. */
@@ -211,30 +204,6 @@ export class ReplyBody {
     this.#end ??= end
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#timer)
-  }
-}
-
-/** Collects a body in memory. */
-export class Collector {
-  readonly #maxBytes: number
-  readonly #pieces: Buffer[] = []
-  #length = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  /** Throws `upstream-failed` beyond `maxBytes`. */
-  push(bytes: Buffer): undefined {
-    this.#pieces.push(bytes)
-    this.#length += bytes.length
-    if (this.#length > this.#maxBytes) {
-      throw new AppError('upstream-failed', `the server's reply has more than ${this.#maxBytes} bytes`)
-    }
-  }
-
-  join(): Buffer {
-    return Buffer.concat(this.#pieces)
   }
 }
 

@@ -1,28 +1,39 @@
 import { type Emit, inTurn } from '../../../contract/emit.ts'
-import { Collector, type ReplyBody } from './http-exchange.ts'
+import type { ReplyBody } from './http-exchange.ts'
+import type { JsonBounds } from './json-reader.ts'
+import { chunkBounds, LongChunk } from './long-chunk.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
-import { UpstreamError } from './upstream-error.ts'
+import { unlessLong } from './turn.ts'
+import { parseJson, WholeJson } from './whole-json.ts'
 
 /** How a reply ended that did not break off: with the server's word that it is complete, or without. */
 export type StreamEnd = { readonly saidDone: boolean }
 
-/** Embeddings are the largest replies. */
-const maxReplyBytes = 256 * 1024 * 1024
-
 /**
  * Passes on the JSON of each event of a stream, in the tick in which its bytes arrive, or the JSON of a reply that is not
  * streamed. The first character decides which of the two it is: content types are wrong too often. An event named `error`
- * becomes an `error` object. Resolves at the end of the reply, or closes the connection as soon as `isEnough`; rejects as
- * `ReplyBody.consume` does.
+ * becomes an `error` object; a long text is passed on in several chunks. Resolves at the end of the reply, or closes the connection
+ * as soon as `isEnough`; rejects as `ReplyBody.consume` does.
  */
 export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough = () => false): Promise<StreamEnd> {
   let decoder: SseDecoder | undefined
-  let json: Collector | undefined
+  let json: WholeJson | undefined
   let isOver = false
-  const takeEvent = ({ data, event }: SseEvent): Promise<void> | undefined => {
+  const long = new LongChunk()
+  const takeEvent = (event: SseEvent): Promise<void> | undefined => {
+    // While a turn of the event loop has taken long, everything else waits for its end.
+    return unlessLong()?.then(() => takeNow(event)) ?? takeNow(event)
+  }
+  const takeValue = (value: unknown) => unlessLong()?.then(() => take(value)) ?? take(value)
+  const takeNow = ({ data, event, more }: SseEvent): Promise<void> | undefined => {
+    if (isOver || isEnough()) return undefined
+    if (more === true || long.isOpen) {
+      const values = long.push(data, more !== true)
+      return inTurn(event === 'error' ? values.map((error) => ({ error })) : values, takeValue)
+    }
     // Some servers send more than one space after the colon.
     const text = data.trim()
-    if (text === '' || isOver || isEnough()) return undefined
+    if (text === '') return undefined
     isOver = text === '[DONE]'
     if (isOver) return undefined
     return take(event === 'error' ? asErrorObject(text) : parseJson(text))
@@ -32,35 +43,43 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
     if (isOver) body.drain()
     else if (isEnough()) body.leave()
   }
-  await body.consume((bytes) => {
+  const takeBytes = (bytes: Buffer): Promise<void> | undefined => {
     if (decoder === undefined && json === undefined) {
       const start = firstVisible(bytes)
       if (start === undefined) return undefined
-      if (start === '{' || start === '[' || start === '<') json = new Collector(maxReplyBytes)
+      if (start === '{' || start === '[' || start === '<') json = new WholeJson(chunkBounds, long.sink)
       else decoder = new SseDecoder()
     }
-    json?.push(bytes)
+    if (json !== undefined) {
+      json.push(bytes)
+      return inTurn(long.takePieces(), takeValue)
+    }
     const pending = inTurn(decoder?.push(bytes) ?? [], takeEvent)
     if (pending !== undefined) return pending.then(leaveWhenDone)
     leaveWhenDone()
     return undefined
-  })
-  if (json !== undefined) await take(parseJson(json.join().toString('utf8')))
-  return { saidDone: isOver || json !== undefined }
+  }
+  try {
+    await body.consume((bytes) => unlessLong()?.then(() => takeBytes(bytes)) ?? takeBytes(bytes))
+    if (json !== undefined) await inTurn(long.complete(json.end()), takeValue)
+    return { saidDone: isOver || json !== undefined }
+  } finally {
+    json?.release()
+    long.release()
+  }
 }
 
 /** The JSON of a reply that is not streamed. */
-export async function readWhole(body: ReplyBody): Promise<unknown> {
-  return parseJson((await body.readAll(maxReplyBytes)).toString('utf8'))
-}
-
-function parseJson(text: string): unknown {
+export async function readWhole(body: ReplyBody, bounds: JsonBounds): Promise<unknown> {
+  const json = new WholeJson(bounds)
   try {
-    return JSON.parse(text)
-  } catch (cause) {
-    const start = text.length > 100 ? `${text.slice(0, 100)}…` : text
-    const message = `the server behind this model sent something that is not JSON: ${start}`
-    throw new UpstreamError({ type: 'malformed' }, message, { cause })
+    await body.consume((bytes) => {
+      json.push(bytes)
+      return unlessLong()
+    })
+    return json.end()
+  } finally {
+    json.release()
   }
 }
 

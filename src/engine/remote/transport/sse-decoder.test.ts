@@ -159,10 +159,44 @@ test.each([
   { name: 'one line', unit: 'data: aaaa' },
   { name: 'many lines', unit: 'data: aaaa\n' },
 ])('an event beyond the limit is rejected: $name', ({ unit }) => {
-  const decoder = new SseDecoder({ maxEventLength: 1000 })
+  const decoder = new SseDecoder({ longLength: 100, maxEventLength: 1000 })
   expect(() => {
     for (let count = 0; count < 1000; count++) decoder.push(Buffer.from(unit))
-  }).toThrow('the upstream sent an event of more than 1000 characters')
+  }).toThrow('an event of more than 1000 characters')
+})
+
+test('long data leaves in pieces that make the same event', () => {
+  const line = fc.constantFrom(
+    'data: abcdefgh',
+    'data:x',
+    'data',
+    'data:  y',
+    ': a comment of some length',
+    'event: e',
+    'id: 7',
+    '',
+  )
+  const stream = fc.array(line, { maxLength: 12 }).map((lines) => `${lines.join('\n')}\n\n`)
+  fc.assert(
+    fc.property(stream, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 8, max: 20 }), (text, size, longLength) => {
+      const decoder = new SseDecoder({ longLength })
+      const whole: SseEvent[] = []
+      let start = ''
+      for (const event of pieces(Buffer.from(text), size).flatMap((bytes) => decoder.push(bytes))) {
+        const { more, ...rest } = event
+        if (more !== true) whole.push({ ...rest, data: start + event.data })
+        start = more === true ? start + event.data : ''
+      }
+      expect(whole).toEqual(new SseDecoder().push(Buffer.from(text)))
+    }),
+  )
+})
+
+test('a long line that is not data is rejected, and a long comment is dropped', () => {
+  const decoder = new SseDecoder({ longLength: 100 })
+  for (let count = 0; count < 100; count++) expect(decoder.push(Buffer.from(count === 0 ? ':' : 'x'.repeat(50)))).toEqual([])
+  expect(decoder.push(Buffer.from('\ndata: a\n\n'))).toMatchObject([{ data: 'a' }])
+  expect(() => decoder.push(Buffer.from(`event: ${'x'.repeat(200)}`))).toThrow('a line of more than 100 characters')
 })
 
 describe('large streams', { timeout: 120_000 }, () => {
@@ -198,12 +232,15 @@ describe('large streams', { timeout: 120_000 }, () => {
 function chunkedEventMs(chunk: Buffer, count: number): number {
   const decoder = new SseDecoder()
   const startedMs = performance.now()
-  decoder.push(Buffer.from('data: '))
-  for (let index = 0; index < count; index++) decoder.push(chunk)
-  const events = decoder.push(Buffer.from('\n\n'))
-  const tookMs = performance.now() - startedMs
-  expect(events[0]?.data.length).toBe(chunk.length * count)
-  return tookMs
+  let length = 0
+  const add = (events: readonly SseEvent[]) => {
+    for (const { data } of events) length += data.length
+  }
+  add(decoder.push(Buffer.from('data: ')))
+  for (let index = 0; index < count; index++) add(decoder.push(chunk))
+  add(decoder.push(Buffer.from('\n\n')))
+  expect(length).toBe(chunk.length * count)
+  return performance.now() - startedMs
 }
 
 function decode(chunks: readonly Uint8Array[]): SseEvent[] {

@@ -1,18 +1,25 @@
 import { TextDecoder } from 'node:util'
-import { AppError } from '../../../contract/errors.ts'
+import { UpstreamError } from './upstream-error.ts'
 
-/** One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. */
-export type SseEvent = { readonly event?: string; readonly data: string; readonly lastEventId: string }
+/**
+ * One dispatched event. `event` is absent when the stream did not name it; `lastEventId` is '' until the stream sets one. `more`: the
+ * data is long, and its next piece follows with the next event.
+ */
+export type SseEvent = { readonly event?: string; readonly data: string; readonly lastEventId: string; readonly more?: true }
+
+type Limits = { readonly longLength?: number; readonly maxEventLength?: number }
 
 const lf = 0x0a
 
 /**
- * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split.
- * Throws `upstream-failed` when one event, or one line, is longer than `maxEventLength` characters.
+ * Turns the bytes of an event stream into events by the WHATWG rules, linear in the number of bytes however they are split. Data of
+ * more than `longLength` characters leaves in pieces. Throws an `UpstreamError` (`excess`) for an event of more than
+ * `maxEventLength`.
  */
 // Why not eventsource-parser 3.1: a chunk with one CR costs it the square of the chunk's size, each line with an unknown field
 // an Error with its stack, and an event that ends in CR waits for the next chunk.
 export class SseDecoder {
+  readonly #longLength: number
   readonly #maxEventLength: number
   /** Made for the first piece that does not end in ASCII; until then, a faster way will do. */
   #text: TextDecoder | undefined
@@ -20,13 +27,18 @@ export class SseDecoder {
   /** The start of an incomplete line; joined once, when its end arrives. */
   #held: string[] = []
   #heldLength = 0
+  /** What becomes of the rest of a long line. */
+  #rest: 'hold' | 'pass-on' | 'drop' = 'hold'
   #afterCr = false
   #event: string | undefined
   #data: string[] = []
   #dataLength = 0
+  /** A part of this event's data has left. */
+  #isLong = false
   #lastEventId = ''
 
-  constructor({ maxEventLength = 256 * 1024 * 1024 }: { readonly maxEventLength?: number } = {}) {
+  constructor({ longLength = 256 * 1024, maxEventLength = 96 * 1024 * 1024 }: Limits = {}) {
+    this.#longLength = longLength
     this.#maxEventLength = maxEventLength
   }
 
@@ -43,7 +55,7 @@ export class SseDecoder {
     while (nextLf !== -1 || nextCr !== -1) {
       const isCr = nextCr !== -1 && (nextLf === -1 || nextCr < nextLf)
       const end = isCr ? nextCr : nextLf
-      this.#onLine(this.#release(text.slice(start, end)), events)
+      this.#endLine(text.slice(start, end), events)
       start = end + 1
       if (isCr) {
         if (start === text.length) this.#afterCr = true
@@ -52,7 +64,7 @@ export class SseDecoder {
       }
       if (nextLf !== -1 && nextLf < start) nextLf = text.indexOf('\n', start)
     }
-    this.#hold(text.slice(start))
+    this.#hold(text.slice(start), events)
     return events
   }
 
@@ -72,20 +84,49 @@ export class SseDecoder {
     return this.#text.decode(bytes, { stream: true })
   }
 
-  #hold(part: string): void {
-    if (part === '') return
-    this.#heldLength += part.length
-    this.#checkLength(this.#heldLength)
+  #hold(part: string, events: SseEvent[]): void {
+    if (part === '' || this.#rest === 'drop') return
+    if (this.#rest === 'pass-on') {
+      this.#passOn(part, events)
+      return
+    }
     this.#held.push(part)
+    this.#heldLength += part.length
+    if (this.#heldLength > this.#longLength) this.#onLongLine(this.#takeHeld(), events)
   }
 
-  #release(lastPart: string): string {
-    if (this.#heldLength === 0) return lastPart
-    this.#hold(lastPart)
-    const line = this.#held.join('')
+  #takeHeld(): string {
+    const line = this.#held.length === 1 ? (this.#held[0] ?? '') : this.#held.join('')
     this.#held = []
     this.#heldLength = 0
     return line
+  }
+
+  /** The beginning of a line that is too long to be kept. */
+  #onLongLine(line: string, events: SseEvent[]): void {
+    if (line.startsWith('data:')) {
+      this.#addData(line.slice(line[5] === ' ' ? 6 : 5), events)
+      if (!this.#isLong) this.#leaveLong(events)
+      this.#rest = 'pass-on'
+    } else if (line.startsWith(':')) {
+      this.#rest = 'drop'
+    } else {
+      throw excess(`a line of more than ${this.#longLength} characters that is not data`)
+    }
+  }
+
+  #endLine(lastPart: string, events: SseEvent[]): void {
+    if (this.#rest !== 'hold') {
+      if (this.#rest === 'pass-on') this.#passOn(lastPart, events)
+      this.#rest = 'hold'
+      return
+    }
+    if (this.#heldLength === 0) {
+      this.#onLine(lastPart, events)
+      return
+    }
+    this.#held.push(lastPart)
+    this.#onLine(this.#takeHeld(), events)
   }
 
   #onLine(line: string, events: SseEvent[]): void {
@@ -98,9 +139,7 @@ export class SseDecoder {
     // A comment has an empty name and is ignored, as is every unknown name.
     switch (colon === -1 ? line : line.slice(0, colon)) {
       case 'data':
-        this.#dataLength += value.length + 1
-        this.#checkLength(this.#dataLength)
-        this.#data.push(value)
+        this.#addData(value, events)
         return
       case 'event':
         this.#event = value === '' ? undefined : value
@@ -110,19 +149,43 @@ export class SseDecoder {
     }
   }
 
+  #addData(value: string, events: SseEvent[]): void {
+    if (this.#isLong) {
+      this.#passOn(`\n${value}`, events)
+      return
+    }
+    this.#data.push(value)
+    this.#dataLength += value.length + 1
+    if (this.#dataLength > this.#longLength) this.#leaveLong(events)
+  }
+
+  #leaveLong(events: SseEvent[]): void {
+    const data = this.#data.join('\n')
+    this.#data = []
+    this.#dataLength = 0
+    this.#isLong = true
+    this.#passOn(data, events)
+  }
+
+  #passOn(data: string, events: SseEvent[]): void {
+    this.#dataLength += data.length
+    if (this.#dataLength > this.#maxEventLength) throw excess(`an event of more than ${this.#maxEventLength} characters`)
+    if (data !== '') events.push({ data, lastEventId: this.#lastEventId, more: true })
+  }
+
   #dispatch(events: SseEvent[]): void {
     const event = this.#event
     this.#event = undefined
-    if (this.#data.length === 0) return
+    if (this.#data.length === 0 && !this.#isLong) return
     const data = this.#data.length === 1 ? (this.#data[0] ?? '') : this.#data.join('\n')
     this.#data = []
     this.#dataLength = 0
+    this.#isLong = false
     const lastEventId = this.#lastEventId
     events.push(event === undefined ? { data, lastEventId } : { event, data, lastEventId })
   }
+}
 
-  #checkLength(length: number): void {
-    if (length <= this.#maxEventLength) return
-    throw new AppError('upstream-failed', `the upstream sent an event of more than ${this.#maxEventLength} characters`)
-  }
+function excess(what: string): UpstreamError {
+  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
 }

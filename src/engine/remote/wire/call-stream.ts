@@ -1,7 +1,13 @@
 import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
 import { CallArguments } from '../../../model-text/parse/call-arguments.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireCall } from '../transport/wire-reply.ts'
+
+/** The bounds of one choice: the calls that it may have at all, and unfinished at one time, and their length together. */
+const maxCalls = 1024
+const maxOpen = 128
+const maxLength = 8 * 1024 * 1024
 
 type CallOptions = {
   /** The tools that may be called. */
@@ -33,6 +39,8 @@ export class CallStream {
   readonly #options: CallOptions
   readonly #ids = new Set<string>()
   #open: readonly OpenCall[] = []
+  #begun = 0
+  #length = 0
   /** Calls emitted so far. */
   calls = 0
 
@@ -41,12 +49,17 @@ export class CallStream {
     this.#options = options
   }
 
-  /** One piece. */
+  /** One piece. Throws an `UpstreamError` for more calls, or longer ones, than any request needs. */
   push(piece: WireCall, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {
+    this.#length += piece.name.length + piece.arguments.length
+    if (this.#length > maxLength) throw excess(`calls of more than ${maxLength} characters`)
     const known = this.#open.findLast((call) => call.index === piece.index && !isOther(call, piece))
     if (known !== undefined) return this.#add(known, piece, tokens)
     // The rest of a complete call, such as white space.
     if (piece.name === '' && piece.id === undefined && this.calls > 0) return []
+    this.#begun += 1
+    if (this.#begun > maxCalls || this.#open.length >= maxOpen)
+      throw excess(`more than ${maxOpen} open calls, or ${maxCalls} in all`)
     const open: OpenCall = { index: piece.index, id: piece.id, name: '', held: '', made: undefined, tokens: [], muted: false }
     const ended = this.#open.filter(({ made }) => made === undefined || made.arguments.isComplete)
     const events = ended.flatMap((call) => this.#endCall(call, false))
@@ -127,6 +140,10 @@ export class CallStream {
       ...(tokens.length > 0 && { tokens }),
     }
   }
+}
+
+function excess(what: string): UpstreamError {
+  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what} in one reply`)
 }
 
 /** Some servers give every call index 0, with a new id or none; others repeat the name or the id in every piece. */

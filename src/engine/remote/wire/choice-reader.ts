@@ -7,11 +7,16 @@ import type { FunctionTool, GenerationRequest } from '../../../contract/request.
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Profile } from '../servers/profiles.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireChoice } from '../transport/wire-reply.ts'
 import { CallStream } from './call-stream.ts'
 import { type ReadFinish, readFinishReason } from './finish-reasons.ts'
 import { type ChunkCount, OutputLimit } from './output-limit.ts'
 import { readLogprobs } from './read-logprobs.ts'
+
+/** The bounds of one choice. */
+const maxLength = 96 * 1024 * 1024
+const maxAnnotations = 10_000
 
 type ChoiceContext = {
   /** Its number in the reply to the client. */
@@ -41,6 +46,8 @@ export class ChoiceReader {
   #finish: Finish | undefined
   /** A stop sequence came: nothing more of this choice counts. */
   #isStopped = false
+  #length = 0
+  #annotations = 0
   #hasText = false
   #hasTokens = false
   /** Anything of this choice arrived. */
@@ -113,6 +120,7 @@ export class ChoiceReader {
   #readOutput(wire: WireChoice, profile: Profile): readonly EngineEvent[] {
     const choice = this.#choice
     const { onPiece } = this.#context
+    this.#count(wire)
     const events: EngineEvent[] = []
     let tokens = this.#readTokens(wire)
     /** Each token leaves once, on the first event that there is. */
@@ -147,6 +155,14 @@ export class ChoiceReader {
       events.push(...this.#closeBlock(), ...this.#callStream().push(call, take()))
     }
     return events
+  }
+
+  #count({ text, reasoning, refusal, annotations }: WireChoice): void {
+    this.#length += text.length + reasoning.length + refusal.length
+    this.#annotations += annotations.length
+    if (this.#length <= maxLength && this.#annotations <= maxAnnotations) return
+    const message = `the server behind this model sent more than ${maxLength} characters, or ${maxAnnotations} annotations, in one reply`
+    throw new UpstreamError({ type: 'excess' }, message)
   }
 
   #readText(text: string, { stopsHere }: Profile, tokens: readonly GeneratedToken[]): readonly EngineEvent[] {

@@ -2,6 +2,7 @@ import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../../cont
 import { AppError } from '../../../contract/errors.ts'
 import type { UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject } from '../transport/loose-json.ts'
+import { unlessLong } from '../transport/turn.ts'
 
 /** The vectors of the inputs, in their order. */
 export async function embedRemotely(
@@ -15,9 +16,12 @@ export async function embedRemotely(
   for (const [position, entry] of asArray(reply?.data).entries()) {
     const found = asObject(entry)
     const index = asCount(found?.index) ?? position
-    if (index < vectors.length) vectors[index] = Float32Array.from(asArray(found?.embedding).map(Number))
+    if (index < vectors.length) vectors[index] = Float32Array.from(asArray(found?.embedding), Number)
+    await unlessLong()
   }
-  if (vectors.some((vector) => vector?.some((value) => !Number.isFinite(value)) === true)) {
+  for (const vector of vectors) {
+    await unlessLong()
+    if (vector === undefined || vector.every(Number.isFinite)) continue
     throw new AppError('upstream-failed', 'the server behind this model sent a vector with values that are not numbers')
   }
   const complete = vectors.filter((vector) => vector !== undefined && vector.length > 0) as Float32Array[]

@@ -59,8 +59,11 @@ function conversationOf(conversation: RenderRequest & WithToolChoice, upstream: 
   return body
 }
 
+/** Ids of a long text. */
+const bounds = { maxLength: 64 * 1024 * 1024, maxUnits: 8 * 1024 * 1024 }
+
 function post({ client, endpoint, signal }: UpstreamAccess, path: string, body: unknown): Promise<unknown> {
-  return client.ask(endpoint, { method: 'POST', path, fromRoot: true, body }, signal)
+  return client.ask(endpoint, { method: 'POST', path, fromRoot: true, body, bounds }, signal)
 }
 
 function readIds(reply: unknown): readonly number[] {

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type JsonBounds, JsonReader, type TextSink } from './json-reader.ts'
+
+const bounds: JsonBounds = { maxLength: 1 << 20, maxUnits: 10_000 }
+
+/** What is read of a text that arrives in pieces of this length. */
+function read(text: string, size = text.length, more: Partial<JsonBounds> = {}, sink?: TextSink): unknown {
+  const reader = new JsonReader({ ...bounds, ...more }, sink)
+  for (let at = 0; at < text.length; at += size) reader.push(text.slice(at, at + size))
+  try {
+    return reader.end()
+  } finally {
+    reader.release()
+  }
+}
+
+describe('JsonReader', () => {
+  test('reads what JSON.parse reads, however the text is split', () => {
+    // The prototype's name is left out on purpose.
+    const json = fc.json({ stringUnit: 'binary', maxDepth: 6 }).filter((text) => !text.includes('__proto__'))
+    fc.assert(
+      fc.property(json, fc.integer({ min: 1, max: 9 }), (text, size) => {
+        expect(read(text, size)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test.each(['"\\u00e9\\ud83d\\ude00"', '"a\\\\"', '"\\\\\\""', '[1.5e-3,-0,true,false,null]', ' {"a" : [ ] , "b":{}} ', '""'])(
+    'reads %s in pieces of every length',
+    (text) => {
+      for (let size = 1; size <= text.length; size++) expect(read(text, size)).toEqual(JSON.parse(text))
+    },
+  )
+
+  test.each([
+    '',
+    '{',
+    '[1',
+    '[1,]',
+    '{"a"}',
+    '{"a":}',
+    '{,}',
+    '[}',
+    '{]',
+    '1 2',
+    '"a',
+    '"\\x"',
+    'nul',
+    '[01x]',
+    '{"a":1,}',
+    ']',
+    '{"a" 1}',
+    '[1:2]',
+  ])('refuses %j', (text) => expect(() => read(text, 1)).toThrow('not JSON'))
+
+  test('does not set a prototype', () => {
+    const value = read('{"__proto__":{"isAdmin":true},"a":1}') as { isAdmin?: unknown }
+    expect(value.isAdmin).toBeUndefined()
+    expect(value).toEqual({ a: 1 })
+  })
+
+  test.each<[string, string, Partial<JsonBounds>]>([
+    ['length', `"${'x'.repeat(2000)}"`, { maxLength: 1000 }],
+    ['values', `[${'{},'.repeat(2000)}{}]`, {}],
+    ['depth', '['.repeat(101), {}],
+    ['texts that are kept', `"${'x'.repeat(17 << 20)}"`, { maxLength: 1 << 30 }],
+  ])('has a bound on %s', (_, text, more) => {
+    expect(() => read(text, 65_536, more)).toThrow(expect.objectContaining({ failure: { type: 'excess' } }))
+  })
+
+  test('a long text leaves in pieces, with its path and owners', () => {
+    const seen: string[] = []
+    const paths = new Set<string>()
+    const sink: TextSink = (path, owners) => {
+      paths.add(JSON.stringify([path, owners[2]]))
+      return (piece) => void seen.push(piece)
+    }
+    const long = 'aé\n"\\'.repeat(60_000)
+    const text = JSON.stringify({ choices: [{}, { index: 1, delta: { role: 'x', content: long } }], done: true })
+    const value = read(text, 10_000, {}, sink)
+    expect([...paths]).toEqual(['[["choices",1,"delta","content"],{"index":1,"delta":{"role":"x"}}]'])
+    const rest = (value as { choices: { delta: { content: string } }[] }).choices[1]?.delta.content
+    expect(seen.join('') + rest === long).toBe(true)
+    expect(value).toMatchObject({ choices: [{}, { index: 1, delta: { role: 'x' } }], done: true })
+    expect(Math.max(...seen.map(({ length }) => length))).toBeLessThan(100_000)
+  })
+})

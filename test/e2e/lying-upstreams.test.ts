@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  type Answer,
+  chatChunk,
+  doneLine,
+  type ScriptedUpstream,
+  startUpstream,
+  streamOf,
+  usageChunk,
+} from '../support/upstream.ts'
+
+type Measured = { readonly url: string; next(): Promise<{ readonly stallMs: number; readonly peakBytes: number }> }
+
+/** A server in a process of its own, over this upstream. */
+async function measuredApp({ url }: ScriptedUpstream): Promise<Measured> {
+  const script = fileURLToPath(new URL('../support/measured-app.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', '--expose-gc', script, url], { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => stop(child))
+  const lines = linesOf(child)
+  const { url: appUrl } = await lines()
+  return {
+    url: String(appUrl),
+    next: async () => {
+      child.stdin?.write('\n')
+      return (await lines()) as never
+    },
+  }
+}
+
+function linesOf(child: ChildProcess): () => Promise<Record<string, unknown>> {
+  let text = ''
+  return async () => {
+    while (!text.includes('\n')) text += String((await once(child.stdout as NodeJS.ReadableStream, 'data'))[0])
+    const end = text.indexOf('\n')
+    const line = text.slice(0, end)
+    text = text.slice(end + 1)
+    return JSON.parse(line)
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+type Reply = { readonly status: number; readonly length: number; readonly text: string }
+
+/** A request whose reply is read and, but for its ends, dropped. */
+async function request(url: string, body: Record<string, unknown>, path = '/v1/chat/completions'): Promise<Reply> {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body }),
+  })
+  let length = 0
+  let end = ''
+  for await (const bytes of response.body ?? []) {
+    length += bytes.length
+    end = (end + Buffer.from(bytes).toString('latin1')).slice(-2000)
+  }
+  return { status: response.status, length, text: end }
+}
+
+/** Writes as fast as the reader takes it. */
+async function pour(response: ServerResponse, count: number, piece: (index: number) => string): Promise<void> {
+  for (let index = 0; index < count && !response.destroyed; index++) {
+    if (response.write(piece(index))) continue
+    const waiting = new AbortController()
+    const events = ['drain', 'close'].map((name) => once(response, name, { signal: waiting.signal }).catch(() => undefined))
+    await Promise.race(events)
+    waiting.abort()
+  }
+}
+
+const megabyte = 'lorem ipsum dolor '.repeat(58_254).slice(0, 1 << 20)
+const mib = 1 << 20
+const fine = streamOf(chatChunk({ delta: { content: 'ok' }, finish_reason: 'stop' }), usageChunk(3, 1), doneLine)
+const tools = [{ type: 'function', function: { name: 'g', parameters: { type: 'object' } } }]
+
+const streamed =
+  (write: (response: ServerResponse) => Promise<void>): Answer =>
+  async (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    await write(response)
+    response.end()
+  }
+
+const delta = (inner: string) => `data: {"choices":[{"index":0,"delta":{${inner}}}]}\n\n`
+
+describe('a server that sends', () => {
+  test.each<[string, Answer, Record<string, unknown>]>([
+    [
+      'objects that are no JSON together',
+      streamed((response) => pour(response, 64, () => `${'{"index":0},'.repeat(90_000)}`)),
+      {},
+    ],
+    [
+      'a bomb of choices in one event',
+      streamed(async (response) => {
+        response.write('data: {"choices":[')
+        await pour(response, 64, () => '{"index":0},'.repeat(90_000))
+        response.write('{}]}\n\n')
+      }),
+      {},
+    ],
+    [
+      '20,000 open calls',
+      streamed((response) =>
+        pour(response, 20_000, (index) =>
+          delta(`"tool_calls":[{"index":${index},"id":"c${index}","function":{"name":"g","arguments":"{"}}]`),
+        ),
+      ),
+      { tools },
+    ],
+    [
+      'endless fragments of one call',
+      streamed((response) =>
+        pour(response, 600, () =>
+          delta(`"tool_calls":[{"index":0,"function":{"name":"g","arguments":"${'x'.repeat(1 << 20)}"}}]`),
+        ),
+      ),
+      { tools },
+    ],
+    ['an endless line that is no event', streamed((response) => pour(response, 600, () => megabyte)), {}],
+    ['many tiny events', streamed((response) => pour(response, 10, () => delta('"content":""').repeat(20_000))), {}],
+  ])('%s costs little and stalls nobody', async (_, answer, body) => {
+    const server = await startUpstream(fine)
+    onTestFinished(() => server.close())
+    const app = await measuredApp(server)
+    for (let turn = 0; turn < 3; turn++) await request(app.url, {})
+    server.answer = answer
+    await app.next()
+    const before = (await app.next()).peakBytes
+    const reply = await request(app.url, { stream: true, ...body })
+    const { stallMs, peakBytes } = await app.next()
+    expect(reply.text).toContain('upstream_failed')
+    expect(server.seen.length).toBeLessThanOrEqual(5)
+    expect((peakBytes - before) / mib).toBeLessThan(128)
+    expect(stallMs).toBeLessThan(100)
+  })
+
+  test.each([1, 30, 64])('an event of %d MB of text is passed on', async (size) => {
+    const server = await startUpstream(fine)
+    onTestFinished(() => server.close())
+    const app = await measuredApp(server)
+    for (let turn = 0; turn < 3; turn++) await request(app.url, {})
+    server.answer = streamed(async (response) => {
+      response.write('data: {"choices":[{"index":0,"delta":{"content":"')
+      await pour(response, size, () => megabyte)
+      response.write(`"},"finish_reason":"stop"}]}\n\n${doneLine}`)
+    })
+    await app.next()
+    const before = (await app.next()).peakBytes
+    const reply = await request(app.url, { stream: true })
+    const { stallMs, peakBytes } = await app.next()
+    expect(reply.length).toBeGreaterThan(size * mib)
+    expect(reply.text).toContain('[DONE]')
+    expect((peakBytes - before) / mib).toBeLessThan(128)
+    expect(stallMs).toBeLessThan(100)
+    const whole = await request(app.url, {})
+    expect(whole.length).toBeGreaterThan(size * mib)
+  })
+
+  test('a list of models of 40 MB is refused', async () => {
+    const server = await startUpstream(fine)
+    onTestFinished(() => server.close())
+    server.get = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write('{"data":[')
+      void pour(response, 40, () => '{"id":"model"},'.repeat(70_000)).then(() => response.end('{}]}'))
+      return true
+    }
+    const app = await measuredApp(server)
+    await app.next()
+    const before = (await app.next()).peakBytes
+    const reply = await request(app.url, {})
+    const { stallMs, peakBytes } = await app.next()
+    expect(reply.status).toBe(503)
+    expect(reply.length).toBeLessThan(5000)
+    expect((peakBytes - before) / mib).toBeLessThan(128)
+    expect(stallMs).toBeLessThan(100)
+  })
+})
