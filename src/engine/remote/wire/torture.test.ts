@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { ask, engineOver, eventsOf, upstream } from '../../../../test/support/remote-engine.ts'
-import type { AppError } from '../../../contract/errors.ts'
-import type { Tool } from '../../../contract/request.ts'
+import { piecesOf, readStream } from '../../../../test/support/read-stream.ts'
 
 const file = new URL('../../../../../shared/vectors/sse/torture.json', import.meta.url)
 const recordings = new URL('../../../../../shared/vectors/recordings/', import.meta.url)
@@ -25,52 +23,6 @@ type Vector = {
 }
 
 const vectors: readonly Vector[] = available ? JSON.parse(readFileSync(file, 'utf8')).vectors : []
-const tools: readonly Tool[] = ['f', 'g', 'weather'].map((name) => ({ name, parameters: { type: 'object' } }))
-
-/** What a client gets, in the order of the stream. */
-type Seen = {
-  texts: string[]
-  reasoning: string
-  calls: { id: string; name: string; arguments: string }[]
-  finish: string[]
-  error?: AppError
-}
-
-async function read(pieces: readonly Uint8Array[], options: { choices?: number; contentType?: string } = {}): Promise<Seen> {
-  const server = await upstream(async (_, response) => {
-    response.writeHead(200, { 'content-type': options.contentType ?? 'text/event-stream' })
-    for (const piece of pieces) {
-      response.write(piece)
-      // Each piece in a packet of its own.
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    response.end()
-  })
-  const seen: Seen = { texts: [], reasoning: '', calls: [], finish: [] }
-  const request = ask('hi', { choices: options.choices ?? 1 }, tools)
-  try {
-    for await (const event of eventsOf(engineOver([server]), request)) {
-      if (event.type === 'text-delta') seen.texts[event.choice] = (seen.texts[event.choice] ?? '') + event.delta
-      else if (event.type === 'reasoning-delta') seen.reasoning += event.delta
-      else if (event.type === 'tool-call-start') seen.calls.push({ id: event.id, name: event.name, arguments: '' })
-      else if (event.type === 'tool-call-delta') {
-        const call = seen.calls.findLast(({ id }) => id === event.id)
-        if (call !== undefined) call.arguments += event.delta
-      } else if (event.type === 'finish') seen.finish[event.choice] = event.reason
-      else if (event.type === 'error') seen.error = event.error
-    }
-  } catch (error) {
-    seen.error = error as AppError
-  }
-  return seen
-}
-
-function cut(bytes: Uint8Array, size: number): Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))
-  return pieces
-}
-
 describe.skipIf(!available)('streams of other servers', () => {
   const cases = vectors.filter(({ bytes_b64, expect: wanted }) => bytes_b64 !== undefined && wanted.dialect === undefined)
 
@@ -78,7 +30,7 @@ describe.skipIf(!available)('streams of other servers', () => {
     '$id, in pieces of $size bytes',
     async ({ id, bytes_b64, expect: wanted, size }) => {
       const bytes = Buffer.from(bytes_b64 ?? '', 'base64')
-      const seen = await read(cut(bytes, size), {
+      const seen = await readStream(piecesOf(bytes, size), {
         choices: wanted.choices?.length ?? 1,
         ...(id === 'json-body-instead-of-sse' && { contentType: 'application/json' }),
       })
@@ -108,7 +60,7 @@ describe.skipIf(!available)('streams of other servers', () => {
       .trim()
       .split('\n')
     const stream = `${lines.map((line) => `data: ${line}\n\n`).join('')}data: [DONE]\n\n`
-    const seen = await read([Buffer.from(stream)])
+    const seen = await readStream([Buffer.from(stream)])
     const said = lines.flatMap((line) => JSON.parse(line).choices).map(({ delta }) => delta?.content ?? '')
     expect(seen.error).toBeUndefined()
     expect(seen.texts[0] ?? '').toBe(said.join(''))
