@@ -1,3 +1,4 @@
+import { checkGbnf } from './check-gbnf.ts'
 import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from './grammar-builder.ts'
 import type { Schema } from './schema-document.ts'
 
@@ -7,11 +8,18 @@ export type OutputStructure =
   | { readonly type: 'json-schema'; readonly schema: Schema; readonly strict: boolean; readonly name?: string }
   | { readonly type: 'regex'; readonly pattern: string }
 
-/** An output, and the caller's name for it, which errors carry. */
-export type GrammarRequest = { readonly output: OutputStructure; readonly param: string }
+/** An output or a caller's own grammar, and the caller's name for it, which errors carry. */
+export type GrammarRequest = {
+  readonly output: OutputStructure | { readonly type: 'gbnf'; readonly grammar: string }
+  readonly param: string
+}
 
-/** The grammar of an output. Throws a `GrammarError`. */
+/** The grammar of an output; a caller's own is checked. Throws a `GrammarError`. */
 export function compileOutput({ output, param }: GrammarRequest): CompiledGrammar {
+  if (output.type === 'gbnf') {
+    checkGbnf(output.grammar, { param })
+    return { grammar: output.grammar, enforcement: 'full', unenforced: [] }
+  }
   const builder = createGrammarBuilder()
   return builder.build(addOutput(builder, output, param))
 }

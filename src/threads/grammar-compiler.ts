@@ -2,24 +2,23 @@ import { AppError } from '../contract/errors.ts'
 import type { GrammarRequest } from '../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../grammar/grammar-cache.ts'
-import { DeadlineThread, threadModule } from './deadline-thread.ts'
-import { requestFailure } from './grammar-failure.ts'
-import type { GrammarReply } from './grammar-thread.ts'
+import { ThreadPool, threadModule } from './thread-pool.ts'
+import { resultOf, type ThreadReply } from './thread-reply.ts'
 
 /** The grammar limits stop the work after about a second; a busy machine needs longer. */
 const defaultTimeoutMs = 10_000
 
 /**
- * Compiles grammars of output constraints in a thread: a caller's schema can take a second, which would block other requests.
+ * Compiles and checks grammars of output constraints in threads: a caller's schema can take a second, which would block other requests.
  * Caches the most recently used grammars.
  */
 export class GrammarCompiler {
   readonly #cache = createGrammarCache()
-  readonly #thread: DeadlineThread<GrammarRequest, GrammarReply>
+  readonly #threads: ThreadPool<GrammarRequest, ThreadReply<CompiledGrammar>>
   #isClosed = false
 
   constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
-    this.#thread = new DeadlineThread({ module: threadModule('grammar-thread', import.meta.url), timeoutMs })
+    this.#threads = new ThreadPool({ module: threadModule('grammar-thread', import.meta.url), timeoutMs })
   }
 
   /**
@@ -29,25 +28,23 @@ export class GrammarCompiler {
   async compile(request: GrammarRequest): Promise<CompiledGrammar> {
     const cached = this.#cache.peek(request)
     if (cached !== undefined) return cached
-    const reply = await this.#thread.request(request)
+    const reply = await this.#threads.request(request)
     if (reply === undefined) {
       if (this.#isClosed) throw new AppError('model-unavailable', 'the model was unloaded')
-      throw new AppError('unsupported-field', 'the output constraint takes too long to compile; make it smaller', {
-        at: ['output'],
-      })
+      throw tookTooLong()
     }
-    switch (reply.type) {
-      case 'compiled':
-        return this.#cache.find(request, () => reply.grammar)
-      case 'refused':
-        throw requestFailure(reply.refusal)
-      case 'failed':
-        throw AppError.from(new Error(`the grammar thread failed: ${reply.message}`))
-    }
+    const grammar = resultOf(reply)
+    return this.#cache.find(request, () => grammar)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#thread.close()
+    await this.#threads.close()
   }
+}
+
+/** The failure of a constraint that was not compiled in time. */
+export function tookTooLong(): AppError {
+  const message = 'the output constraint takes too long to compile; make it smaller'
+  return new AppError('unsupported-field', message, { at: ['output'] })
 }

@@ -13,13 +13,11 @@ const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
   'grammar-too-large': 'unsupported-field',
 }
 
-/** The fields of a `GrammarError` that a thread reports. */
-export type GrammarRefusal = Pick<GrammarError, 'kind' | 'message' | 'param'>
-
 /** The failure of a request whose schema, pattern or grammar cannot be used. `param` is usually a placeholder (`field`). */
-export function requestFailure({ kind, message, param }: GrammarRefusal, cause?: unknown): AppError {
-  const at = param === undefined ? undefined : pathOf(param)
-  return new AppError(codes[kind], message, { ...(at === undefined ? param !== undefined && { param } : { at }), cause })
+function requestFailure(error: GrammarError): AppError {
+  const { kind, message, param } = error
+  const at = param === undefined ? ['output'] : pathOf(param)
+  return new AppError(codes[kind], message, { ...(at === undefined ? param !== undefined && { param } : { at }), cause: error })
 }
 
 /** Compiles or checks a request's grammar; a `GrammarError` becomes the request's failure. */
@@ -27,7 +25,7 @@ export function compileForRequest<T>(compile: () => T): T {
   try {
     return compile()
   } catch (error) {
-    throw error instanceof GrammarError ? requestFailure(error, error) : error
+    throw error instanceof GrammarError ? requestFailure(error) : error
   }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
-import { DeadlineThread, threadModule } from './deadline-thread.ts'
+import { ThreadPool, threadModule } from './thread-pool.ts'
 import type { ValidationReply, ValidationRequest } from './validator-thread.ts'
 
 type Options = {
@@ -8,27 +8,27 @@ type Options = {
   readonly timeoutMs?: number
 }
 
-/** Validates outputs against their schemas in a `DeadlineThread`: a caller's pattern can backtrack without end. */
+/** Validates outputs against their schemas in threads: a caller's pattern can backtrack without end. */
 export class OutputValidator implements Validator {
   readonly #timeoutMs: number
-  readonly #thread: DeadlineThread<ValidationRequest, ValidationReply>
+  readonly #threads: ThreadPool<ValidationRequest, ValidationReply>
 
-  constructor({ timeoutMs = 5000 }: Options = {}) {
+  constructor({ timeoutMs = 2000 }: Options = {}) {
     this.#timeoutMs = timeoutMs
-    this.#thread = new DeadlineThread({ module: threadModule('validator-thread', import.meta.url), timeoutMs })
+    this.#threads = new ThreadPool({ module: threadModule('validator-thread', import.meta.url), timeoutMs })
   }
 
   async canCheck(schema: JsonObject | boolean): Promise<boolean | undefined> {
-    return (await this.#thread.request({ schema: JSON.stringify(schema) }))?.isSupported
+    return (await this.#threads.request({ schema: JSON.stringify(schema) }))?.isSupported
   }
 
   async check(schema: JsonObject | boolean, text: string): Promise<string | undefined> {
-    const reply = await this.#thread.request({ schema: JSON.stringify(schema), text })
+    const reply = await this.#threads.request({ schema: JSON.stringify(schema), text })
     if (reply === undefined) return `it could not be checked within ${this.#timeoutMs} ms`
     return reply.isSupported ? reply.problem : 'it cannot be checked'
   }
 
   async close(): Promise<void> {
-    await this.#thread.close()
+    await this.#threads.close()
   }
 }

@@ -1,9 +1,8 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
-import { checkGbnf } from '../../../grammar/check-gbnf.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
-import { compileForRequest, outputParam } from '../../../threads/grammar-failure.ts'
+import { outputParam } from '../../../threads/grammar-failure.ts'
 import type { Profile } from '../servers/profiles.ts'
 
 /** Request fields that constrain the output, and how far they do. */
@@ -14,12 +13,12 @@ export type OutputFields = {
 
 type Wanted = Pick<GenerationRequest, 'output'>
 
-/** The grammar to compile before sending: for servers that take ours, and for every schema, to refuse an invalid one. */
+/** The grammar to compile or check before sending: for servers that take ours, and to refuse an invalid schema or grammar. */
 export function grammarRequest({ output }: Wanted, profile: Profile): GrammarRequest | undefined {
   switch (output.type) {
     case 'text':
-    case 'gbnf':
       return undefined
+    case 'gbnf':
     case 'json-schema':
       return { output, param: outputParam(output) }
     case 'json-object':
@@ -43,11 +42,9 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
   switch (output.type) {
     case 'text':
       return { fields: {} }
-    case 'gbnf': {
-      compileForRequest(() => checkGbnf(output.grammar, { param: outputParam(output) }))
+    case 'gbnf':
       if (gbnf === undefined) return refuse('grammars')
       return { fields: nested(gbnf, output.grammar), structured: 'full' }
-    }
     case 'regex': {
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (regex === undefined) return refuse('regular expressions')
