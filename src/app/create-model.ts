@@ -108,6 +108,7 @@ function createEngine(config: LoadedModel, factory: ModelFactory, file: FileStat
         id: config.id,
         locate: (signal) => locate(config, factory, { signal, file }),
         log: factory.log,
+        constrainsAllTools: config.toolStrategy === 'two-pass',
         ...(config.defaults !== undefined && { sampling: config.defaults }),
       })
     case 'llama-server':
@@ -137,7 +138,6 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
     ...(toolFormat !== undefined && { toolFormat }),
-    constrainsAllTools: config.toolStrategy === 'two-pass',
     ...(chatTemplate !== undefined && { chatTemplate: await readFile(chatTemplate, 'utf8') }),
   }
 }

@@ -150,6 +150,16 @@ describe('dragoman-tiny', () => {
     expect(plain).not.toHaveProperty('reasoning_content')
     expect(plain.content).toContain('Paris')
   })
+
+  test.each([
+    { guided_choice: ['red', 'green'] },
+    { regex_pattern: '(red|green)' },
+    { grammar_string: 'root ::= "red" | "green"' },
+  ])('a constraint does not make it think: %j', async (constraint) => {
+    const message = await ask('Which colour has grass?', { ...constraint, max_tokens: 5 })
+    expect(message).toMatchObject({ content: expect.stringMatching(/^(red|green)$/) })
+    expect(message).not.toHaveProperty('reasoning_content')
+  })
 })
 
 describe('where no other model can be had', () => {

@@ -8,6 +8,7 @@ export const ready = {
   vocabularySize: 10,
   description: 'tiny',
   embeddingLength: 8,
+  endTexts: [],
   fileSampling: { sampling: {}, notes: [] },
 } as const satisfies Report
 

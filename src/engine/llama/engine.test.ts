@@ -44,7 +44,7 @@ describe('LlamaEngine', () => {
   })
   const prepare = (id: string, signal = new AbortController().signal) => engine.prepare(request(id), signal)
   const answer = async (id: string) => {
-    report({ type: 'prepared', id, tokens: Uint32Array.of(1), templateMs: 0, plan: {} })
+    report({ type: 'prepared', id, tokens: Uint32Array.of(1), templateMs: 0, reasoningFront: 'never' })
     await turn()
   }
   const prepared = async (id: string): Promise<PreparedGeneration> => {

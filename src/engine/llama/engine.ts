@@ -13,9 +13,10 @@ import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
-import type { LoadOptions, OutputPlan } from './channel/ipc.ts'
+import type { LoadOptions, Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { refuseNonText, refuseUnknownTokens } from './check-request.ts'
+import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import type { Inbox } from './inbox.ts'
 import { Inboxes } from './inboxes.ts'
 import { orAborted } from './or-aborted.ts'
@@ -34,17 +35,17 @@ type LlamaEngineOptions = {
   readonly spawn?: SpawnWorker
   /** How long rendering and tokenizing a prompt may take before the worker counts as hung. */
   readonly prepareTimeoutMs?: number
+  /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
+  readonly constrainsAllTools?: boolean
 }
 
 /** A request as the worker has prepared it. */
-type Prepared = {
-  readonly tokens: Uint32Array
-  readonly templateMs: number
-  readonly plan: OutputPlan
-  readonly structured?: 'full' | 'partial' | undefined
+type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'templateMs' | 'format' | 'reasoningFront'> & {
   /** The number of template switches before it was prepared. */
   readonly templateEdition: number
 }
+
+type Prepared = PreparedPrompt & CompiledPlan
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -59,11 +60,14 @@ export class LlamaEngine implements Engine {
   #switching: Promise<void> | undefined
   #tokensAfterCancel = 0
   readonly #active = new ActiveRuns()
+  readonly #plans: PlanCompiler
   readonly capabilities: EngineCapabilities
 
-  constructor({ id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000 }: LlamaEngineOptions) {
+  constructor(options: LlamaEngineOptions) {
+    const { id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000, constrainsAllTools = false } = options
     this.#id = id
     this.#sampling = sampling
+    this.#plans = new PlanCompiler({ constrainsAllTools })
     this.#supervisor = new Supervisor({
       model: id,
       locate: async (signal) => ({ ...(await locate(signal)), template: this.#template }),
@@ -102,7 +106,7 @@ export class LlamaEngine implements Engine {
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
     if (loaded === undefined) return {}
-    const { description: _, fileSampling, chatTemplate, ...facts } = loaded
+    const { description: _, endTexts: __, fileSampling, chatTemplate, ...facts } = loaded
     const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
     const modalities = { image: false, audio: false }
     return { ...facts, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
@@ -114,9 +118,11 @@ export class LlamaEngine implements Engine {
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     refuseNonText(request, this.#id)
-    const { vocabularySize } = await this.#supervisor.ensureReady(signal)
+    const { vocabularySize, endTexts } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
-    const prepared = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
+    const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
+    const compiling = this.#plans.compile(request, { ...onWorker, endTexts })
+    const prepared = { ...onWorker, ...(await orAborted(compiling, signal)) }
     const { tokens, plan, structured } = prepared
     return {
       inputTokens: tokens.length,
@@ -144,15 +150,14 @@ export class LlamaEngine implements Engine {
 
   async close(): Promise<void> {
     this.#exchanges.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
-    await this.#supervisor.stop()
+    await Promise.all([this.#supervisor.stop(), this.#plans.close()])
   }
 
-  async #prepareOnWorker(request: GenerationRequest): Promise<Prepared> {
+  async #prepareOnWorker(request: GenerationRequest): Promise<PreparedPrompt> {
     const templateEdition = this.#templateEdition
-    const { id, prompt, maxOutputTokens, output, toolChoice, parallelToolCalls, reasoning } = request
-    const wanted = { prompt, output, toolChoice, parallelToolCalls, reasoning }
+    const { id, prompt, maxOutputTokens, reasoning } = request
     const limit = maxOutputTokens === undefined ? {} : { maxOutputTokens }
-    const command = { type: 'prepare', id, ...wanted, ...limit } as const
+    const command = { type: 'prepare', id, prompt, reasoning, ...limit } as const
     return { ...(await this.#exchanges.exchange(command, 'prepared')), templateEdition }
   }
 

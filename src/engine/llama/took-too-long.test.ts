@@ -7,17 +7,10 @@ const id = 'r'
 const chat = { type: 'chat', ...plainChat, messages: [] } as const
 const text = { type: 'text', text: 'x' } as const
 const reasoning = {}
-const rest = { toolChoice: { type: 'auto' }, parallelToolCalls: true, reasoning } as const
 
 test.each<[string, ExchangeCommand, string, RegExp]>([
-  ['a chat', { type: 'prepare', id, prompt: chat, output: { type: 'text' }, ...rest }, 'template-failed', /conversation/],
-  ['a text', { type: 'prepare', id, prompt: text, output: { type: 'text' }, ...rest }, 'engine-failed', /tokenizing the prompt/],
-  [
-    'a chat with a grammar',
-    { type: 'prepare', id, prompt: chat, output: { type: 'gbnf', grammar: 'root ::= "a"' }, ...rest },
-    'engine-failed',
-    /constraint/,
-  ],
+  ['a chat', { type: 'prepare', id, prompt: chat, reasoning }, 'template-failed', /conversation/],
+  ['a text', { type: 'prepare', id, prompt: text, reasoning }, 'engine-failed', /tokenizing the prompt/],
   ['a template', { type: 'use-template', id, choice: { type: 'own' } }, 'template-failed', /switching the chat template/],
   [
     'tokens',

@@ -8,8 +8,7 @@ export function tookTooLong(command: ExchangeCommand, timeoutMs: number): AppErr
   const late = `took longer than ${timeoutMs} ms`
   switch (command.type) {
     case 'prepare':
-      if (command.output.type === 'text') return ofPrompt(command.prompt, late)
-      return new AppError('engine-failed', `preparing the prompt and the constraint of its output ${late}`)
+      return ofPrompt(command.prompt, late)
     case 'use-template':
       return new AppError('template-failed', `switching the chat template ${late}; it may never end`)
     case 'ask':

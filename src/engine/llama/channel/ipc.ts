@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { TemplateChoice } from '../../../contract/engine.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
-import type { OutputConstraint, Prompt, ReasoningOptions, ToolChoice } from '../../../contract/request.ts'
+import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
+import type { GrammarProgram } from '../../../grammar/program.ts'
 import type { FileSampling } from './file-sampling.ts'
 import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 
@@ -25,8 +26,6 @@ const loadOptionsSchema = z.object({
   template: templateChoiceSchema.optional(),
   /** The format of calls in the model's text; absent: the template's. */
   toolFormat: z.string().optional(),
-  /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
-  constrainsAllTools: z.boolean().optional(),
 })
 export type LoadOptions = z.infer<typeof loadOptionsSchema>
 
@@ -59,17 +58,15 @@ export type ResolvedSampling = z.infer<typeof samplingSchema>
 const tokensSchema = z.custom<Uint32Array>((value) => value instanceof Uint32Array)
 const outputFormatSchema = z.custom<OutputFormat>(isObject)
 
-/**
- * The format and the grammar of one run, from `prepare`. The parent keeps it and sends it back with `run`, although a grammar can be
- * large: the worker that runs the request may have been started after the one that prepared it.
- */
+/** The format and the grammar of one run. */
 const outputPlanSchema = z.object({
   format: outputFormatSchema.optional(),
-  /** The complete output matches this, from its first token: GBNF, and the name of its first rule. */
+  /** The complete output matches this, from its first token. */
   grammar: z
     .object({
-      text: z.string(),
-      root: z.string(),
+      /** Equal for equal grammars. */
+      key: z.string(),
+      program: z.custom<GrammarProgram>(isObject),
       /** It constrains parts of a text that may continue after them without limit. */
       isOpen: z.literal(true).exactOptional(),
     })
@@ -85,9 +82,6 @@ export const commandSchema = z.discriminatedUnion('type', [
     id: z.string(),
     prompt: z.custom<Prompt>(isTagged),
     maxOutputTokens: z.int().nonnegative().optional(),
-    output: z.custom<OutputConstraint>(isTagged),
-    toolChoice: z.custom<ToolChoice>(isTagged),
-    parallelToolCalls: z.boolean(),
     reasoning: z.custom<ReasoningOptions>(isObject),
   }),
   z.object({
@@ -156,6 +150,8 @@ export const reportSchema = z.discriminatedUnion('type', [
     vocabularySize: z.int(),
     description: z.string(),
     embeddingLength: z.int(),
+    /** The texts of the tokens that end the turn. */
+    endTexts: z.array(z.string()).readonly(),
     /** Sampling defaults from the model's file. */
     fileSampling: z.custom<FileSampling>(isObject),
     /** The model's own template, even if another one is in use. */
@@ -168,9 +164,9 @@ export const reportSchema = z.discriminatedUnion('type', [
     id: z.string(),
     tokens: tokensSchema,
     templateMs: z.number(),
-    plan: outputPlanSchema,
-    /** How much of the output constraint the grammar enforces. */
-    structured: z.enum(['full', 'partial']).optional(),
+    format: outputFormatSchema.optional(),
+    /** Whether reasoning comes before a constrained output. */
+    reasoningFront: z.enum(['never', 'opened', 'optional']),
   }),
   z.object({ type: z.literal('template-used'), id: z.string() }),
   z.object({ type: z.literal('answered'), id: z.string(), reply: workerReplySchema }),

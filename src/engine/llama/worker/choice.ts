@@ -6,10 +6,10 @@ import { watchReasoning } from '../../reasoning-watch.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Report } from '../channel/ipc.ts'
 import { choiceSeed } from '../channel/resolve-sampling.ts'
+import type { ConstrainedOutput } from './constrained-output.ts'
 import { showToken, showTop } from './describe-token.ts'
-import { createGrammarState, isComplete } from './grammars.ts'
+import { openConstrainedOutput } from './grammars.ts'
 import type { WorkerModel } from './model.ts'
-import { allowsToken } from './native.ts'
 import { closeAtBudget } from './reasoning-budget.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
 import { evaluateOptions } from './sampling.ts'
@@ -52,10 +52,10 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const stops = new StopSequences(command.stop)
   const tally = topLogprobs === undefined ? undefined : new TokenTally<GeneratedToken>()
   const watch = watchReasoning(plan.format)
-  const grammar = plan.grammar === undefined ? undefined : createGrammarState(loaded, plan.grammar)
-  const allows = (token: Token) => grammar === undefined || allowsToken(loaded.model, grammar, token)
+  const constrained = plan.grammar === undefined ? undefined : openConstrainedOutput(loaded, plan.grammar)
+  const allows = (token: Token) => constrained?.allows(token) ?? true
   const inserted = closeAtBudget(loaded.model, { watch, command, allows })
-  const source = openSource(loaded, run, { output, grammar, inserted })
+  const source = openSource(loaded, run, { output, constrained, inserted })
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
     if (text === '' && (tokens === undefined || tokens.length === 0)) return
@@ -77,7 +77,7 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     return { reason: maxOutputTokens === undefined ? 'context-full' : 'length' }
   }
   const endTurn = (): ChoiceEnd => {
-    if (grammar !== undefined && !isComplete(loaded, grammar)) {
+    if (constrained?.isComplete === false) {
       const message = "no token of the model's vocabulary can continue the output within its constraint"
       throw new AppError('engine-failed', message)
     }
@@ -113,26 +113,26 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
 
 type SourceParts = {
   readonly output: readonly Token[]
-  readonly grammar: ReturnType<typeof createGrammarState> | undefined
+  readonly constrained: ConstrainedOutput | undefined
   readonly inserted: (() => Token | undefined) | undefined
 }
 
 function openSource(
   { model, vocabulary, context }: WorkerModel,
   { command, index }: ChoiceRun,
-  { output, grammar, inserted }: SourceParts,
+  { output, constrained, inserted }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
-  const banned = grammar === undefined ? [] : vocabulary.hiddenTokens
+  const banned = constrained === undefined ? [] : vocabulary.hiddenTokens
   const until = command.ignoreEos ? Number.POSITIVE_INFINITY : (minOutputTokens ?? 0)
   // A completely constrained output may end where the grammar allows nothing else, even before the minimum.
-  const asLastResort = grammar !== undefined && command.plan.grammar?.isOpen !== true
+  const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
   const options = evaluateOptions(
     { ...sampling, seed: choiceSeed(sampling.seed, index) },
     { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
   )
-  return openTokenSource(model, { options, steering: { topLogprobs, grammar, inserted } })
+  return openTokenSource(model, { options, steering: { topLogprobs, constrained, inserted } })
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {

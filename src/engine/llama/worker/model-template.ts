@@ -1,5 +1,6 @@
 import type { LlamaModel } from 'node-llama-cpp'
 import type { TemplateChoice } from '../../../contract/engine.ts'
+import { type Prompt, plainChat, type ReasoningOptions } from '../../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, visibleTexts } from '../../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../../model-text/template/chat-template.ts'
 import { chosenTemplate, noTemplate } from '../../template-choice.ts'
@@ -15,6 +16,8 @@ export type TemplatePart = {
   /** The format of calls and reasoning under the template. */
   readonly format: ModelFormat
   readonly vocabulary: Vocabulary
+  /** Whether the model may reason under this template if a request does not say. */
+  readonly thinksByDefault: () => boolean
 }
 
 /** The model's own template, and the format of calls in its configuration. */
@@ -36,5 +39,28 @@ export function readTemplatePart(
     compiled ??= compileChatTemplate(source, tokens, { toolFormat: format.toolFormat })
     return compiled
   }
-  return { template, format, vocabulary: readVocabulary(model, visibleTexts(format)) }
+  let thinks: boolean | undefined
+  const thinksByDefault = () => {
+    thinks ??= format.reasoning !== undefined && rendersThinking(template())
+    return thinks
+  }
+  return { template, format, vocabulary: readVocabulary(model, visibleTexts(format)), thinksByDefault }
+}
+
+const probe: Extract<Prompt, { type: 'chat' }> = {
+  type: 'chat',
+  ...plainChat,
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
+}
+
+/** A template with a switch renders without it as with one of its positions; one without a switch is for a model that always reasons. */
+function rendersThinking(template: ChatTemplate): boolean {
+  const render = (reasoning: ReasoningOptions) => template.render(probe, { reasoning }).text
+  try {
+    const [on, off, absent] = [{ enabled: true }, { enabled: false }, {}].map(render)
+    return on === off || absent !== off
+  } catch {
+    // The request's own conversation shows what is wrong.
+    return true
+  }
 }

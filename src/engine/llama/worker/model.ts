@@ -3,8 +3,9 @@ import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'nod
 import type { LoadOptions } from '../channel/ipc.ts'
 import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
-import { poolingOverrides } from './pooling.ts'
+import { isCausal, poolingOverrides } from './pooling.ts'
 import type { Slot } from './slots.ts'
+import { createTokenTrie, readTokenTrie, type TokenTrie } from './token-trie.ts'
 
 /** A loaded model with its context, as the worker uses it. */
 export type WorkerModel = TemplatePart & {
@@ -13,7 +14,7 @@ export type WorkerModel = TemplatePart & {
   readonly slots: readonly Slot[]
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
-  readonly constrainsAllTools: boolean
+  readonly tokenTrie: TokenTrie
 }
 
 /** A longer context must be configured: its memory is needed for every slot. */
@@ -51,8 +52,9 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
   const templateSource = { own, toolFormat: options.toolFormat }
   const templatePart = readTemplatePart(model, templateSource, options.template)
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
-  const { constrainsAllTools = false } = options
-  return { model, context, slots, ...templatePart, templateSource, embedder, constrainsAllTools }
+  // An encoder generates nothing that could be constrained.
+  const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
+  return { model, context, slots, ...templatePart, templateSource, embedder, tokenTrie }
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {

@@ -1,11 +1,4 @@
-import type {
-  LlamaContextSequence,
-  LlamaEmbeddingContext,
-  LlamaGrammarEvaluationState,
-  LlamaModel,
-  SequenceEvaluateOptions,
-  Token,
-} from 'node-llama-cpp'
+import type { LlamaContextSequence, LlamaEmbeddingContext, LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 
 /**
  * Internals of node-llama-cpp 3.22.1 that it does not export: sampling a token and reading the logits of the same step, and copying the
@@ -18,10 +11,12 @@ export type LogitIndex = number & { readonly __brand: 'logit index' }
 /** Pairs of a token and its logit, flat, the highest first. */
 type FlatLogits = readonly number[]
 type LogitFilter = readonly [tokens: readonly Token[], max: boolean, min: boolean, selected: boolean, top: number]
-type GrammarHandle = { readonly __brand: 'grammar state' }
 
 /** A chain of samplers that keeps its state (random numbers, penalties) from token to token. */
 type NativeSampler = { applyConfig(config: object): void; dispose(): void }
+
+/** Numbers that are added to logits, of tokens that may be named more than once. */
+type SamplerConfig = { readonly tokenBiasKeys?: Uint32Array; readonly tokenBiasValues?: Float32Array }
 
 type NativeContext = {
   sampleToken(index: LogitIndex, sampler: NativeSampler): Promise<Token | -1>
@@ -38,8 +33,6 @@ type NativeContext = {
 type Bindings = {
   AddonSampler: {
     new (model: unknown): NativeSampler
-    acceptGrammarEvaluationStateToken(state: GrammarHandle, token: Token): void
-    canBeNextTokenForGrammarEvaluationState(state: GrammarHandle, token: Token): boolean
   }
 }
 type ModelInside = { readonly _model: unknown; readonly _llama: { readonly _bindings: Bindings } }
@@ -49,7 +42,7 @@ type SequenceInside = {
   readonly _contextShift: unknown
   readonly _takeIntervalCheckpointIfNeededAfterBatch: unknown
   _copyStateFromOtherSequence(from: LlamaContextSequence, tokens: number): Promise<boolean>
-  _resolveSamplerConfig(options: SequenceEvaluateOptions): object
+  _resolveSamplerConfig(options: SequenceEvaluateOptions): SamplerConfig
   _decodeTokens<T>(
     tokens: readonly Token[],
     logits: readonly boolean[],
@@ -66,7 +59,6 @@ const evaluationPriority = 5
 
 const insideOf = (sequence: LlamaContextSequence): SequenceInside => sequence as unknown as SequenceInside
 const bindingsOf = (model: LlamaModel): Bindings => (model as unknown as ModelInside)._llama._bindings
-const handleOf = (state: LlamaGrammarEvaluationState): GrammarHandle => (state as unknown as { _state: GrammarHandle })._state
 
 export function createSampler(model: LlamaModel): NativeSampler {
   return new (bindingsOf(model).AddonSampler)((model as unknown as ModelInside)._model)
@@ -106,16 +98,38 @@ export async function evaluateTokens<T>(
   return results as T[]
 }
 
+type SampleOptions = {
+  readonly sampler: NativeSampler
+  readonly index: LogitIndex
+  readonly options: SequenceEvaluateOptions
+  /** Tokens that are not sampled. */
+  readonly forbidden?: Uint32Array
+}
+
 /** Samples the next token, in the same order and with the same random numbers as `sequence.evaluate`. */
 export async function sampleToken(
   sequence: LlamaContextSequence,
-  { sampler, index, options }: { sampler: NativeSampler; index: LogitIndex; options: SequenceEvaluateOptions },
+  { sampler, index, options, forbidden }: SampleOptions,
 ): Promise<Token> {
   const inside = insideOf(sequence)
-  sampler.applyConfig(inside._resolveSamplerConfig(options))
+  const config = inside._resolveSamplerConfig(options)
+  sampler.applyConfig(forbidden === undefined ? config : { ...config, ...withForbidden(config, forbidden) })
   const token = await inside._context._ctx.sampleToken(index, sampler)
   if (token === -1) throw new Error('no token could be chosen')
   return token
+}
+
+function withForbidden(
+  { tokenBiasKeys = new Uint32Array(), tokenBiasValues }: SamplerConfig,
+  forbidden: Uint32Array,
+): SamplerConfig {
+  const given = tokenBiasKeys.length
+  const keys = new Uint32Array(given + forbidden.length)
+  const values = new Float32Array(keys.length).fill(Number.NEGATIVE_INFINITY)
+  keys.set(tokenBiasKeys)
+  keys.set(forbidden, given)
+  if (tokenBiasValues !== undefined) values.set(tokenBiasValues)
+  return { tokenBiasKeys: keys, tokenBiasValues: values }
 }
 
 /** Logits of a step: of named tokens, or of the `top` highest; `sampler` must not change them. */
@@ -153,13 +167,4 @@ export function embeddingSequence(context: LlamaEmbeddingContext): LlamaContextS
 /** The pooled vector of the step that was just computed; without pooling, the vector of its last token. */
 export function readEmbedding(context: LlamaEmbeddingContext, stepTokens: number): Float32Array {
   return Float32Array.from((context as unknown as EmbeddingInside)._llamaContext._ctx.getEmbedding(stepTokens))
-}
-
-/** Advances a grammar by a token that was not sampled with it. Throws when the grammar does not allow the token. */
-export function acceptToken(model: LlamaModel, state: LlamaGrammarEvaluationState, token: Token): void {
-  bindingsOf(model).AddonSampler.acceptGrammarEvaluationStateToken(handleOf(state), token)
-}
-
-export function allowsToken(model: LlamaModel, state: LlamaGrammarEvaluationState, token: Token): boolean {
-  return bindingsOf(model).AddonSampler.canBeNextTokenForGrammarEvaluationState(handleOf(state), token)
 }

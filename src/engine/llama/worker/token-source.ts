@@ -1,12 +1,7 @@
-import type {
-  LlamaContextSequence,
-  LlamaGrammarEvaluationState,
-  LlamaModel,
-  SequenceEvaluateOptions,
-  Token,
-} from 'node-llama-cpp'
+import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
-import { acceptToken, createSampler, evaluateToken, sampleToken } from './native.ts'
+import type { ConstrainedOutput } from './constrained-output.ts'
+import { createSampler, evaluateToken, type LogitIndex, sampleToken } from './native.ts'
 import { createScorer, type TokenScore } from './scores.ts'
 
 /** A generated token; `score` is there when log-probabilities were asked for. */
@@ -25,7 +20,7 @@ export type TokenSource = {
 type Steering = {
   /** The number of top log-probabilities; absent: no log-probabilities. */
   readonly topLogprobs?: number | undefined
-  readonly grammar?: LlamaGrammarEvaluationState | undefined
+  readonly constrained?: ConstrainedOutput | undefined
   /** The next token to insert instead of a sampled one, if any. */
   readonly inserted?: (() => Token | undefined) | undefined
 }
@@ -38,34 +33,48 @@ export function openTokenSource(
   model: LlamaModel,
   { options, steering }: { options: SequenceEvaluateOptions; steering: Steering },
 ): TokenSource {
-  const { topLogprobs, grammar, inserted } = steering
+  const { topLogprobs, constrained, inserted } = steering
   const sampler = createSampler(model)
   const scorer = topLogprobs === undefined ? undefined : createScorer(model, topLogprobs)
-  const withGrammar = grammar === undefined ? options : { ...options, grammarEvaluationState: grammar }
-  const choose: typeof sampleToken = async (...args) => {
-    try {
-      return await sampleToken(...args)
-    } catch (cause) {
-      if (grammar === undefined) throw cause
-      // Without an allowed token, llama.cpp samples any token, which the grammar then rejects.
-      const message =
-        'no token is possible here: the constraint of the output and the banned tokens (such as by logit_bias) contradict'
-      throw new AppError('invalid-request', `${message} each other`, { cause })
+  /** Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer. */
+  const choose = async (sequence: LlamaContextSequence, index: LogitIndex): Promise<Token> => {
+    // The DRY penalty remembers every token that was sampled, so a token must not be sampled twice.
+    const mayResample = options.dryRepeatPenalty === undefined
+    if (constrained === undefined || mayResample) {
+      const free = await sampleToken(sequence, { sampler, index, options })
+      if (constrained === undefined || constrained.allows(free)) return free
     }
+    return chooseAllowed(constrained, (forbidden) => sampleToken(sequence, { sampler, index, options, forbidden }))
   }
   return {
     async next(sequence, previous) {
       const fixed = inserted?.()
-      if (fixed !== undefined && grammar !== undefined) acceptToken(model, grammar, fixed)
       const result = await evaluateToken(sequence, previous, async (index) => {
-        const token = fixed ?? (await choose(sequence, { sampler, index, options: withGrammar }))
+        const token = fixed ?? (await choose(sequence, index))
         return { token, score: await scorer?.score(sequence, index, token) }
       })
-      return model.isEogToken(result.token) ? undefined : result
+      if (model.isEogToken(result.token)) return undefined
+      constrained?.accept(result.token)
+      return result
     },
     close() {
       sampler.dispose()
       scorer?.dispose()
     },
   }
+}
+
+async function chooseAllowed(constrained: ConstrainedOutput, sample: (forbidden: Uint32Array) => Promise<Token>): Promise<Token> {
+  let cause: unknown
+  const forbidden = constrained.forbidden()
+  try {
+    const token = await sample(forbidden)
+    // Without a possible token, llama.cpp samples any.
+    if (constrained.allows(token)) return token
+  } catch (error) {
+    cause = error
+  }
+  const message =
+    'no token is possible here: the constraint of the output and the banned tokens (such as by logit_bias) contradict'
+  throw new AppError('invalid-request', `${message} each other`, { cause })
 }

@@ -1,5 +1,8 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 
+/** A token and what it adds to the output. */
+export type TokenBytes = { readonly token: Token; readonly bytes: Uint8Array }
+
 /** Facts about a model's tokens that the tokenizer does not provide. */
 export type Vocabulary = {
   readonly size: number
@@ -10,6 +13,8 @@ export type Vocabulary = {
   readonly controlTexts: readonly string[]
   /** Tokens that neither end the turn nor add text to the output. */
   readonly hiddenTokens: readonly Token[]
+  /** Control tokens that add their text to the output. */
+  readonly visibleTokens: readonly TokenBytes[]
   /** The bytes that a token adds to the output, in UTF-8; none for hidden tokens. */
   bytesOf(token: Token): Uint8Array
 }
@@ -41,6 +46,7 @@ export function readVocabulary(model: LlamaModel, visible: ReadonlySet<string> =
     endTokens,
     endTexts: endTokens.map((token) => model.detokenize([token], true)),
     hiddenTokens,
+    visibleTokens: Array.from(visibleTokens, (token) => ({ token, bytes: Buffer.from(model.detokenize([token], true)) })),
     controlTexts: controlTexts.filter((text) => text !== ''),
     bytesOf(token) {
       const found = known.get(token)
@@ -54,7 +60,8 @@ export function readVocabulary(model: LlamaModel, visible: ReadonlySet<string> =
   }
 }
 
-function tokenBytes(model: LlamaModel, token: Token, piece: unknown): Uint8Array {
+/** The bytes that a token adds to the output; none for control tokens. */
+export function tokenBytes(model: LlamaModel, token: Token, piece: unknown): Uint8Array {
   const attributes = model.getTokenAttributes(token)
   if (attributes.control || attributes.unknown || typeof piece !== 'string') return new Uint8Array()
   if (attributes.userDefined) return Buffer.from(piece)

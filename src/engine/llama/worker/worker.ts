@@ -40,6 +40,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       vocabularySize: model.vocabulary.size,
       description: model.model.typeDescription,
       embeddingLength: model.model.embeddingVectorSize,
+      endTexts: model.vocabulary.endTexts,
       fileSampling: readFileSampling((model.model.fileInfo.metadata.general as { readonly sampling?: unknown }).sampling),
       ...(model.templateSource.own !== undefined && { chatTemplate: model.templateSource.own }),
       ...(model.embedder.pooling === 'rank' && { ranks: true as const }),

@@ -2,7 +2,6 @@ import type { OutputFormat } from '../../../contract/output-format.ts'
 import { renderLiteral } from '../../../grammar/expression.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import type { Constraint } from './constraint.ts'
-import type { Grammar } from './grammars.ts'
 import { textUntil } from './text-until.ts'
 
 /**
@@ -14,6 +13,9 @@ type Front = {
   readonly format: OutputFormat | undefined
   readonly front: ReasoningFront
 }
+
+/** A grammar in GBNF, and the name of its first rule. */
+type Grammar = { readonly text: string; readonly root: string }
 
 /** No rule of our other grammars begins with this. */
 const prefix = 'dragoman-front'

@@ -1,0 +1,89 @@
+import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { OutputFormat } from '../../../contract/output-format.ts'
+import type { GenerationRequest } from '../../../contract/request.ts'
+import { tookTooLong } from '../../../threads/grammar-compiler.ts'
+import { ThreadPool, threadModule } from '../../../threads/thread-pool.ts'
+import { resultOf, type ThreadReply } from '../../../threads/thread-reply.ts'
+import type { OutputPlan } from '../channel/ipc.ts'
+import type { CompiledGrammar, GrammarRequest } from './compile-grammar.ts'
+import type { Wanted } from './constraint.ts'
+import type { ReasoningFront } from './reasoning-grammar.ts'
+
+/** How to read and constrain an output; `structured`: how much of the wanted structure the grammar enforces. */
+export type CompiledPlan = { readonly plan: OutputPlan; readonly structured?: 'full' | 'partial' }
+
+/** What a grammar depends on besides the request. */
+type Context = {
+  readonly format?: OutputFormat | undefined
+  readonly reasoningFront: ReasoningFront
+  readonly endTexts: readonly string[]
+}
+
+/** The limits of the grammar stop the work after about a second; a busy machine needs longer. */
+const timeoutMs = 10_000
+const keptGrammars = 32
+/** Larger requests are not remembered. */
+const maxKeyChars = 1_000_000
+
+/**
+ * Compiles the constraints of requests in threads of the main process: on the model's own process, a caller's schema would delay every
+ * running output. Remembers the most recent ones.
+ */
+export class PlanCompiler {
+  readonly #threads = new ThreadPool<GrammarRequest, ThreadReply<CompiledGrammar | undefined>>({
+    module: threadModule('plan-thread', import.meta.url),
+    timeoutMs,
+  })
+  /** The least recently used one is the first in the map's order. */
+  readonly #grammars = new Map<string, CompiledGrammar>()
+  readonly #constrainsAllTools: boolean
+  #isClosed = false
+
+  constructor({ constrainsAllTools = false }: { readonly constrainsAllTools?: boolean } = {}) {
+    this.#constrainsAllTools = constrainsAllTools
+  }
+
+  /** Rejects with the request's failure, and with `unsupported-field` after the time limit. */
+  async compile(request: GenerationRequest, { format, reasoningFront: front, endTexts }: Context): Promise<CompiledPlan> {
+    const { prompt, output, toolChoice, parallelToolCalls } = request
+    const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
+    const wanted = { output, tools, toolChoice, parallelToolCalls, constrainsAllTools: this.#constrainsAllTools }
+    const plan = { ...(format !== undefined && { format }) }
+    const compiled = isConstrained(wanted) ? await this.#find({ wanted, context: { format, endTexts }, front }) : undefined
+    if (compiled === undefined) return { plan }
+    const { grammar, structured } = compiled
+    return { plan: { ...plan, grammar }, ...(structured !== undefined && { structured }) }
+  }
+
+  async #find(request: GrammarRequest): Promise<CompiledGrammar | undefined> {
+    const key = JSON.stringify(request)
+    const grammar = this.#grammars.get(key) ?? (await this.#compile(request))
+    if (grammar !== undefined && key.length <= maxKeyChars) this.#keep(key, grammar)
+    return grammar
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#threads.close()
+  }
+
+  async #compile(request: GrammarRequest): Promise<CompiledGrammar | undefined> {
+    const reply = await this.#threads.request(request)
+    if (reply !== undefined) return resultOf(reply)
+    throw this.#isClosed ? new AppError('model-unavailable', 'the model was unloaded') : tookTooLong()
+  }
+
+  #keep(key: string, grammar: CompiledGrammar): void {
+    this.#grammars.delete(key)
+    this.#grammars.set(key, grammar)
+    if (this.#grammars.size > keptGrammars)
+      for (const oldest of [...this.#grammars.keys()].slice(0, 1)) this.#grammars.delete(oldest)
+  }
+}
+
+/** Whether anything in a request constrains its output. */
+function isConstrained({ output, toolChoice, tools, constrainsAllTools }: Wanted): boolean {
+  if (output.type !== 'text' || toolChoice.type === 'required') return true
+  return callableTools(tools, toolChoice).some(({ strict }) => strict === true || constrainsAllTools === true)
+}
