@@ -97,6 +97,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     reasoningFields: settings.reasoningFields,
     heartbeatMs: settings.heartbeatMs,
     bodyLimitBytes: settings.bodyLimitBytes,
+    totalBodyLimitBytes: settings.totalBodyLimitBytes,
     log,
     metrics,
     version,

@@ -106,6 +106,9 @@ const server = z
       .default([])
       .describe('Origins of web pages that may use this server from a browser, such as https://chat.example.com; * allows all.'),
     bodyLimitBytes: count.default(32 * 1024 * 1024).describe('The largest request body.'),
+    totalBodyLimitBytes: count
+      .default(256 * 1024 * 1024)
+      .describe('The bodies of all requests in flight together; beyond it, requests get 503. Bodies up to 64 KiB do not count.'),
     reasoningFields: z
       .enum(['both', 'reasoning_content', 'reasoning', 'none'])
       .default('both')

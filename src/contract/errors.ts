@@ -18,6 +18,7 @@ const errorLevels = {
   'body-too-large': 'info',
   'unsupported-media-type': 'info',
   'queue-full': 'warn',
+  overloaded: 'warn',
   cancelled: 'info',
   internal: 'error',
   'engine-failed': 'error',

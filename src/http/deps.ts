@@ -65,6 +65,8 @@ export type ServerDeps = GenerateDeps & {
   readonly requestTimeoutMs?: number
   /** The maximum body size; default 32 MiB. */
   readonly bodyLimitBytes?: number
+  /** The maximum size of the bodies of all requests in flight; default 256 MiB. */
+  readonly totalBodyLimitBytes?: number
   /** The field names of reasoning in chat replies; default both. */
   readonly reasoningFields?: ReasoningFields
   readonly log: Logger

@@ -43,10 +43,6 @@ function toRetryAfterSeconds(retryAfterMs: number): number {
 function toAppError(thrown: unknown, request: FastifyRequest): AppError {
   if (thrown instanceof AppError || !(thrown instanceof Error)) return AppError.from(thrown)
   const { code, statusCode } = thrown as { code?: unknown; statusCode?: unknown }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const limit = request.routeOptions.bodyLimit
-    return new AppError('body-too-large', `the body is larger than the limit of ${limit} bytes`, { cause: thrown })
-  }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     const sent = request.headers['content-type']
     const problem = sent === undefined ? 'the body has no content type' : `the content type '${sent}' is not supported`

@@ -1,77 +1,78 @@
 import { isUtf8 } from 'node:buffer'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../contract/errors.ts'
 import { findJsonError } from './json-position.ts'
 
-/** The nesting limit: far above real requests, far below what recursion can handle. */
-const maxJsonDepth = 128
-
-const quote = 0x22
-const backslash = 0x5c
-const openBrace = 0x7b
-const closeBrace = 0x7d
-const openBracket = 0x5b
-const closeBracket = 0x5d
+/** Text that is decoded in one turn of the event loop, when a body takes several. */
+const turnBytes = 1024 * 1024
 
 /** Parses a request body. Throws `invalid-json` with the position, never quoting the body. */
 export function parseJsonBody(body: Buffer): unknown {
-  if (body.length === 0) throw invalid('the request has no body; send a JSON object')
-  if (!isUtf8(body)) throw invalid(`the body is not UTF-8: byte ${findInvalidByte(body)} is not part of a character`)
-  const tooDeepAt = findTooDeep(body)
-  if (tooDeepAt !== undefined) throw invalid(`the body nests more than ${maxJsonDepth} levels deep at byte ${tooDeepAt}`)
-  const text = body.toString('utf8').replace(/^\uFEFF/, '')
-  const value = parse(text)
-  if (mayHoldPrototypeKey(text) && holdsPrototypeKey(value))
-    throw invalid("the body has the key '__proto__', which is not allowed")
+  const text = decode(body, 0)
+  const value = parse(withoutMark(text))
+  refusePrototypeKeys(text, value)
   return value
+}
+
+/** The same in several turns of the event loop, for a body that takes long. */
+export async function parseLargeJsonBody(body: Buffer): Promise<unknown> {
+  const parts: string[] = []
+  for (let start = 0; start < body.length; ) {
+    const end = characterEnd(body, start + turnBytes)
+    parts.push(decode(body.subarray(start, end), start))
+    start = end
+    await nextTurn()
+  }
+  const text = withoutMark(parts.join(''))
+  await nextTurn()
+  const value = parse(text)
+  await nextTurn()
+  refusePrototypeKeys(text, value)
+  return value
+}
+
+function decode(bytes: Buffer, offset: number): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  throw invalid(`the body is not UTF-8: byte ${offset + findInvalidByte(bytes)} is not part of a character`)
+}
+
+/** The first end of a character from here on. */
+function characterEnd(body: Buffer, from: number): number {
+  let end = Math.min(from, body.length)
+  while (end < body.length && ((body[end] as number) & 0xc0) === 0x80 && end < from + 3) end += 1
+  return end
+}
+
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch {
+  } catch (error) {
     // V8's message quotes the body, which may be a prompt, so it is not even attached as cause.
-    const offset = findJsonError(text) ?? text.length
-    if (offset === text.length) throw invalid('the body is not valid JSON: it ends too early')
-    const before = text.slice(0, offset).split('\n')
-    const column = (before.at(-1)?.length ?? 0) + 1
-    throw invalid(
-      `the body is not valid JSON: unexpected character at position ${offset} (line ${before.length}, column ${column})`,
-    )
+    throw invalid(`the body is not valid JSON${describePosition(text, error)}`)
   }
 }
 
-/** The offset of the first bracket beyond the nesting limit. */
-function findTooDeep(body: Buffer): number | undefined {
-  let depth = 0
-  for (let index = 0; index < body.length; index++) {
-    switch (body[index]) {
-      case quote:
-        index = findStringEnd(body, index)
-        break
-      case openBrace:
-      case openBracket:
-        depth += 1
-        if (depth > maxJsonDepth) return index
-        break
-      case closeBrace:
-      case closeBracket:
-        depth -= 1
-        break
-    }
+/** Finding the position of an error takes as long as parsing ten times; in a large body, V8's own has to do. */
+function describePosition(text: string, error: unknown): string {
+  if (text.length > turnBytes) {
+    const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined
+    return position === undefined ? '' : `: unexpected character at position ${position}`
   }
-  return undefined
+  const offset = findJsonError(text) ?? text.length
+  if (offset === text.length) return ': it ends too early'
+  const before = text.slice(0, offset)
+  const lineStart = before.lastIndexOf('\n') + 1
+  const line = before.replace(/[^\n]+/g, '').length + 1
+  return `: unexpected character at position ${offset} (line ${line}, column ${offset - lineStart + 1})`
 }
 
-function findStringEnd(body: Buffer, start: number): number {
-  let end = body.indexOf(quote, start + 1)
-  while (end !== -1 && isEscaped(body, end)) end = body.indexOf(quote, end + 1)
-  return end === -1 ? body.length : end
-}
-
-function isEscaped(body: Buffer, index: number): boolean {
-  let first = index
-  while (body[first - 1] === backslash) first -= 1
-  return (index - first) % 2 === 1
+function refusePrototypeKeys(text: string, value: unknown): void {
+  if (mayHoldPrototypeKey(text) && holdsPrototypeKey(value))
+    throw invalid("the body has the key '__proto__', which is not allowed")
 }
 
 /** The offset of the first invalid UTF-8 byte. */
@@ -87,8 +88,9 @@ function findInvalidByte(body: Buffer): number {
   return offset
 }
 
+/** Any of its letters may be escaped. */
 function mayHoldPrototypeKey(text: string): boolean {
-  return text.includes('__proto__') || /\\u005f/i.test(text)
+  return ['__proto__', '\\u005', '\\u006', '\\u007'].some((spelling) => text.includes(spelling))
 }
 
 /** The key is harmless itself, but code that copies keys one by one would replace its target's prototype. */

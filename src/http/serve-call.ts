@@ -5,6 +5,7 @@ import type { NameOf } from '../contract/field.ts'
 import type { ServerDeps } from './deps.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 import { encodeIgnored } from './reply-headers.ts'
+import { takeBody } from './take-body.ts'
 
 /** A decoded call that is answered with one JSON value. */
 export type Call = {
@@ -26,7 +27,7 @@ export function createCallHandler(deps: ServerDeps, decode: (body: unknown) => C
 /** The same for calls without a required body; `decode` gets undefined without one. */
 export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { ignored, nameOf, run } = decode(request.body)
+    const { ignored, nameOf, run } = decode(takeBody(request))
     const header = encodeIgnored(ignored)
     if (header !== '') reply.header('x-dragoman-ignored', header)
     try {

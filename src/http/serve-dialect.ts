@@ -11,6 +11,7 @@ import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
+import { takeBody } from './take-body.ts'
 
 const defaultHeartbeatMs = 10_000
 
@@ -29,7 +30,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const { caller, handle, detach } = openRun(deps, request, reply, id)
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ body: request.body, headers: request.headers }, { id })
+      const decoding = dialect.decode({ body: takeBody(request), headers: request.headers }, { id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       const ignored = encodeIgnored(call.ignored)

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
-import { describe, expect, test } from 'vitest'
-import { chatBody, openTestServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { chatBody, openTestServer, openWatchedServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
 import { hashApiKey } from '../app/api-key-file.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
@@ -174,6 +174,34 @@ describe('large bodies', () => {
       expect(JSON.parse(await readAll(response)).error.code).toBe('body_too_large')
     },
   )
+})
+
+describe('bodies that would hold up everybody else', () => {
+  test.each([
+    ['values', '[1],'.repeat(500_001), 413, 'body_too_large', /more than 1000000 values/],
+    ['fields', '{"a":1},'.repeat(100_001), 413, 'body_too_large', /more than 100000 named fields/],
+    ['levels', '['.repeat(200), 400, 'invalid_json', /128 levels deep/],
+  ])('one of too many %s is refused before it is parsed', async (_, prompt, status, code, message) => {
+    const { listen } = openTestServer()
+    const response = await receive(sendChat(await listen(), `{"model":"default","prompt":[${prompt}1]}`))
+    expect(response.statusCode).toBe(status)
+    expect(JSON.parse(await readAll(response)).error).toMatchObject({ code, message: expect.stringMatching(message) })
+  })
+
+  test('one that finds no room beside those in flight gets 503, and short ones pass', async () => {
+    const { port, watched } = await openWatchedServer({ totalBodyLimitBytes: 1_000_000 })
+    const slow = sendChat(port, chatBody({ raw: 'a b', delayMs: 3_600_000 }, { stream: true, user: 'x'.repeat(800_000) }))
+    await watched.started()
+    const refused = await receive(sendChat(port, chatBody('word '.repeat(100_000))))
+    expect(refused.statusCode).toBe(503)
+    expect(refused.headers['retry-after']).toBe('1')
+    expect(JSON.parse(await readAll(refused)).error.code).toBe('overloaded')
+    expect((await receive(sendChat(port, chatBody('short')))).statusCode).toBe(200)
+    slow.destroy()
+    await vi.waitFor(async () => {
+      expect((await receive(sendChat(port, chatBody('word '.repeat(100_000), { max_tokens: 1 })))).statusCode).toBe(200)
+    })
+  })
 })
 
 describe('routes', () => {

@@ -6,12 +6,13 @@ import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
 import { authorize, createAuthenticator } from './auth.ts'
+import { BodyRoom } from './body-room.ts'
 import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
 import { createHostCheck } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
-import { parseJsonBody } from './json-body.ts'
+import { createBodyReader } from './read-body.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addModelRoutes } from './routes-model.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
@@ -54,6 +55,7 @@ const headersTimeoutMs = 60_000
 /** How often Node checks for late requests. */
 const requestCheckMs = 30_000
 const defaultBodyLimitBytes = 32 * 1024 * 1024
+const defaultTotalBodyLimitBytes = 8 * defaultBodyLimitBytes
 /** How long replies may take to end after their requests were cancelled. */
 const cancelledGraceMs = 5000
 
@@ -73,6 +75,7 @@ export function createServer(deps: ServerDeps): Server {
   const inFlight = new InFlightRequests()
   const { watch, refuse } = createRequestWatch(deps, inFlight)
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
+  const bodyLimitBytes = deps.bodyLimitBytes ?? defaultBodyLimitBytes
   let phase: 'serving' | 'leaving' | 'draining' = 'serving'
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -80,7 +83,7 @@ export function createServer(deps: ServerDeps): Server {
     // No child logger per request; each line carries the request id.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => pickRequestId(request.headers['x-request-id']),
-    bodyLimit: deps.bodyLimitBytes ?? defaultBodyLimitBytes,
+    bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: {
@@ -107,6 +110,7 @@ export function createServer(deps: ServerDeps): Server {
   const authenticate = createAuthenticator(deps.auth.apiKeyHashes, deps.auth.findKey)
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
+  app.decorateRequest('bodyShare', undefined)
   const openai = createOpenaiDialects(deps)
   app.decorate('dialects', [openai.chat, openai.completions, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
   // The checks of all requests, before the body is read.
@@ -145,16 +149,15 @@ export function createServer(deps: ServerDeps): Server {
   })
   app.setErrorHandler(sendError)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  const readBody = createBodyReader({
+    limitBytes: bodyLimitBytes,
+    room: new BodyRoom(deps.totalBodyLimitBytes ?? defaultTotalBodyLimitBytes),
+  })
+  app.addContentTypeParser('application/json', (request, payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
-    if (encoding !== 'identity') {
-      throw new AppError(
-        'unsupported-media-type',
-        `the content encoding '${encoding}' is not supported; send the body uncompressed`,
-      )
-    }
-    // Clients send this content type without a body too; routes that need one refuse that.
-    done(null, body.length === 0 ? undefined : parseJsonBody(body as Buffer))
+    if (encoding === 'identity') return readBody(request, payload, done)
+    const message = `the content encoding '${encoding}' is not supported; send the body uncompressed`
+    done(new AppError('unsupported-media-type', message))
   })
 
   const refuseOtherMethods = watchRoutes(app)

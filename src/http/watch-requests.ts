@@ -54,6 +54,7 @@ export function createRequestWatch(
         },
         'request ended',
       )
+      request.bodyShare?.close()
       inFlight.leave(raw)
     })
   }

@@ -20,6 +20,7 @@ describe('encodeOpenaiError', () => {
     ['body-too-large', 413, 'invalid_request_error', 'body_too_large'],
     ['unsupported-media-type', 415, 'invalid_request_error', 'unsupported_media_type'],
     ['queue-full', 429, 'rate_limit_error', 'queue_full'],
+    ['overloaded', 503, 'server_error', 'overloaded'],
     ['cancelled', 499, 'server_error', 'cancelled'],
     ['internal', 500, 'server_error', 'internal_error'],
     ['engine-failed', 500, 'server_error', 'engine_failed'],

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest'
+import { JsonScanner, jsonLimits } from './json-scanner.ts'
+
+/** Scans a text in pieces of this size. */
+function scan(text: string, pieceBytes = 65_536): void {
+  const scanner = new JsonScanner('the body')
+  const bytes = Buffer.from(text)
+  for (let start = 0; start < bytes.length; start += pieceBytes) scanner.push(bytes.subarray(start, start + pieceBytes))
+}
+
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+const { values, fields, depth } = jsonLimits
+
+describe('JSON is counted while it arrives', () => {
+  test.each([
+    ['numbers', `[${'1,'.repeat(values + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
+    ['lists', `[${'[1],'.repeat(values / 2 + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
+    ['objects', `[${'{},'.repeat(values / 2 + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
+    ['fields', `[${'{"a":1},'.repeat(fields + 1)}1]`, 'body-too-large', 'more than 100000 named fields'],
+    ['levels', nested(depth + 1), 'invalid-json', 'more than 128 levels deep at byte 128'],
+    ['levels of objects', '{"a":'.repeat(200_000), 'invalid-json', 'levels deep'],
+    ['levels behind strings with escapes', `["\\\\", "\\"", ${nested(depth)}]`, 'invalid-json', 'levels deep'],
+  ])('too many %s are refused', (_, text, code, message) => {
+    expect(() => scan(text)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }))
+  })
+
+  test.each([
+    ['the deepest nesting', nested(depth)],
+    ['as many numbers as allowed', `[${'1,'.repeat(values - 1)}1]`],
+    ['what strings contain', JSON.stringify({ text: `${'[{,:"\\'.repeat(400_000)}\\` })],
+    ['a string without an end', `"${'[,'.repeat(1_000_000)}`],
+  ])('%s pass', (_, text) => {
+    expect(() => scan(text)).not.toThrow()
+  })
+
+  test('it does not matter where the pieces are cut', () => {
+    const text = `{"a\\\\": "\\"[[${'\\\\'.repeat(5)}\\"", "b": ["[", "\\\\", ${nested(depth - 1)}]}`
+    for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++) {
+      const scanAll = () => scan(text, pieceBytes)
+      expect(scanAll, `pieces of ${pieceBytes}`).toThrow(/levels deep at byte 171$/)
+    }
+  })
+})

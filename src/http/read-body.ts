@@ -1,0 +1,100 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { AppError } from '../contract/errors.ts'
+import { JsonScanner } from '../dialect/wire/json-scanner.ts'
+import type { BodyRoom, BodyShare } from './body-room.ts'
+import { parseJsonBody, parseLargeJsonBody } from './json-body.ts'
+
+/** Parsing a larger body takes several turns of the event loop. */
+const largeBytes = 1024 * 1024
+/** How soon a client that found no room for its body may try again. */
+const retryAfterMs = 1000
+
+export type BodyReaderOptions = { readonly limitBytes: number; readonly room: BodyRoom }
+
+type Done = (error: Error | null, body?: unknown) => void
+
+/**
+ * Reads JSON bodies. A body is counted while it arrives, and refused as soon as it exceeds a limit; its room is free again when its
+ * reply is closed. An empty body is `undefined`, since clients send the content type without a body too.
+ */
+export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
+  return (request: FastifyRequest, payload: Readable, done: Done): void => {
+    const sent = request.headers['content-length']
+    const expectedBytes = sent === undefined ? undefined : Number(sent)
+    if (expectedBytes !== undefined && expectedBytes > limitBytes) {
+      done(tooLarge(limitBytes))
+      return
+    }
+    const scanner = new JsonScanner('the body')
+    // Until the reply is closed: the texts live on in the request that is decoded from the body.
+    const share = room.open()
+    request.bodyShare = share
+    let pieces: Buffer[] = []
+    let sizeBytes = 0
+    const stop = () => {
+      payload.off('data', onData)
+      payload.off('end', onEnd)
+      payload.off('error', onError)
+    }
+    const fail = (error: Error) => {
+      stop()
+      pieces = []
+      done(error)
+    }
+    const onData = (piece: Buffer) => {
+      if (sizeBytes + piece.length > limitBytes) return fail(tooLarge(limitBytes))
+      if (!share.grow(piece.length)) return fail(noRoom())
+      sizeBytes += piece.length
+      pieces.push(piece)
+      try {
+        scanner.push(piece)
+      } catch (error) {
+        fail(AppError.from(error))
+      }
+    }
+    const onError = (error: Error) => fail(Object.assign(error, { statusCode: 400 }))
+    const onEnd = () => {
+      stop()
+      if (expectedBytes !== undefined && sizeBytes !== expectedBytes) {
+        return done(
+          new AppError('invalid-request', `the body has ${sizeBytes} bytes, but its content-length is ${expectedBytes}`),
+        )
+      }
+      if (sizeBytes === 0) return done(null)
+      const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, sizeBytes)
+      pieces = []
+      if (sizeBytes > largeBytes) {
+        parseLargeJsonBody(body).then((value) => done(null, value), done)
+        return
+      }
+      let value: unknown
+      try {
+        value = parseJsonBody(body)
+      } catch (error) {
+        return done(AppError.from(error))
+      }
+      done(null, value)
+    }
+    payload.on('data', onData)
+    payload.on('end', onEnd)
+    payload.on('error', onError)
+    payload.resume()
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The room that the body takes, until the reply is closed; undefined without a body. */
+    bodyShare: BodyShare | undefined
+  }
+}
+
+function tooLarge(limitBytes: number): AppError {
+  return new AppError('body-too-large', `the body is larger than the limit of ${limitBytes} bytes`)
+}
+
+function noRoom(): AppError {
+  const message = 'the bodies of the requests in flight fill the memory that they may use (server.totalBodyLimitBytes); try again'
+  return new AppError('overloaded', message, { retryAfterMs })
+}
