@@ -25,7 +25,7 @@ export function embed({ inputs, dimensions }: EmbedRequest, context: RequestCont
 export function shorten(vector: Float32Array, dimensions = vector.length): Float32Array {
   refuseMore(dimensions, vector.length)
   const kept = vector.slice(0, dimensions)
-  const length = Math.hypot(...kept)
+  const length = Math.sqrt(kept.reduce((sum, value) => sum + value * value, 0))
   if (!Number.isFinite(length))
     throw new AppError('engine-failed', 'the model returned a vector with values that are not numbers')
   return length === 0 ? kept : kept.map((value) => value / length)

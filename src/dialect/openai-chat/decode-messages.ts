@@ -1,9 +1,13 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Annotation, ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
 import { decodeDataUrl } from '../openai/data-url.ts'
+import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelling } from '../openai/spelling.ts'
+import { JsonScanner } from '../wire/json-scanner.ts'
 import { preview } from '../wire/preview.ts'
 import type { WireMessage, WirePart } from './message-schema.ts'
+
+const maxUncountedChars = 64 * 1024
 
 type WireAssistant = Extract<WireMessage, { role: 'assistant' }>
 type WireFunctionCall = NonNullable<WireAssistant['function_call']>
@@ -106,19 +110,24 @@ function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCallP
     type: 'tool-call',
     id,
     name: call.name,
-    input: typeof call.arguments === 'string' ? call.arguments : stringify(call.arguments, path),
+    input: typeof call.arguments === 'string' ? requireSmall(call.arguments, path) : stringify(call.arguments, path),
   }
 }
 
-function stringify(value: object, path: string): string {
+/** Templates parse arguments: what would take long as part of the body takes long as text too. */
+function requireSmall(text: string, path: string): string {
+  if (text.length <= maxUncountedChars) return text
   try {
-    return JSON.stringify(value)
-  } catch (cause) {
-    throw new AppError('invalid-request', `${path}.arguments is nested too deeply: send it as a string`, {
-      param: `${path}.arguments`,
-      cause,
-    })
+    new JsonScanner(`${path}.arguments`).push(Buffer.from(text))
+  } catch (error) {
+    throw new AppError('invalid-request', AppError.from(error).message, { param: `${path}.arguments`, cause: error })
   }
+  return text
+}
+
+function stringify(value: object, path: string): string {
+  refuseLargeJson(value, `${path}.arguments`)
+  return JSON.stringify(value)
 }
 
 function decodeContent(content: string | readonly WirePart[] | null | undefined, index: number): ContentPart[] {

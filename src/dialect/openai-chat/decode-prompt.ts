@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, Message, Prompt } from '../../contract/request.ts'
-import { refuseDeepJson } from '../openai/json-depth.ts'
+import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelled, pickSpelling } from '../openai/spelling.ts'
 import { decodeMessages } from './decode-messages.ts'
 import type { ChatWire } from './schema.ts'
@@ -24,7 +24,7 @@ export function decodePrompt(wire: ChatWire): Omit<ChatPrompt, 'tools'> {
 function decodeVariables(wire: ChatWire): JsonObject {
   const variables = pickSpelled(wire, ['template_vars', 'chat_template_kwargs'])
   if (variables !== undefined) {
-    refuseDeepJson(variables.value, variables.name)
+    refuseLargeJson(variables.value, variables.name)
     const reserved = ['messages', 'tools', 'add_generation_prompt'].find((name) => Object.hasOwn(variables.value, name))
     if (reserved !== undefined) {
       const param = `${variables.name}.${reserved}`

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Tool, ToolChoice } from '../../contract/request.ts'
-import { refuseDeepJson } from '../openai/json-depth.ts'
+import { refuseLargeJson } from '../openai/large-json.ts'
 import { preview } from '../wire/preview.ts'
 import type { ChatWire } from './schema.ts'
 import type { WireAllowedTools, WireFunction, WireTool } from './tool-schema.ts'
@@ -44,7 +44,7 @@ function decodeTool({ type, function: declared }: WireTool, path: string): Tool 
 }
 
 function decodeFunction({ name, description, parameters, strict }: WireFunction, path: string): Tool {
-  refuseDeepJson(parameters, `${path}.parameters`)
+  refuseLargeJson(parameters, `${path}.parameters`)
   return {
     name,
     ...(typeof description === 'string' && { description }),

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { flag, text } from '../openai/wire-types.ts'
-import { list } from '../wire/first-fault.ts'
+import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
 
 /** Each kind of object inside a message; `check-nested.ts` reports other keys than theirs. */
-export const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
-export const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() })
-export const imageUrl = z.looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
-export const imagePart = z.looseObject({ type: z.literal('image_url'), image_url: imageUrl })
-export const inputAudio = z.looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) })
-export const audioPart = z.looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
-export const filePart = z.looseObject({ type: z.literal('file') })
+export const textPart = looseObject({ type: z.literal('text'), text: z.string() })
+export const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() })
+export const imageUrl = looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
+export const imagePart = looseObject({ type: z.literal('image_url'), image_url: imageUrl })
+export const inputAudio = looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) })
+export const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
+export const filePart = looseObject({ type: z.literal('file') })
 
 /** One part of a message. Every role may contain every kind; the engine refuses those that it does not support. */
 export type WirePart = z.output<typeof wirePart>
@@ -17,23 +17,23 @@ const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart,
 
 const content = z.union([z.string(), list(wirePart, { error: 'an array of content parts' })])
 
-const urlCitation = z.looseObject({
+const urlCitation = looseObject({
   url: z.string(),
   title: text,
   start_index: z.int().nullish(),
   end_index: z.int().nullish(),
 })
 /** OpenAI has one type, `url_citation`; other servers' types are accepted and ignored. */
-const annotation = z.looseObject({ type: z.string(), url_citation: urlCitation.nullish() })
+const annotation = looseObject({ type: z.string(), url_citation: urlCitation.nullish() })
 
 /** A JSON string in OpenAI's API; some clients and servers send the object instead. */
-const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())])
+const callArguments = z.union([z.string(), jsonObject])
 
-export const functionCall = z.looseObject({ name: z.string(), arguments: callArguments })
-export const toolCall = z.looseObject({ id: z.string(), type: text, function: functionCall.nullish() })
+export const functionCall = looseObject({ name: z.string(), arguments: callArguments })
+export const toolCall = looseObject({ id: z.string(), type: text, function: functionCall.nullish() })
 
-export const promptMessage = z.looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: text })
-export const assistantMessage = z.looseObject({
+export const promptMessage = looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: text })
+export const assistantMessage = looseObject({
   role: z.literal('assistant'),
   content: content.nullish(),
   name: text,
@@ -48,13 +48,13 @@ export const assistantMessage = z.looseObject({
   partial: flag,
 })
 /** Null for a tool that returns nothing, although OpenAI's types exclude it. */
-export const toolMessage = z.looseObject({
+export const toolMessage = looseObject({
   role: z.literal('tool'),
   content: content.nullable(),
   tool_call_id: z.string(),
   name: text,
 })
-export const functionMessage = z.looseObject({ role: z.literal('function'), content: content.nullable(), name: z.string() })
+export const functionMessage = looseObject({ role: z.literal('function'), content: content.nullable(), name: z.string() })
 
 export const wireMessage = z.discriminatedUnion('role', [promptMessage, assistantMessage, toolMessage, functionMessage])
 

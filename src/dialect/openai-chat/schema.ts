@@ -1,23 +1,26 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { flag, integerBetween, integerFrom, jsonObject, nonEmptyText, text } from '../openai/wire-types.ts'
-import { dictionary, list } from '../wire/first-fault.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
+import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import { wireMessage } from './message-schema.ts'
 import { tool, toolChoice, toolFunction, toolFunctionChoice } from './tool-schema.ts'
 
 const maxTopLogprobs = 20
+const maxTools = 2048
+const tooManyTools = { count: maxTools, error: `at most ${maxTools} functions` }
+const maxMetadata = 256
 const budget = z.int({ error: 'an integer' }).nullish()
 const templateVariables = jsonObject.nullish()
 
 /** OpenRouter's object, which several servers accept. */
-export const reasoningObject = z.looseObject({
+export const reasoningObject = looseObject({
   effort: nonEmptyText.nullish(),
   enabled: flag,
   max_tokens: integerFrom(0),
   exclude: flag,
 })
 /** Anthropic's object. */
-export const thinkingObject = z.looseObject({
+export const thinkingObject = looseObject({
   type: z.enum(['enabled', 'disabled', 'adaptive', 'auto']).nullish(),
   budget_tokens: integerFrom(0),
 })
@@ -25,14 +28,14 @@ export const thinkingObject = z.looseObject({
 /**
  * The body of a chat completion request. Refused fields are not in it: the field table refuses them whatever their type.
  */
-export const chatRequestSchema = z.looseObject({
+export const chatRequestSchema = looseObject({
   ...commonShape,
   messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
 
-  tools: list(tool, { error: 'an array of tools' }).nullish(),
+  tools: list(tool, { error: 'an array of tools', max: tooManyTools }).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: flag,
-  functions: list(toolFunction, { error: 'an array of functions' }).nullish(),
+  functions: list(toolFunction, { error: 'an array of functions', max: tooManyTools }).nullish(),
   function_call: toolFunctionChoice.nullish(),
 
   // tabbyAPI sends a number: above 0 it switches them on.
@@ -57,9 +60,11 @@ export const chatRequestSchema = z.looseObject({
   continue_final_message: flag,
   response_prefix: text,
 
-  metadata: dictionary(z.string(), z.string()).nullish(),
+  metadata: dictionary(z.string(), z.string(), {
+    max: { count: maxMetadata, error: `at most ${maxMetadata} entries` },
+  }).nullish(),
   prompt_cache_key: text,
-  prompt_cache_options: z.looseObject({}).nullish(),
+  prompt_cache_options: looseObject({}).nullish(),
   prompt_cache_retention: text,
   safety_identifier: text,
   service_tier: text,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { flag, jsonObject, text } from '../openai/wire-types.ts'
-import { list } from '../wire/first-fault.ts'
+import { flag, text } from '../openai/wire-types.ts'
+import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
   error: "a function name of 1 to 64 letters, digits, '_', '-' and '.'",
@@ -12,24 +12,24 @@ const parameters = jsonObject.refine(({ type }) => type === undefined || type ==
   path: ['type'],
 })
 
-export const toolFunction = z.looseObject({
+export const toolFunction = looseObject({
   name: toolName,
   description: text,
   parameters: parameters.nullish(),
   strict: flag,
 })
-export const tool = z.looseObject({ type: text, function: toolFunction.nullish() })
+export const tool = looseObject({ type: text, function: toolFunction.nullish() })
 
-export const functionName = z.looseObject({ name: z.string() })
-export const allowedTool = z.looseObject({ type: text, function: functionName.nullish() })
+export const functionName = looseObject({ name: z.string() })
+export const allowedTool = looseObject({ type: text, function: functionName.nullish() })
 
-export const namedChoice = z.looseObject({ type: z.literal('function'), function: functionName })
-export const allowedTools = z.looseObject({
+export const namedChoice = looseObject({ type: z.literal('function'), function: functionName })
+export const allowedTools = looseObject({
   mode: z.enum(['auto', 'required']),
   tools: list(allowedTool).min(1, { error: 'at least one tool' }),
 })
-export const allowedChoice = z.looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
-const customChoice = z.looseObject({ type: z.literal('custom') })
+export const allowedChoice = looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
+const customChoice = looseObject({ type: z.literal('custom') })
 
 export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),

@@ -1,25 +1,24 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { flag, integerBetween, integerFrom, text } from '../openai/wire-types.ts'
-import { list } from '../wire/first-fault.ts'
+import { flag, integerBetween, integerFrom, text, tokenIdList } from '../openai/wire-types.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
 
 const maxPrompts = 2048
 const maxLogprobs = 5
 /** 0: the reply echoes the prompt and generates nothing. */
 const maxTokens = integerFrom(0)
-const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokenIds = list(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
-const tooMany = { error: `at most ${maxPrompts} prompts` }
+const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
+const tooMany = { count: maxPrompts, error: `at most ${maxPrompts} prompts` }
 
 const prompt = z.union([
   z.string(),
-  list(z.string(), { error: 'an array of strings' }).min(1, { error: 'at least one prompt' }).max(maxPrompts, tooMany),
+  list(z.string(), { error: 'an array of strings', max: tooMany }).min(1, { error: 'at least one prompt' }),
   tokenIds,
-  list(tokenIds, { error: 'an array of arrays of token ids' }).min(1).max(maxPrompts, tooMany),
+  list(tokenIds, { error: 'an array of arrays of token ids', max: tooMany }).min(1),
 ])
 
 /** The body of a text completion request. Refused fields are not in it. */
-export const completionRequestSchema = z.looseObject({
+export const completionRequestSchema = looseObject({
   ...commonShape,
   prompt,
   echo: flag,

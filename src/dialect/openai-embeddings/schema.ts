@@ -1,21 +1,20 @@
 import { z } from 'zod'
-import { integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
-import { list } from '../wire/first-fault.ts'
+import { integerFrom, nonEmptyText, text, tokenIdList } from '../openai/wire-types.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
 
 const maxInputs = 2048
-const tooMany = { error: `at most ${maxInputs} inputs` }
+const tooMany = { count: maxInputs, error: `at most ${maxInputs} inputs` }
 const none = { error: 'at least one input' }
-const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokenIds = list(tokenId, { error: 'an array of token ids' }).min(1, { error: 'at least one token' })
+const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
 
 /** The body of an embedding request. */
-export const embeddingRequestSchema = z.looseObject({
+export const embeddingRequestSchema = looseObject({
   model: nonEmptyText,
   input: z.union([
     nonEmptyText,
-    list(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, none).max(maxInputs, tooMany),
+    list(nonEmptyText, { error: 'an array of non-empty strings', max: tooMany }).min(1, none),
     tokenIds,
-    list(tokenIds, { error: 'an array of arrays of token ids' }).min(1, none).max(maxInputs, tooMany),
+    list(tokenIds, { error: 'an array of arrays of token ids', max: tooMany }).min(1, none),
   ]),
   dimensions: integerFrom(1),
   encoding_format: z.enum(['float', 'base64']).nullish(),

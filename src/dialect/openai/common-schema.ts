@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dictionary, list } from '../wire/first-fault.ts'
+import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import {
   above,
   anyNumber,
@@ -8,7 +8,6 @@ import {
   flag,
   integerBetween,
   integerFrom,
-  jsonObject,
   nonEmptyText,
   numberBetween,
   text,
@@ -28,18 +27,42 @@ const stop = z
   .nullish()
 
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(999_999_999, { error: 'a token id' })
+/** Each of them costs time for every generated token. */
+const maxBiases = 50_000
+const tooManyBiases = { count: maxBiases, error: `at most ${maxBiases} token ids` }
+/** Nine digits, a comma and a space for each. */
+const maxTokenListChars = 11 * maxBiases
 /** tabbyAPI's clients send a comma-separated string. */
 const tokenList = z
   .union([
-    list(tokenId, { error: 'an array of token ids' }),
-    z.string().regex(/^\s*(\d{1,9}\s*(,\s*\d{1,9}\s*)*)?$/, { error: 'token ids with commas' }),
+    list(tokenId, { error: 'an array of token ids', max: tooManyBiases }),
+    z
+      .string()
+      .max(maxTokenListChars, { error: tooManyBiases.error, abort: true })
+      .refine(isTokenList, { error: 'token ids with commas' }),
   ])
   .nullish()
 
-const schemaOrText = z.union([jsonObject, z.string(), z.boolean()], { error: 'a JSON Schema, or its JSON as a string' })
-const choiceList = list(nonEmptyText, { error: 'an array of non-empty strings' }).min(1, { error: 'at least one string' })
+/** Nothing, or numbers between commas. One regular expression for the whole text would overflow its stack. */
+function isTokenList(text: string): boolean {
+  return text.trim() === '' || text.split(',').every((item) => /^\s*\d{1,9}\s*$/.test(item))
+}
 
-export const jsonSchemaFormat = z.looseObject({
+/** A regular expression, a grammar or a schema as text: far more than any engine compiles. */
+const maxConstraintChars = 1024 * 1024
+const constraintText = z.string().max(maxConstraintChars, { error: `at most ${maxConstraintChars} characters`, abort: true })
+const nonEmptyConstraint = constraintText.min(1)
+const schemaOrText = z.union([jsonObject, constraintText, z.boolean()], { error: 'a JSON Schema, or its JSON as a string' })
+const maxTexts = 10_000
+const tooManyTexts = { count: maxTexts, error: `at most ${maxTexts} strings` }
+const textList = list(nonEmptyText, { error: 'an array of non-empty strings', max: tooManyTexts })
+const choiceList = textList
+  .min(1, { error: 'at least one string' })
+  .refine((choices) => choices.reduce((sum, { length }) => sum + length, 0) <= maxConstraintChars, {
+    error: `strings of at most ${maxConstraintChars} characters together`,
+  })
+
+export const jsonSchemaFormat = looseObject({
   name: text,
   description: text,
   schema: schemaOrText.nullish(),
@@ -48,26 +71,26 @@ export const jsonSchemaFormat = z.looseObject({
 
 /** OpenAI's three types, and the names and additions of other servers. */
 export const responseFormats = {
-  text: z.looseObject({ type: z.literal('text') }),
-  json_object: z.looseObject({ type: z.literal('json_object'), schema: schemaOrText.nullish() }),
-  json: z.looseObject({ type: z.literal('json'), schema: schemaOrText.nullish() }),
-  json_schema: z.looseObject({ type: z.literal('json_schema'), json_schema: jsonSchemaFormat }),
-  regex: z.looseObject({ type: z.literal('regex'), pattern: nonEmptyText }),
-  grammar: z.looseObject({ type: z.literal('grammar'), grammar: nonEmptyText }),
+  text: looseObject({ type: z.literal('text') }),
+  json_object: looseObject({ type: z.literal('json_object'), schema: schemaOrText.nullish() }),
+  json: looseObject({ type: z.literal('json'), schema: schemaOrText.nullish() }),
+  json_schema: looseObject({ type: z.literal('json_schema'), json_schema: jsonSchemaFormat }),
+  regex: looseObject({ type: z.literal('regex'), pattern: nonEmptyConstraint }),
+  grammar: looseObject({ type: z.literal('grammar'), grammar: nonEmptyConstraint }),
 }
 const { text: textFormat, json_object, json, json_schema, regex, grammar } = responseFormats
 const responseFormat = z.discriminatedUnion('type', [textFormat, json_object, json, json_schema, regex, grammar])
 
 /** vLLM's object of constraints. */
-export const structuredOutputsObject = z.looseObject({
+export const structuredOutputsObject = looseObject({
   json: schemaOrText.nullish(),
   json_object: flag,
-  regex: nonEmptyText.nullish(),
-  grammar: nonEmptyText.nullish(),
+  regex: nonEmptyConstraint.nullish(),
+  grammar: nonEmptyConstraint.nullish(),
   choice: choiceList.nullish(),
 })
 
-export const streamOptionsObject = z.looseObject({ include_usage: flag, include_obfuscation: flag })
+export const streamOptionsObject = looseObject({ include_usage: flag, include_obfuscation: flag })
 
 /**
  * The fields that OpenAI's generating protocols share. Every spelling of a field is a separate key, so that an error names the
@@ -93,10 +116,9 @@ export const commonShape = {
   repeat_last_n: integerFrom(-1),
   presence_penalty: between(-2, 2),
   frequency_penalty: between(-2, 2),
-  logit_bias: dictionary(
-    z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }),
-    numberBetween(-100, 100),
-  ).nullish(),
+  logit_bias: dictionary(z.string().regex(/^(0|[1-9]\d{0,8})$/, { error: 'token ids as keys' }), numberBetween(-100, 100), {
+    max: tooManyBiases,
+  }).nullish(),
   banned_tokens: tokenList,
   custom_token_bans: tokenList,
   xtc_probability: between(0, 1),
@@ -107,7 +129,7 @@ export const commonShape = {
   dry_allowed_length: integerFrom(0),
   dry_range: integerFrom(-1),
   dry_penalty_last_n: integerFrom(-1),
-  dry_sequence_breakers: z.union([list(nonEmptyText, { error: 'an array of non-empty strings' }), nonEmptyText]).nullish(),
+  dry_sequence_breakers: z.union([textList, nonEmptyConstraint]).nullish(),
 
   n: integerBetween(1, maxChoices).nullish(),
   min_tokens: integerFrom(0),
@@ -123,12 +145,12 @@ export const commonShape = {
   response_format: responseFormat.nullish(),
   json_schema: schemaOrText.nullish(),
   guided_json: schemaOrText.nullish(),
-  regex_pattern: text,
-  regex: text,
-  guided_regex: text,
-  grammar_string: text,
-  grammar: text,
-  guided_grammar: text,
+  regex_pattern: constraintText.nullish(),
+  regex: constraintText.nullish(),
+  guided_regex: constraintText.nullish(),
+  grammar_string: constraintText.nullish(),
+  grammar: constraintText.nullish(),
+  guided_grammar: constraintText.nullish(),
   guided_choice: choiceList.nullish(),
   structured_outputs: structuredOutputsObject.nullish(),
 

@@ -2,7 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { JsonObject, OutputConstraint } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import type { CommonWire } from './common-schema.ts'
-import { refuseDeepJson } from './json-depth.ts'
+import { refuseLargeJson } from './large-json.ts'
 import { mentions, type NamesIn } from './mentions.ts'
 import { isSame, pickSpelled } from './spelling.ts'
 
@@ -109,7 +109,7 @@ function decodeJsonSchema({ strict, ...rest }: Extract<ResponseFormat, { type: '
 
 function schemaOf(schema: JsonObject | string | boolean, param: string): Extract<OutputConstraint, { type: 'json-schema' }> {
   const value = typeof schema === 'string' ? parseSchema(schema, param) : schema
-  refuseDeepJson(value, param)
+  refuseLargeJson(value, param)
   return { type: 'json-schema', schema: value, strict: false }
 }
 

@@ -7,6 +7,9 @@ import {
   structuredOutputsObject,
 } from './common-schema.ts'
 
+/** More names than the header has room for. */
+const maxReported = 1000
+
 /** The keys that a schema defines. */
 export type Keys = ReadonlySet<string>
 
@@ -34,8 +37,9 @@ export function createNestedCheck(refused: FieldIndex): NestedCheck {
         if (value === null) continue
         const fieldPath = `${path}.${name}`
         const field = refused.get(fieldPath)
-        if (field === undefined) ignored.add(fieldPath)
-        else refuseValue(field, index === undefined ? fieldPath : fieldPath.replace('[]', `[${index}]`), value)
+        if (field !== undefined)
+          refuseValue(field, index === undefined ? fieldPath : fieldPath.replace('[]', `[${index}]`), value)
+        else if (ignored.size < maxReported) ignored.add(fieldPath)
       }
     },
   }

@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import { list } from '../wire/first-fault.ts'
+
+const maxTokenId = 0x7fffffff
+const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(maxTokenId, { error: 'a token id' })
 
 /** The message of a number has the complete range: "at most 2" would leave the minimum to guess. */
 export function numberBetween(min: number, max: number) {
@@ -34,5 +38,10 @@ export const anyNumber = z.number().nullish()
 export const flag = z.boolean().nullish()
 export const text = z.string().nullish()
 export const nonEmptyText = z.string().min(1)
-/** An object with arbitrary keys: a JSON Schema, template variables. */
-export const jsonObject = z.record(z.string(), z.unknown())
+/** An array of token ids, of which there may be a million. */
+export const tokenIdList = (max?: { readonly count: number; readonly error: string }) =>
+  list(tokenId, { error: 'an array of token ids', accepts: isTokenId, ...(max !== undefined && { max }) })
+
+function isTokenId(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokenId
+}

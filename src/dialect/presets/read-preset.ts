@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { Sampling } from '../../contract/request.ts'
@@ -6,6 +5,7 @@ import type { PresetValues, ReadPreset, SamplingPreset } from '../../contract/sa
 import { type CommonWire, commonShape } from '../openai/common-schema.ts'
 import { decodeCommon } from '../openai/decode-common.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { looseObject } from '../wire/first-fault.ts'
 import { preview } from '../wire/preview.ts'
 import { formatPath, validate } from '../wire/validate.ts'
 import { presetFields } from './fields.ts'
@@ -20,7 +20,7 @@ type Kind = 'default' | 'force' | 'additive'
 
 const fieldIndex = indexFields(presetFields)
 /** The same types and ranges as in a request. */
-const valuesSchema = z.looseObject(Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))))
+const valuesSchema = looseObject(Object.fromEntries(Object.entries(commonShape).filter(([name]) => fieldIndex.has(name))))
 const listFields = ['stop', 'stop_sequence', 'dry_sequence_breakers', 'banned_tokens', 'custom_token_bans']
 
 /**

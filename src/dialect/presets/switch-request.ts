@@ -3,14 +3,14 @@ import { AppError } from '../../contract/errors.ts'
 import type { PresetInUse, ReadPreset } from '../../contract/sampling-preset.ts'
 import { flag, text } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { dictionary } from '../wire/first-fault.ts'
+import { dictionary, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { presetSwitchFields } from './fields.ts'
 import { readPreset } from './read-preset.ts'
 
 const override = z.strictObject({ override: z.unknown(), force: flag, additive: flag })
-const switchSchema = z.looseObject({ preset: text, overrides: dictionary(z.string(), override).nullish() })
-const unloadSchema = z.looseObject({})
+const switchSchema = looseObject({ preset: text, overrides: dictionary(z.string(), override).nullish() })
+const unloadSchema = looseObject({})
 const fieldIndex = indexFields(presetSwitchFields)
 
 /** The request of `POST /v1/sampling/override/switch`: the name of a preset, or overrides. */

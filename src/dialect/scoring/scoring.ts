@@ -7,7 +7,7 @@ import { createNestedCheck, keysOf } from '../openai/nested-check.ts'
 import { flag, integerFrom, nonEmptyText } from '../openai/wire-types.ts'
 import { formatRest } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { list } from '../wire/first-fault.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { rerankFields, scoreFields } from './fields.ts'
 
@@ -27,21 +27,21 @@ const methods: Readonly<Record<Scores['method'], string>> = {
 }
 
 const maxTexts = 2048
-const tooMany = { error: `at most ${maxTexts} texts` }
+const tooMany = { count: maxTexts, error: `at most ${maxTexts} texts` }
 const none = { error: 'at least one text' }
-const documentObject = z.looseObject({ text: nonEmptyText })
+const documentObject = looseObject({ text: nonEmptyText })
 const documentKeys = keysOf(documentObject)
 const wireDocument = z.union([nonEmptyText, documentObject])
-const rerankSchema = z.looseObject({
+const rerankSchema = looseObject({
   model: nonEmptyText,
   query: nonEmptyText,
-  documents: list(wireDocument, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
+  documents: list(wireDocument, { error: 'an array of texts', max: tooMany }).min(1, none),
   top_n: integerFrom(1),
   return_documents: flag,
 })
-const scoreSchema = z.looseObject({
+const scoreSchema = looseObject({
   model: nonEmptyText,
-  messages: list(nonEmptyText, { error: 'an array of texts' }).min(1, none).max(maxTexts, tooMany),
+  messages: list(nonEmptyText, { error: 'an array of texts', max: tooMany }).min(1, none),
 })
 const rerankIndex = indexFields(rerankFields)
 const scoreIndex = indexFields(scoreFields)

@@ -1,14 +1,14 @@
-import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { nonEmptyText } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { templateSwitchFields, templateUnloadFields } from './fields.ts'
 
 const model = nonEmptyText.nullish()
-const switchSchema = z.looseObject({ model, prompt_template_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
-const unloadSchema = z.looseObject({ model })
+const switchSchema = looseObject({ model, prompt_template_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
+const unloadSchema = looseObject({ model })
 const switchIndex = indexFields(templateSwitchFields)
 const unloadIndex = indexFields(templateUnloadFields)
 

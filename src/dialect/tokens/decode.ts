@@ -3,10 +3,10 @@ import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.t
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { flag, jsonObject, nonEmptyText } from '../openai/wire-types.ts'
+import { flag, nonEmptyText, tokenIdList } from '../openai/wire-types.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
-import { list } from '../wire/first-fault.ts'
+import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
@@ -26,21 +26,20 @@ type ReadChat = (body: unknown) => {
 }
 
 const maxTokens = 1_000_000
-const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(0x7fffffff, { error: 'a token id' })
-const tokens = list(tokenId, { error: 'an array of token ids' }).max(maxTokens, { error: `at most ${maxTokens} tokens` })
+const tokens = tokenIdList({ count: maxTokens, error: `at most ${maxTokens} tokens` })
 const model = nonEmptyText.nullish()
 const tabbyFlags = { add_bos_token: flag, encode_special_tokens: flag, decode_special_tokens: flag }
 
-const encodeSchema = z.looseObject({
+const encodeSchema = looseObject({
   model,
   text: z.union([z.string(), list(z.unknown(), { error: 'an array of messages' })]),
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
   ...tabbyFlags,
 })
-const decodeSchema = z.looseObject({ model, tokens, ...tabbyFlags })
-const tokenizeSchema = z.looseObject({ model, content: z.string(), add_special: flag, parse_special: flag })
-const detokenizeSchema = z.looseObject({ model, tokens })
+const decodeSchema = looseObject({ model, tokens, ...tabbyFlags })
+const tokenizeSchema = looseObject({ model, content: z.string(), add_special: flag, parse_special: flag })
+const detokenizeSchema = looseObject({ model, tokens })
 
 /** tabbyAPI's `POST /v1/token/encode`. */
 export function decodeTokenEncode(body: unknown, readChat: ReadChat): TokenCall<TokenizeRequest> {

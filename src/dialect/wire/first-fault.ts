@@ -5,28 +5,53 @@ import { z } from 'zod'
 // elements would cost a million issues. Checked with Zod 4.6.7; after an update, first-fault.test.ts shows whether the overrides
 // still take effect.
 
-type Params = { readonly error: string }
 type Payload = z.core.ParsePayload
+type Limit = { readonly count: number; readonly error: string }
+type ListParams = {
+  readonly error?: string
+  /** Checked with the first element, however many there are. */
+  readonly max?: Limit
+  /** A quick test that the element's schema accepts a value and returns it unchanged; false: the schema decides. */
+  readonly accepts?: (value: unknown) => boolean
+}
+
+/** More fields than any object of a protocol has; each unknown one costs time. */
+const maxObjectFields = 256
 
 /**
  * `z.array` that stops at the first bad element and reports only that one, so that the work for an error does not grow with a
  * hostile body.
  */
-export function list<T extends z.ZodType>(element: T, params?: Params): z.ZodArray<T> {
-  return new FirstFaultArray({ type: 'array', element, ...errorOf(params) }) as z.ZodArray<T>
+export function list<T extends z.ZodType>(element: T, { error, max, accepts }: ListParams = {}): z.ZodArray<T> {
+  const def = { type: 'array', element, ...(error !== undefined && { error: () => error }), limit: max, accepts }
+  return new FirstFaultArray(def as never) as unknown as z.ZodArray<T>
 }
 
 /** `z.record` that stops at the first bad entry and reports only that one. */
-export function dictionary<V extends z.ZodType>(key: z.ZodString, value: V): z.ZodRecord<z.ZodString, V> {
-  return new FirstFaultRecord({ type: 'record', keyType: key, valueType: value }) as z.ZodRecord<z.ZodString, V>
+export function dictionary<V extends z.ZodType>(
+  key: z.ZodString,
+  value: V,
+  { max }: { readonly max?: Limit } = {},
+): z.ZodRecord<z.ZodString, V> {
+  const def = { type: 'record', keyType: key, valueType: value, limit: max }
+  return new FirstFaultRecord(def as never) as unknown as z.ZodRecord<z.ZodString, V>
+}
+
+/** `z.looseObject` that refuses an object with far more fields than a protocol has. */
+export function looseObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$loose> {
+  const loose = z.looseObject(shape)
+  return new BoundedObject(loose._zod.def as never) as unknown as z.ZodObject<Shape, z.core.$loose>
 }
 
 const FirstFaultArray = z.core.$constructor<z.ZodArray>('FirstFaultArray', (schema, def) => {
   z.ZodArray.init(schema, def)
+  const { limit, accepts } = def as unknown as { limit?: Limit; accepts?: ListParams['accepts'] }
   const parseWithZod = schema._zod.parse
   schema._zod.parse = (payload, context) => {
     const given: unknown = payload.value
     if (!Array.isArray(given)) return parseWithZod(payload, context)
+    const isTooLong = limit !== undefined && given.length > limit.count
+    if (!isTooLong && accepts !== undefined && given.every(accepts)) return payload
     const items: unknown[] = []
     for (const [index, value] of given.entries()) {
       const result = requireSync(def.element._zod.run({ value, issues: [] }, context))
@@ -34,6 +59,8 @@ const FirstFaultArray = z.core.$constructor<z.ZodArray>('FirstFaultArray', (sche
         payload.issues.push(...z.core.util.prefixIssues(index, result.issues))
         return payload
       }
+      // Only now, so that a union of lists reports the length of the one that has such elements.
+      if (isTooLong) return tooMany(payload, limit, { origin: 'array', inst: schema })
       items.push(result.value)
     }
     payload.value = items
@@ -43,12 +70,24 @@ const FirstFaultArray = z.core.$constructor<z.ZodArray>('FirstFaultArray', (sche
 
 const FirstFaultRecord = z.core.$constructor<z.ZodRecord>('FirstFaultRecord', (schema, def) => {
   z.ZodRecord.init(schema, def)
+  const { limit } = def as unknown as { limit?: Limit }
   const parseWithZod = schema._zod.parse
+  const isFine = (type: z.core.$ZodType, value: unknown, context: z.core.ParseContextInternal) => {
+    const result = requireSync(type._zod.run({ value, issues: [] }, context))
+    return result.issues.length === 0 && result.value === value
+  }
   schema._zod.parse = (payload, context) => {
     const given: unknown = payload.value
     if (!z.core.util.isPlainObject(given)) return parseWithZod(payload, context)
+    const all = Object.entries(given)
+    if (limit !== undefined && all.length > limit.count) return tooMany(payload, limit, { origin: 'object', inst: schema })
     const entries: [string, unknown][] = []
-    for (const entry of Object.entries(given)) {
+    for (const entry of all) {
+      const [key, value] = entry
+      if (key !== '__proto__' && isFine(def.keyType, key, context) && isFine(def.valueType, value, context)) {
+        entries.push(entry)
+        continue
+      }
       const result = requireSync(parseWithZod({ value: Object.fromEntries([entry]), issues: [] }, context))
       if (result.issues.length > 0) {
         payload.issues.push(...result.issues)
@@ -61,8 +100,43 @@ const FirstFaultRecord = z.core.$constructor<z.ZodRecord>('FirstFaultRecord', (s
   }
 })
 
-function errorOf(params: Params | undefined): { readonly error?: () => string } {
-  return params === undefined ? {} : { error: () => params.error }
+const BoundedObject = z.core.$constructor<z.ZodObject>('BoundedObject', (schema, def) => {
+  z.ZodObject.init(schema, def)
+  const parseWithZod = schema._zod.parse
+  const limit = { count: maxObjectFields, error: `an object of at most ${maxObjectFields} fields` }
+  schema._zod.parse = (payload, context) => {
+    const given: unknown = payload.value
+    const isTooLarge = typeof given === 'object' && given !== null && hasMoreFields(given, limit.count)
+    return isTooLarge ? tooMany(payload, limit, { origin: 'object', inst: schema }) : parseWithZod(payload, context)
+  }
+})
+
+const PlainRecord = z.core.$constructor<z.ZodRecord>('PlainRecord', (schema, def) => {
+  z.ZodRecord.init(schema, def)
+  const parseWithZod = schema._zod.parse
+  schema._zod.parse = (payload, context) => (z.core.util.isPlainObject(payload.value) ? payload : parseWithZod(payload, context))
+})
+
+/** An object with arbitrary keys (a JSON Schema, template variables), as it is: `z.record` would copy it. */
+export const jsonObject = new PlainRecord(z.record(z.string(), z.unknown())._zod.def as never) as unknown as z.ZodRecord<
+  z.ZodString,
+  z.ZodUnknown
+>
+
+/** Without listing all of them. */
+function hasMoreFields(value: object, count: number): boolean {
+  if (Array.isArray(value)) return false
+  let seen = 0
+  for (const _ in value) if (++seen > count) return true
+  return false
+}
+
+function tooMany(payload: Payload, { count, error }: Limit, at: { origin: 'array' | 'object'; inst: z.ZodType }): Payload {
+  const { inst, origin } = at
+  // With `continue`, a union takes it for the closest branch, as it does with Zod's own limits.
+  const issue = { code: 'too_big', origin, maximum: count, inclusive: true, input: payload.value, inst, continue: true }
+  payload.issues.push({ ...issue, message: error } as z.core.$ZodRawIssue)
+  return payload
 }
 
 function requireSync(result: Payload | Promise<Payload>): Payload {

@@ -15,6 +15,7 @@ import { chosenTemplate, noTemplate, templateFacts } from '../template-choice.ts
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
 import { fakeEmbeddingLength, fakeEmbeddings, fakePromptTokens, fakeText, fakeTokens } from './text-work.ts'
+import { countWords } from './words.ts'
 
 type FakeEngineOptions = {
   /** `from-request`, or the path of a YAML file. */
@@ -65,7 +66,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
 
   const tokenize: Tokenizer['tokenize'] = async ({ prompt, ...options }, signal) => {
     const loaded = await ensureLoaded(signal)
-    return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, ...options }))
+    return fakeTokens(prompt.type === 'text' ? prompt.text : renderText(loaded, { prompt, ...options }), prompt.type)
   }
   const close = async () => {
     await loading?.catch(() => undefined)
@@ -101,7 +102,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
       const reply = script(request.prompt)
       const promptTokens = fakePromptTokens(request)
-      const inputTokens = countWords(textsOf(request.prompt))
+      const inputTokens = await countPrompt(request.prompt)
       const plan = {
         reply,
         inputTokens,
@@ -134,7 +135,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       embedder: {
         embed: async (inputs, signal) => {
           await ensureLoaded(signal)
-          return fakeEmbeddings(inputs, options.contextLength)
+          return fakeEmbeddings(inputs, options.contextLength, signal)
         },
       },
     },
@@ -189,8 +190,9 @@ function planOutput(request: GenerationRequest, inputTokens: number, contextLeng
   return maxOutputTokens ?? contextLength - inputTokens
 }
 
-function countWords(texts: readonly string[]): number {
-  return texts.reduce((count, text) => count + (text.match(/\S+/g)?.length ?? 0), 0)
+/** A token id counts as one, and is not written out as text for it. */
+async function countPrompt(prompt: GenerationRequest['prompt']): Promise<number> {
+  return prompt.type === 'tokens' ? prompt.tokens.length : countWords(textsOf(prompt))
 }
 
 async function readScript(script: string): Promise<Script> {

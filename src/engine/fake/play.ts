@@ -11,6 +11,8 @@ import type { ScriptedReply } from './script.ts'
 /** The number of chunks before other work of the process runs. */
 const chunksPerTurn = 64
 
+const promptTokensPerTurn = 1000
+
 /** A request and its scripted reply. */
 export type Plan = {
   readonly reply: ScriptedReply
@@ -42,7 +44,10 @@ export async function* play(plan: Plan, caller: AbortSignal): AsyncGenerator<Eng
     if (plan.closing.aborted) throw plan.closing.reason
   }
   throwIfEnded()
-  if (plan.promptTokens.length > 0) yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens }
+  for (let from = 0; from < plan.promptTokens.length; from += promptTokensPerTurn) {
+    if (from > 0) await nextTurn()
+    yield { type: 'prompt-tokens', choice: 0, promptTokens: plan.promptTokens.slice(from, from + promptTokensPerTurn) }
+  }
   for (let choice = 0; choice < request.choices; choice++) {
     const stops = new StopSequences(request.stop)
     const watch = watchReasoning(plan.outputFormat)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { textOf } from '../../contract/parts.ts'
 import type { Prompt } from '../../contract/request.ts'
+import { splitWords } from './words.ts'
 
 /** The fake model's reply to one request. One chunk is one token. */
 export type ScriptedReply = {
@@ -31,6 +32,11 @@ const replySchema = z
       context.addIssue({ code: 'custom', path: ['chunks'], message: "'chunks' must join to 'raw' when both are given" })
     }
   })
+
+/** A reply's last chunk is the rest of a longer text. */
+const maxWords = 100_000
+/** Longer texts in JSON would hold up other work while they are parsed. */
+const maxScriptChars = 1024 * 1024
 
 type ReplyFields = z.infer<typeof replySchema>
 
@@ -89,16 +95,11 @@ function lastUserText(prompt: Prompt): string {
 function toReply({ raw, chunks, delayMs, finish, failAfter }: ReplyFields, match: readonly string[] = []): ScriptedReply {
   const texts = (chunks ?? [raw ?? '']).map((text) => fillIn(text, match))
   return {
-    chunks: chunks === undefined ? texts.flatMap(splitWords) : texts,
+    chunks: chunks === undefined ? texts.flatMap((text) => splitWords(text, maxWords)) : texts,
     delayMs,
     finish,
     ...(failAfter !== undefined && { failAfter }),
   }
-}
-
-/** Splits a text into words, each with the white space in front of it. */
-function splitWords(text: string): readonly string[] {
-  return text.match(/\s*\S+|\s+/g) ?? []
 }
 
 /** Replaces `$1` to `$99` by groups; a number without a group is not replaced. */
@@ -110,7 +111,11 @@ function fillIn(text: string, match: readonly string[]): string {
 }
 
 function parseObject(text: string): object | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined
+  if (!/^\s{0,100}\{/.test(text)) return undefined
+  if (text.length > maxScriptChars) {
+    const message = `the fake engine's script in the last user message has ${text.length} characters: send at most ${maxScriptChars}`
+    throw new AppError('invalid-request', message, { at: ['prompt', 'messages'] })
+  }
   try {
     return JSON.parse(text)
   } catch {

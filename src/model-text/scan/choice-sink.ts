@@ -20,7 +20,7 @@ export class ChoiceSink {
 
   /** Adds tokens, which leave with the next event that carries text. */
   addTokens(tokens: readonly GeneratedToken[] | undefined): void {
-    if (tokens !== undefined) this.#tokens.push(...tokens)
+    if (tokens !== undefined) for (const token of tokens) this.#tokens.push(token)
   }
 
   text(text: string): void {
