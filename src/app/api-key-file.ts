@@ -12,7 +12,7 @@ const shownHashDigits = 8
 const lockPollMs = 20
 
 /** The permissions that a key can have. */
-export const keyScopes = ['inference', 'admin'] as const
+export const keyScopes = ['inference', 'metrics', 'admin'] as const
 
 const storedKeySchema = z.object({
   hash: z.string().regex(/^[\da-f]{64}$/),

@@ -55,8 +55,9 @@ const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => u
 /** The composition root: the only place that knows every layer. */
 export async function createApp(config: LoadedConfig, { log, observer = noObserver, parts = {} }: AppOptions): Promise<App> {
   const { server: settings, home } = config
-  const { hashes, createdKey, findKey } = await findKeys(config)
-  if (hashes.length === 0 && findKey === undefined && settings.allowedOrigins.includes('*')) {
+  const { apiKeys, createdKey, findKey } = await findKeys(config)
+  const requiresKey = apiKeys.length > 0 || findKey !== undefined
+  if (!requiresKey && settings.allowedOrigins.includes('*')) {
     log.warn('server.allowedOrigins is * and no API key is required: any web page open on this machine can use the models')
   }
   const models = new ModelSet(
@@ -91,7 +92,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
     models: { list: () => models.summaries(), get: (name) => models.summary(name) },
     cancellations,
-    auth: { apiKeyHashes: hashes, ...(findKey !== undefined && { findKey }) },
+    auth: { apiKeys, ...(findKey !== undefined && { findKey }) },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
     allowedOrigins: settings.allowedOrigins,
     reasoningFields: settings.reasoningFields,
@@ -104,7 +105,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
   })
   return {
     createdKey,
-    requiresKey: hashes.length > 0 || findKey !== undefined,
+    requiresKey,
     get models() {
       return models.summaries()
     },

@@ -1,22 +1,50 @@
 import { join } from 'node:path'
 import type { LoadedConfig } from '../config/load.ts'
+import { type ApiKey, allScopes } from '../contract/principal.ts'
 import type { FindKey } from '../http/auth.ts'
 import { ApiKeyFile, hashApiKey } from './api-key-file.ts'
 import { isLoopback } from './loopback.ts'
 
-/** The hashes of the configured API keys, or how to find those of the key file; `createdKey` when this start created one. */
-export type ApiKeys = { readonly hashes: readonly string[]; readonly findKey?: FindKey; readonly createdKey?: string }
+/** The configured API keys, or how to find those of the key file; `createdKey` when this start created one. */
+type FoundKeys = { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey; readonly createdKey?: string }
 
 /** Keys are optional on loopback; a server that others can reach never runs without one. */
-export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): Promise<ApiKeys> {
-  if (server.apiKeys !== undefined) return { hashes: server.apiKeys.map(hashApiKey) }
-  if (isLoopback(server.host)) return { hashes: [] }
+export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): Promise<FoundKeys> {
+  const configured = [
+    ...(server.apiKeys ?? []).map(readKey),
+    ...(server.adminKey === undefined ? [] : [adminKey(server.adminKey)]),
+  ]
+  if (configured.length > 0) return { apiKeys: configured }
+  if (isLoopback(server.host)) return { apiKeys: [] }
   const file = openKeyFile(home)
+  // The operator's only key: nobody else can have given it one, so that it may do everything.
   const createdKey = await file.ensureKey()
-  return { hashes: [], findKey: (hash) => file.find(hash), ...(createdKey !== undefined && { createdKey }) }
+  return { apiKeys: [], findKey: (hash) => file.find(hash), ...(createdKey !== undefined && { createdKey }) }
 }
 
 /** The keys that Dragoman made, which servers with this data folder accept when none are configured. */
 export function openKeyFile(home: string): ApiKeyFile {
   return new ApiKeyFile(join(home, 'api-keys.json'))
+}
+
+type ConfiguredKey = NonNullable<LoadedConfig['server']['apiKeys']>[number]
+
+/** A configured key that may use models, for this process's own requests. */
+export function clientKey({ apiKeys = [], adminKey }: LoadedConfig['server']): string | undefined {
+  for (const configured of apiKeys) {
+    if (typeof configured === 'string') return configured
+    if (configured.scopes.some((scope) => scope !== 'metrics')) return configured.key
+  }
+  return adminKey
+}
+
+/** A plain text is a key for clients: it may use models, and change nothing. */
+function readKey(configured: ConfiguredKey): ApiKey {
+  if (typeof configured === 'string') return { hash: hashApiKey(configured), scopes: new Set(['public', 'inference']) }
+  const { key, name, scopes } = configured
+  return { hash: hashApiKey(key), ...(name !== undefined && { name }), scopes: new Set(['public', ...scopes]) }
+}
+
+function adminKey(key: string): ApiKey {
+  return { hash: hashApiKey(key), name: 'admin', scopes: allScopes }
 }

@@ -1,12 +1,12 @@
 import type { Emit } from '../contract/emit.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { Principal } from '../contract/principal.ts'
+import { allScopes, type Principal } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import { type GenerateDeps, type Generation, generate } from '../core/generate.ts'
 
 /** Callers in this process have all scopes. */
-const principal: Principal = { id: 'in-process', scopes: new Set(['public', 'inference', 'admin']) }
+const principal: Principal = { id: 'in-process', scopes: allScopes }
 
 type Requests = Parameters<typeof generate>[1]
 

@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { type App, createApp } from '../app/create-app.ts'
+import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
 import { isSource } from '../registry/sources.ts'
@@ -154,7 +155,7 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))
   const app: App = await createApp({ ...config, models }, { log, observer })
   // The server requires the keys of the configuration.
-  const server = { url: await app.listen(), apiKey: config.server.apiKeys?.[0] }
+  const server = { url: await app.listen(), apiKey: clientKey(config.server) }
   return {
     server,
     model,

@@ -1,4 +1,5 @@
 import { type App, createApp } from '../app/create-app.ts'
+import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { createConsole } from './console.ts'
 import { fetchNotice, type KeyFacts, keyNotice, tryItNotice } from './serve-notices.ts'
@@ -31,7 +32,7 @@ export async function serve(config: LoadedConfig): Promise<void> {
 }
 
 function keyFacts({ server }: LoadedConfig, { createdKey, requiresKey }: App): KeyFacts {
-  return { createdKey, source: server.apiKeys !== undefined ? 'config' : requiresKey ? 'file' : 'none' }
+  return { createdKey, source: clientKey(server) !== undefined ? 'config' : requiresKey ? 'file' : 'none' }
 }
 
 /** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */

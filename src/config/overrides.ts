@@ -27,6 +27,7 @@ const settings: readonly Setting[] = [
   { path: ['server', 'host'], flag: 'host', variable: 'DRAGOMAN_HOST', read: asText },
   { path: ['server', 'port'], flag: 'port', variable: 'DRAGOMAN_PORT', read: asNumber },
   { path: ['server', 'apiKeys'], variable: 'DRAGOMAN_API_KEY', read: (text) => [text] },
+  { path: ['server', 'adminKey'], variable: 'DRAGOMAN_ADMIN_KEY', read: asText },
   { path: ['log', 'level'], flag: 'log-level', variable: 'DRAGOMAN_LOG_LEVEL', read: asText },
 ]
 

@@ -47,7 +47,7 @@ function unknownKey(key: string, known: readonly string[]): string {
 
 /** Quotes a short value, unless it is an API key. */
 function quote(found: unknown, path: ConfigPath): string {
-  if (path.includes('apiKeys') || found === null || typeof found === 'object') return ''
+  if (path.includes('apiKeys') || path.includes('adminKey') || found === null || typeof found === 'object') return ''
   const text = JSON.stringify(found)
   return text.length > 100 ? '' : `, got ${text}`
 }

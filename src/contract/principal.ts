@@ -1,5 +1,16 @@
 /** The permission that a route requires; `public` requires none. */
-export type Scope = 'public' | 'inference' | 'admin'
+export type Scope = 'public' | 'inference' | 'metrics' | 'admin'
 
 /** A caller and its permissions. */
 export type Principal = { readonly id: string; readonly scopes: ReadonlySet<Scope> }
+
+/** A key that callers may send, by its SHA-256 hash. */
+export type ApiKey = {
+  readonly hash: string
+  /** What logs call it; absent: the start of the hash. */
+  readonly name?: string
+  readonly scopes: ReadonlySet<Scope>
+}
+
+/** The scopes of callers without limits. */
+export const allScopes: ReadonlySet<Scope> = new Set<Scope>(['public', 'inference', 'metrics', 'admin'])

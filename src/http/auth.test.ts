@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hashApiKey } from '../app/api-key-file.ts'
+import { allScopes } from '../contract/principal.ts'
 import { authorize, createAuthenticator } from './auth.ts'
 
 const key = 'sk-dragoman-key'
@@ -19,7 +20,7 @@ describe('reading keys from headers', () => {
   ])('%j holds %j', (headers, keys) => {
     const isAccepted = (key: string) => {
       try {
-        return createAuthenticator([hashApiKey(key)])(headers).id !== ''
+        return createAuthenticator([{ hash: hashApiKey(key), scopes: allScopes }])(headers).id !== ''
       } catch {
         return false
       }
@@ -29,7 +30,10 @@ describe('reading keys from headers', () => {
 })
 
 describe('authentication', () => {
-  const authenticate = createAuthenticator([hashApiKey(other), hashApiKey(key).toUpperCase()])
+  const authenticate = createAuthenticator([
+    { hash: hashApiKey(other), scopes: allScopes },
+    { hash: hashApiKey(key).toUpperCase(), scopes: allScopes },
+  ])
 
   test('a key is accepted in either header, also beside a placeholder', () => {
     const id = `key-${hashApiKey(key).slice(0, 8).toUpperCase()}`
@@ -57,7 +61,7 @@ describe('authentication', () => {
   })
 
   test('an invalid hash throws at start', () => {
-    expect(() => createAuthenticator(['sk-dragoman-plain'])).toThrow(/64 hexadecimal digits/)
+    expect(() => createAuthenticator([{ hash: 'sk-dragoman-plain', scopes: allScopes }])).toThrow(/64 hexadecimal digits/)
   })
 })
 
@@ -71,6 +75,19 @@ test('keys that are made while the server runs have their own scopes', () => {
   made.clear()
   expect(() => authenticate(headers)).toThrow('the API key is not valid')
   expect(() => authenticate({})).toThrow('no API key was sent')
+})
+
+test('a key has its own name and scopes', () => {
+  const keys = [{ hash: hashApiKey(key), name: 'monitoring', scopes: new Set(['metrics'] as const) }]
+  const principal = createAuthenticator(keys)({ 'x-api-key': key })
+  expect(principal.id).toBe('monitoring')
+  expect(() => authorize(principal, 'metrics')).not.toThrow()
+  expect(() => authorize(principal, 'inference')).toThrow(/lacks the scope 'inference'/)
+})
+
+test('the scope admin includes the others', () => {
+  const principal = { id: 'k', scopes: new Set(['admin'] as const) }
+  for (const scope of ['inference', 'metrics', 'admin'] as const) expect(() => authorize(principal, scope)).not.toThrow()
 })
 
 test('a missing scope is forbidden by name', () => {

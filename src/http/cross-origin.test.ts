@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chatBody, openTestServer, type TestServerOptions } from '../../test/support/test-server.ts'
 import { hashApiKey } from '../app/api-key-file.ts'
+import { allScopes } from '../contract/principal.ts'
 import { createCrossOrigin } from './cross-origin.ts'
 
 const page = 'https://chat.example.com'
@@ -25,7 +26,7 @@ describe('an allowed page', () => {
   })
 
   test('may read why it was refused', async () => {
-    const app = create({ auth: { apiKeyHashes: [hashApiKey('k')] } })
+    const app = create({ auth: { apiKeys: [{ hash: hashApiKey('k'), scopes: allScopes }] } })
     for (const [request, status] of [
       [{ ...chat, headers: { ...json, origin: page }, payload: chatBody('hi') }, 401],
       [{ url: '/v1/nothing', headers: { origin: page } }, 404],
@@ -37,7 +38,7 @@ describe('an allowed page', () => {
   })
 
   test('may send its key and any other header, by a preflight without a key', async () => {
-    const response = await create({ auth: { apiKeyHashes: [hashApiKey('k')] } }).inject({
+    const response = await create({ auth: { apiKeys: [{ hash: hashApiKey('k'), scopes: allScopes }] } }).inject({
       method: 'OPTIONS',
       url: chat.url,
       headers: {

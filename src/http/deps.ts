@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
+import type { ApiKey } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
@@ -53,7 +54,7 @@ export type ServerDeps = GenerateDeps & {
   readonly templates?: TemplateStore
   readonly cancellations: Cancellations
   /** The keys of the configuration, and those that commands make and delete. */
-  readonly auth: { readonly apiKeyHashes: readonly string[]; readonly findKey?: FindKey }
+  readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
   readonly hosts: HostPolicy
   /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
   readonly allowedOrigins?: readonly string[]

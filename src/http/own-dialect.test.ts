@@ -10,6 +10,7 @@ import type { Emit } from '../contract/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent } from '../contract/event.ts'
 import { field } from '../contract/field.ts'
+import { allScopes } from '../contract/principal.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import { plainRequest } from '../contract/request.ts'
 
@@ -141,7 +142,7 @@ describe('failures under the prefix of a dialect', () => {
     expect(refused.headers.allow).toBe('POST')
     const full = await ask(open(createOwnDialect(), { slots: 0, maxQueued: 0 }))
     expect([full.status, full.headers['retry-after'], full.headers['x-own-error']]).toEqual([418, '1', 'queue-full'])
-    const locked = await ask(open(createOwnDialect(), { auth: { apiKeyHashes: [hashApiKey('secret')] } }))
+    const locked = await ask(open(createOwnDialect(), { auth: { apiKeys: [{ hash: hashApiKey('secret'), scopes: allScopes }] } }))
     expect([locked.status, locked.headers['www-authenticate'], locked.headers['x-own-error']]).toEqual([
       418,
       'Bearer',

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTestServer } from '../../test/support/test-server.ts'
 import { hashApiKey } from '../app/api-key-file.ts'
 import type { Engine } from '../contract/engine.ts'
+import { allScopes } from '../contract/principal.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import { PresetSwitch } from '../core/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
@@ -129,7 +130,7 @@ describe('sampler overrides', () => {
 
   test('all routes require a key when keys are configured', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
-    const guarded = createTestServer({ engine, auth: { apiKeyHashes: [hashApiKey('secret')] } })
+    const guarded = createTestServer({ engine, auth: { apiKeys: [{ hash: hashApiKey('secret'), scopes: allScopes }] } })
     for (const url of ['/v1/sampling/override/switch', '/v1/sampling/override/unload']) {
       expect((await guarded.app.inject({ method: 'POST', url, payload: { preset: 'calm' } })).statusCode).toBe(401)
     }

@@ -22,7 +22,7 @@ export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, i
     return reply.code(status === 'ready' ? 200 : 503).send({ status, models: states })
   })
 
-  app.get('/metrics', { config: { scope: 'admin' } }, async (_request, reply) => {
+  app.get('/metrics', { config: { scope: 'metrics' } }, async (_request, reply) => {
     return reply.type(metrics.contentType).send(await metrics.render())
   })
 }

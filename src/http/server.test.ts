@@ -5,6 +5,8 @@ import { chatBody, openTestServer, openWatchedServer, readAll, receive, sendChat
 import { hashApiKey } from '../app/api-key-file.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import type { Scope } from '../contract/principal.ts'
+import { allScopes } from '../contract/principal.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const key = 'sk-dragoman-test'
@@ -300,7 +302,7 @@ describe('routes', () => {
 })
 
 describe('authentication', () => {
-  const locked = () => openTestServer({ auth: { apiKeyHashes: [hashApiKey(key)] } })
+  const locked = () => openTestServer({ auth: { apiKeys: [{ hash: hashApiKey(key), scopes: allScopes }] } })
 
   test.each(['/v1/models', '/metrics'])('%s needs a key when keys are configured', async (url) => {
     const { app, logLines } = locked()
@@ -313,6 +315,29 @@ describe('authentication', () => {
     expect((await app.inject({ url, headers: { authorization: `Bearer ${key}` } })).statusCode).toBe(200)
     expect((await app.inject({ url, headers: { 'x-api-key': key } })).statusCode).toBe(200)
     expect(logLines.join('')).not.toContain(key)
+  })
+
+  test('a key may do what its scopes say, and the refusal names the scope', async () => {
+    const keyOf = (text: string, ...scopes: Scope[]) => ({ hash: hashApiKey(text), scopes: new Set(scopes) })
+    const { app } = openTestServer({
+      auth: { apiKeys: [keyOf('c', 'inference'), keyOf('m', 'metrics'), keyOf('a', 'admin')] },
+    })
+    const statusOf = async (method: 'GET' | 'POST', url: string, text: string) =>
+      (await app.inject({ method, url, headers: { 'x-api-key': text } })).statusCode
+    for (const [method, url, client, monitor, admin] of [
+      ['GET', '/v1/models', 200, 403, 200],
+      ['GET', '/v1/sampling/overrides', 200, 403, 200],
+      ['GET', '/metrics', 403, 200, 200],
+      ['POST', '/v1/sampling/override/unload', 403, 403, 200],
+      ['POST', '/v1/sampling/override/switch', 403, 403, 400],
+      ['POST', '/v1/template/unload', 403, 403, 200],
+      ['POST', '/v1/template/switch', 403, 403, 400],
+    ] as const) {
+      const statuses = [await statusOf(method, url, 'c'), await statusOf(method, url, 'm'), await statusOf(method, url, 'a')]
+      expect([url, ...statuses]).toEqual([url, client, monitor, admin])
+    }
+    const refused = await app.inject({ method: 'POST', url: '/v1/template/unload', headers: { 'x-api-key': 'c' } })
+    expect(refused.json().error).toMatchObject({ code: 'forbidden', message: expect.stringContaining("'admin'") })
   })
 
   test('without a key the body is not read', async () => {

@@ -107,7 +107,7 @@ export function createServer(deps: ServerDeps): Server {
 
   const checkHost = createHostCheck(deps.hosts)
   const crossOrigin = createCrossOrigin(deps.allowedOrigins ?? [])
-  const authenticate = createAuthenticator(deps.auth.apiKeyHashes, deps.auth.findKey)
+  const authenticate = createAuthenticator(deps.auth.apiKeys, deps.auth.findKey)
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
   app.decorateRequest('bodyShare', undefined)

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { stubEngine } from '../../test/support/stub-engine.ts'
 import { createTestServer } from '../../test/support/test-server.ts'
 import { hashApiKey } from '../app/api-key-file.ts'
+import { allScopes } from '../contract/principal.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
 
@@ -138,7 +139,7 @@ describe('chat templates', () => {
 
   test('all routes require a key when keys are configured', async () => {
     const engine = createFakeEngine({ script: 'from-request' })
-    const guarded = createTestServer({ engine, auth: { apiKeyHashes: [hashApiKey('secret')] } }).app
+    const guarded = createTestServer({ engine, auth: { apiKeys: [{ hash: hashApiKey('secret'), scopes: allScopes }] } }).app
     for (const action of ['switch', 'unload']) {
       const reply = await guarded.inject({ method: 'POST', url: `/v1/template/${action}`, payload: { name: 'loud' } })
       expect(reply.statusCode).toBe(401)

@@ -8,6 +8,7 @@ import { stubEngine } from '../../test/support/stub-engine.ts'
 import { createTestServer, receive, sendChat } from '../../test/support/test-server.ts'
 import { createWireCheck } from '../../test/support/wire-schema.ts'
 import type { Embedder, Engine, Tokenizer } from '../contract/engine.ts'
+import { allScopes } from '../contract/principal.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const template =
@@ -268,7 +269,7 @@ test.each([
   '/detokenize',
   '/apply-template',
 ])('POST %s asks for a key and for JSON', async (url) => {
-  const server = createTestServer({ engine, auth: { apiKeyHashes: ['0'.repeat(64)] } })
+  const server = createTestServer({ engine, auth: { apiKeys: [{ hash: '0'.repeat(64), scopes: allScopes }] } })
   expect((await server.app.inject({ method: 'POST', url, payload: {} })).statusCode).toBe(401)
   await server.app.close()
   const broken = await app.inject({ method: 'POST', url, payload: '{', headers: { 'content-type': 'application/json' } })

@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../src/contract/context.ts'
 import type { Engine } from '../../src/contract/engine.ts'
-import type { Principal } from '../../src/contract/principal.ts'
+import { allScopes, type Principal } from '../../src/contract/principal.ts'
 import { FifoScheduler } from '../../src/core/schedule/fifo-scheduler.ts'
 
-export const anyone: Principal = { id: 'anyone', scopes: new Set(['public', 'inference', 'admin']) }
+export const anyone: Principal = { id: 'anyone', scopes: allScopes }
 
 export type ContextOptions = Partial<RequestContext> & { readonly slots?: number; readonly maxQueued?: number }
 

@@ -55,7 +55,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
     cancellations: new Cancellations(),
-    auth: { apiKeyHashes: [] },
+    auth: { apiKeys: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },
     log,
     metrics,
