@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createRandom, cutAt, type ParsedOutput, parseOutput } from '../../../test/support/parse-output.ts'
+import { type ParsedOutput, parseOutput } from '../../../test/support/parse-output.ts'
 import { toolFormatNames } from '../formats/format-names.ts'
+import { differingCut } from './__fixtures__/cuts.ts'
 import { families } from './__fixtures__/families.ts'
 import { compactJson, type Family, json, type OutputCase, tools } from './__fixtures__/output-case.ts'
 import { answerOf, casesOf } from './__fixtures__/scenarios.ts'
@@ -44,15 +45,6 @@ function compact(text: string): string {
   }
 }
 
-/** Letter by letter, in two at every place of a short text and at some of a long one, and in several pieces. */
-function cuts(raw: string): readonly (readonly string[])[] {
-  const random = createRandom(raw.length)
-  const step = Math.ceil(raw.length / 80)
-  const places = Array.from({ length: Math.floor(raw.length / step) }, (_, index) => [1 + index * step])
-  const several = Array.from({ length: 4 }, () => Array.from({ length: 6 }, () => Math.floor(random() * raw.length)))
-  return [[...raw], ...[...places, ...several].map((at) => cutAt(raw, at))]
-}
-
 describe.each(families)('answers as $format', (family) => {
   test.for(casesOf(family))('$name', (wanted, { skip }) => {
     skipPending(wanted.name, skip)
@@ -64,9 +56,7 @@ describe.each(families)('answers as $format', (family) => {
       calls: calls.map((call) => ({ name: call.name, arguments: compact(call.arguments) })),
     })
     for (const [index, { id }] of calls.entries()) if (id !== undefined) expect(whole.calls[index]?.id).toBe(id)
-    const joined = result(whole)
-    const differing = cuts(wanted.raw).find((pieces) => result(read(family, wanted, pieces)) !== joined)
-    expect(differing && [differing, result(read(family, wanted, differing))]).toEqual(undefined)
+    expect(differingCut(wanted.raw, (pieces) => result(read(family, wanted, pieces)))).toEqual(undefined)
   })
 
   test('truncated at any place, it is text or the beginning of the call', ({ skip }) => {
