@@ -1,5 +1,6 @@
 import { checkLength } from './budget.ts'
 import { asNumber, refuseUndefined } from './coerce.ts'
+import { convertText } from './foreign-text.ts'
 import { formatPercent } from './format-percent.ts'
 import { itemsOf } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
@@ -41,12 +42,14 @@ function calculateMarkup(operator: BinaryOperator, a: Value, b: Value): Value {
 /** The text of a value with HTML escaped, unless it is `Markup`. */
 export function escapeHtml(value: Value): string {
   if (isA(value, 'markup')) return value.text
-  return toText(value)
-    .replaceAll('&', '&amp;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('<', '&lt;')
-    .replaceAll("'", '&#39;')
-    .replaceAll('"', '&#34;')
+  return convertText(toText(value), (text) =>
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('<', '&lt;')
+      .replaceAll("'", '&#39;')
+      .replaceAll('"', '&#34;'),
+  )
 }
 
 function arithmetic(operator: BinaryOperator, a: number, b: number): number {

@@ -1,6 +1,7 @@
 import type { Call } from './arguments.ts'
 import { asInteger, asNumber } from './coerce.ts'
 import { containerMethod } from './container-methods.ts'
+import { plainText } from './foreign-text.ts'
 import { formatBraces } from './format-braces.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr } from './print.ts'
@@ -26,7 +27,8 @@ export function getItem(value: Value, key: Value, rules: Rules): Value {
 }
 
 /** `value.name` without the fallback to items. */
-export function ownAttribute(value: Value, name: string, rules: Rules): Value | undefined {
+export function ownAttribute(value: Value, given: string, rules: Rules): Value | undefined {
+  const name = plainText(given)
   if (/^__.*__$/.test(name)) return unsafe(value, name)
   if (typeof value === 'string') return stringAttribute(value, name, rules)
   if (value === null || typeof value === 'boolean') return undefined
@@ -36,6 +38,7 @@ export function ownAttribute(value: Value, name: string, rules: Rules): Value | 
     case 'undefined':
       throw undefinedError(value.message)
     case 'float':
+    case 'int':
       return numberAttribute(value, name)
     case 'markup':
       return stringAttribute(value.text, name, rules)

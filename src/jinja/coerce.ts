@@ -14,6 +14,7 @@ export function isTrue(value: Value): boolean {
     case 'markup':
       return value.text !== ''
     case 'float':
+    case 'int':
       return value.value !== 0
     case 'tuple':
       return value.items.length > 0
@@ -33,6 +34,7 @@ export function isTrue(value: Value): boolean {
 export function asNumber(value: Value): { readonly number: number; readonly isFloat: boolean } | undefined {
   if (typeof value === 'boolean') return { number: Number(value), isFloat: false }
   if (typeof value === 'number') return { number: value, isFloat: !Number.isInteger(value) }
+  if (isA(value, 'int')) return { number: value.value, isFloat: false }
   return isA(value, 'float') ? { number: value.value, isFloat: true } : undefined
 }
 

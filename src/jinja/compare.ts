@@ -1,4 +1,5 @@
 import { asNumber, refuseUndefined } from './coerce.ts'
+import { plainText } from './foreign-text.ts'
 import { isIterable, itemsOf, iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
 import { toRepr } from './print.ts'
@@ -8,7 +9,8 @@ import { type Dict, hashKey, isA, typeName, type Value } from './value.ts'
 
 export function areEqual(a: Value, b: Value): boolean {
   if (a === b) return true
-  if (a === null || b === null || typeof a === 'string' || typeof b === 'string') return false
+  if (a === null || b === null) return false
+  if (typeof a === 'string' || typeof b === 'string') return isSameText(a, b)
   const [first, second] = [asNumber(a), asNumber(b)]
   if (first !== undefined || second !== undefined) return first?.number === second?.number
   if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && sameItems(a, b)
@@ -18,6 +20,11 @@ export function areEqual(a: Value, b: Value): boolean {
   if (a.type === 'dict') return b.type === 'dict' && sameEntries(a, b)
   if (a.type === 'range') return b.type === 'range' && toRepr(a) === toRepr(b)
   return false
+}
+
+function isSameText(a: Value, b: Value): boolean {
+  if (typeof a !== 'string' || typeof b !== 'string' || a.length !== b.length) return false
+  return plainText(a) === plainText(b)
 }
 
 function sameItems(a: readonly Value[], b: readonly Value[]): boolean {
@@ -72,7 +79,7 @@ export function orderOf(a: Value, b: Value, operator = '<'): number {
 
 function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
-    if (typeof item === 'string') return container.includes(item)
+    if (typeof item === 'string') return plainText(container).includes(plainText(item))
     throw runtimeError(`'in <string>' requires string as left operand, not ${typeName(item)}`)
   }
   if (isA(container, 'dict')) return container.entries.has(hashKey(item))

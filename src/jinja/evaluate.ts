@@ -6,6 +6,7 @@ import { isTrue, refuseUndefined } from './coerce.ts'
 import { compare } from './compare.ts'
 import type { Environment } from './environment.ts'
 import { markupFilters, markupKeepingFilters } from './filters.ts'
+import { plainText } from './foreign-text.ts'
 import { iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
 import { toText } from './print.ts'
@@ -124,7 +125,7 @@ export function evaluateArguments(args: Arguments, scope: Scope, run: Run): Call
   if (args.spreadNamed !== undefined) {
     const more = evaluate(args.spreadNamed, scope, run)
     if (!isA(more, 'dict')) throw runtimeError(`argument after ** must be a mapping, not ${typeName(more)}`)
-    for (const { key, value } of more.entries.values()) named.set(toText(key), value)
+    for (const { key, value } of more.entries.values()) named.set(plainText(toText(key)), value)
   }
   return { positional, named }
 }

@@ -4,6 +4,7 @@ import { getAttribute, getItem, ownAttribute } from './attributes.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
 import { pairsOf } from './container-methods.ts'
 import type { Filter } from './environment.ts'
+import { convertText, convertWords, derivedFrom, plainText } from './foreign-text.ts'
 import { fixedText, formatPercent } from './format-percent.ts'
 import { iterate, lengthOf } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
@@ -74,7 +75,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       return generator(pairsOf(input))
     },
     length: lengthFilter,
-    lower: (input) => toText(input).toLowerCase(),
+    lower: (input) => convertText(toText(input), (text) => text.toLowerCase()),
     pprint: (input) => toRepr(input),
     replace: (input, call) => {
       const parameters = ['old', 'new', 'count'] as const
@@ -83,22 +84,24 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     },
     round: (input, call) => {
       const [precision = 0, method = 'common'] = bindArguments(call, { name: 'round', parameters: ['precision', 'method'] })
-      return round(input, asInteger(precision), toText(method))
+      return round(input, asInteger(precision), plainText(toText(method)))
     },
     safe: (input) => ({ type: 'markup', text: toText(input) }),
     string: (input) => (isA(input, 'markup') ? input : toText(input)),
-    striptags: (input) =>
-      splitText(
-        toText(input)
-          .replace(/<!--[\s\S]*?-->/g, '')
-          .replace(/<[^>]*>/g, ''),
-        undefined,
-      ).join(' '),
+    striptags: (input) => {
+      const text = toText(input)
+      const bare = plainText(text)
+        .replace(/<!--[\s\S]*?-->/g, '')
+        .replace(/<[^>]*>/g, '')
+      return derivedFrom([text], splitText(bare, undefined).join(' '))
+    },
     title: (input) =>
-      toText(input)
-        .split(/([-\s({[<]+)/)
-        .map(capitalize)
-        .join(''),
+      convertWords(toText(input), (text) =>
+        text
+          .split(/([-\s({[<]+)/)
+          .map(capitalize)
+          .join(''),
+      ),
     tojson: (input, call, { rules }) => {
       const parameters = ['ensure_ascii', 'indent', 'separators', 'sort_keys'] as const
       const [ensureAscii = false, indentBy = null, separators = null, sortKeys = false] = bindArguments(call, {
@@ -127,15 +130,16 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       if ((lengthOf(input) ?? sizes.length) <= sizes.length + sizes.leeway && typeof input !== 'string') return input
       return truncate(textFor(input), { ...sizes, killWords: isTrue(killWords), end: toText(end) })
     },
-    upper: (input) => toText(input).toUpperCase(),
+    upper: (input) => convertText(toText(input), (text) => text.toUpperCase()),
     urlencode: (input) => {
-      if (typeof input === 'string' || lengthOf(input) === undefined) return quoteUrl(toText(input)).replaceAll('%2F', '/')
+      if (typeof input === 'string' || lengthOf(input) === undefined)
+        return replaceText(quoteUrl(toText(input)), '%2F', { to: '/' })
       const pairs = Array.from(isA(input, 'dict') ? pairsOf(input) : iterate(input))
       return pairs
-        .map((pair) => Array.from(iterate(pair), (part) => quoteUrl(toText(part)).replaceAll('%20', '+')).join('='))
+        .map((pair) => Array.from(iterate(pair), (part) => replaceText(quoteUrl(toText(part)), '%20', { to: '+' })).join('='))
         .join('&')
     },
-    wordcount: (input) => toText(input).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
+    wordcount: (input) => plainText(toText(input)).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
     wordwrap: (input, call) => {
       const parameters = ['width', 'break_long_words', 'wrapstring', 'break_on_hyphens'] as const
       const [width = 79, breakLong = true, joint = null, onHyphens = true] = bindArguments(call, { name: 'wordwrap', parameters })
@@ -151,7 +155,7 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       const parts = Array.from(pairsOf(input)).flatMap((pair) => {
         const [key, value] = [getItem(pair, 0, rules), getItem(pair, 1, rules)]
         if (value === null || isA(value, 'undefined')) return []
-        if (/[\s/>=]/.test(toText(key))) throw runtimeError(`Invalid character in attribute name: ${toRepr(key)}`)
+        if (/[\s/>=]/.test(plainText(toText(key)))) throw runtimeError(`Invalid character in attribute name: ${toRepr(key)}`)
         return [`${escapeHtml(key)}="${escapeHtml(value)}"`]
       })
       return (isTrue(autospace) && parts.length > 0 ? ' ' : '') + parts.join(' ')
@@ -189,7 +193,7 @@ const floatPattern = /^[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?\d+)?$/i
 
 function toFloat(value: Value): number | undefined {
   if (typeof value !== 'string') return asNumber(value)?.number
-  const text = trimText(value, { start: true, end: true })
+  const text = trimText(plainText(value), { start: true, end: true })
   if (floatPattern.test(text)) return Number(text.replaceAll('_', ''))
   const special = /^([-+]?)(?:(inf(?:inity)?)|nan)$/i.exec(text)
   if (special === null) return undefined
@@ -197,7 +201,7 @@ function toFloat(value: Value): number | undefined {
 }
 
 function toInteger(value: Value, base: number): number | undefined {
-  const whole = typeof value === 'string' ? parseInteger(trimText(value, { start: true, end: true }), base) : undefined
+  const whole = typeof value === 'string' ? parseInteger(trimText(plainText(value), { start: true, end: true }), base) : undefined
   if (whole !== undefined) return whole
   const number = toFloat(value)
   return number === undefined || !Number.isFinite(number) ? undefined : Math.trunc(number) + 0
@@ -233,7 +237,9 @@ function roundHalfEven(number: number): number {
 }
 
 function quoteUrl(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  return convertText(text, (plain) =>
+    encodeURIComponent(plain).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`),
+  )
 }
 
 function indent(text: string, { by, first, blank }: { by: string; first: boolean; blank: boolean }): string {

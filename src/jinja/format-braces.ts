@@ -1,4 +1,5 @@
 import { asNumber } from './coerce.ts'
+import { derivedFrom, plainText } from './foreign-text.ts'
 import { formatNumber } from './format-percent.ts'
 import { runtimeError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
@@ -14,6 +15,10 @@ type Lookups = {
 
 /** Python's `'{} and {name:>8}'.format(…)`. Throws for missing fields and invalid formats. */
 export function formatBraces(format: string, lookups: Lookups): string {
+  return derivedFrom([format], formatPlain(plainText(format), lookups))
+}
+
+function formatPlain(format: string, lookups: Lookups): string {
   let result = ''
   let nextIndex = 0
   for (let at = 0; at < format.length; ) {

@@ -1,3 +1,4 @@
+import { derivedFrom, plainText } from './foreign-text.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, sliceText } from './text.ts'
@@ -7,6 +8,10 @@ const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([\s
 
 /** Python's `'%s and %d' % values`. Throws when the values do not match the format. */
 export function formatPercent(format: string, values: Value): string {
+  return derivedFrom([format], formatPlain(plainText(format), values))
+}
+
+function formatPlain(format: string, values: Value): string {
   const mapping = isA(values, 'dict') ? values : undefined
   const list = isA(values, 'tuple') ? values.items : [values]
   let used = 0

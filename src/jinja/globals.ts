@@ -1,6 +1,7 @@
 import { bindArguments } from './arguments.ts'
 import { asInteger } from './coerce.ts'
 import { makeDict } from './container-methods.ts'
+import { derivedFrom, plainText } from './foreign-text.ts'
 import { JinjaError, runtimeError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import { strftime } from './strftime.ts'
@@ -31,7 +32,8 @@ export function createGlobals(now: () => Date): ReadonlyMap<string, Value> {
       'strftime_now',
       callable('strftime_now', (positional, named) => {
         const [format = ''] = bindArguments({ positional, named }, { name: 'strftime_now', parameters: ['format'], required: 1 })
-        return strftime(now(), toText(format))
+        const text = toText(format)
+        return derivedFrom([text], strftime(now(), plainText(text)))
       }),
     ],
   ])
@@ -52,7 +54,7 @@ function makeRange(positional: readonly Value[]): Value {
 function makeNamespace(positional: readonly Value[], named: ReadonlyMap<string, Value>): Native {
   const initial = makeDict({ positional, named })
   const attributes = new Map<string, Value>()
-  for (const { key, value } of initial.entries.values()) attributes.set(toText(key), value)
+  for (const { key, value } of initial.entries.values()) attributes.set(plainText(toText(key)), value)
   return {
     type: 'native',
     typeName: 'Namespace',

@@ -13,6 +13,7 @@ export function isIterable(value: Value): boolean {
     case 'stream':
       return true
     case 'float':
+    case 'int':
     case 'markup':
     case 'callable':
     case 'native':
@@ -45,6 +46,7 @@ export function iterate(value: Value): Iterable<Value> {
         return { [Symbol.iterator]: () => ({ next: () => iterator.next() }) }
       }
       case 'float':
+      case 'int':
       case 'markup':
       case 'callable':
       case 'native':
@@ -78,6 +80,7 @@ export function lengthOf(value: Value): number | undefined {
     case 'stream':
       return value.length
     case 'float':
+    case 'int':
     case 'markup':
     case 'callable':
     case 'native':

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../test/support/llama-templates.ts'
+import { plainText } from './foreign-text.ts'
+import { asForeignData } from './from-json.ts'
 import { JinjaError } from './jinja-error.ts'
 import { compileJinja, type JinjaTemplate } from './jinja-template.ts'
 
@@ -21,6 +23,10 @@ function readVectors(name: string): string {
 function readUnitCases(): UnitCase[] {
   const lines = readVectors('jinja-unit.jsonl').trim().split('\n')
   return lines.map((line) => JSON.parse(line) as UnitCase)
+}
+
+function foreignVariables(variables: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, asForeignData(value)]))
 }
 
 /** Undefined for a template that fails. */
@@ -44,8 +50,11 @@ test.skipIf(templates === undefined)('the 480 recorded renders of Python: same t
     return template
   }
   const differing = renders.filter((golden) => {
-    const rendered = attempt(() => compile(golden.template).render(contexts.get(golden.case) ?? {}))
-    return rendered !== golden.output
+    const context = contexts.get(golden.case) ?? {}
+    const rendered = attempt(() => compile(golden.template).render(context))
+    // The origin of a text changes nothing.
+    const foreign = attempt(() => plainText(compile(golden.template).render(foreignVariables(context))))
+    return rendered !== golden.output || foreign !== golden.output
   })
   expect(differing.map((golden) => `${golden.template}: ${golden.case}`)).toEqual([])
   expect(renders).toHaveLength(480)
@@ -53,6 +62,8 @@ test.skipIf(templates === undefined)('the 480 recorded renders of Python: same t
 
 describe.skipIf(!hasVectors)('a small template', () => {
   test.each(hasVectors ? readUnitCases() : [])('$name', ({ template, vars, expect: expected }) => {
-    expect(compileJinja(template, { rules: 'llama.cpp' }).render(vars)).toBe(expected)
+    const { render } = compileJinja(template, { rules: 'llama.cpp' })
+    expect(render(vars)).toBe(expected)
+    expect(plainText(render(foreignVariables(vars)))).toBe(expected)
   })
 })

@@ -3,12 +3,12 @@ import { Budget } from './budget.ts'
 import type { Environment } from './environment.ts'
 import { runTemplate } from './execute.ts'
 import { filters } from './filters.ts'
+import { fromJson } from './from-json.ts'
 import { createGlobals } from './globals.ts'
 import { JinjaError, runtimeError } from './jinja-error.ts'
 import { parseTemplate } from './parse.ts'
 import { Scope } from './scope.ts'
 import { tests } from './tests.ts'
-import { fromJson } from './value.ts'
 
 export type JinjaOptions = {
   /** Default: `transformers`. */

@@ -1,5 +1,6 @@
+import { convertText } from './foreign-text.ts'
 import { runtimeError } from './jinja-error.ts'
-import { floatText, integerText, quoteText } from './text.ts'
+import { compareTexts, floatText, integerText, quoteText } from './text.ts'
 import { type Dict, type DictEntry, isA, type Value } from './value.ts'
 
 /** Python's `str`: what `{{ value }}` prints. */
@@ -18,7 +19,9 @@ export function toRepr(value: Value): string {
   if (typeof value === 'number') return Number.isInteger(value) ? integerText(value) : floatText(value)
   switch (value.type) {
     case 'float':
-      return floatText(value.value)
+      return value.written ?? floatText(value.value)
+    case 'int':
+      return value.written
     case 'undefined':
       return 'Undefined'
     case 'markup':
@@ -62,7 +65,9 @@ export function toJson(value: Value, style: JsonStyle, depth = 0): string {
   if (Array.isArray(value)) return jsonList(value, style, depth)
   switch (value.type) {
     case 'float':
-      return jsonFloat(value.value)
+      return value.written ?? jsonFloat(value.value)
+    case 'int':
+      return value.written
     case 'tuple':
       return jsonList(value.items, style, depth)
     case 'dict': {
@@ -107,9 +112,11 @@ function enclose(brackets: '[]' | '{}', parts: readonly string[], { style, depth
 }
 
 function jsonText(text: string, { ensureAscii }: JsonStyle): string {
-  const json = JSON.stringify(text)
+  const json = `"${convertText(text, (plain) => JSON.stringify(plain).slice(1, -1))}"`
   if (!ensureAscii) return json
-  return json.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return convertText(json, (plain) =>
+    plain.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
 }
 
 function jsonFloat(value: number): string {
@@ -121,12 +128,12 @@ function jsonKey(key: Value): string {
   if (typeof key === 'string') return key
   if (key === null) return 'null'
   if (typeof key === 'boolean') return key ? 'true' : 'false'
-  if (typeof key === 'number' || isA(key, 'float')) return toRepr(key)
+  if (typeof key === 'number' || isA(key, 'float') || isA(key, 'int')) return toRepr(key)
   throw runtimeError('keys must be str, int, float, bool or None')
 }
 
 function sorted(entries: readonly DictEntry[]): DictEntry[] {
-  return [...entries].sort((a, b) => (toText(a.key) < toText(b.key) ? -1 : 1))
+  return [...entries].sort((a, b) => compareTexts(toText(a.key), toText(b.key)))
 }
 
 function entriesOf(value: Dict): DictEntry[] {

@@ -4,6 +4,7 @@ import { getItem } from './attributes.ts'
 import { asInteger, isTrue } from './coerce.ts'
 import { areEqual, orderOf } from './compare.ts'
 import type { Environment, Filter } from './environment.ts'
+import { plainText } from './foreign-text.ts'
 import { iterate, lengthOf } from './iterate.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toText } from './print.ts'
@@ -80,7 +81,7 @@ export const sequenceFilters = {
   sort: (input, call, environment) => {
     const parameters = ['reverse', 'case_sensitive', 'attribute'] as const
     const [reverse = false, caseSensitive = false, attribute = null] = bindArguments(call, { name: 'sort', parameters })
-    const paths: Value[] = typeof attribute === 'string' ? attribute.split(',') : [attribute]
+    const paths: Value[] = typeof attribute === 'string' ? plainText(attribute).split(',') : [attribute]
     const keyed = Array.from(iterate(input), (item) => ({
       item,
       key: paths.map((path) => (path === null ? item : attributeOf(item, path, { environment }))),
@@ -109,7 +110,12 @@ type AttributeOptions = { readonly environment: Environment; readonly otherwise?
 
 /** Resolves a path such as `a.b.0`, the `attribute` argument of filters. */
 function attributeOf(item: Value, path: Value, { environment, otherwise }: AttributeOptions): Value {
-  const parts = typeof path === 'string' ? path.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part)) : [path]
+  const parts =
+    typeof path === 'string'
+      ? plainText(path)
+          .split('.')
+          .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+      : [path]
   let value = item
   for (const part of parts) {
     value = getItem(value, part, environment.rules)
@@ -119,7 +125,7 @@ function attributeOf(item: Value, path: Value, { environment, otherwise }: Attri
 }
 
 function fold(value: Value, caseSensitive: boolean): Value {
-  return typeof value === 'string' && !caseSensitive ? value.toLowerCase() : value
+  return typeof value === 'string' && !caseSensitive ? plainText(value).toLowerCase() : value
 }
 
 type Keyed = { readonly item: Value; readonly key: readonly Value[] }
@@ -166,7 +172,7 @@ function prepareMap(call: Call, environment: Environment): (item: Value) => Valu
   }
   const [name, ...args] = positional
   if (name === undefined) throw runtimeError('map requires a filter argument')
-  const filter = environment.filter(toText(name))
+  const filter = environment.filter(plainText(toText(name)))
   return (item) => filter(item, { positional: args, named }, environment)
 }
 
@@ -181,7 +187,7 @@ function choose(input: Value, { positional, named }: Call, { environment, wanted
   const [attribute] = positional
   if (byAttribute && attribute === undefined) throw runtimeError('Missing parameter for attribute name')
   const [name, ...args] = byAttribute ? positional.slice(1) : positional
-  const test = name === undefined ? isTrue : prepareTest(toText(name), { positional: args, named }, environment)
+  const test = name === undefined ? isTrue : prepareTest(plainText(toText(name)), { positional: args, named }, environment)
   const get = (item: Value) => (byAttribute && attribute !== undefined ? attributeOf(item, attribute, { environment }) : item)
   return generator(chosen(iterate(input), (item) => test(get(item)) === wanted))
 }

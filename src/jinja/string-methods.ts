@@ -1,6 +1,7 @@
 import { bindArguments, type Call } from './arguments.ts'
 import { checkLength } from './budget.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
+import { convertText, convertWords, plainText } from './foreign-text.ts'
 import { iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
 import { characters, countCharacters, isSpace, sliceText, splitLines, trimText } from './text.ts'
@@ -12,28 +13,28 @@ type Method = (text: string, call: Call) => Value
 export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   Object.entries({
     capitalize,
-    casefold: (text) => text.toLowerCase().replaceAll('ß', 'ss'),
+    casefold: (text) => convertText(text, (plain) => plain.toLowerCase().replaceAll('ß', 'ss')),
     center: (text, call) => justify('center', text, call),
     count: (text, call) => countIn(text, call),
     endswith: (text, call) => affix('endswith', text, call),
     expandtabs: (text, call) => expandTabs(text, call),
     find: (text, call) => search('find', text, call),
     index: (text, call) => found(search('index', text, call)),
-    isalnum: (text) => every(text, /[\p{L}\p{N}]/u),
-    isalpha: (text) => every(text, /\p{L}/u),
-    isascii: (text) => !/[^\0-\x7f]/.test(text),
-    isdecimal: (text) => every(text, /\p{Nd}/u),
-    isdigit: (text) => every(text, /[\p{Nd}²³¹⁰-⁹₀-₉]/u),
-    isidentifier: (text) => /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*$/u.test(text),
-    islower: (text) => /\p{Ll}/u.test(text) && !/[\p{Lu}\p{Lt}]/u.test(text),
-    isnumeric: (text) => every(text, /\p{N}/u),
-    isprintable: (text) => !/[\p{C}\p{Z}]/u.test(text.replaceAll(' ', '')),
-    isspace: (text) => text !== '' && Array.from(text).every(isSpace),
-    istitle: (text) => /[\p{Lu}\p{Lt}]/u.test(text) && text === titleCase(text),
-    isupper: (text) => /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text),
+    isalnum: reading((text) => every(text, /[\p{L}\p{N}]/u)),
+    isalpha: reading((text) => every(text, /\p{L}/u)),
+    isascii: reading((text) => !/[^\0-\x7f]/.test(text)),
+    isdecimal: reading((text) => every(text, /\p{Nd}/u)),
+    isdigit: reading((text) => every(text, /[\p{Nd}²³¹⁰-⁹₀-₉]/u)),
+    isidentifier: reading((text) => /^[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*$/u.test(text)),
+    islower: reading(isLower),
+    isnumeric: reading((text) => every(text, /\p{N}/u)),
+    isprintable: reading((text) => !/[\p{C}\p{Z}]/u.test(text.replaceAll(' ', ''))),
+    isspace: reading((text) => text !== '' && Array.from(text).every(isSpace)),
+    istitle: reading((text) => /[\p{Lu}\p{Lt}]/u.test(text) && text === titleCase(text)),
+    isupper: reading(isUpper),
     join: (text, call) => joinMethod(text, call),
     ljust: (text, call) => justify('ljust', text, call),
-    lower: (text) => text.toLowerCase(),
+    lower: (text) => convertText(text, (plain) => plain.toLowerCase()),
     lstrip: (text, call) => stripMethod('lstrip', text, call),
     partition: (text, call) => partition('partition', text, call),
     removeprefix: (text, call) => removeAffix('removeprefix', text, call),
@@ -52,22 +53,53 @@ export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method
     },
     startswith: (text, call) => affix('startswith', text, call),
     strip: (text, call) => stripMethod('strip', text, call),
-    swapcase: (text) =>
-      text.replace(/\p{L}/gu, (letter) => (letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase())),
-    title: titleCase,
-    upper: (text) => text.toUpperCase(),
+    swapcase: (text) => convertText(text, swapCase),
+    title: (text) => convertWords(text, titleCase),
+    upper: (text) => convertText(text, (plain) => plain.toUpperCase()),
     zfill: (text, call) => zeroFill(text, call),
   } satisfies Record<string, Method>),
 )
 
+/** A method that only reads the characters. */
+function reading(method: (text: string) => boolean): Method {
+  return (text) => method(plainText(text))
+}
+
+/** Python's `str.islower`. */
+export function isLower(text: string): boolean {
+  return /\p{Ll}/u.test(text) && !/[\p{Lu}\p{Lt}]/u.test(text)
+}
+
+/** Python's `str.isupper`. */
+export function isUpper(text: string): boolean {
+  return /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text)
+}
+
+function swapCase(text: string): string {
+  return text.replace(/\p{L}/gu, (letter) => (letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase()))
+}
+
 /** Python's `str.capitalize`. */
 export function capitalize(text: string): string {
-  return sliceText(text, 0, 1).toUpperCase() + sliceText(text, 1).toLowerCase()
+  return convertWords(text, (plain) => sliceText(plain, 0, 1).toUpperCase() + sliceText(plain, 1).toLowerCase())
+}
+
+/** `text.split(separator)`, whatever the origin of either. */
+function splitPlain(text: string, separator: string): string[] {
+  const [all, by] = [plainText(text), plainText(separator)]
+  if (all === text) return all.split(by)
+  const parts: string[] = []
+  let from = 0
+  for (let at = all.indexOf(by); at !== -1; at = all.indexOf(by, from)) {
+    parts.push(text.slice(from, at))
+    from = at + by.length
+  }
+  return [...parts, text.slice(from)]
 }
 
 /** Python's `str.replace`; a negative `count` means all. Throws instead of building too long a text. */
 export function replaceText(text: string, from: string, { to, count = -1 }: { to: string; count?: number }): string {
-  const parts = from === '' ? ['', ...characters(text), ''] : text.split(from)
+  const parts = from === '' ? ['', ...characters(text), ''] : splitPlain(text, from)
   const times = count < 0 ? parts.length - 1 : Math.min(count, parts.length - 1)
   if (times === 0) return text
   checkLength(text.length + times * (to.length - from.length))
@@ -84,7 +116,7 @@ export function replaceText(text: string, from: string, { to, count = -1 }: { to
 export function splitText(text: string, separator: string | undefined, limit = -1): string[] {
   if (separator === undefined) return splitSpace(text, limit)
   if (separator === '') throw runtimeError('empty separator')
-  const parts = text.split(separator)
+  const parts = splitPlain(text, separator)
   if (limit < 0 || parts.length <= limit + 1) return parts
   return [...parts.slice(0, limit), parts.slice(limit).join(separator)]
 }
@@ -149,31 +181,37 @@ function joinMethod(text: string, call: Call): string {
 
 function affix(name: 'startswith' | 'endswith', text: string, call: Call): boolean {
   const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['prefix', 'start', 'end'], required: 1 })
-  const part = start === undefined && end === undefined ? text : sliceFor(text, start, end).part
+  const part = plainText(start === undefined && end === undefined ? text : sliceFor(text, start, end).part)
   const options = isA(wanted, 'tuple') ? wanted.items : [wanted]
-  return options.map(textOf).some((option) => (name === 'startswith' ? part.startsWith(option) : part.endsWith(option)))
+  return options
+    .map(textOf)
+    .map(plainText)
+    .some((option) => (name === 'startswith' ? part.startsWith(option) : part.endsWith(option)))
 }
 
 function removeAffix(name: 'removeprefix' | 'removesuffix', text: string, call: Call): string {
   const [wanted = ''] = bindArguments(call, { name, parameters: ['prefix'], required: 1 })
-  const cut = textOf(wanted)
-  if (name === 'removeprefix') return text.startsWith(cut) ? text.slice(cut.length) : text
-  return cut !== '' && text.endsWith(cut) ? text.slice(0, -cut.length) : text
+  const cut = plainText(textOf(wanted))
+  const all = plainText(text)
+  if (name === 'removeprefix') return all.startsWith(cut) ? text.slice(cut.length) : text
+  return cut !== '' && all.endsWith(cut) ? text.slice(0, -cut.length) : text
 }
 
 function partition(name: 'partition' | 'rpartition', text: string, call: Call): Value {
   const [separator = ''] = bindArguments(call, { name, parameters: ['sep'], required: 1 })
   const by = textOf(separator)
   if (by === '') throw runtimeError('empty separator')
-  const at = name === 'partition' ? text.indexOf(by) : text.lastIndexOf(by)
+  const [all, sought] = [plainText(text), plainText(by)]
+  const at = name === 'partition' ? all.indexOf(sought) : all.lastIndexOf(sought)
   if (at === -1) return name === 'partition' ? tuple(text, '', '') : tuple('', '', text)
-  return tuple(text.slice(0, at), by, text.slice(at + by.length))
+  return tuple(text.slice(0, at), text.slice(at, at + by.length), text.slice(at + by.length))
 }
 
 function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call: Call): number {
   const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['sub', 'start', 'end'], required: 1 })
   const { part, from } = sliceFor(text, start, end)
-  const at = name.startsWith('r') ? part.lastIndexOf(textOf(wanted)) : part.indexOf(textOf(wanted))
+  const [all, sought] = [plainText(part), plainText(textOf(wanted))]
+  const at = name.startsWith('r') ? all.lastIndexOf(sought) : all.indexOf(sought)
   return at === -1 ? -1 : from + countCharacters(part.slice(0, at))
 }
 
@@ -186,7 +224,7 @@ function countIn(text: string, call: Call): number {
   const [wanted = '', start, end] = bindArguments(call, { name: 'count', parameters: ['sub', 'start', 'end'], required: 1 })
   const { part } = sliceFor(text, start, end)
   const what = textOf(wanted)
-  return what === '' ? countCharacters(part) + 1 : part.split(what).length - 1
+  return what === '' ? countCharacters(part) + 1 : splitPlain(part, what).length - 1
 }
 
 /** The slice between optional bounds, in code points; negative ones count from the end. */
@@ -223,7 +261,7 @@ export function justifyText(
 
 function zeroFill(text: string, call: Call): string {
   const [width = 0] = bindArguments(call, { name: 'zfill', parameters: ['width'], required: 1 })
-  const sign = /^[-+]/.exec(text)?.[0] ?? ''
+  const sign = text.slice(0, /^[-+]/.test(plainText(text)) ? 1 : 0)
   return sign + justifyText('rjust', text.slice(sign.length), { width: asInteger(width) - sign.length, fill: '0' })
 }
 

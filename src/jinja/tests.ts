@@ -2,8 +2,10 @@ import { calculate } from './arithmetic.ts'
 import { asNumber } from './coerce.ts'
 import { areEqual, compare } from './compare.ts'
 import type { Test } from './environment.ts'
+import { plainText } from './foreign-text.ts'
 import { isIterable } from './iterate.ts'
 import { toText } from './print.ts'
+import { isLower, isUpper } from './string-methods.ts'
 import type { CompareOperator } from './syntax.ts'
 import { isA, type Value } from './value.ts'
 
@@ -21,11 +23,11 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
     escaped: (value) => isA(value, 'markup'),
     even: (value) => areEqual(calculate('%', value, 2), 0),
     false: (value) => value === false,
-    filter: (value, _, { filter }) => exists(() => filter(toText(value))),
+    filter: (value, _, { filter }) => exists(() => filter(plainText(toText(value)))),
     float: (value) => typeof value !== 'boolean' && asNumber(value)?.isFloat === true,
     integer: (value) => typeof value !== 'boolean' && asNumber(value)?.isFloat === false,
     iterable: isIterable,
-    lower: (value) => /\p{Ll}/u.test(toText(value)) && !/[\p{Lu}\p{Lt}]/u.test(toText(value)),
+    lower: (value) => isLower(plainText(toText(value))),
     mapping: (value) => isA(value, 'dict'),
     none: (value) => value === null,
     number: (value) => asNumber(value) !== undefined,
@@ -33,10 +35,10 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>(
     sameas: (value, { positional: [other = null] }) => isSame(value, other),
     sequence: (value) => hasLengthAndItems(value),
     string: (value) => typeof value === 'string',
-    test: (value, _, { test }) => exists(() => test(toText(value))),
+    test: (value, _, { test }) => exists(() => test(plainText(toText(value)))),
     true: (value) => value === true,
     undefined: (value) => isA(value, 'undefined'),
-    upper: (value) => /\p{Lu}/u.test(toText(value)) && !/\p{Ll}/u.test(toText(value)),
+    upper: (value) => isUpper(plainText(toText(value))),
   } satisfies Record<string, Test>),
 )
 
@@ -51,6 +53,7 @@ function comparisons(operators: Readonly<Record<string, CompareOperator>>): Reco
 
 /** Python's `is`. Equal numbers of one type count as the same object, as small ones do in Python. */
 function isSame(a: Value, b: Value): boolean {
+  if (typeof a === 'string') return areEqual(a, b)
   const [first, second] = [asNumber(a), asNumber(b)]
   if (typeof a === 'boolean' || typeof b === 'boolean' || first === undefined || second === undefined) return a === b
   return first.number === second.number && first.isFloat === second.isFloat

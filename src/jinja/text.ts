@@ -1,3 +1,5 @@
+import { convertText, plainText } from './foreign-text.ts'
+
 /** Python's white space as a class of a regular expression; JavaScript's `\s` differs. */
 export const spaceClass = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
 const whiteSpace = new RegExp(spaceClass)
@@ -8,8 +10,8 @@ export function isSpace(character: string): boolean {
 
 /** Python's `strip`, `lstrip` and `rstrip`: `characters` is the set to remove, by default white space. */
 export function trimText(text: string, { start = false, end = false, characters }: TrimOptions): string {
-  const set = characters === undefined ? undefined : new Set(characters)
-  const drops = (character: string) => (set === undefined ? whiteSpace.test(character) : set.has(character))
+  const set = characters === undefined ? undefined : new Set(plainText(characters))
+  const drops = (character: string) => (set === undefined ? whiteSpace.test(character) : set.has(plainText(character)))
   let from = 0
   let to = text.length
   while (start && from < to) {
@@ -50,7 +52,8 @@ export function sliceText(text: string, from: number, to?: number): string {
 /** The order of two texts by code points; JavaScript's `<` compares UTF-16 units. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0
-  const [first, second] = [characters(a), characters(b)]
+  const [first, second] = [characters(plainText(a)), characters(plainText(b))]
+  if (first === second) return 0
   if (typeof first === 'string' && typeof second === 'string') return first < second ? -1 : 1
   for (let index = 0; index < Math.min(first.length, second.length); index += 1) {
     const difference = (first[index]?.codePointAt(0) ?? 0) - (second[index]?.codePointAt(0) ?? 0)
@@ -75,8 +78,13 @@ export function splitLines(text: string, keepEnds = false): string[] {
 
 /** Python's `repr` of a text. */
 export function quoteText(text: string): string {
-  const quote = text.includes("'") && !text.includes('"') ? '"' : "'"
-  const body = text.replace(/[\\\p{C}\p{Z}'"]/gu, (character) => {
+  const all = plainText(text)
+  const quote = all.includes("'") && !all.includes('"') ? '"' : "'"
+  return `${quote}${convertText(text, (plain) => escapeForRepr(plain, quote))}${quote}`
+}
+
+function escapeForRepr(text: string, quote: string): string {
+  return text.replace(/[\\\p{C}\p{Z}'"]/gu, (character) => {
     if (character === ' ') return character
     if (character === "'" || character === '"') return character === quote ? `\\${character}` : character
     if (character === '\\') return '\\\\'
@@ -87,7 +95,6 @@ export function quoteText(text: string): string {
     if (code <= 0xff) return `\\x${code.toString(16).padStart(2, '0')}`
     return code <= 0xffff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`
   })
-  return `${quote}${body}${quote}`
 }
 
 /** Python's `repr` of an `int`. */

@@ -1,3 +1,4 @@
+import { wellFormed } from './foreign-text.ts'
 import { JinjaError } from './jinja-error.ts'
 import { spaceClass, trimText } from './text.ts'
 import { float, type Value } from './value.ts'
@@ -34,7 +35,7 @@ const pattern = {
  * a `JinjaError` for a syntax error.
  */
 export function tokenize(template: string): Token[] {
-  const source = template.replace(/\r\n?/g, '\n').replace(/\n$/, '')
+  const source = wellFormed(template).replace(/\r\n?/g, '\n').replace(/\n$/, '')
   const tokens: Token[] = []
   let position = 0
   // Whether the text after the last tag starts at the beginning of a line.
@@ -126,7 +127,7 @@ function readToken(source: string, at: number): Token {
   const name = match(pattern.name, source, at)
   if (name !== undefined) return { type: 'name', text: name, at }
   const string = match(pattern.string, source, at)
-  if (string !== undefined) return { type: 'string', text: string, value: unescapeText(string.slice(1, -1)), at }
+  if (string !== undefined) return { type: 'string', text: string, value: wellFormed(unescapeText(string.slice(1, -1))), at }
   const operator = match(pattern.operator, source, at)
   if (operator !== undefined) return { type: 'operator', text: operator, at }
   return failAt(source, at, `unexpected char '${source.slice(at, at + 1)}'`)

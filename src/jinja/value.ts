@@ -1,3 +1,4 @@
+import { plainText } from './foreign-text.ts'
 import { runtimeError } from './jinja-error.ts'
 
 /**
@@ -12,6 +13,7 @@ export type Value =
   | Value[]
   | Markup
   | Float
+  | Int
   | Undefined
   | Tuple
   | Dict
@@ -22,7 +24,10 @@ export type Value =
 
 /** Text that `safe` or `escape` declared to be HTML: text added to it with `+` is escaped. Otherwise it acts as its text. */
 export type Markup = { readonly type: 'markup'; readonly text: string }
-type Float = { readonly type: 'float'; readonly value: number }
+/** `written` is how a caller wrote it, where that differs from how Python prints it. */
+type Float = { readonly type: 'float'; readonly value: number; readonly written?: string }
+/** An `int` that a caller wrote with more digits than a number holds. */
+type Int = { readonly type: 'int'; readonly value: number; readonly written: string }
 /** The value of a missing name or key. It prints as nothing; most other uses fail with `message`. */
 export type Undefined = { readonly type: 'undefined'; readonly message: string }
 type Tuple = { readonly type: 'tuple'; readonly items: readonly Value[]; readonly names?: readonly string[] }
@@ -100,11 +105,13 @@ export function generator(values: Iterable<Value>, typeName = 'generator'): Stre
 
 /** Keys that are equal in Python have the same hash: 1, 1.0 and true. Throws for an unhashable value. */
 export function hashKey(key: Value): HashKey {
-  if (key === null || typeof key === 'string' || typeof key === 'number') return key
+  if (key === null || typeof key === 'number') return key
+  if (typeof key === 'string') return plainText(key)
   if (typeof key === 'boolean') return Number(key)
   if (Array.isArray(key)) throw runtimeError("unhashable type: 'list'")
   switch (key.type) {
     case 'float':
+    case 'int':
       return key.value
     case 'tuple':
       return `\0tuple:${JSON.stringify(key.items.map((item) => [typeof hashKey(item), hashKey(item)]))}`
@@ -113,7 +120,7 @@ export function hashKey(key: Value): HashKey {
     case 'undefined':
       return '\0undefined'
     case 'markup':
-      return key.text
+      return plainText(key.text)
     case 'range':
     case 'stream':
     case 'callable':
@@ -131,34 +138,6 @@ export function dict(pairs: Iterable<readonly [Value, Value]> = []): Dict {
 export function setKey({ entries }: Dict, key: Value, value: Value): void {
   const hash = hashKey(key)
   entries.set(hash, { key: entries.get(hash)?.key ?? key, value })
-}
-
-/** Converts JSON of a caller. Members that are `undefined` are left out. */
-export function fromJson(data: unknown): Value {
-  switch (typeof data) {
-    case 'string':
-    case 'boolean':
-    case 'number':
-      return data
-    case 'bigint':
-      return Number(data)
-    case 'object':
-      if (data === null) return null
-      if (Array.isArray(data)) return data.map(fromJson)
-      return fromObject(data)
-    case 'undefined':
-    case 'function':
-    case 'symbol':
-      return undefinedValue('a value that is not JSON')
-  }
-}
-
-function fromObject(data: object): Dict {
-  const entries = new Map<HashKey, DictEntry>()
-  for (const [key, value] of Object.entries(data)) {
-    if (value !== undefined) entries.set(key, { key, value: fromJson(value) })
-  }
-  return { type: 'dict', entries }
 }
 
 /** The name of a value's class in Python, for messages. */
@@ -179,6 +158,7 @@ export function typeName(value: Value): string {
     case 'native':
       return value.typeName
     case 'float':
+    case 'int':
     case 'tuple':
     case 'dict':
     case 'range':

@@ -1,10 +1,12 @@
+import { plainText } from './foreign-text.ts'
 import { characters, countCharacters, sliceText } from './text.ts'
 
 type WrapOptions = { readonly width: number; readonly breakLong: boolean; readonly onHyphens: boolean }
 
 /** Python's `textwrap.wrap` of one line, with white space kept inside lines and dropped at their ends. */
 export function wrapText(line: string, { width, breakLong, onHyphens }: WrapOptions): string[] {
-  const chunks = line.match(onHyphens ? /\s+|[^\s-]*[^\s-]-(?=[^\s-]{2})|[^\s-]+-*|-+/gu : /\s+|\S+/gu) ?? []
+  const parts = onHyphens ? /\s+|[^\s-]*[^\s-]-(?=[^\s-]{2})|[^\s-]+-*|-+/gu : /\s+|\S+/gu
+  const chunks = Array.from(plainText(line).matchAll(parts), ({ index, 0: { length } }) => line.slice(index, index + length))
   const lines: string[] = []
   let current = ''
   const flush = () => {

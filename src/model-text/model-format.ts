@@ -29,13 +29,13 @@ export type ReasoningAtEnd = 'open' | 'closed' | 'untouched'
 
 /** Where a rendered prompt ends. */
 export function reasoningAtEnd(
-  { text, startsInReasoning }: RenderedPrompt,
+  { traced, startsInReasoning }: RenderedPrompt,
   { start, responsePrefix }: Pick<Extract<Prompt, { type: 'chat' }>, 'start' | 'responsePrefix'>,
   tags: ModelFormat['reasoning'],
 ): ReasoningAtEnd {
   if (startsInReasoning) return 'open'
   if (start === 'last-message' || responsePrefix !== '') return 'closed'
-  return tags !== undefined && text.trimEnd().endsWith(tags.close.trim()) ? 'closed' : 'untouched'
+  return tags !== undefined && traced.trimEnd().endsWith(tags.close.trim()) ? 'closed' : 'untouched'
 }
 
 /** How to read the output for one prompt; undefined when all of it is text, as in continuations of plain text. */

@@ -197,8 +197,72 @@ describe('where the answer begins', () => {
     { name: 'its text, behind its reasoning', words: 'So ', prompt: '<think>\nhm\n</think>\n\nSo ', inside: false },
   ])('a continued message with reasoning goes on with $name', ({ words, prompt, inside }) => {
     const messages = [text('user', 'q'), assistant(reasoning('hm'), textPart(words))]
-    expect(renderWith(thinking, { messages, start: 'last-message' })).toEqual({
+    expect(renderWith(thinking, { messages, start: 'last-message' })).toMatchObject({
       text: `<|user|>q<|end|><|assistant|>${prompt}`,
+      startsInReasoning: inside,
+    })
+  })
+
+  /** Prints reasoning with headers of its own, and text without it under another. */
+  const headed = `{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{% if m.content %}<final>{{ m.content }}{% endif %}</end>{% endfor %}{% if add_generation_prompt %}<assistant><think>{% endif %}`
+  const dropping = headed.replace('{% if m.reasoning_content %}', '{% if false %}')
+
+  test.each([
+    {
+      name: 'text behind reasoning',
+      source: headed,
+      words: 'So',
+      thought: 'hm',
+      prompt: '<think>hm</think><final>So',
+      inside: false,
+    },
+    { name: 'reasoning alone', source: headed, words: '', thought: 'hm', prompt: '<think>hm', inside: true },
+    { name: 'a text that opens reasoning', source: headed, words: '<think>hm', thought: '', prompt: '<think>hm', inside: true },
+    {
+      name: 'the same, on a line of its own',
+      source: headed,
+      words: ' <think>\nhm\n',
+      thought: '',
+      prompt: '<think>hm\n',
+      inside: true,
+    },
+    {
+      name: 'a text that has closed it',
+      source: headed,
+      words: '<think>a</think>b',
+      thought: '',
+      prompt: '<final><think>a</think>b',
+      inside: false,
+    },
+    {
+      name: 'a text that opens it later',
+      source: headed,
+      words: 'Well, <think>hm',
+      thought: '',
+      prompt: '<final>Well, <think>hm',
+      inside: true,
+    },
+    {
+      name: 'text, dropped reasoning',
+      source: dropping,
+      words: 'So',
+      thought: 'hm',
+      prompt: '<think>hm</think><final>So',
+      inside: false,
+    },
+    { name: 'dropped reasoning alone', source: dropping, words: '', thought: 'hm', prompt: '<think>hm', inside: true },
+    {
+      name: 'text, no reasoning at all',
+      source: dropping.replaceAll('think>', 'thing>'),
+      words: 'So',
+      thought: 'hm',
+      prompt: '<final>So',
+      inside: false,
+    },
+  ])('is continued as the template writes it: $name', ({ source, words, thought, prompt, inside }) => {
+    const messages = [text('user', 'q'), assistant(...(thought === '' ? [] : [reasoning(thought)]), textPart(words))]
+    expect(renderWith(source, { messages, start: 'last-message' })).toMatchObject({
+      text: `<user><final>q</end><assistant>${prompt}`,
       startsInReasoning: inside,
     })
   })
@@ -315,6 +379,15 @@ describe('the history of calls', () => {
     expect(called).toMatch(/^[a-zA-Z0-9]{9}$/)
     expect(answered).toBe(called)
     expect(render(demandsNine, ...history('abcDEF123'))).toContain('abcDEF123{')
+  })
+
+  test.each([
+    ['{"id":1234567890123456789,"n":1.0,"m":1.50,"e":1e5}', '{"id": 1234567890123456789, "n": 1.0, "m": 1.50, "e": 1e5}'],
+    ['{"2":"a","1":"b"}', '{"2": "a", "1": "b"}'],
+    ['[1.0]', '{"input": "[1.0]"}'],
+  ])('arguments keep their digits and the order of their keys: %s', (input, shown) => {
+    const source = `{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% for k, v in c.function.arguments.items() %}{% endfor %}{% endfor %}{{ m.content }}{% endfor %}`
+    expect(render(source, text('user', 'q'), assistant(call('a', 'f', input)))).toBe(`q${shown}`)
   })
 
   test('ids stay as they are elsewhere, and a result carries the name of its function', () => {

@@ -1,12 +1,14 @@
 import { functionTools } from '../../contract/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
+import { asForeign, plainText } from '../../jinja/foreign-text.ts'
+import { asForeignData } from '../../jinja/from-json.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
 import { strftime } from '../../jinja/strftime.ts'
 import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
 import { recogniseToolFormat } from '../formats/recognise-tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
-import { type ContinuedPrompt, continueLastMessage } from './continue-message.ts'
+import { type ContinuedPrompt, continueLastMessage, endsInside } from './continue-message.ts'
 import { createToolDescriber } from './describe-tools.ts'
 import { normalizeMessages } from './normalize-messages.ts'
 import { reasoningVariables } from './reasoning-variables.ts'
@@ -28,6 +30,8 @@ type RenderOptions = {
 /** A prompt's text, and the state in which the model continues it. */
 export type RenderedPrompt = {
   readonly text: string
+  /** The text with the origin of its characters, which `splitPrompt` reads. */
+  readonly traced: string
   /** The prompt ends inside a block of reasoning, which the model continues. */
   readonly startsInReasoning: boolean
 }
@@ -66,7 +70,7 @@ export function compileChatTemplate(
   // Templates of GGUF files are made for llama.cpp; some depend on operations that only it allows.
   const template = parse(source, { rules: 'llama.cpp', now })
   const renderInput = (input: ProbeInput, maxSteps?: number) => template.render(variablesOf(input, { tokens, now }), maxSteps)
-  const traits = probeTraits((input) => renderInput(input, probeSteps), template.names)
+  const traits = probeTraits((input) => plainText(renderInput(input, probeSteps)), template.names)
   const tags = recogniseReasoning(source)
   const format = findToolFormat(formatName)
   const describer = traits.tools || format === undefined ? undefined : createToolDescriber(format)
@@ -76,7 +80,10 @@ export function compileChatTemplate(
     render(prompt, { reasoning = {}, toolChoice } = {}) {
       const declared = toolChoice?.type === 'none' ? [] : functionTools(prompt.tools)
       refuseReserved(prompt.templateVariables)
-      const variables = { ...reasoningVariables(reasoning, traits.thinkingSwitch), ...prompt.templateVariables }
+      const variables = {
+        ...foreignEffort(reasoningVariables(reasoning, traits.thinkingSwitch), reasoning),
+        ...foreignMembers(prompt.templateVariables),
+      }
       const tools = encodeTools(declared, traits)
       const { functionsAsText } = traits
       const renderMessages = (
@@ -102,7 +109,7 @@ type StartOptions = Parameters<typeof continueLastMessage>[1]
 
 function renderStart(prompt: ChatPrompt, options: StartOptions): ContinuedPrompt {
   const { start } = prompt
-  const messages = toTurns(prompt.messages)
+  const messages = toTurns(prompt.messages).map(asForeignTurn)
   switch (start) {
     case 'last-message':
       return continueLastMessage(messages, options)
@@ -117,11 +124,31 @@ function renderStart(prompt: ChatPrompt, options: StartOptions): ContinuedPrompt
 }
 
 /** The prefix belongs to the answer, so it may open or close reasoning itself. */
-function withPrefix({ text, startsInReasoning }: ContinuedPrompt, prefix: string, tags: StartOptions['tags']): RenderedPrompt {
-  if (prefix === '') return { text, startsInReasoning }
-  const opened = tags === undefined ? -1 : prefix.lastIndexOf(tags.open.trim())
-  const closed = tags === undefined ? -1 : prefix.lastIndexOf(tags.close.trim())
-  return { text: text + prefix, startsInReasoning: opened > closed || (startsInReasoning && closed === -1) }
+function withPrefix(start: ContinuedPrompt, prefix: string, tags: StartOptions['tags']): RenderedPrompt {
+  const traced = start.text + asForeign(prefix)
+  const closes = tags !== undefined && prefix.includes(tags.close.trim())
+  return {
+    text: plainText(traced),
+    traced,
+    startsInReasoning: endsInside(prefix, tags) || (start.startsInReasoning && !closes),
+  }
+}
+
+/** The texts of a turn as foreign; `encodeMessages` does the rest, which is still read before. */
+function asForeignTurn(turn: Turn): Turn {
+  const content = turn.content.map((part) => (part.type === 'text' ? { ...part, text: asForeign(part.text) } : part))
+  if (turn.role !== 'assistant' || turn.reasoning === undefined) return { ...turn, content }
+  return { ...turn, content, reasoning: asForeign(turn.reasoning) }
+}
+
+function foreignMembers(variables: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, asForeignData(value)]))
+}
+
+/** The effort is the caller's word; the other values are ours. */
+function foreignEffort(variables: JsonObject, { effort }: ReasoningOptions): JsonObject {
+  const entries = Object.entries(variables).map(([name, value]) => [name, value === effort ? asForeignData(value) : value])
+  return Object.fromEntries(entries)
 }
 
 /**
@@ -158,13 +185,13 @@ function variablesOf(input: ProbeInput, { tokens, now }: VariableOptions): JsonO
   const { messages, tools, variables, generationPrompt, functionsAsText } = input
   return {
     messages,
-    tools,
+    tools: asForeignData(tools),
     documents: null,
     add_generation_prompt: generationPrompt,
     bos_token: tokens.bos ?? '',
     eos_token: tokens.eos ?? '',
     // In `transformers` the caller sets these two.
-    functions: functionsAsText ? JSON.stringify(tools ?? []) : tools?.length ? tools : undefined,
+    functions: functionsAsText ? asForeign(JSON.stringify(tools ?? [])) : tools?.length ? asForeignData(tools) : undefined,
     datetime: strftime(now(), '%b %d %Y'),
     ...variables,
   }

@@ -1,9 +1,11 @@
 import { AppError } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
+import { asForeign, plainText } from '../../jinja/foreign-text.ts'
 import { joinText } from './template-messages.ts'
 import type { Turn } from './turn.ts'
 
 type Tags = NonNullable<OutputFormat['reasoning']>
+type Assistant = Extract<Turn, { role: 'assistant' }>
 
 type ContinueOptions = {
   /** Renders a conversation; `generationPrompt` opens the assistant's next turn at its end. */
@@ -17,46 +19,119 @@ type ContinueOptions = {
 /** A prompt that ends inside its last message. */
 export type ContinuedPrompt = { readonly text: string; readonly startsInReasoning: boolean }
 
-/** Unicode noncharacters, which no text contains: one of them shows where the text ends in the rendered prompt. */
-const sentinels = ['\ufffe', '\uffff']
+/** Unicode noncharacters, which no text contains: they show where texts end in the rendered prompt. */
+const sentinels = ['\ufffe', '\uffff', '\ufdd0', '\ufdd1']
 
 /**
- * Renders a conversation up to the end of the last message's text, without the token that ends the turn, like
- * `continue_final_message` of `transformers`. If the template trims texts, the end is trimmed. Throws `invalid-request` when
- * the last message cannot be continued.
+ * Renders a conversation up to the end of the last message's text, or of its reasoning where it has no text, without what ends the turn.
+ * If the template trims texts, the end of a text without reasoning is trimmed, as `continue_final_message` of `transformers` does; with
+ * reasoning it stays, as in llama.cpp. Throws `invalid-request` when the last message cannot be continued.
  */
 export function continueLastMessage(messages: readonly Turn[], options: ContinueOptions): ContinuedPrompt {
-  const last = messages.at(-1)
-  if (last?.role !== 'assistant') throw refusal('the last message is not an assistant message, so it cannot be continued')
-  if (last.toolCalls.length > 0) throw refusal('the last message contains tool calls, so its text cannot be continued')
+  const given = messages.at(-1)
+  if (given?.role !== 'assistant') throw refusal('the last message is not an assistant message, so it cannot be continued')
+  if (given.toolCalls.length > 0) throw refusal('the last message contains tool calls, so its text cannot be continued')
+  const last = readOpenReasoning(given, options.tags)
+  const before = messages.slice(0, -1)
   const text = joinText(last.content)
-  if (last.reasoning !== undefined && last.reasoning !== '') {
-    return continueReasoning({ reasoning: last.reasoning, text }, messages.slice(0, -1), options)
+  const { reasoning = '', ...unreasoned } = last
+  if (reasoning === '') {
+    if (text === '') throw refusal('the last message has no text to continue')
+    const end = trimmedEnd(before, unreasoned, options)
+    return { text: end, startsInReasoning: endsInside(plainText(text), options.tags) }
   }
-  if (text === '') throw refusal('the last message has no text to continue')
-  return { text: renderToEnd(messages, { last, text, render: options.render }), startsInReasoning: false }
+  const shown = showsReasoning(before, last, options) ? renderToEnd(before, last, options) : undefined
+  if (shown !== undefined) return { text: shown, startsInReasoning: text === '' }
+  return writeReasoning(before, last, options)
 }
 
-type ReasonedText = { readonly reasoning: string; readonly text: string }
+/** A text that opens reasoning and does not close it is reasoning. */
+function readOpenReasoning(last: Assistant, tags: Tags | undefined): Assistant {
+  const text = plainText(joinText(last.content)).trimStart()
+  const open = tags?.open.trim()
+  if (open === undefined || !text.startsWith(open) || !endsInside(text, tags)) return last
+  if (last.reasoning !== undefined && last.reasoning !== '') return last
+  const thought = text.slice(open.length).replace(/^\n/, '')
+  return thought === '' ? last : { ...last, reasoning: asForeign(thought), content: [] }
+}
 
-/** Templates drop reasoning, or print it only in some turns: it is appended to the generation prompt as the model writes it. */
-function continueReasoning(
-  { reasoning, text }: ReasonedText,
-  before: readonly Turn[],
-  options: ContinueOptions,
-): ContinuedPrompt {
-  const { tags, showsReasoning, render } = options
+/** Whether a text ends inside reasoning. */
+export function endsInside(text: string, tags: Tags | undefined): boolean {
+  return tags !== undefined && text.lastIndexOf(tags.open.trim()) > text.lastIndexOf(tags.close.trim())
+}
+
+/** Whether the template prints the reasoning of this last message, in front of its text. */
+function showsReasoning(before: readonly Turn[], last: Assistant, { render }: ContinueOptions): boolean {
+  const text = joinText(last.content)
+  const [thoughtEnd, textEnd] = freeSentinels(last)
+  const reasoned = { ...last, reasoning: `${last.reasoning}${thoughtEnd}` }
+  const traced = text === '' ? reasoned : ended(reasoned, textEnd)
+  const rendered = attempt(() => render([...before, traced], { generationPrompt: false })) ?? ''
+  const [thought, answer] = [rendered.lastIndexOf(thoughtEnd), rendered.lastIndexOf(textEnd)]
+  return thought !== -1 && (text === '' || thought < answer)
+}
+
+/** Undefined where the template refuses a message that has reasoning only. */
+function attempt(render: () => string): string | undefined {
+  try {
+    return render()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'template-failed') return undefined
+    throw error
+  }
+}
+
+/** Two sentinels that the message does not contain. */
+function freeSentinels(last: Assistant): readonly [string, string] {
+  const all = `${joinText(last.content)}${last.reasoning ?? ''}`
+  const [first, second] = sentinels.filter((candidate) => !all.includes(candidate))
+  if (first !== undefined && second !== undefined) return [first, second]
+  throw refusal('the last message contains the Unicode noncharacters U+FFFE, U+FFFF, U+FDD0 and U+FDD1; leave out at least two')
+}
+
+/** The message with a sentinel behind its text, or behind its reasoning where it has no text. */
+function ended(last: Assistant, sentinel: string): Assistant {
+  const text = joinText(last.content)
+  if (text === '') return { ...last, reasoning: `${last.reasoning}${sentinel}` }
+  return { ...last, content: [{ type: 'text', text: `${text}${sentinel}` }] }
+}
+
+/** The prompt up to the end of the message, with the white space at its end; undefined when the template does not print it. */
+function renderToEnd(before: readonly Turn[], last: Assistant, { render }: ContinueOptions): string | undefined {
+  const [sentinel] = freeSentinels(last)
+  const rendered = render([...before, ended(last, sentinel)], { generationPrompt: false })
+  const end = rendered.lastIndexOf(sentinel)
+  return end === -1 ? undefined : rendered.slice(0, end)
+}
+
+/** The prompt up to the end of the message, trimmed where the template trims. Throws when it does not print the message. */
+function trimmedEnd(before: readonly Turn[], last: Assistant, options: ContinueOptions): string {
+  const prompt = renderToEnd(before, last, options)
+  if (prompt === undefined) throw refusal("the model's chat template does not show the last message, so it cannot be continued")
+  // The sentinel protects the white space before it from a template that trims; a render without it shows the trimming.
+  const trims = !options.render([...before, last], { generationPrompt: false }).startsWith(prompt)
+  return trims ? prompt.trimEnd() : prompt
+}
+
+/** For templates that drop the reasoning of earlier turns: it follows the generation prompt, as the model writes it. */
+function writeReasoning(before: readonly Turn[], last: Assistant, options: ContinueOptions): ContinuedPrompt {
+  const { tags, showsReasoning: showsTags, render } = options
+  const { reasoning = '', ...unreasoned } = last
+  const text = joinText(last.content)
   const start = render(before, { generationPrompt: true })
   if (tags === undefined) {
     if (text === '') throw refusal('the last message has only reasoning, which this model does not support')
-    return { text: start + text, startsInReasoning: false }
+    return { text: renderToEnd(before, unreasoned, options) ?? start + text, startsInReasoning: false }
   }
-  const open = showsReasoning ? tags.open : tags.open.trim()
-  const close = showsReasoning ? tags.close : tags.close.trim()
-  const opened = dropReasoningBlock(start, tags) + open + reasoning
-  return text === ''
-    ? { text: opened, startsInReasoning: true }
-    : { text: `${opened}${close}${answerStart(tags)}${text}`, startsInReasoning: false }
+  const bare = dropReasoningBlock(start, tags)
+  const own = renderToEnd(before, text === '' ? { ...unreasoned, content: [{ type: 'text', text: '.' }] } : unreasoned, options)
+  // The template opens reasoning in earlier turns too, although it does not print theirs.
+  const isOpen = start.trimEnd().endsWith(tags.open.trim()) && own?.startsWith(start) === true
+  const opened = (isOpen ? start : bare + (showsTags ? tags.open : tags.open.trim())) + reasoning
+  if (text === '') return { text: opened, startsInReasoning: true }
+  const close = showsTags ? tags.close : tags.close.trim()
+  const header = own === undefined ? '' : answerStart(own, { bare, text, tags })
+  return { text: `${opened}${close}${header}${text}`, startsInReasoning: false }
 }
 
 /** The generation prompt without a reasoning block at its end, open or closed. */
@@ -66,24 +141,14 @@ function dropReasoningBlock(prompt: string, { open, close }: Tags): string {
   return inner.endsWith(open.trim()) ? inner.slice(0, -open.trim().length) : prompt
 }
 
-/** Harmony has a channel for each kind of text: the answer starts with its own header. */
-function answerStart({ open }: Tags): string {
-  return open.startsWith('<|channel|>analysis') ? '<|start|>assistant<|channel|>final<|message|>' : ''
-}
+type AnswerOptions = { readonly bare: string; readonly text: string; readonly tags: Tags }
 
-type EndOptions = { readonly last: Turn; readonly text: string; readonly render: ContinueOptions['render'] }
-
-function renderToEnd(messages: readonly Turn[], { last, text, render }: EndOptions): string {
-  const sentinel = sentinels.find((candidate) => !text.includes(candidate))
-  if (sentinel === undefined) throw refusal('the last message contains the Unicode noncharacters U+FFFE and U+FFFF')
-  const extended: Turn = { ...last, content: [{ type: 'text', text: text + sentinel }] }
-  const rendered = render([...messages.slice(0, -1), extended], { generationPrompt: false })
-  const end = rendered.lastIndexOf(sentinel)
-  if (end === -1) throw refusal("the model's chat template does not show the last message, so it cannot be continued")
-  const prompt = rendered.slice(0, end)
-  // The sentinel protects the white space before it from a template that trims; a render without it shows the trimming.
-  const trims = !render(messages, { generationPrompt: false }).startsWith(prompt)
-  return trims ? prompt.trimEnd() : prompt
+/** What the template writes between the start of the turn and its text, such as the header of Harmony's channel for answers. */
+function answerStart(own: string, { bare, text, tags }: AnswerOptions): string {
+  if (tags.open.startsWith('<|channel|>analysis')) return '<|start|>assistant<|channel|>final<|message|>'
+  if (!own.startsWith(bare) || !own.endsWith(text)) return ''
+  const header = own.slice(bare.length, own.length - text.length)
+  return header.includes(tags.open.trim()) || header.includes(tags.close.trim()) ? '' : header.trim()
 }
 
 function refusal(message: string): AppError {

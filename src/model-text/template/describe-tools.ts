@@ -1,4 +1,5 @@
 import type { ContentPart, FunctionTool, ToolCallPart } from '../../contract/request.ts'
+import { asForeign } from '../../jinja/foreign-text.ts'
 import type { CallPiece } from '../formats/required-calls.ts'
 import type { ToolFormat } from '../formats/tool-format.ts'
 import type { Turn } from './turn.ts'
@@ -21,11 +22,8 @@ export function createToolDescriber(format: ToolFormat): ToolDescriber {
       return [...messages.slice(0, end), { role: 'system', content }, ...messages.slice(end)]
     },
     writeCalls(calls) {
-      const described = calls.map(({ name }) => format.describeCalls([{ name }], { parallel: true }))
-      const [first] = described
-      const texts = described.map(({ calls: [call] }, index) =>
-        fill(call?.pieces ?? [], { input: calls[index]?.input ?? '{}', position: index }),
-      )
+      const [first] = calls.map(({ name }) => format.describeCalls([{ name }], { parallel: true }))
+      const texts = calls.map(({ name, input }, index) => fill(piecesOf(format, name), { input, position: index }))
       if (first === undefined || texts.includes(undefined)) return undefined
       return `${first.prefix}${texts.join(first.separator ?? '')}${first.suffix}`
     },
@@ -40,7 +38,13 @@ const sampleTool: FunctionTool = {
 
 function instructions(format: ToolFormat, tools: readonly FunctionTool[]): string {
   const declared = tools.map(({ name, description, parameters }) =>
-    JSON.stringify({ name, ...(description !== undefined && { description }), ...(parameters !== undefined && { parameters }) }),
+    asForeign(
+      JSON.stringify({
+        name,
+        ...(description !== undefined && { description }),
+        ...(parameters !== undefined && { parameters }),
+      }),
+    ),
   )
   const { prefix, suffix, calls } = format.describeCalls([sampleTool], { parallel: false })
   const example = writeSample(calls[0]?.pieces ?? [])
@@ -76,6 +80,21 @@ function samplePiece(piece: CallPiece): string {
   }
 }
 
+/** The pieces of a call, with the name as foreign text. */
+function piecesOf(format: ToolFormat, name: string): readonly CallPiece[] {
+  const describe = (each: string) => format.describeCalls([{ name: each }], { parallel: true }).calls[0]?.pieces ?? []
+  const samples = describe(sample.name)
+  return describe(name).map((piece, index) => {
+    const like = samples[index]
+    if (piece.type !== 'text' || like?.type !== 'text' || like.text === piece.text) return piece
+    const [before = '', ...after] = like.text.split(sample.name)
+    const end = after.join(sample.name)
+    const fits = after.length === 1 && piece.text.startsWith(before) && piece.text.endsWith(end)
+    const named = piece.text.slice(before.length, piece.text.length - end.length)
+    return { ...piece, text: fits ? before + asForeign(named) + end : asForeign(piece.text) }
+  })
+}
+
 type Filling = { readonly input: string; readonly position: number }
 
 /** A call's text; undefined unless one piece takes all of the arguments. */
@@ -83,6 +102,6 @@ function fill(pieces: readonly CallPiece[], { input, position }: Filling): strin
   const slots = pieces.filter(({ type }) => type !== 'text' && type !== 'position')
   if (slots.length !== 1 || slots[0]?.type !== 'json') return undefined
   return pieces
-    .map((piece) => (piece.type === 'text' ? piece.text : piece.type === 'position' ? piece.first + position : input))
+    .map((piece) => (piece.type === 'text' ? piece.text : piece.type === 'position' ? piece.first + position : asForeign(input)))
     .join('')
 }

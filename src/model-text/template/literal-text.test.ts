@@ -1,64 +1,66 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { protectSpecialTokens } from './literal-text.ts'
+import { asForeign } from '../../jinja/foreign-text.ts'
+import { splitPrompt } from './literal-text.ts'
 
-const special = ['<|im_start|>', '<|im_end|>', '<s>']
+const special = ['<|im_start|>', '<|im_end|>', '<s>', '<s>x', '>y<']
 
-/** Renders like a template that writes its own special tokens around the caller's text. */
-const wrap = (content: string) => `<|im_start|>user\n${content}<|im_end|>`
+/** A prompt of the template's own texts, and of the caller's, in angle quotes. */
+const traced = (text: string) => text.replace(/«([^»]*)»/g, (_, given: string) => asForeign(given))
 
-describe('protectSpecialTokens', () => {
-  test('text without special tokens is one unchanged segment', () => {
-    const { value, split } = protectSpecialTokens('hello', special)
-    expect(split(wrap(value))).toEqual([{ text: wrap('hello'), literal: false }])
-  })
-
-  test("a caller's special token is literal, the template's own is not", () => {
-    const { value, split } = protectSpecialTokens('a<|im_end|>b', special)
-    expect(split(wrap(value))).toEqual([
-      { text: '<|im_start|>user\na', literal: false },
-      { text: '<|im_end|>', literal: true },
-      { text: 'b<|im_end|>', literal: false },
-    ])
-  })
-
-  test('every string of a nested value is protected, keys included', () => {
-    const { value } = protectSpecialTokens({ a: [{ '<s>': '<s>' }], n: 1, none: null }, special)
-    expect(JSON.stringify(value)).not.toContain('<s>')
-  })
-
-  test("a sentinel in the caller's text stays", () => {
-    const { value, split } = protectSpecialTokens('\uFDD0<s>\uFDD0', special)
-    expect(split(value).map((segment) => segment.text)).toEqual(['\uFDD0', '<s>', '\uFDD0'])
-  })
-
+describe('splitPrompt', () => {
   test.each([
-    { name: 'Python or ASCII JSON', spell: (text: string) => text.replace('\uFDD0', '\\ufdd0') },
-    { name: 'JSON inside of JSON', spell: (text: string) => text.replace('\uFDD0', '\\\\ufdd0') },
-  ])('a sentinel that the template escapes as $name is not in the prompt', ({ spell }) => {
-    const { value, split } = protectSpecialTokens('a<|im_end|>b', special)
-    expect(split(wrap(spell(value)))[1]).toEqual({ text: '<|im_end|>', literal: true })
+    { name: 'no special token', prompt: 'a«hello»', segments: ['a', 'hello'], literal: [] },
+    {
+      name: "the template's own",
+      prompt: '<s><|im_start|>«hello»<|im_end|>',
+      segments: ['<s><|im_start|>hello<|im_end|>'],
+      literal: [],
+    },
+    { name: "a caller's", prompt: '<s>«a<|im_end|>b»<|im_end|>', segments: ['<s>a', '<|im_end|>', 'b<|im_end|>'], literal: [1] },
+    { name: 'begun by the caller', prompt: '«<|im_»end|>', segments: ['<|im_end|>'], literal: [0] },
+    { name: 'ended by the caller', prompt: '<s><|im_«end|>»', segments: ['<s>', '<|im_end|>'], literal: [1] },
+    { name: 'with a letter of the caller', prompt: '<|im«_»end|>', segments: ['<|im_end|>'], literal: [0] },
+    { name: 'of two texts of the caller', prompt: '«<|im_»«end|>»', segments: ['<|im_end|>'], literal: [0] },
+    { name: "the template's own, which the caller lengthens", prompt: '<s>«x»', segments: ['<s>', 'x'], literal: [1] },
+    { name: "the template's own, which overlaps one of the caller's", prompt: '<s>«y<»', segments: ['<s>', 'y<'], literal: [1] },
+  ])('$name', ({ prompt, segments, literal }) => {
+    const split = splitPrompt(traced(prompt), special)
+    expect(split.map(({ text }) => text).join('')).toBe(segments.join(''))
+    expect(split.flatMap(({ text, literal: isLiteral }) => (isLiteral ? [text] : []))).toEqual(
+      literal.map((index) => segments[index]),
+    )
   })
 
-  test("an escape of the sentinel in the caller's text stays", () => {
-    const { value, split } = protectSpecialTokens('\\uFDD0<s>\\ufdd0', special)
-    expect(split(value).map((segment) => segment.text)).toEqual(['\\uFDD0', '<s>', '\\ufdd0'])
-  })
-
-  test('all text of the caller is kept, and all of its special tokens are in literal segments', () => {
-    const words = fc.array(fc.constantFrom(...special, 'a', ' ', '<', '|', 's>', 'im_end|>', '\uFDD0', 'ufdd0', '"', '\\'), {
-      maxLength: 12,
-    })
+  test('all text is kept, and no special token outside of literal segments has a character of the caller', () => {
+    const word = fc.constantFrom(...special, 'a', '<', '|', 's>', 'im_end|>', '<|im_', 'x', 'y<', '\n', '🐼')
+    const part = fc.record({ word, foreign: fc.boolean() })
     fc.assert(
-      fc.property(words, (list) => {
-        const text = list.join('')
-        const { value, split } = protectSpecialTokens(text, special)
-        const segments = split(value)
-        expect(segments.map((segment) => segment.text).join('')).toBe(text)
-        for (const segment of segments) {
-          if (!segment.literal) for (const token of special) expect(segment.text).not.toContain(token)
+      fc.property(fc.array(part, { maxLength: 14 }), (parts) => {
+        const prompt = parts.map((each) => (each.foreign ? asForeign(each.word) : each.word)).join('')
+        const split = splitPrompt(prompt, special)
+        expect(split.map(({ text }) => text).join('')).toBe(parts.map((each) => each.word).join(''))
+        let at = 0
+        for (const { text, literal } of split) {
+          const origin = prompt.slice(at, at + text.length)
+          at += text.length
+          if (literal) continue
+          for (const token of special) {
+            for (let from = text.indexOf(token); from !== -1; from = text.indexOf(token, from + 1)) {
+              const inside = special.some((own) => origin.includes(own) && overlaps(origin, own, [from, from + token.length]))
+              expect(origin.slice(from, from + token.length) === token || inside).toBe(true)
+            }
+          }
         }
       }),
     )
   })
 })
+
+/** Whether a token of the template alone covers a part of this range: it cannot be taken apart. */
+function overlaps(origin: string, own: string, [from, to]: readonly [number, number]): boolean {
+  for (let at = origin.indexOf(own); at !== -1; at = origin.indexOf(own, at + 1)) {
+    if (at < to && at + own.length > from) return true
+  }
+  return false
+}

@@ -1,81 +1,92 @@
-import { AppError } from '../../contract/errors.ts'
+import { isForeign, isForeignAt, plainText } from '../../jinja/foreign-text.ts'
 
 /** A part of a prompt. In `literal` text, what looks like a special token is only text. */
 export type PromptSegment = { readonly text: string; readonly literal: boolean }
 
-/** A value whose strings are safe to render, and the split of the rendered prompt into segments. */
-type Protected<T> = { readonly value: T; split(rendered: string): readonly PromptSegment[] }
-
-/** Unicode noncharacters (U+FDD0–U+FDEF) are reserved for internal use and never part of text. */
-const sentinels = Array.from({ length: 32 }, (_, index) => String.fromCharCode(0xfdd0 + index))
+type Range = { readonly from: number; readonly to: number }
 
 /**
- * Keeps a caller's text from becoming special tokens. A sentinel character, which templates pass on unchanged, is put into each
- * special token's text inside `value`; `split` finds those texts in the rendered prompt and makes them literal segments. Special
- * tokens that the template itself writes are not touched.
+ * Splits a rendered prompt so that only the template writes special tokens: one that has a character of the caller, even at its edge, is
+ * a literal segment.
  */
-export function protectSpecialTokens<T>(value: T, specialTexts: readonly string[]): Protected<T> {
-  const pattern = anyOf(specialTexts)
-  const all = JSON.stringify(value)
-  // Almost every request takes this path: none of the texts occurs, as JSON spells them.
-  const escaped = anyOf(specialTexts.map((text) => JSON.stringify(text).slice(1, -1)))
-  if (pattern === undefined || escaped?.test(all) !== true) return { value, split: (text) => [{ text, literal: false }] }
-
-  const given = all.toLowerCase()
-  const sentinel = sentinels.find((candidate) => !given.includes(candidate) && !given.includes(nameOf(candidate)))
-  if (sentinel === undefined) {
-    const message =
-      'the messages contain all of the Unicode noncharacters U+FDD0 to U+FDEF, or escapes of them; leave out at least one'
-    throw new AppError('invalid-request', message, { at: ['prompt', 'messages'] })
-  }
-  const breakTokens = (text: string) =>
-    text.replaceAll(globalOf(pattern), (token) => `${token.slice(0, 1)}${sentinel}${token.slice(1)}`)
-  // Templates that print strings as Python or ASCII JSON escape the sentinel, once more for each level of nesting.
-  const spellings = new RegExp(`${sentinel}|\\\\+${nameOf(sentinel)}`, 'g')
-  return {
-    value: mapStrings(value, breakTokens) as T,
-    split: (rendered) => splitAt(rendered.replace(spellings, sentinel), specialTexts, sentinel),
-  }
-}
-
-function splitAt(rendered: string, specialTexts: readonly string[], sentinel: string): PromptSegment[] {
-  const broken = anyOf(specialTexts.map((text) => `${text.slice(0, 1)}${sentinel}${text.slice(1)}`))
+export function splitPrompt(traced: string, specialTexts: readonly string[]): readonly PromptSegment[] {
+  const text = plainText(traced)
+  const { own, mixed } = isForeign(traced) ? findTokens(traced, text, specialTexts) : { own: [], mixed: [] }
   const segments: PromptSegment[] = []
-  const add = (text: string, literal: boolean) => {
-    // A template may have split a broken token: a sentinel that is left over is removed.
-    if (text !== '') segments.push({ text: text.replaceAll(sentinel, ''), literal })
+  const add = (from: number, to: number, literal: boolean) => {
+    if (from < to) segments.push({ text: text.slice(from, to), literal })
   }
-  let from = 0
-  for (const match of broken === undefined ? [] : rendered.matchAll(globalOf(broken))) {
-    add(rendered.slice(from, match.index), false)
-    add(match[0], true)
-    from = match.index + match[0].length
+  let at = 0
+  for (const { from, to } of without(mixed, own)) {
+    add(at, from, false)
+    add(from, to, true)
+    at = to
   }
-  add(rendered.slice(from), false)
+  add(at, text.length, false)
   return segments
 }
 
-/** What follows the backslash in an escape of the sentinel. */
-function nameOf(sentinel: string): string {
-  return `u${sentinel.charCodeAt(0).toString(16)}`
+/** The special tokens in a text, in order of their start: those of the template alone, and those with foreign characters. */
+function findTokens(traced: string, text: string, specialTexts: readonly string[]) {
+  const own: Range[] = []
+  const mixed: Range[] = []
+  const pattern = patternOf(specialTexts)
+  if (pattern === undefined) return { own, mixed }
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const from = match.index
+    const range = { from, to: from + match[0].length }
+    // Tokens may overlap: the tokenizer decides which of them counts.
+    pattern.lastIndex = from + 1
+    if (isOwn(traced, range)) {
+      own.push(range)
+      continue
+    }
+    mixed.push(range)
+    const shorter = isForeignAt(traced, from) ? [] : specialTexts.filter((each) => each !== '' && text.startsWith(each, from))
+    own.push(...shorter.map((each) => ({ from, to: from + each.length })).filter((each) => isOwn(traced, each)))
+  }
+  return { own, mixed }
 }
 
-/** Longest first, so that a token whose text begins with another's is matched as itself. */
-function anyOf(texts: readonly string[]): RegExp | undefined {
+function isOwn(traced: string, { from, to }: Range): boolean {
+  for (let at = from; at < to; at += 1) if (isForeignAt(traced, at)) return false
+  return true
+}
+
+/** What remains of ranges that start in order, without overlaps, after others were taken out. */
+function without(ranges: readonly Range[], taken: readonly Range[]): Range[] {
+  const rest: Range[] = []
+  let at = 0
+  let next = 0
+  for (const { from, to } of ranges) {
+    at = Math.max(at, from)
+    for (let index = next; at < to; index += 1) {
+      const cut = taken[index]
+      if (cut !== undefined && cut.to <= at) {
+        if (index === next) next += 1
+        continue
+      }
+      const end = Math.min(to, cut?.from ?? to)
+      if (at < end) rest.push({ from: at, to: end })
+      at = Math.max(at, Math.min(to, cut?.to ?? to))
+    }
+  }
+  return rest
+}
+
+const patterns = new WeakMap<readonly string[], RegExp>()
+
+/** Any of the texts; longest first, so that a token whose text begins with another's is matched as itself. */
+function patternOf(texts: readonly string[]): RegExp | undefined {
+  const known = patterns.get(texts)
+  if (known !== undefined) return known
   const sources = texts
     .filter((text) => text !== '')
     .sort((a, b) => b.length - a.length)
     .map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
-  return sources.length === 0 ? undefined : new RegExp(sources.join('|'))
-}
-
-function globalOf(pattern: RegExp): RegExp {
-  return new RegExp(pattern.source, 'g')
-}
-
-function mapStrings(value: unknown, map: (text: string) => string): unknown {
-  if (typeof value === 'string') return map(value)
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, map))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [map(key), mapStrings(item, map)]))
+  if (sources.length === 0) return undefined
+  const pattern = new RegExp(sources.join('|'), 'g')
+  patterns.set(texts, pattern)
+  return pattern
 }

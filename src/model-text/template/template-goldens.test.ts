@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { assistant, call, reasoning, text } from '../../../test/support/parts.ts'
 import { type Message, plainChat } from '../../contract/request.ts'
+import { recogniseReasoning } from '../formats/recognise-reasoning.ts'
 import { type ChatTemplate, compileChatTemplate } from './chat-template.ts'
 
 const vectors = new URL('../../../../shared/vectors/', import.meta.url)
@@ -47,6 +48,35 @@ describe.skipIf(templates === undefined)('the template goldens', () => {
     const differing = cases.filter((chat) => renderChat(template, chat) !== undate(chat.rendered_prompt))
     expect(differing.map((chat) => chat.template)).toEqual([])
     expect(cases).toHaveLength(137)
+  })
+
+  test.each([
+    { name: 'its text', words: 'Answer' },
+    { name: 'its reasoning', words: '' },
+  ])('a message with reasoning is continued at the end of $name as each template writes it', { timeout: 60_000 }, ({ words }) => {
+    const messages: Message[] = [
+      { role: 'user', content: [text('Question')] },
+      assistant(reasoning('Thought'), ...(words === '' ? [] : [text(words)])),
+    ]
+    let shown = 0
+    for (const [name, source] of templates ?? []) {
+      const template = compileChatTemplate(source, { bos: '<s>', eos: '</s>' })
+      const render = (start: 'bare' | 'last-message') => {
+        const prompt = { type: 'chat', ...plainChat, messages, start } as const
+        return template.render(prompt, { reasoning: { enabled: true } }).text
+      }
+      // Ministral refuses a turn without text; its reasoning can be continued all the same.
+      const own = name.includes('Ministral') && words === '' ? '' : undate(render('bare'))
+      // Some of these templates drop the reasoning of earlier turns; SmolLM3 has the word in its instructions.
+      if (!own.includes('Thought') || name.includes('SmolLM3')) {
+        if (words !== '' || recogniseReasoning(source) !== undefined) render('last-message')
+        continue
+      }
+      shown += 1
+      const end = words === '' ? own.lastIndexOf('Thought') + 'Thought'.length : own.lastIndexOf(words) + words.length
+      expect(undate(render('last-message')), name).toBe(own.slice(0, end))
+    }
+    expect(shown).toBeGreaterThan(25)
   })
 })
 

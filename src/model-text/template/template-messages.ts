@@ -1,4 +1,6 @@
 import type { ContentPart, FunctionTool, JsonObject } from '../../contract/request.ts'
+import { asForeign } from '../../jinja/foreign-text.ts'
+import { ForeignJson } from '../../jinja/from-json.ts'
 import { nineCharacterId } from './call-ids.ts'
 import type { CallTraits } from './call-traits.ts'
 import type { Turn } from './turn.ts'
@@ -22,20 +24,20 @@ export type Spelling = Pick<CallTraits, 'objectArguments' | 'anyArguments' | 'ni
 export const reasoningFields = ['reasoning_content', 'reasoning', 'thinking'] as const
 export type ReasoningField = (typeof reasoningFields)[number]
 
-/** Encodes turns in the form that this template expects. */
+/** Encodes turns, whose texts are foreign, in the form that this template expects. All else that a caller names becomes foreign. */
 export function encodeMessages(messages: readonly Turn[], spelling: Spelling): TemplateMessage[] {
   return messages.map((message) => encodeMessage(message, spelling))
 }
 
 function encodeMessage(message: Turn, spelling: Spelling): TemplateMessage {
   const { typedContent, nineCharacterIds, reasoningField = 'reasoning_content' } = spelling
-  const spellId = (id: string) => (nineCharacterIds ? nineCharacterId(id) : id)
+  const spellId = (id: string) => asForeign(nineCharacterIds ? nineCharacterId(id) : id)
   const { name } = message
   const text = joinText(message.content)
   const base = {
     role: message.role,
     content: typedContent ? [{ type: 'text', text }] : text,
-    ...(name !== undefined && { name }),
+    ...(name !== undefined && { name: asForeign(name) }),
   }
   switch (message.role) {
     case 'assistant':
@@ -46,7 +48,7 @@ function encodeMessage(message: Turn, spelling: Spelling): TemplateMessage {
           tool_calls: message.toolCalls.map(({ id, name: called, input: json }) => ({
             id: spellId(id),
             type: 'function',
-            function: { name: called, arguments: spellArguments(json, spelling) },
+            function: { name: asForeign(called), arguments: spellArguments(json, spelling) },
           })),
         }),
       }
@@ -95,9 +97,9 @@ export function joinText(content: readonly ContentPart[]): string {
 
 /** Generated arguments may be invalid JSON, or not an object: where a template requires an object, it gets the text inside one. */
 function spellArguments(text: string, { objectArguments, anyArguments }: Spelling): unknown {
-  if (!objectArguments) return text
-  const data = parseJson(text)
-  return isObject(data) || anyArguments ? (data ?? text) : { input: text }
+  const data = objectArguments ? parseJson(text) : undefined
+  if (data !== undefined && (isObject(data) || anyArguments)) return new ForeignJson(text)
+  return objectArguments && !anyArguments ? { input: asForeign(text) } : asForeign(text)
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { call } from '../../../test/support/parts.ts'
+import { asForeign } from '../../jinja/foreign-text.ts'
 import type { Turn } from './turn.ts'
 import { writeUnsupportedTurns } from './write-turns.ts'
 
@@ -18,6 +19,6 @@ test.each([
   const written = writeUnsupportedTurns([user, calls, user, result('b')], { ...traits, strayResults: false }, undefined)
   expect(written.at(-1)).toEqual({
     role: 'user',
-    content: [{ type: 'text', text: JSON.stringify({ tool_result: { ...known, content: 'r' } }) }],
+    content: [{ type: 'text', text: asForeign(JSON.stringify({ tool_result: { ...known, content: 'r' } })) }],
   })
 })

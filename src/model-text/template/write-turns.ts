@@ -1,3 +1,4 @@
+import { asForeign, plainText } from '../../jinja/foreign-text.ts'
 import type { ToolDescriber } from './describe-tools.ts'
 import { appendTo } from './join-content.ts'
 import { joinText } from './template-messages.ts'
@@ -44,12 +45,12 @@ export function writeUnsupportedTurns(
 function writeCalls(message: Assistant, describer: ToolDescriber | undefined): Turn {
   const text =
     describer?.writeCalls(message.toolCalls) ??
-    JSON.stringify({ tool_calls: message.toolCalls.map(({ id, name, input }) => ({ id, name, arguments: input })) })
+    asForeign(JSON.stringify({ tool_calls: message.toolCalls.map(({ id, name, input }) => ({ id, name, arguments: input })) }))
   return { ...appendTo(message, [{ type: 'text', text }]), toolCalls: [] }
 }
 
 function writeResult({ toolCallId, name, content }: Result, isNamed: boolean): Turn {
   const call = isNamed && name !== undefined ? { name } : { tool_call_id: toolCallId }
-  const text = JSON.stringify({ tool_result: { ...call, content: joinText(content) } })
+  const text = asForeign(JSON.stringify({ tool_result: { ...call, content: plainText(joinText(content)) } }))
   return { role: 'user', content: [{ type: 'text', text }] }
 }

@@ -3,7 +3,7 @@ import type { LlamaModel } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import { type ReasoningAtEnd, reasoningAtEnd } from '../../../model-text/model-format.ts'
-import { type PromptSegment, protectSpecialTokens } from '../../../model-text/template/literal-text.ts'
+import { type PromptSegment, splitPrompt } from '../../../model-text/template/literal-text.ts'
 import { checkContextFit } from '../../context-fit.ts'
 import { infillTokens, refuseWithoutInfill } from './infill.ts'
 import type { WorkerModel } from './model.ts'
@@ -83,9 +83,11 @@ export function renderSegments(
     case 'text':
       return { segments: [{ text: prompt.text, literal: true }], reasoning: 'untouched' }
     case 'chat': {
-      const { value, split } = protectSpecialTokens(prompt, vocabulary.controlTexts)
-      const rendered = template().render(value, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
-      return { segments: split(rendered.text), reasoning: reasoningAtEnd(rendered, prompt, format.reasoning) }
+      const rendered = template().render(prompt, { reasoning, ...(toolChoice !== undefined && { toolChoice }) })
+      return {
+        segments: splitPrompt(rendered.traced, vocabulary.controlTexts),
+        reasoning: reasoningAtEnd(rendered, prompt, format.reasoning),
+      }
     }
   }
 }

@@ -1,0 +1,140 @@
+/**
+ * Foreign text: that of a caller, which must never act as the template's own. Each of its characters is replaced by a partner of its
+ * own, one code unit for one, so that cutting, joining and repeating texts keep track of where each character came from. What reads
+ * characters (comparisons, searches, conversions) looks at `plainText`, and what is printed can be told apart in the end.
+ *
+ * The partners are lone low surrogates: no valid text contains one. White space and letters beyond the ranges below have none.
+ */
+
+/** Ranges of characters with partners: first, last, and the partner of the first. They hold whatever special tokens are written with. */
+const ranges: readonly (readonly [first: number, last: number, partner: number])[] = [
+  [0x21, 0x7e, 0xdc21],
+  [0xa1, 0xff, 0xdca1],
+  [0x2500, 0x25ff, 0xdd00],
+  [0xff01, 0xff5e, 0xde01],
+  [0x2010, 0x2027, 0xde80],
+  [0x2030, 0x205e, 0xdeb0],
+  [0x3001, 0x303f, 0xdf01],
+  [0x2190, 0x21ff, 0xdf80],
+]
+const replacement = 0xfffd
+const partners = Uint16Array.from({ length: 0x10000 }, (_, code) => code)
+const originals = Uint16Array.from({ length: 0x10000 }, (_, code) => (code >= 0xdc00 && code <= 0xdfff ? replacement : code))
+for (const [first, last, partner] of ranges) {
+  for (let code = first; code <= last; code += 1) {
+    partners[code] = partner + code - first
+    originals[partner + code - first] = code
+  }
+}
+
+const lone = /(?<![\ud800-\udbff])[\udc00-\udfff]/
+const unpaired = /(?<![\ud800-\udbff])[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])/
+
+/** The text as a caller's. Half surrogate pairs become U+FFFD. */
+export function asForeign(text: string): string {
+  return translate(text, { whole: (code) => partners[code] as number, half: () => replacement })
+}
+
+/** The text without a trace of its origin. */
+export function plainText(text: string): string {
+  return isForeign(text) ? translate(text, { whole: (code) => code, half: (code) => originals[code] as number }) : text
+}
+
+/** Whether the text has a foreign character. */
+export function isForeign(text: string): boolean {
+  return lone.test(text)
+}
+
+/** Whether the code unit at an index is a foreign character. */
+export function isForeignAt(text: string, index: number): boolean {
+  const code = text.charCodeAt(index)
+  return isLow(code) && !isHigh(text.charCodeAt(index - 1))
+}
+
+/** A text without foreign characters: what a template contains itself. */
+export function wellFormed(text: string): string {
+  return unpaired.test(text) ? translate(text, { whole: (code) => code, half: () => replacement }) : text
+}
+
+/**
+ * Applies a conversion of single characters, such as `toUpperCase`, and keeps the origin of each. One that changes the length is
+ * applied to each run of one origin by itself.
+ */
+export function convertText(text: string, convert: (plain: string) => string): string {
+  if (!isForeign(text)) return convert(text)
+  const converted = convert(plainText(text))
+  if (converted.length === text.length) return withOrigins(converted, text)
+  return runsOf(text)
+    .map((run) => (isForeignAt(run, 0) ? asForeign(convert(plainText(run))) : convert(run)))
+    .join('')
+}
+
+/** As `convertText`, for a conversion that depends on the characters around: where it changes the length, all becomes foreign. */
+export function convertWords(text: string, convert: (plain: string) => string): string {
+  const converted = convert(plainText(text))
+  return converted.length === text.length && isForeign(text) ? withOrigins(converted, text) : derivedFrom([text], converted)
+}
+
+/** A text that was made of others in a way that lost track: foreign if one of them was. */
+export function derivedFrom(sources: readonly string[], made: string): string {
+  return sources.some(isForeign) ? asForeign(plainText(made)) : made
+}
+
+/** Runs of foreign characters, and those between them. */
+export function runsOf(text: string): string[] {
+  const runs: string[] = []
+  let from = 0
+  for (let index = 1; index < text.length; index += 1) {
+    if (isForeignAt(text, index) === isForeignAt(text, index - 1)) continue
+    runs.push(text.slice(from, index))
+    from = index
+  }
+  return text === '' ? [] : [...runs, text.slice(from)]
+}
+
+function withOrigins(text: string, like: string): string {
+  const codes = new Uint16Array(text.length)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    codes[index] = isForeignAt(like, index) ? (partners[code] as number) : code
+  }
+  return fromCodes(codes)
+}
+
+type Translation = {
+  /** Of a unit outside of surrogate pairs. */
+  readonly whole: (code: number) => number
+  /** Of a low surrogate without its high one. */
+  readonly half: (code: number) => number
+}
+
+function translate(text: string, { whole, half }: Translation): string {
+  const codes = new Uint16Array(text.length)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code < 0xd800 || code > 0xdfff) codes[index] = whole(code)
+    else if (isLow(code)) codes[index] = half(code)
+    else if (isLow(text.charCodeAt(index + 1))) {
+      codes[index] = code
+      index += 1
+      codes[index] = text.charCodeAt(index)
+    } else codes[index] = replacement
+  }
+  return fromCodes(codes)
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff
+}
+
+const chunk = 8192
+
+function fromCodes(codes: Uint16Array): string {
+  let text = ''
+  for (let from = 0; from < codes.length; from += chunk) text += String.fromCharCode(...codes.subarray(from, from + chunk))
+  return text
+}
