@@ -1,6 +1,8 @@
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { createTextMatcher } from '../grammar/text-matcher.ts'
+import { judgedSchema } from './judged-schema.ts'
 
 /** Validates texts against one schema: what is wrong, in words; undefined for valid JSON. */
 export type SchemaValidator = (text: string) => string | undefined
@@ -28,12 +30,29 @@ export function createSchemaValidator(schemaText: string): SchemaValidator | und
 }
 
 // Doubles are seldom exact multiples of a decimal: 4.35 / 0.01 is not a whole number.
-const options = { strict: false, logger: false, ownProperties: true, multipleOfPrecision: 6 } as const
+const options = {
+  strict: false,
+  logger: false,
+  ownProperties: true,
+  multipleOfPrecision: 6,
+  code: { regExp: Object.assign(patternOf, { code: 'new RegExp' }) },
+} as const
 // The standard wants Unicode patterns, but many in use are not valid ones: `\\-` outside of a class.
 const patternKinds = [{ unicodeRegExp: true }, { unicodeRegExp: false }]
 /** Created once: compiling the meta-schema takes longer than compiling most schemas. */
 const draft07 = patternKinds.map((kind) => withFormats(new Ajv({ ...options, ...kind })))
 const draft2020 = patternKinds.map((kind) => withFormats(new Ajv2020({ ...options, ...kind })))
+
+/** A pattern of a schema, matched in linear time where an automaton can express it: `RegExp` may backtrack for years. */
+function patternOf(source: string, flags: string): { test(text: string): boolean; toString(): string } {
+  const own = new RegExp(source, flags)
+  let matches: ReturnType<typeof createTextMatcher> | 'unknown' = 'unknown'
+  const test = (text: string): boolean => {
+    if (matches === 'unknown') matches = createTextMatcher(source)
+    return matches === undefined ? own.test(text) : matches(text)
+  }
+  return { test, toString: () => String(own) }
+}
 
 function withFormats(ajv: Ajv): Ajv {
   addFormats.default(ajv)
@@ -42,9 +61,11 @@ function withFormats(ajv: Ajv): Ajv {
 
 function compile(schema: unknown): ValidateFunction | undefined {
   const { $schema, ...rest } = (typeof schema === 'object' ? schema : {}) as { readonly $schema?: unknown }
-  for (const ajv of typeof $schema === 'string' && /draft-0\d/.test($schema) ? draft07 : draft2020) {
+  const isDraft7 = typeof $schema === 'string' && /draft-0\d/.test($schema)
+  const judged = judgedSchema(typeof schema === 'object' ? rest : schema, isDraft7) as AnySchema
+  for (const ajv of isDraft7 ? draft07 : draft2020) {
     try {
-      return ajv.compile((typeof schema === 'object' ? rest : schema) as AnySchema)
+      return ajv.compile(judged)
     } catch {
       // Try the next kind of patterns; a schema that compiles with neither is not supported.
     } finally {
