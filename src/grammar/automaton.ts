@@ -166,7 +166,7 @@ function longest(automaton: Automaton): number | undefined {
 }
 
 /** Builds the automaton that `visit` describes, from its start on; states of the same name are one. */
-function explore<Key>(
+export function explore<Key>(
   start: Key,
   { limit, name }: { limit: AutomatonLimit; name: (key: Key) => string | number },
   visit: (key: Key) => { accepting: boolean; edges: readonly { set: CharSet; to: Key }[] },
@@ -195,7 +195,7 @@ function explore<Key>(
 }
 
 /** Splits overlapping edges into disjoint ones, each leading to the set of all states that its characters lead to. */
-function splitEdges(edges: readonly Edge[], limit: AutomatonLimit): { set: CharSet; to: readonly number[] }[] {
+export function splitEdges(edges: readonly Edge[], limit: AutomatonLimit): { set: CharSet; to: readonly number[] }[] {
   if (edges.length === 1) return edges.map(({ set, to }) => ({ set, to: [to] }))
   const starts = new Map<number, number[]>()
   const ends = new Map<number, number[]>()

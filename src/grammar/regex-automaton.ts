@@ -1,6 +1,6 @@
-import { type Automaton, both, except, trim } from './automaton.ts'
+import { type Automaton, both, except, explore, splitEdges, trim } from './automaton.ts'
 import { anyChar, type CharSet, isEmptySet } from './char-set.ts'
-import { tooLarge } from './grammar-error.ts'
+import { tooLarge, unlessTooLarge } from './grammar-error.ts'
 import type { AutomatonLimit } from './limits.ts'
 import { parseRegex, type Regex, unsupported } from './regex-syntax.ts'
 
@@ -20,6 +20,16 @@ export function regexAutomaton(source: string, limit: AutomatonLimit): Automaton
 /** The texts that a pattern matches as a whole. */
 export function wholeTextAutomaton(source: string, limit: AutomatonLimit): Automaton {
   return automatonOf(wholeRegex(parseRegex(source)), limit)
+}
+
+/**
+ * The same, deterministic: an engine that follows it has one way at each character. Undefined where that takes too many states or too
+ * much work.
+ */
+export function wholeTextDeterministic(source: string, limit: AutomatonLimit): Automaton | undefined {
+  const { looks, rest } = splitLooks(wholeRegex(parseRegex(source)))
+  if (looks.length > 0) return undefined
+  return unlessTooLarge(() => trim(determinized(networkOf(rest, limit), limit)))
 }
 
 /** The pattern between `^` and `$`. */
@@ -135,7 +145,7 @@ function emptyMovesRemoved(nodes: readonly Move[][], limit: AutomatonLimit): Aut
   const order = [0]
   const states: { accepting: boolean; edges: { set: CharSet; to: number }[] }[] = []
   for (let index = 0; index < order.length; index++) {
-    const reached = reach(nodes, order[index] ?? 0, index === 0)
+    const reached = reach(nodes, [order[index] ?? 0], index === 0)
     limit.spend((reached.open.size + reached.closed.size) * effortPerNode)
     const edges: { set: CharSet; to: number }[] = []
     for (const node of reached.open) {
@@ -155,13 +165,25 @@ function emptyMovesRemoved(nodes: readonly Move[][], limit: AutomatonLimit): Aut
   return states
 }
 
+/** A state is the set of nodes right after a character was read, as the network may be in any of them. */
+function determinized(nodes: readonly Move[][], limit: AutomatonLimit): Automaton {
+  return explore<readonly number[]>([0], { limit, name: (members) => members.join() }, (members) => {
+    const reached = reach(nodes, members, members.length === 1 && members[0] === 0)
+    limit.spend((reached.open.size + reached.closed.size) * effortPerNode)
+    const edges = [...reached.open].flatMap((node) =>
+      (nodes[node] ?? []).flatMap((move) => (move.type === 'chars' ? [{ set: move.set, to: move.to }] : [])),
+    )
+    return { accepting: reached.ends, edges: splitEdges(edges, limit) }
+  })
+}
+
 /** The nodes that are reached without reading; `closed` are those after the end of the text. */
 type Reached = { readonly open: ReadonlySet<number>; readonly closed: ReadonlySet<number>; readonly ends: boolean }
 
-function reach(nodes: readonly Move[][], from: number, atStart: boolean): Reached {
+function reach(nodes: readonly Move[][], from: readonly number[], atStart: boolean): Reached {
   const open = new Set<number>()
   const closed = new Set<number>()
-  const todo: { node: number; ended: boolean }[] = [{ node: from, ended: false }]
+  const todo = from.map((node) => ({ node, ended: false }))
   for (let item = todo.pop(); item !== undefined; item = todo.pop()) {
     const { node, ended } = item
     const seen = ended ? closed : open

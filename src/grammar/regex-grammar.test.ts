@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { regexToGbnf } from '../../test/support/compile-json-schema.ts'
 import { createMatcher, createRandom } from '../../test/support/gbnf-matcher.ts'
 import { checkGbnf } from './check-gbnf.ts'
+import { GrammarMachine, type MachineState } from './machine.ts'
+import { compileProgram } from './program.ts'
 
 describe('the grammar of a regular expression', () => {
   test.each<[string, string[], string[]]>([
@@ -27,4 +29,26 @@ describe('the grammar of a regular expression', () => {
       expect.objectContaining({ kind: 'unsupported-regex', param: 'regex' }),
     )
   })
+
+  test.each(['(\\w+\\s?)+', '(a?){300}a{300}', '.*.*.*', '(a|b|ab)*c', '(x+x+)+y', '(?:a|ab)(?:c|bcd)?'])(
+    '%s leaves one way to read a text, or two where it may end',
+    (pattern) => {
+      const { grammar } = regexToGbnf(pattern)
+      const [machine, matcher, random] = [new GrammarMachine(compileProgram(grammar)), createMatcher(grammar), createRandom(2)]
+      for (let count = 0; count < 5; count++) {
+        let state: MachineState | undefined = machine.start({ left: 1_000_000 })
+        for (const char of matcher.generate(random, 20)) {
+          state = state && machine.step(state, char.codePointAt(0) ?? 0, { left: 1_000_000 })
+          expect(countOf(state, machine)).toBeLessThan(2)
+        }
+      }
+    },
+  )
 })
+
+/** The most ways that one character can be read. */
+function countOf(state: MachineState | undefined, machine: GrammarMachine): number {
+  if (state === undefined) return Number.POSITIVE_INFINITY
+  machine.step(state, 0x61, { left: 1_000_000 })
+  return Math.max(0, ...(state.moves?.groups ?? []).map(({ ways }) => ways.length))
+}

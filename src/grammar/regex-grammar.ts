@@ -1,16 +1,44 @@
+import type { Automaton } from './automaton.ts'
 import { automatonGrammar } from './automaton-grammar.ts'
 import type { CharSet } from './char-set.ts'
 import { chars, choice, type Expression, sequence } from './expression.ts'
-import { wholeRegex, wholeTextAutomaton } from './regex-automaton.ts'
+import { tooLarge } from './grammar-error.ts'
+import { wholeRegex, wholeTextAutomaton, wholeTextDeterministic } from './regex-automaton.ts'
 import { parseRegex, type Regex } from './regex-syntax.ts'
 import type { RuleBook } from './rule-book.ts'
 
-/** The texts that a pattern matches as a whole, raw and not as JSON. Throws as `parseRegex` does, or when it is too large. */
+/** Work beyond this is better spent on the pattern as it is written. */
+const deterministicEffort = 700_000
+
+/**
+ * The texts that a pattern matches as a whole, raw and not as JSON: of a pattern that can be read in several ways, the deterministic
+ * automaton, so that an engine follows one. Throws as `parseRegex` does, or when it is too large.
+ */
 export function regexExpression(book: RuleBook, pattern: string, hint: string): Expression {
-  const direct = directExpression(book, wholeRegex(parseRegex(pattern)), chars)
-  if (direct !== undefined) return direct
-  const automaton = wholeTextAutomaton(pattern, book.automatonLimit)
-  return automatonGrammar(book, automaton, { hint, spell: chars })
+  const regex = wholeRegex(parseRegex(pattern))
+  const direct = () => directExpression(book, regex, chars)
+  const { states } = book.automatonLimit
+  const write = (automaton: Automaton) => automatonGrammar(book, automaton, { hint, spell: chars })
+  const automaton = wholeTextDeterministic(pattern, { states, spend: budget(book) })
+  if (automaton !== undefined) return (isPlain(regex) ? direct() : undefined) ?? write(automaton)
+  return direct() ?? write(wholeTextAutomaton(pattern, book.automatonLimit))
+}
+
+/** Counts effort up to a limit of its own, and passes it on. */
+function budget(book: RuleBook): (effort: number) => void {
+  let left = deterministicEffort
+  return (effort) => {
+    left -= effort
+    if (left < 0) throw tooLarge('too much work for one pattern')
+    book.spend(effort)
+  }
+}
+
+/** Characters, some of them repeated a fixed number of times: the operators of GBNF are shorter, and as deterministic. */
+function isPlain(regex: Regex): boolean {
+  if (regex.type === 'sequence') return regex.parts.every(isPlain)
+  if (regex.type === 'repeat') return regex.part.type === 'chars' && regex.min === regex.max
+  return regex.type === 'chars' || regex.type === 'start' || regex.type === 'end'
 }
 
 /**

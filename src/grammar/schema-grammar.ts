@@ -2,10 +2,11 @@ import { arrayGrammar } from './array-grammar.ts'
 import { type CheckContext, satisfies } from './check-value.ts'
 import { overlaps } from './exclusive.ts'
 import { createExpand, type Expand } from './expand.ts'
-import { choice, choiceOf, type Expression, isNever, literal, never, rule } from './expression.ts'
+import { choice, choiceOf, type Expression, isNever, never, rule } from './expression.ts'
 import { allKinds, type Facets, type Gap, type Kind, kindsToWrite, noFacets } from './facets.ts'
 import type { FingerprintOf } from './fingerprint.ts'
-import { anyArray, anyBoolean, anyInteger, anyNumber, anyObject, anyValue, givenValue, nullValue } from './json-text.ts'
+import { anyArray, anyBoolean, anyInteger, anyNumber, anyObject, anyValue, nullValue } from './json-text.ts'
+import { choiceOfTexts } from './literal-choice.ts'
 import { multiplesGrammar } from './multiples.ts'
 import { decimalGrammar, integerGrammar } from './number-grammar.ts'
 import { objectGrammar } from './object-grammar.ts'
@@ -123,11 +124,10 @@ export class SchemaGrammar {
   #rawBranch(branch: Facets, schema: Schema, delimiter: string): Expression {
     if (branch.values !== undefined) {
       const values = branch.values.filter((value) => satisfies(value, schema, this.#check))
-      return choiceOf(
-        values.map((value) => {
-          if (typeof value !== 'string') return givenValue(value)
-          return value.includes(delimiter) ? never : literal(value)
-        }),
+      const texts = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+      return choiceOfTexts(
+        this.#book,
+        texts.filter((text, index) => typeof values[index] !== 'string' || !text.includes(delimiter)),
       )
     }
     const kinds = kindsToWrite(branch)
@@ -147,7 +147,10 @@ export class SchemaGrammar {
   #branch(branch: Facets, schemas: readonly Schema[]): Expression {
     if (branch.values !== undefined) {
       const values = branch.values.filter((value) => schemas.every((schema) => satisfies(value, schema, this.#check)))
-      return choiceOf(values.map(givenValue))
+      return choiceOfTexts(
+        this.#book,
+        values.map((value) => JSON.stringify(value)),
+      )
     }
     const kinds = kindsToWrite(branch)
     this.#reportBranch(branch, kinds)
