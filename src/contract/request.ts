@@ -176,6 +176,8 @@ export type Sampling = {
   readonly presencePenalty?: number
   /** Subtracted once per occurrence in the output (OpenAI). */
   readonly frequencyPenalty?: number
+  /** Whether temperature is applied after the samplers that remove tokens; absent: as the engine does. */
+  readonly temperatureLast?: boolean
   /** Token id to a value added to its logit; -100 forbids, 100 forces. */
   readonly logitBias?: ReadonlyMap<number, number>
   readonly xtc?: { readonly probability?: number; readonly threshold?: number }
@@ -214,7 +216,7 @@ export type GenerationRequest = {
   readonly promptTokens?: { readonly logprobs?: { readonly top: number } }
   /** Absent: until the model stops or the context is full. 0, only with `promptTokens`: read the prompt only. */
   readonly maxOutputTokens?: number
-  /** `maxOutputTokens` is the protocol's default, which a preset's default overrides. */
+  /** `maxOutputTokens` is a default, of the protocol or of a preset: it gives way to a preset's, and to what the context has room for. */
   readonly isMaxOutputAssumed?: true
   /**
    * The model cannot end its turn before this many tokens; a stop sequence or a constraint still can. Refused unless the engine

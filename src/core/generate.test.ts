@@ -307,3 +307,35 @@ describe('the record of a generation', () => {
     expect(records).toMatchObject([{ outcome: 'ok', usage: { inputTokens: 6, outputTokens: 4 } }])
   })
 })
+
+describe('a limit that the context has no room for', () => {
+  const overflow = { inputTokens: 90, outputTokens: 5000, contextLength: 100 }
+  const small = () => {
+    const asked: (number | undefined)[] = []
+    const engine = stubEngine({
+      prepare: async ({ maxOutputTokens }) => {
+        asked.push(maxOutputTokens)
+        if ((maxOutputTokens ?? 1) > 10) throw new AppError('context-length-exceeded', 'too long', { overflow })
+        return { run: async (_, emit) => void (await emit(finish), await emit(usage)) }
+      },
+    })
+    return { engine, asked }
+  }
+  const run = (engine: Engine, fields: Partial<GenerationRequest>) =>
+    start(engine, { asked: { ...request, maxOutputTokens: 5000, ...fields } }).generation.run(() => undefined)
+
+  test('is lowered when it is a default', async () => {
+    const { engine, asked } = small()
+    await run(engine, { isMaxOutputAssumed: true })
+    expect(asked).toEqual([5000, 10])
+  })
+
+  test.each<[string, Partial<GenerationRequest>]>([
+    ['was sent', {}],
+    ['would be below the minimum', { isMaxOutputAssumed: true, minOutputTokens: 20 }],
+  ])('is refused when it %s', async (_, fields) => {
+    const { engine, asked } = small()
+    await expect(run(engine, fields)).rejects.toMatchObject({ code: 'context-length-exceeded' })
+    expect(asked).toEqual([5000])
+  })
+})

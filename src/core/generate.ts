@@ -1,8 +1,8 @@
 import { callableTools, isFunctionTool } from '../contract/callable-tools.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
-import type { PreparedGeneration } from '../contract/engine.ts'
-import { AppError } from '../contract/errors.ts'
+import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import { AppError, type ContextOverflow } from '../contract/errors.ts'
 import type { GenerationEvent, StartEvent } from '../contract/event.ts'
 import { field } from '../contract/field.ts'
 import type { GenerationRecord } from '../contract/record.ts'
@@ -98,7 +98,7 @@ async function runStep(
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
   refuseOtherTools(request)
-  const prepared = await model.engine.prepare(request, signal)
+  const prepared = await prepareFitting(model.engine, request, signal)
   refuseUnhonoured(request, prepared)
   const check = needsOutputCheck(request.output, prepared) ? await createOutputCheck(validator, request.output) : undefined
   const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
@@ -130,6 +130,21 @@ async function runStep(
   } finally {
     ticket.release()
   }
+}
+
+/** A limit that the request did not set is lowered to what the context has room for. */
+async function prepareFitting(engine: Engine, request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+  try {
+    return await engine.prepare(request, signal)
+  } catch (error) {
+    const room = request.isMaxOutputAssumed === true && error instanceof AppError ? roomIn(error.overflow) : 0
+    if (room < Math.max(1, request.minOutputTokens ?? 1)) throw error
+    return engine.prepare({ ...request, maxOutputTokens: room }, signal)
+  }
+}
+
+function roomIn(overflow: ContextOverflow | undefined): number {
+  return overflow === undefined || overflow.estimated === true ? 0 : overflow.contextLength - overflow.inputTokens
 }
 
 function costOf({ maxOutputTokens }: GenerationRequest, { inputTokens }: PreparedGeneration) {

@@ -72,12 +72,17 @@ describe('applyPreset', () => {
     ['lists are added to nothing', { added: { stop: ['a'], sequenceBreakers: [] } }, {}, { stop: ['a'] }],
     ['a default list fills an empty one', { defaults: { sampling: {}, stop: ['a'] } }, {}, { stop: ['a'] }],
     ['a default list gives way', { defaults: { sampling: {}, stop: ['a'] } }, { stop: ['b'] }, { stop: ['b'] }],
-    ['a default limit fills an absent one', { defaults: { sampling: {}, maxOutputTokens: 5 } }, {}, { maxOutputTokens: 5 }],
+    [
+      'a default limit fills an absent one',
+      { defaults: { sampling: {}, maxOutputTokens: 5 } },
+      {},
+      { maxOutputTokens: 5, isMaxOutputAssumed: true },
+    ],
     [
       "a default limit wins over the protocol's own",
       { defaults: { sampling: {}, maxOutputTokens: 50 } },
       { maxOutputTokens: 16, isMaxOutputAssumed: true },
-      { maxOutputTokens: 50 },
+      { maxOutputTokens: 50, isMaxOutputAssumed: true },
     ],
     [
       'a default limit gives way to one that was sent',

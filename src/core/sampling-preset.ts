@@ -11,13 +11,16 @@ export function applyPreset(request: GenerationRequest, { defaults, forced, adde
   const sent = isMaxOutputAssumed === true ? undefined : asked
   // A request that only reads the prompt must not generate.
   const isOnlyRead = request.promptTokens !== undefined && asked === 0
-  const maxOutputTokens = isOnlyRead ? 0 : (forced.maxOutputTokens ?? sent ?? defaults.maxOutputTokens ?? asked)
+  const certain = isOnlyRead ? 0 : (forced.maxOutputTokens ?? sent)
+  const maxOutputTokens = certain ?? defaults.maxOutputTokens ?? asked
   // An empty list means the same as an absent one.
   const stop = request.stop.length === 0 && added.stop.length === 0 ? (defaults.stop ?? []) : [...added.stop, ...request.stop]
   return {
     ...rest,
     sampling: mergeSampling(defaults.sampling, addBreakers(request.sampling, added.sequenceBreakers), forced.sampling),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    // A default gives way to the context, unlike a limit that was sent.
+    ...(maxOutputTokens !== undefined && certain === undefined && { isMaxOutputAssumed: true as const }),
     stop: forced.stop ?? stop,
     ignoreEos: forced.ignoreEos ?? request.ignoreEos,
   }

@@ -22,7 +22,7 @@ describe('shutting down', () => {
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
     const { listen, drain } = openTestServer({ engine: watched.engine })
     const port = await listen()
-    const request = sendChat(port, chatBody({ chunks: ['a', 'b'], delayMs: 200 }, { stream: true }))
+    const replied = receive(sendChat(port, chatBody({ chunks: ['a', 'b'], delayMs: 200 }, { stream: true })))
     await watched.started()
     const drained = drain(60_000)
     const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
@@ -31,7 +31,7 @@ describe('shutting down', () => {
     expect((await ask('/health')).status).toBe(200)
     const refused = await ask('/v1/models')
     expect([refused.status, refused.headers.get('connection')]).toEqual([503, 'close'])
-    expect(await readAll(await receive(request))).toContain('[DONE]')
+    expect(await readAll(await replied)).toContain('[DONE]')
     await drained
     const [error] = await once(connect(port, '127.0.0.1'), 'error')
     expect(error).toMatchObject({ code: 'ECONNREFUSED' })

@@ -53,7 +53,9 @@ describe('decodeChat', () => {
     [{ top_k: 0 }, { topK: 0 }],
     [{ top_k: 40 }, { topK: 40 }],
     [{ seed: 42 }, { seed: 42 }],
-    [{ seed: -1 }, { seed: 4294967295 }],
+    [{ seed: -1 }, {}],
+    [{ seed: -2 }, { seed: 4294967294 }],
+    [{ temperature_last: false }, { temperatureLast: false }],
     [{ seed: Number.MAX_SAFE_INTEGER }, { seed: 4294967295 }],
     [{ seed: 4294967296 }, { seed: 0 }],
     [{ seed: 2 ** 60 + 2 ** 10 }, { seed: 1024 }],
@@ -103,6 +105,8 @@ describe('decodeChat', () => {
     [{ max_tokens: 5 }, { maxOutputTokens: 5 }],
     [{ max_tokens: 5, max_completion_tokens: 5 }, { maxOutputTokens: 5 }],
     [{ max_length: 1 }, { maxOutputTokens: 1 }],
+    [{ n_predict: 1 }, { maxOutputTokens: 1 }],
+    [{ n_predict: -1 }, {}],
     [{ ban_eos_token: true }, { ignoreEos: true }],
   ])('%j gives %j', (fields, expected) => {
     expect(requestOf(fields)).toMatchObject(expected)

@@ -1,4 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
+import { refusedSamples } from '../../../test/support/refused-samples.ts'
 import { readWireSchema } from '../../../test/support/wire-schema.ts'
 import { createOpenaiChat } from './dialect.ts'
 import { chatFields } from './fields.ts'
@@ -57,6 +58,7 @@ const samples: Readonly<Record<string, unknown>> = {
   xtc_threshold: 0,
   adaptive_target: 0.5,
   adaptive_decay: 0.5,
+  ...refusedSamples,
   add_bos_token: true,
   add_generation_prompt: false,
   allowed_tokens: [1],

@@ -23,7 +23,7 @@ const openaiFields: readonly Field[] = [
   { name: 'logprobs', treatment: 'used', note: 'true, or a number: as in tabbyAPI, above 1 it is also `top_logprobs`' },
   {
     name: 'max_completion_tokens',
-    aliases: ['max_tokens', 'max_length'],
+    aliases: ['max_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
     treatment: 'used',
     note: 'at least 1; absent: until the model stops or the context is full',
   },

@@ -1,4 +1,5 @@
 import { testFieldTable } from '../../../test/support/field-table-suite.ts'
+import { refusedSamples } from '../../../test/support/refused-samples.ts'
 import { createOpenaiCompletions } from './dialect.ts'
 import { completionFields } from './fields.ts'
 import { completionRequestSchema } from './schema.ts'
@@ -11,6 +12,7 @@ const samples: Readonly<Record<string, unknown>> = {
   logprobs: 0,
   max_tokens: 7,
   suffix: 'a',
+  ...refusedSamples,
   add_bos_token: true,
   response_prefix: 'a',
   model: 'another',

@@ -28,7 +28,7 @@ const openaiFields: readonly Field[] = [
   { name: 'logprobs', treatment: 'used', note: '0 to 5 top log-probabilities per token' },
   {
     name: 'max_tokens',
-    aliases: ['max_completion_tokens', 'max_length'],
+    aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
     treatment: 'used',
     note: `at least 1, with \`echo\` at least 0; absent: ${defaultMaxTokens}, as in OpenAI's API`,
   },

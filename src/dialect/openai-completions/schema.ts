@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonShape } from '../openai/common-schema.ts'
+import { commonShape, unlimitedOr } from '../openai/common-schema.ts'
 import { flag, integerBetween, integerFrom, text, tokenIdList } from '../openai/wire-types.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 
@@ -26,6 +26,8 @@ export const completionRequestSchema = looseObject({
   max_tokens: maxTokens,
   max_completion_tokens: maxTokens,
   max_length: maxTokens,
+  max_new_tokens: maxTokens,
+  n_predict: unlimitedOr(0),
   logprobs: integerBetween(0, maxLogprobs).nullish(),
 })
 

@@ -21,12 +21,21 @@ test.each<[object, object]>([
   expect(decodeEmbeddings({ ...body, ...fields })).toMatchObject(expected)
 })
 
+test.each(['input_type', 'task', 'prompt_name', 'instruction', 'truncate_prompt_tokens'])(
+  '%s, which would change the vectors, is refused',
+  (name) => {
+    expect(() => decodeEmbeddings({ ...body, [name]: 'query' })).toThrow(
+      expect.objectContaining({ code: 'unsupported-field', param: name }),
+    )
+  },
+)
+
 test('nulls, and who the end user is, change nothing; what is not known is named', () => {
   const nameOf = expect.any(Function)
   const plain = { request: { model: 'm', inputs: [{ type: 'text', text: 'a' }] }, format: 'float', ignored: [], nameOf }
   expect(decodeEmbeddings(body)).toEqual(plain)
   expect(decodeEmbeddings({ ...body, dimensions: null, encoding_format: null, user: 'u' })).toEqual(plain)
-  expect(decodeEmbeddings({ ...body, task: 'query' })).toEqual({ ...plain, ignored: ['task'] })
+  expect(decodeEmbeddings({ ...body, more: 'query' })).toEqual({ ...plain, ignored: ['more'] })
 })
 
 test.each<[unknown, CanonicalPath, string]>([

@@ -11,5 +11,13 @@ export const embeddingFields: readonly Field[] = [
   },
   { name: 'encoding_format', treatment: 'used', note: '`float`, or `base64` of little-endian 32-bit floats' },
   { name: 'user', treatment: 'informational', note: "identifies the client's end user" },
+  {
+    name: 'input_type',
+    aliases: ['task', 'prompt_name', 'instruction'],
+    treatment: 'refused',
+    accepts: [''],
+    note: 'put it in front of the input',
+  },
+  { name: 'normalize', treatment: 'refused', accepts: [true], note: 'vectors have length 1' },
   { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'an input is never truncated' },
 ]

@@ -14,6 +14,13 @@ import {
 } from './wire-types.ts'
 
 const maxTokens = integerFrom(1)
+/** llama-server's limit, where -1 is none. */
+export const unlimitedOr = (min: number) =>
+  z
+    .int({ error: `an integer of at least ${min}, or -1` })
+    .refine((count) => count === -1 || count >= min, { error: `an integer of at least ${min}, or -1` })
+    .transform((count) => (count === -1 ? null : count))
+    .nullish()
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
 const maxStops = 16
@@ -123,6 +130,7 @@ export const commonShape = {
   custom_token_bans: tokenList,
   xtc_probability: between(0, 1),
   xtc_threshold: between(0, 1),
+  temperature_last: flag,
   dry_multiplier: atLeast(0),
   // llama.cpp switches DRY off if the base is below 1.
   dry_base: atLeast(1),
@@ -137,6 +145,8 @@ export const commonShape = {
   max_tokens: maxTokens,
   max_completion_tokens: maxTokens,
   max_length: maxTokens,
+  max_new_tokens: maxTokens,
+  n_predict: unlimitedOr(1),
   stop,
   stop_sequence: stop,
   ignore_eos: flag,
@@ -161,6 +171,7 @@ export const commonShape = {
   adaptive_decay: anyNumber,
   mirostat_eta: anyNumber,
   mirostat_tau: anyNumber,
+  smoothing_curve: anyNumber,
   temp_exponent: anyNumber,
   dynatemp_exponent: anyNumber,
 }

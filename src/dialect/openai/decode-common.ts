@@ -5,7 +5,7 @@ import { decodeSampling } from './decode-sampling.ts'
 import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** The spellings of the limit on the output. */
-export const outputLimits = ['max_completion_tokens', 'max_tokens', 'max_length'] as const
+export const outputLimits = ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict'] as const
 
 type Common = Pick<
   GenerationRequest,

@@ -7,6 +7,8 @@ import { pickSpelled, pickSpelling } from './spelling.ts'
 
 /** The value of `logit_bias` that excludes a token. */
 const bannedBias = -100
+/** Everywhere, this seed means a random one. */
+const anySeed = -1
 export const repetitionRanges = [
   'penalty_range',
   'repetition_range',
@@ -27,6 +29,7 @@ const rareFields = new Set([
   'logit_bias',
   'banned_tokens',
   'custom_token_bans',
+  'temperature_last',
   'xtc_probability',
   'xtc_threshold',
   'dry_multiplier',
@@ -51,7 +54,7 @@ function decodePlain(wire: PlainWire): Sampling {
     temperature: decodeTemperature(wire),
     topP: wire.top_p ?? undefined,
     // Engines take 32 bits; the shift keeps the low bits of any safe integer, also of a negative one.
-    seed: typeof wire.seed === 'number' ? wire.seed >>> 0 : undefined,
+    seed: typeof wire.seed === 'number' && wire.seed !== anySeed ? wire.seed >>> 0 : undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
   })
@@ -63,6 +66,7 @@ function decodeRare(wire: RareWire): Sampling {
     minP: wire.min_p ?? undefined,
     repetitionPenalty: pickSpelling(wire, ['repetition_penalty', 'rep_pen', 'repeat_penalty']),
     repetitionRange: pickSpelling(wire, repetitionRanges),
+    temperatureLast: wire.temperature_last ?? undefined,
     logitBias: decodeLogitBias(wire),
     xtc: decodeXtc(wire),
     dry: decodeDry(wire),

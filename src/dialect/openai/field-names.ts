@@ -16,6 +16,7 @@ export const commonNames = {
   'sampling.presencePenalty': ['presence_penalty'],
   'sampling.frequencyPenalty': ['frequency_penalty'],
   'sampling.logitBias': ['logit_bias', 'banned_tokens', 'custom_token_bans'],
+  'sampling.temperatureLast': ['temperature_last'],
   'sampling.xtc.probability': ['xtc_probability'],
   'sampling.xtc.threshold': ['xtc_threshold'],
   'sampling.dry.multiplier': ['dry_multiplier'],

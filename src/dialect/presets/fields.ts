@@ -5,7 +5,12 @@ import type { Field } from '../wire/field-table.ts'
 export const presetFields: readonly Field[] = [
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
-  { name: 'max_tokens', aliases: ['max_completion_tokens', 'max_length'], treatment: 'used', note: 'at least 1' },
+  {
+    name: 'max_tokens',
+    aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
+    treatment: 'used',
+    note: 'at least 1',
+  },
   sharedOpenaiFields.presencePenalty,
   sharedOpenaiFields.seed,
   sharedOpenaiFields.stop,

@@ -7,6 +7,13 @@ export const rerankFields: readonly Field[] = [
   { name: 'documents', treatment: 'used', note: 'strings, or objects with a `text`; at most 2048' },
   { name: 'top_n', treatment: 'used', note: 'the number of best results in the reply; absent: all' },
   { name: 'return_documents', treatment: 'used', note: 'default false; true: each result has its text' },
+  { name: 'instruction', treatment: 'refused', accepts: [''], note: 'put it into the query' },
+  {
+    name: 'max_tokens_per_doc',
+    aliases: ['max_chunks_per_doc', 'truncate_prompt_tokens'],
+    treatment: 'refused',
+    note: 'a text is never truncated',
+  },
 ]
 
 /** The request fields of `POST /v1/score/evaluation`, as LLaMA-Factory has them. */

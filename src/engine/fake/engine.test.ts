@@ -335,3 +335,12 @@ describe('unloading the fake engine', () => {
     expect(engine.state).toEqual({ type: 'stopped' })
   })
 })
+
+test('media are refused by their place, not dropped', async () => {
+  const image = { type: 'media', kind: 'image', mediaType: 'image/png', source: { type: 'bytes', base64: 'AA==' } } as const
+  const prompt = { type: 'chat', messages: [{ role: 'user', content: [image] }], ...plainChat } as const
+  await expect(createFakeEngine({ script: 'from-request' }).prepare({ ...request('x'), prompt }, never)).rejects.toMatchObject({
+    code: 'unsupported-field',
+    at: ['prompt', 'messages', 0, 'content', 0],
+  })
+})

@@ -11,6 +11,7 @@ import { type ChatTemplate, compileChatTemplate } from '../../model-text/templat
 import { ActiveRuns } from '../active-runs.ts'
 import { checkContextFit } from '../context-fit.ts'
 import { ObservedState } from '../observed-state.ts'
+import { refuseMedia } from '../refuse-media.ts'
 import { chosenTemplate, noTemplate, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
@@ -97,6 +98,11 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       const { script, template, format } = await ensureLoaded(signal)
       if (request.prompt.type === 'chat' && choice.type === 'none') throw noTemplate(choice)
       if (request.prompt.type === 'infill') throw cannotFillIn()
+      refuseMedia(
+        request,
+        () => false,
+        (kind) => `the fake engine reads text only; this message has a part of type '${kind}'`,
+      )
       // The prompt is not used, but a conversation that the template refuses must be refused.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)

@@ -15,8 +15,9 @@ import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import type { LoadOptions, Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
-import { refuseNonText, refuseUnknownTokens } from './check-request.ts'
+import { refuseNonText, refuseTemperatureFirst, refuseUnknownTokens } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
+import { templateSwitched } from './failure.ts'
 import type { Inbox } from './inbox.ts'
 import { Inboxes } from './inboxes.ts'
 import { orAborted } from './or-aborted.ts'
@@ -118,8 +119,12 @@ export class LlamaEngine implements Engine {
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     refuseNonText(request, this.#id)
-    const { vocabularySize, endTexts } = await this.#supervisor.ensureReady(signal)
+    const { vocabularySize, endTexts, fileSampling } = await this.#supervisor.ensureReady(signal)
     refuseUnknownTokens(request, vocabularySize)
+    refuseTemperatureFirst(
+      request,
+      resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
+    )
     const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
     const compiling = this.#plans.compile(request, { ...onWorker, endTexts })
     const prepared = { ...onWorker, ...(await orAborted(compiling, signal)) }
@@ -193,7 +198,7 @@ export class LlamaEngine implements Engine {
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
     const { fileSampling } = await this.#readyToRun(signal)
-    if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw switched()
+    if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
     const { id } = request
     const inbox = this.#inboxes.open(id)
     const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
@@ -292,9 +297,4 @@ export class LlamaEngine implements Engine {
 
 function echoOptions({ logprobs }: NonNullable<GenerationRequest['promptTokens']>): { topLogprobs?: number } {
   return logprobs === undefined ? {} : { topLogprobs: logprobs.top }
-}
-
-/** The output would be parsed in the format of the earlier template. */
-function switched(): AppError {
-  return new AppError('request-conflict', "the model's chat template was switched while this request waited; send it again")
 }

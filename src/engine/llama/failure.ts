@@ -9,3 +9,8 @@ export function decodeFailure({ code, message, at, overflow }: Failure): AppErro
     ...(overflow !== undefined && { overflow }),
   })
 }
+
+/** The output would be parsed in the format of the earlier template. */
+export function templateSwitched(): AppError {
+  return new AppError('request-conflict', "the model's chat template was switched while this request waited; send it again")
+}

@@ -20,6 +20,8 @@ export type Profile = {
     readonly xtc?: true
     readonly dry?: true
   }
+  /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
+  readonly temperatureLast?: boolean | { readonly field: string }
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
   /** Takes token ids. */
   readonly logitBias: boolean
@@ -90,6 +92,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   vllm: {
     ...plain,
     name: 'vllm',
+    temperatureLast: false,
     refusesEqualChoices: true,
     suffix: false,
     fields: { topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
@@ -106,6 +109,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   sglang: {
     ...plain,
     name: 'sglang',
+    temperatureLast: false,
     suffix: false,
     fields: { topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
     maxTokens: 'max_tokens',
@@ -119,6 +123,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   'llama-server': {
     ...plain,
     name: 'llama-server',
+    temperatureLast: true,
     fields: {
       topK: 'top_k',
       minP: 'min_p',
@@ -158,6 +163,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    temperatureLast: { field: 'temperature_last' },
     fields: {
       topK: 'top_k',
       minP: 'min_p',

@@ -56,6 +56,25 @@ describe('the request to a server', () => {
     expect(bodyOf(kind, { sampling, maxOutputTokens: 9, ignoreEos: true })).toMatchObject(fields)
   })
 
+  test.each<[ProfileName, boolean, 'refused' | undefined]>([
+    ['vllm', false, undefined],
+    ['vllm', true, 'refused'],
+    ['sglang', true, 'refused'],
+    ['llama-server', true, undefined],
+    ['llama-server', false, 'refused'],
+    ['ollama', true, 'refused'],
+    ['openai', false, 'refused'],
+  ])('%s has its own place for the temperature: last %s is %s', (kind, temperatureLast, outcome) => {
+    const send = (temperature: number) => bodyOf(kind, { sampling: { temperature, temperatureLast } })
+    expect(send(1)).not.toHaveProperty('temperature_last')
+    if (outcome === undefined) expect(send(0.5)).not.toHaveProperty('temperature_last')
+    else expect(() => send(0.5)).toThrow(expect.objectContaining({ at: ['sampling', 'temperatureLast'] }))
+  })
+
+  test('another Dragoman is told the place of the temperature', () => {
+    expect(bodyOf('dragoman', { sampling: { temperatureLast: true } })).toMatchObject({ temperature_last: true })
+  })
+
   test('zero and one are values, and absent fields are not sent', () => {
     const body = bodyOf('vllm', { sampling: { temperature: 0, topP: 1, presencePenalty: 0, seed: 0 } })
     expect(body).toMatchObject({ temperature: 0, top_p: 1, presence_penalty: 0, seed: 0 })

@@ -1,6 +1,6 @@
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
-import type { GenerationRequest } from '../../../contract/request.ts'
+import type { GenerationRequest, Sampling } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profiles.ts'
 
 /**
@@ -32,6 +32,7 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
       off: -1,
     }),
     ...extension(profile, { field: profile.fields.ignoreEos, at: ['ignoreEos'], value: ignoreEos, off: false }),
+    ...orderField(sampling, profile),
     ...biasField(logitBias, profile),
     ...xtcFields(sampling.xtc, profile),
     ...dryFields(sampling.dry, profile),
@@ -65,6 +66,14 @@ function extension(profile: Profile, { field, at, value, off }: Extension): Reco
   }
   if (value === undefined || value === off) return {}
   throw unsupported(profile, at)
+}
+
+/** Without effect where the temperature changes nothing. */
+function orderField({ temperature, temperatureLast }: Sampling, profile: Profile): Record<string, unknown> {
+  const { temperatureLast: order } = profile
+  if (temperatureLast === undefined || order === temperatureLast || temperature === 0 || temperature === 1) return {}
+  if (typeof order === 'object') return { [order.field]: temperatureLast }
+  throw unsupported(profile, ['sampling', 'temperatureLast'])
 }
 
 function biasField(bias: GenerationRequest['sampling']['logitBias'], profile: Profile): Record<string, unknown> {
