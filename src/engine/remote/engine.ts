@@ -190,7 +190,7 @@ class RemoteEngine implements Engine {
     const { id, connections, profile, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
-    const client = new UpstreamClient({ connections })
+    const client = new UpstreamClient({ connections, endpoints })
     this.#state.current = { type: 'starting' }
     const onDiscovered = () => {
       if (this.#state.current.type === 'starting' || this.#state.current.type === 'failed')

@@ -3,6 +3,7 @@ import { connectionFailed, statusFailed } from './failed-request.ts'
 import { type HttpReply, type HttpRequest, httpExchange, type ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { readWhole } from './read-reply.ts'
+import { keepSecret, valueWithoutSecrets } from './secrets.ts'
 import { withTimeLimit } from './time-limit.ts'
 import { UpstreamError } from './upstream-error.ts'
 import { hostOf, rootOf, urlOf } from './upstream-url.ts'
@@ -46,8 +47,11 @@ export class UpstreamClient {
   /** By server and route: parsing a URL takes as long as serialising a request. */
   readonly #addresses = new WeakMap<Endpoint, Map<string, Address>>()
 
-  /** `connections`: the most connections to one server, for generating. */
-  constructor({ connections }: { readonly connections: number }) {
+  readonly #forgetSecrets: () => void
+
+  /** `connections`: the most connections to one server, for generating; `endpoints`: the servers whose secrets to keep. */
+  constructor({ connections, endpoints = [] }: { readonly connections: number; readonly endpoints?: readonly Endpoint[] }) {
+    this.#forgetSecrets = keepSecret(endpoints.flatMap(secretsOf))
     const noTimeouts = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 5000 }
     this.#agent = new Agent({ ...noTimeouts, connections })
     this.#sideAgent = new Agent({ ...noTimeouts, connections: sideConnections })
@@ -69,9 +73,10 @@ export class UpstreamClient {
 
   /** The JSON reply to a side request, which is answered quickly. */
   async ask(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<unknown> {
-    return await withTimeLimit(signal, sideLimit(endpoint), (limited) =>
+    const reply = await withTimeLimit(signal, sideLimit(endpoint), (limited) =>
       this.#whole(this.#sideAgent, endpoint, { bounds: sideBounds, ...request }, limited),
     )
+    return valueWithoutSecrets(reply)
   }
 
   /** A health check: resolves with any status below 500. */
@@ -82,6 +87,7 @@ export class UpstreamClient {
 
   async close(): Promise<void> {
     await Promise.all([this.#agent.destroy(), this.#sideAgent.destroy()])
+    this.#forgetSecrets()
   }
 
   async #whole(
@@ -119,7 +125,7 @@ export class UpstreamClient {
     { signal, isTouch = false }: { readonly signal: AbortSignal; readonly isTouch?: boolean },
   ): Promise<HttpReply> {
     signal.throwIfAborted()
-    const { url, apiKey } = endpoint
+    const { url } = endpoint
     const { method, origin, path, headers: sent } = this.#addressOf(endpoint, request)
     let reply: HttpReply
     try {
@@ -142,8 +148,7 @@ export class UpstreamClient {
     signal.throwIfAborted()
     throw statusFailed({
       status,
-      // Some servers quote the key that they reject.
-      said: isEncoded ? '' : apiKey === undefined ? text : text.replaceAll(apiKey, '…'),
+      said: isEncoded ? '' : text,
       retryAfter: headers['retry-after'],
       location: headers.location,
       host: hostOf(url),
@@ -153,6 +158,16 @@ export class UpstreamClient {
 
 /** A route of a server: its URL in parts and its headers. */
 type Address = Pick<HttpRequest, 'origin' | 'path' | 'method' | 'headers'> & { readonly fromRoot: boolean }
+
+/** The key, the password in the URL, and what its query names a secret. */
+function secretsOf({ url, apiKey }: Endpoint): readonly string[] {
+  if (!URL.canParse(url)) return apiKey === undefined ? [] : [apiKey]
+  const { password, searchParams } = new URL(url)
+  const inQuery = [...searchParams]
+    .filter(([name]) => /key|token|secret|sig|pass|auth|code/i.test(name))
+    .map(([, value]) => value)
+  return [...(apiKey === undefined ? [] : [apiKey]), password, ...inQuery]
+}
 
 function sideLimit({ url }: Endpoint) {
   const tooLate = () => {

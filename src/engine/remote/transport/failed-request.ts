@@ -2,7 +2,9 @@ import { messageOf } from '../../../contract/errors.ts'
 import { parseContextOverflow } from './context-overflow.ts'
 import { readError, type SaidError, shortened } from './error-message.ts'
 import { parseRetryAfter } from './retry-after.ts'
+import { valueWithoutSecrets, withoutSecrets } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
+import { parseJson } from './whole-json.ts'
 
 /** A connection that failed before anything was received. */
 export function connectionFailed(cause: unknown, host: string): UpstreamError {
@@ -72,13 +74,13 @@ function messageFor(status: number, quoted: string, host: string): string {
 }
 
 function errorIn(text: string): SaidError {
-  const trimmed = text.trim()
+  const trimmed = withoutSecrets(text.trim())
   // Of an HTML page, the title is enough.
   if (trimmed.startsWith('<')) {
     return { message: /<title>([^<]{1,200})<\/title>/i.exec(trimmed)?.[1]?.trim() ?? '', isTooLong: false }
   }
   try {
-    return trimmed === '' ? { message: '', isTooLong: false } : readError(JSON.parse(trimmed))
+    return trimmed === '' ? { message: '', isTooLong: false } : readError(valueWithoutSecrets(parseJson(trimmed)))
   } catch {
     return { message: shortened(trimmed, 500), isTooLong: false }
   }

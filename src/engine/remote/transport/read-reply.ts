@@ -2,6 +2,7 @@ import { type Emit, inTurn } from '../../../contract/emit.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { chunkBounds, LongChunk } from './long-chunk.ts'
+import { outputWithoutSecrets } from './secrets.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
 import { unlessLong } from './turn.ts'
 import { parseJson, WholeJson } from './whole-json.ts'
@@ -24,7 +25,10 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
     // While a turn of the event loop has taken long, everything else waits for its end.
     return unlessLong()?.then(() => takeNow(event)) ?? takeNow(event)
   }
-  const takeValue = (value: unknown) => unlessLong()?.then(() => take(value)) ?? take(value)
+  const takeValue = (value: unknown) => {
+    const redacted = outputWithoutSecrets(value)
+    return unlessLong()?.then(() => take(redacted)) ?? take(redacted)
+  }
   const takeNow = ({ data, event, more }: SseEvent): Promise<void> | undefined => {
     if (isOver || isEnough()) return undefined
     if (more === true || long.isOpen) {
@@ -36,7 +40,7 @@ export async function readStream(body: ReplyBody, take: Emit<unknown>, isEnough 
     if (text === '') return undefined
     isOver = text === '[DONE]'
     if (isOver) return undefined
-    return take(event === 'error' ? asErrorObject(text) : parseJson(text))
+    return take(event === 'error' ? asErrorObject(text) : outputWithoutSecrets(parseJson(text), text))
   }
   const leaveWhenDone = () => {
     // Only a connection whose reply has ended can be used again.
@@ -85,7 +89,7 @@ export async function readWhole(body: ReplyBody, bounds: JsonBounds): Promise<un
 
 function asErrorObject(text: string): unknown {
   try {
-    return { error: JSON.parse(text) }
+    return { error: parseJson(text) }
   } catch {
     return { error: text }
   }

@@ -1,4 +1,5 @@
-import { AppError, type ContextOverflow, type ErrorCode } from '../../../contract/errors.ts'
+import { AppError, type ContextOverflow, type ErrorCode, messageOf } from '../../../contract/errors.ts'
+import { withoutSecrets } from './secrets.ts'
 
 /** How an exchange with an upstream failed. */
 export type UpstreamFailure =
@@ -25,15 +26,23 @@ export type UpstreamFailure =
   /** The reply is larger than any that a request needs; repeating the request would only repeat the cost. */
   | { readonly type: 'excess' }
 
-/** A failed exchange, thrown inside engine/remote: `failure` is for the retry rule, `message` for the client. */
+/**
+ * A failed exchange, thrown inside engine/remote: `failure` is for the retry rule, `message` for the client. What it quotes of the
+ * server loses its secrets here, and of its cause only the message is kept: errors of parsers hold the bytes that they failed at.
+ */
 export class UpstreamError extends Error {
   readonly failure: UpstreamFailure
 
   constructor(failure: UpstreamFailure, message: string, options?: ErrorOptions) {
-    super(message, options)
+    super(withoutSecrets(message), options?.cause === undefined ? undefined : { cause: plainCause(options.cause) })
     this.name = 'UpstreamError'
     this.failure = failure
   }
+}
+
+function plainCause(cause: unknown): Error {
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? ` (${String(cause.code)})` : ''
+  return new Error(withoutSecrets(messageOf(cause) + code))
 }
 
 /** Any error as callers of the engine see it; an `UpstreamError` becomes the cause of an `AppError` with its message. */

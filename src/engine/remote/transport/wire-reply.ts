@@ -2,6 +2,7 @@ import type { Annotation } from '../../../contract/request.ts'
 import { readError } from './error-message.ts'
 import { statusFailed } from './failed-request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
+import { valueWithoutSecrets } from './secrets.ts'
 import { UpstreamError } from './upstream-error.ts'
 
 /** The fields of a reply or chunk that are read. Each may be missing, null or of another type: reading is lenient. */
@@ -71,7 +72,7 @@ function reportedError(error: unknown): UpstreamError {
   const code = Number(object?.code ?? object?.status ?? object?.status_code)
   const words = `${asText(object?.code)} ${asText(object?.type)}`
   const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(words)
-  return statusFailed({ status, said: readError(error), retryAfter: undefined, host: 'its address' })
+  return statusFailed({ status, said: readError(valueWithoutSecrets(error)), retryAfter: undefined, host: 'its address' })
 }
 
 /** OpenAI's and Anthropic's error types. */

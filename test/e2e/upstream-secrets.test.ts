@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startApp } from '../support/app.ts'
+import { encodings } from '../support/encodings.ts'
+import { refusing } from '../support/remote-engine.ts'
+import { type Answer, chatChunk, doneLine, startUpstream, streamOf } from '../support/upstream.ts'
+
+/** A server that shows a text wherever it can. */
+type Echo = (text: string) => { readonly answer?: Answer; readonly get?: unknown }
+
+const error = (text: string) => ({ error: { message: `no: ${text}`, type: text, code: text, param: text } })
+const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`
+const done = chatChunk({ delta: {}, finish_reason: 'stop' }) + doneLine
+const hello = chatChunk({ delta: { content: 'Hello' } })
+
+const echoes: Readonly<Record<string, Echo>> = {
+  'a client error': (text) => ({ answer: refusing(400, JSON.stringify(error(text))) }),
+  'a server error': (text) => ({ answer: refusing(500, JSON.stringify({ detail: [{ msg: text }] })) }),
+  'an error page': (text) => ({ answer: refusing(502, `<html><title>${text}</title></html>`) }),
+  'plain text': (text) => ({ answer: refusing(500, text) }),
+  'a long plain text': (text) => ({ answer: refusing(500, 'x'.repeat(485) + text) }),
+  'a refused key': (text) => ({ answer: refusing(401, JSON.stringify(error(text))) }),
+  'a missing model': (text) => ({ answer: refusing(404, JSON.stringify(error(text))) }),
+  'a redirect': (text) => ({ answer: refusing(307, '', { location: `/${encodeURIComponent(text)}/v2` }) }),
+  'an error event first': (text) => ({ answer: streamOf(event(error(text))) }),
+  'an error event later': (text) => ({ answer: streamOf(hello, event(error(text))) }),
+  'a named error event': (text) => ({ answer: streamOf(hello, `event: error\ndata: ${text}\n\n`) }),
+  'an error status in an event': (text) => ({ answer: streamOf(hello, event({ object: 'error', message: text, code: 400 })) }),
+  'an event that is not JSON': (text) => ({ answer: streamOf(`data: ${text}\n\n`) }),
+  'a later event that is not JSON': (text) => ({ answer: streamOf(hello, `data: {"a": ${text}\n\n`) }),
+  'a reply that is not JSON': (text) => ({ answer: refusing(200, `{ ${text}`) }),
+  'a finish reason': (text) => ({ answer: streamOf(hello, chatChunk({ delta: {}, finish_reason: text }), doneLine) }),
+  content: (text) => ({ answer: streamOf(chatChunk({ delta: { content: text } }), done) }),
+  reasoning: (text) => ({ answer: streamOf(chatChunk({ delta: { reasoning_content: text } }), hello, done) }),
+  'a refusal': (text) => ({ answer: streamOf(chatChunk({ delta: { refusal: text } }), done) }),
+  'a call': (text) => ({
+    answer: streamOf(
+      chatChunk({
+        delta: { tool_calls: [{ index: 0, id: text, function: { name: 'g', arguments: JSON.stringify({ a: text }) } }] },
+      }),
+      done,
+    ),
+  }),
+  'a long text': (text) => ({ answer: streamOf(chatChunk({ delta: { content: `${'x'.repeat(300_000)} ${text}` } }), done) }),
+  'a whole reply': (text) => ({
+    answer: refusing(200, JSON.stringify({ choices: [{ message: { content: text }, finish_reason: 'stop' }] })),
+  }),
+  'the name of its model': (text) => ({ get: { data: [{ id: text }] } }),
+  'names of models': (text) => ({ get: { data: [{ id: text }, { id: `x${text}` }] } }),
+  'its version': (text) => ({ get: { data: [{ id: 'up' }], version: text } }),
+}
+
+const tools = [
+  { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: { a: { type: 'string' } } } } },
+]
+
+/** Everything that a client, an operator or a monitor can read. */
+async function everythingOf(secret: string, echo: Echo, shown: string): Promise<string> {
+  // Each on a server of its own: one that has failed is not asked again at once.
+  return (await Promise.all([true, false].map((stream) => seenOf(secret, echo(shown), stream)))).join('\n')
+}
+
+async function seenOf(secret: string, { answer, get }: ReturnType<Echo>, stream: boolean): Promise<string> {
+  const server = await startUpstream(answer ?? streamOf(hello, done))
+  onTestFinished(() => server.close())
+  if (get !== undefined) server.get = (_, response) => response.end(JSON.stringify(get)) !== undefined
+  process.env.SECRET_OF_THE_TEST = secret
+  const endpoints = [{ url: server.url, apiKeyEnv: 'SECRET_OF_THE_TEST' }]
+  const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints, probe: false, load: 'demand' }] })
+  try {
+    const seen: string[] = []
+    const messages = [{ role: 'user', content: 'hi' }]
+    const body = JSON.stringify({ model: 'm', messages, tools, stream })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${app.url}/v1/chat/completions`, { method: 'POST', headers, body })
+    seen.push(JSON.stringify([...response.headers]), await response.text())
+    for (const path of ['/v1/models', '/v1/models/m', '/metrics', '/ready', '/props']) {
+      seen.push(await (await fetch(app.url + path)).text())
+    }
+    return [...seen, ...app.logLines().map((line) => JSON.stringify(line))].join('\n')
+  } finally {
+    await app.close()
+  }
+}
+
+describe("a server's key is shown to nobody when the server repeats it", () => {
+  // A key as they are made, and one that every encoding changes.
+  const secrets = [`sk-${randomBytes(18).toString('base64url')}`, `k/+"\\%41&${randomBytes(12).toString('hex')}=="`]
+
+  test.each(Object.entries(echoes))('in %s', async (_, echo) => {
+    for (const secret of secrets) {
+      const everything = await everythingOf(secret, echo, secret)
+      expectWithout(everything, secret)
+    }
+  })
+
+  test.each(Object.entries(encodings))('encoded %s', async (_, encode) => {
+    for (const name of ['a client error', 'an error event later', 'plain text', 'an event that is not JSON'] as const) {
+      const secret = secrets[0] ?? ''
+      expectWithout(await everythingOf(secret, echoes[name] as Echo, encode(secret)), secret, encode(secret))
+    }
+  })
+})
+
+function expectWithout(everything: string, secret: string, shown = secret): void {
+  for (const form of [secret, shown]) {
+    for (const text of [
+      form,
+      JSON.stringify(form).slice(1, -1),
+      encodeURIComponent(form),
+      Buffer.from(form).toString('base64'),
+    ]) {
+      expect(everything.includes(text), text).toBe(false)
+    }
+  }
+  expect(everything).not.toContain(secret.slice(0, 16))
+}
