@@ -84,12 +84,28 @@ describe('validating output of a partial grammar', () => {
     expect(events.at(-1)?.type).toBe('error')
   })
 
+  test('JSON mode is checked like a schema', async () => {
+    const { validator, asked } = createValidator()
+    const { events } = await play({ steps: [raw(0, 'not json'), finish(0), usage], output: { type: 'json-object' }, validator })
+    expect(asked).toEqual(['not json'])
+    expect(events.at(-1)).toMatchObject({
+      error: { code: 'invalid-output', message: expect.stringContaining('not a JSON object') },
+    })
+  })
+
   test.each<[string, Play]>([
     ['was cut off', { steps: [raw(0, '"go'), finish(0, 'length'), usage] }],
     ['is a call', { steps: [raw(0, '<tool_call>{"name": "f", "arguments": {}}</tool_call>'), finish(0), usage] }],
     ['is a refusal', { steps: [...refusal('I cannot.'), finish(0), usage] }],
     ['is certain by its grammar', { steps: [raw(0, 'x'), finish(0), usage], structured: 'full' }],
-    ['is of no schema', { steps: [raw(0, 'x'), finish(0), usage], output: { type: 'json-object' } }],
+    ['is of no schema', { steps: [raw(0, 'x'), finish(0), usage], output: { type: 'text' } }],
+    [
+      'could be a required call',
+      {
+        steps: [raw(0, '<tool_call>{"name": "f", "arguments": {}}</tool_call>'), finish(0), usage],
+        output: { type: 'json-object' },
+      },
+    ],
   ])('what %s is not checked', async (_, parts) => {
     const { validator, asked } = createValidator()
     const { events } = await play({ ...parts, validator })

@@ -15,18 +15,16 @@ export type OutputCheck = {
   validate(choice: number, truncated: boolean): Promise<void>
 }
 
-type SchemaOutput = Extract<OutputConstraint, { type: 'json-schema' }>
+type JsonOutput = Extract<OutputConstraint, { type: 'json-schema' | 'json-object' }>
 
 /** Whether the grammar allows more than the schema. */
-export function needsOutputCheck(output: OutputConstraint, { structured }: PreparedGeneration): output is SchemaOutput {
-  return output.type === 'json-schema' && structured === 'partial'
+export function needsOutputCheck(output: OutputConstraint, { structured }: PreparedGeneration): output is JsonOutput {
+  return (output.type === 'json-schema' || output.type === 'json-object') && structured === 'partial'
 }
 
-export async function createOutputCheck(
-  validator: Validator | undefined,
-  { schema }: SchemaOutput,
-): Promise<OutputCheck | undefined> {
+export async function createOutputCheck(validator: Validator | undefined, output: JsonOutput): Promise<OutputCheck | undefined> {
   if (validator === undefined) return undefined
+  const schema = output.type === 'json-schema' ? output.schema : { type: 'object' }
   const coversSchema = (await validator.canCheck(schema)) === true
   const texts = new Map<number, string>()
   /** Choices in which the model refused: there is no output to validate. */
@@ -43,7 +41,10 @@ export async function createOutputCheck(
       if (truncated && !isJson(text)) return
       const problem = await validator.check(coversSchema ? schema : true, text)
       if (problem === undefined) return
-      const message = `the model's output does not satisfy the schema: ${problem}. Try again, or simplify the schema`
+      const message =
+        output.type === 'json-object'
+          ? `the model's output is not a JSON object: ${problem}. Try again, or ask for JSON in the prompt, too`
+          : `the model's output does not satisfy the schema: ${problem}. Try again, or simplify the schema`
       throw new AppError('invalid-output', message)
     },
   }

@@ -13,6 +13,7 @@ import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
+import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
 
 /** What `generate` gets from the layers around it. */
@@ -100,7 +101,8 @@ async function runStep(
   refuseOtherTools(request)
   const prepared = await prepareFitting(model.engine, request, signal)
   refuseUnhonoured(request, prepared)
-  const check = needsOutputCheck(request.output, prepared) ? await createOutputCheck(validator, request.output) : undefined
+  const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
+  const check = isTextChecked ? await createOutputCheck(validator, request.output) : undefined
   const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
   const callCheck = needsCallCheck(tools, prepared) ? await createCallCheck(validator, tools, signal) : undefined
   const queuedMs = now()
@@ -111,22 +113,28 @@ async function runStep(
     const isValidated = check?.coversSchema === true && request.stop.length === 0
     const starting = emit(startEvent(model.id, { prepared, isValidated, preset: presets?.inUse }))
     if (starting !== undefined) await starting
-    const onEvent = createOutputPipeline({
-      now,
-      request,
-      prepared,
-      check,
-      callCheck,
-      startedMs,
-      timings: { queueMs, loadMs },
-      emit,
-    })
-    await prepared.run(signal, (event) => {
-      // Stops engines that ignore their signal.
-      if (signal.aborted) throw AppError.from(signal.reason)
-      if (event.type === 'usage') ticket.charge(event.usage.inputTokens + event.usage.outputTokens)
-      return onEvent(event)
-    })
+    const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
+      const current = wanted === request ? prepared : await model.engine.prepare(wanted, signal)
+      const timings = { queueMs, loadMs }
+      const onEvent = createOutputPipeline({
+        now,
+        request: wanted,
+        prepared: current,
+        check,
+        callCheck,
+        startedMs,
+        timings,
+        emit: inner,
+      })
+      await current.run(signal, (event) => {
+        // Stops engines that ignore their signal.
+        if (signal.aborted) throw AppError.from(signal.reason)
+        if (event.type === 'usage') ticket.charge(event.usage.inputTokens + event.usage.outputTokens)
+        return onEvent(event)
+      })
+    }
+    if (needsCallsHeld(request, prepared)) await runWithRequiredCalls(request, attempt, emit)
+    else await attempt(request, emit)
   } finally {
     ticket.release()
   }

@@ -154,6 +154,41 @@ describe("the caller's words", () => {
   })
 })
 
+describe('a required call that the server leaves out', () => {
+  const refusing = streamOf(
+    chatChunk({ delta: { content: 'I refuse' } }),
+    chatChunk({ delta: {}, finish_reason: 'stop' }),
+    usageChunk(3, 2),
+    doneLine,
+  )
+  const tools = [{ name: 'g' }]
+
+  test.each(['someone', 'vllm', 'llamacpp', 'sglang'])(
+    'is asked for once more, then it is an error, by a server of %s',
+    async (ownedBy) => {
+      const server = await upstream(refusing, { ownedBy })
+      const request = ask('hi', { toolChoice: { type: 'required' } }, tools)
+      expect(await failure(engineOver([server]), request)).toMatchObject({ code: 'invalid-output', at: ['toolChoice'] })
+      expect(server.seen).toHaveLength(2)
+    },
+  )
+
+  test('is taken when it comes the second time', async () => {
+    let turn = 0
+    const called = streamOf(
+      chatChunk({ delta: { tool_calls: [{ index: 0, id: 'a', function: { name: 'g', arguments: '{}' } }] } }),
+      chatChunk({ delta: {}, finish_reason: 'tool_calls' }),
+      usageChunk(3, 4),
+      doneLine,
+    )
+    const server = await upstream((...args) => (turn++ === 0 ? refusing : called)(...args))
+    const request = ask('hi', { toolChoice: { type: 'required', names: ['g'] } }, tools)
+    const { choices, usage } = await answer(engineOver([server]), request)
+    expect(choices).toMatchObject([{ parts: [{ type: 'tool-call', name: 'g' }], finish: { reason: 'tool-calls' } }])
+    expect(usage).toMatchObject({ inputTokens: 3, outputTokens: 6 })
+  })
+})
+
 describe('log-probabilities', () => {
   test('a bare number belongs to the token of its chunk', async () => {
     const chunk = (content: string, logprob: number) =>

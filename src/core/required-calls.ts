@@ -1,0 +1,104 @@
+import { callableTools } from '../contract/callable-tools.ts'
+import type { Emit } from '../contract/emit.ts'
+import { inTurn } from '../contract/emit.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import { field } from '../contract/field.ts'
+import { isTruncated } from '../contract/is-truncated.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+
+type UsageEvent = Extract<GenerationEvent, { type: 'usage' }>
+type Held = { events: GenerationEvent[]; hasRefused: boolean }
+type Attempt = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
+
+/** A choice that writes this much without a call makes none. */
+const maxHeld = 100_000
+
+/** Whether the engine may leave out a call that the request requires. */
+export function needsCallsHeld({ prompt, toolChoice }: GenerationRequest, { callsAreCertain }: PreparedGeneration): boolean {
+  if (callsAreCertain === true || toolChoice.type !== 'required' || prompt.type !== 'chat') return false
+  return callableTools(prompt.tools, toolChoice).length > 0
+}
+
+/**
+ * Runs a request that requires a call. What comes before a choice's call is held until the call begins; choices without one are
+ * generated once more. Rejects with `invalid-output` when that gives no call either.
+ */
+export async function runWithRequiredCalls(
+  request: GenerationRequest,
+  attempt: Attempt,
+  emit: Emit<GenerationEvent>,
+): Promise<void> {
+  const first = new CallHolder(emit)
+  await attempt(request, first.take)
+  const { missing } = first
+  if (missing.length === 0) {
+    if (first.usage !== undefined) await emit(first.usage)
+    return
+  }
+  const second = new CallHolder((event) => emit('choice' in event ? { ...event, choice: missing[event.choice] ?? 0 } : event))
+  await attempt(again(request, missing.length), second.take)
+  if (second.missing.length > 0) throw withoutCall()
+  if (second.usage !== undefined) await emit(sum(first.usage, second.usage))
+}
+
+/** Passes on the events of choices that have made a call, or ended without completing. */
+class CallHolder {
+  readonly #emit: Emit<GenerationEvent>
+  readonly #held = new Map<number, Held>()
+  readonly #passed = new Set<number>()
+  /** Choices that ended without a call. */
+  readonly missing: number[] = []
+  usage: UsageEvent | undefined
+
+  constructor(emit: Emit<GenerationEvent>) {
+    this.#emit = emit
+  }
+
+  readonly take: Emit<GenerationEvent> = (event) => {
+    if (event.type === 'usage') {
+      this.usage = event
+      return undefined
+    }
+    if (!('choice' in event) || this.#passed.has(event.choice)) return this.#emit(event)
+    const { choice } = event
+    const held = this.#held.get(choice) ?? { events: [], hasRefused: false }
+    this.#held.set(choice, held)
+    held.events.push(event)
+    if (event.type === 'refusal-delta') held.hasRefused = true
+    if (event.type === 'finish' && !isTruncated(event) && !held.hasRefused) {
+      this.missing.push(choice)
+      this.#held.delete(choice)
+      return undefined
+    }
+    if (held.events.length > maxHeld) throw withoutCall()
+    if (event.type !== 'tool-call-start' && event.type !== 'finish') return undefined
+    this.#passed.add(choice)
+    this.#held.delete(choice)
+    return inTurn(held.events, this.#emit)
+  }
+}
+
+/** With another seed: the same one would give the same output. */
+function again(request: GenerationRequest, choices: number): GenerationRequest {
+  const { seed } = request.sampling
+  const sampling = seed === undefined ? request.sampling : { ...request.sampling, seed: seed + request.choices }
+  return { ...request, sampling, choices }
+}
+
+/** The prompt counts once. */
+function sum(first: UsageEvent | undefined, second: UsageEvent): UsageEvent {
+  if (first === undefined) return second
+  const usage = {
+    ...first.usage,
+    outputTokens: first.usage.outputTokens + second.usage.outputTokens,
+    reasoningTokens: first.usage.reasoningTokens + second.usage.reasoningTokens,
+  }
+  return { ...second, usage }
+}
+
+function withoutCall(): AppError {
+  const message = `the model made no call, although ${field('toolChoice')} requires one. Try again, or let it decide`
+  return new AppError('invalid-output', message, { at: ['toolChoice'] })
+}
