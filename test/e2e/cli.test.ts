@@ -33,6 +33,7 @@ function start(args: readonly string[], env: Record<string, string> = {}): Runni
 
 /** Python's standard library has a terminal to run programs in; Node.js has none. */
 const hasPty = spawnSync('python3', ['-c', 'import pty']).status === 0
+if (!hasPty) console.warn('conversations in a terminal are not tested: there is no python3 with pty')
 const ptyScript = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
 
 /** Runs the command in a terminal: what is written to its standard input are keys, and all that it shows is `out`. */

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { FinishReason, GenerationEvent } from '../../src/contract/event.ts'
 import { isTruncated } from '../../src/contract/is-truncated.ts'
 import type { OutputFormat } from '../../src/contract/output-format.ts'
-import type { FunctionTool } from '../../src/contract/request.ts'
+import type { FunctionTool, ToolCallPart } from '../../src/contract/request.ts'
 import { createOutputParser, type OutputParserOptions } from '../../src/model-text/parse/output-parser.ts'
 
 export const think = { open: '<think>\n', close: '\n</think>\n\n' }
@@ -23,10 +23,18 @@ export const tools: readonly FunctionTool[] = [
   { name: 'g', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
 ]
 
+type ParsedCall = {
+  id: string
+  name: string
+  arguments: string
+  state?: ToolCallPart['state']
+  raw?: ToolCallPart['raw']
+}
+
 export type ParsedOutput = {
   readonly text: string
   readonly reasoning: string
-  readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+  readonly calls: readonly ParsedCall[]
   readonly events: readonly GenerationEvent[]
 }
 
@@ -55,7 +63,7 @@ export function parse(raw: string, options: OutputParserOptions = {}, reason: 's
 
 /** What the events say, put together. */
 export function joinEvents(events: readonly GenerationEvent[]): Omit<ParsedOutput, 'events'> {
-  const joined = { text: '', reasoning: '', calls: [] as { id: string; name: string; arguments: string }[] }
+  const joined = { text: '', reasoning: '', calls: [] as ParsedCall[] }
   let open: string | undefined
   const step = (wanted: string | undefined, next: string | undefined) => {
     if (open !== wanted) throw new Error(`'${open}' was open where '${wanted}' should be`)
@@ -91,6 +99,10 @@ export function joinEvents(events: readonly GenerationEvent[]): Omit<ParsedOutpu
       }
       case 'tool-call-end':
         step(event.id, undefined)
+        Object.assign(joined.calls.at(-1) as ParsedCall, {
+          ...(event.state !== undefined && { state: event.state }),
+          ...(event.raw !== undefined && { raw: event.raw }),
+        })
         break
       default:
         throw new Error(`a parser made the event ${event.type}`)

@@ -13,11 +13,15 @@ export function differingCut(
   return undefined
 }
 
-/** Letter by letter, in two at every place of a short text and at some of a long one, and in several pieces. */
+/**
+ * Letter by letter; in two, at every place of a short text and at every few of a long one, beginning elsewhere for each length; and in
+ * several pieces.
+ */
 function cuts(raw: string): readonly (readonly string[])[] {
   const random = createRandom(raw.length)
-  const step = Math.ceil(raw.length / 80)
-  const places = Array.from({ length: Math.floor(raw.length / step) }, (_, index) => [1 + index * step])
-  const several = Array.from({ length: 4 }, () => Array.from({ length: 6 }, () => Math.floor(random() * raw.length)))
+  const step = raw.length <= 70 ? 1 : Math.ceil(raw.length / 12)
+  const first = 1 + (raw.length % step)
+  const places = Array.from({ length: Math.ceil((raw.length - first) / step) }, (_, index) => [first + index * step])
+  const several = Array.from({ length: 2 }, () => Array.from({ length: 6 }, () => Math.floor(random() * raw.length)))
   return [[...raw], ...[...places, ...several].map((at) => cutAt(raw, at))]
 }
