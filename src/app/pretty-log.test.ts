@@ -4,7 +4,16 @@ import { prettyDestination } from './pretty-log.ts'
 test('an entry becomes one short line', () => {
   const lines: string[] = []
   const time = new Date(2026, 0, 1, 12, 30, 1).getTime()
-  const entry = { level: 30, time, pid: 1, hostname: 'h', msg: 'model is ready', model: 'm', contextLength: 8192 }
+  const entry = {
+    level: 30,
+    time,
+    pid: 1,
+    hostname: 'h',
+    msg: 'model is ready',
+    requestId: 'req_1',
+    model: 'm',
+    contextLength: 8192,
+  }
   prettyDestination({ write: (text) => lines.push(text) }).write(`${JSON.stringify(entry)}\n`)
-  expect(lines).toEqual(['12:30:01 info  model is ready model=m contextLength=8192\n'])
+  expect(lines).toEqual(['12:30:01 info  model is ready requestId=req_1 model=m contextLength=8192\n'])
 })

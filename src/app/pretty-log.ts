@@ -9,7 +9,7 @@ const levels = new Map([
   [60, 'fatal'],
 ])
 /** Fields that are formatted separately, or not shown on a terminal. */
-const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'requestId'])
+const silent = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /** Writes each log entry as a short line for a terminal: `12:30:01 info  model is ready model=m`. */
 export function prettyDestination(stream: { write(text: string): unknown }): DestinationStream {

@@ -13,8 +13,10 @@ export type CommandConsole = {
 
 /** On a terminal, log entries stand above the progress line. */
 export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandConsole {
-  const progress = createProgress(process.stderr)
-  const log = createLog({ level, ...(process.stderr.isTTY === true && { destination: prettyDestination(progress) }) })
+  const isTerminal = process.stderr.isTTY === true
+  const terminal = createProgress(process.stderr)
+  const log = createLog({ level, ...(isTerminal && { destination: prettyDestination(terminal) }) })
+  const progress = isTerminal ? terminal : logProgress(log)
   return {
     log,
     progress,
@@ -23,5 +25,23 @@ export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandCons
       onNote: (id, note) => progress.note(`${id}: ${note}`),
       onFetch: () => undefined,
     },
+  }
+}
+
+/** How often a download is logged. */
+const logEveryMs = 5000
+
+/** Where standard error is not a terminal, notes and progress are entries of the log: its reader expects nothing but JSON. */
+export function logProgress(log: Pick<Logger, 'info'>, now: () => number = () => performance.now()): Progress {
+  let loggedMs = Number.NEGATIVE_INFINITY
+  return {
+    update(label, doneBytes, totalBytes) {
+      if (now() - loggedMs < logEveryMs && doneBytes !== totalBytes) return
+      loggedMs = now()
+      log.info({ doneBytes, totalBytes }, label)
+    },
+    note: (line) => log.info(line.trim()),
+    write: (text) => log.info(text.trim()),
+    end: () => undefined,
   }
 }

@@ -131,7 +131,8 @@ export type GenerationEvent =
       /** The upstream's finish reason, when it has no canonical equivalent. */
       readonly rawReason?: string
     }
-  | { readonly type: 'usage'; readonly usage: Usage; readonly timings: Timings }
+  /** `servedBy`: the replica that answered. */
+  | { readonly type: 'usage'; readonly usage: Usage; readonly timings: Timings; readonly servedBy?: string }
   | { readonly type: 'error'; readonly error: AppError }
 
 /** Engines may also emit raw text, which `model-text/parse` turns into events. */

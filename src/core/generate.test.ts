@@ -316,7 +316,12 @@ describe('a limit that the context has no room for', () => {
       prepare: async ({ maxOutputTokens }) => {
         asked.push(maxOutputTokens)
         if ((maxOutputTokens ?? 1) > 10) throw new AppError('context-length-exceeded', 'too long', { overflow })
-        return { run: async (_, emit) => void (await emit(finish), await emit(usage)) }
+        return {
+          run: async (_, emit) => {
+            await emit(finish)
+            await emit(usage)
+          },
+        }
       },
     })
     return { engine, asked }

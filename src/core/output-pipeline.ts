@@ -94,7 +94,9 @@ export function createOutputPipeline(options: OutputPipelineOptions): Emit<Engin
         const usage = counts ? event.usage : { ...event.usage, reasoningTokens: parser.reasoningTokens }
         const { queueMs, loadMs } = timings
         const firstToken = firstTokenMs === undefined ? undefined : { firstTokenMs }
-        return emit({ type: 'usage', usage, timings: { queueMs, loadMs, ...event.timings, ...firstToken } })
+        const { servedBy } = event
+        const replica = servedBy === undefined ? undefined : { servedBy }
+        return emit({ type: 'usage', usage, timings: { queueMs, loadMs, ...event.timings, ...firstToken }, ...replica })
       }
       case 'prompt-read':
       case 'prompt-tokens':

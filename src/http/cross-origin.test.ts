@@ -81,8 +81,12 @@ describe('a page that is not allowed', () => {
   test.each([
     ['a POST without a body, which asks no permission', { method: 'POST', url: '/v1/sampling/override/unload' }],
     ['a chat', { ...chat, payload: chatBody('hi') }],
+    ['the preflight of a chat, which names the setting', { ...preflight }],
   ] as const)('cannot make its browser send %s', async (_, request) => {
-    const response = await create().inject({ ...request, headers: { ...('payload' in request && json), origin: evil } })
+    const response = await create().inject({
+      ...request,
+      headers: { ...('headers' in request && request.headers), ...('payload' in request && json), origin: evil },
+    })
     expect([response.statusCode, response.json()]).toMatchObject([
       403,
       { error: { code: 'origin_not_allowed', message: expect.stringMatching(/evil\.example.*server\.allowedOrigins/) } },

@@ -6,7 +6,7 @@ type CrossOrigin = {
   replyHeaders(request: IncomingHttpHeaders): Readonly<Record<string, string>>
   /** Whether it is a preflight of an allowed page. Preflights carry no key. */
   isPreflight(method: string, request: IncomingHttpHeaders): boolean
-  /** Throws `origin-not-allowed` for a cross-origin request of a page that is not allowed. */
+  /** Throws `origin-not-allowed` for a cross-origin request of a page that is not allowed, and for its preflight. */
   check(method: string, request: IncomingHttpHeaders): void
 }
 
@@ -43,7 +43,8 @@ export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigi
     isPreflight: (method, request) =>
       method === 'OPTIONS' && request['access-control-request-method'] !== undefined && isAllowed(request.origin),
     check(method, request) {
-      if (safeMethods.has(method) || isSameOrigin(request) || isAllowed(request.origin)) return
+      const isPreflight = method === 'OPTIONS' && request['access-control-request-method'] !== undefined
+      if ((safeMethods.has(method) && !isPreflight) || isSameOrigin(request) || isAllowed(request.origin)) return
       throw new AppError(
         'origin-not-allowed',
         `requests from pages of '${request.origin ?? 'an unnamed origin'}' are not allowed; to allow them, add the origin to the setting server.allowedOrigins`,

@@ -2,18 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import { formatPath } from '../contract/field.ts'
+import type { Principal } from '../contract/principal.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
+import { logFailure, wireCodeOf } from './failure-log.ts'
+import { hidePaths } from './hide-paths.ts'
 
 export type EncodeError = Dialect['encodeError']
 
 /** Sends a failure in its route's protocol and logs it at its code's level. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown, request).inWordsOf(formatPath)
-  logFailure(request, error, 'request failed')
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
   const encode = request.routeOptions.config.encodeError ?? encoderOf(request) ?? encodeOpenaiError
-  const { status, headers, body } = encode(error)
+  const { status, headers, body } = request.absentReply ?? encode(shownTo(request.principal, error))
+  logFailure(request, error, { what: 'request failed', code: wireCodeOf(body, error) })
   if (headers !== undefined) reply.headers(headers)
   reply.code(status).send(body)
 }
@@ -27,11 +30,19 @@ function encoderOf(request: FastifyRequest): EncodeError | undefined {
   return matching.sort((a, b) => b.prefix.length - a.prefix.length)[0]?.encodeError
 }
 
-/** Logs a failure at its code's level. Caller errors are logged without the message, which may quote the request. */
-export function logFailure(request: FastifyRequest, error: AppError, what: string): void {
-  const { level, code, param } = error
-  const requestId = request.id
-  request.log[level](level === 'info' ? { requestId, code, param } : { requestId, err: error }, what)
+/** Failures of this server name its files; only operators see where they are. The log has them. */
+export function shownTo(principal: Principal | undefined, error: AppError): AppError {
+  if (error.level === 'info' || principal?.scopes.has('admin') === true) return error
+  const shown = hidePaths(error.template)
+  if (shown === error.template) return error
+  const { code, param, at, retryAfterMs, overflow } = error
+  return new AppError(code, shown, {
+    ...(param !== undefined && { param }),
+    ...(at !== undefined && { at }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(overflow !== undefined && { overflow }),
+    cause: error,
+  })
 }
 
 /** Whole seconds, at least 1: retrying late is better than too early. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { AppError } from '../contract/errors.ts'
 
@@ -33,6 +34,18 @@ export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: 
       `the host '${name}' is not allowed; if it is a name of this server, add it to the setting server.allowedHosts`,
     )
   }
+}
+
+/** Throws `invalid-request` without a host in HTTP/1.1, and for more than one: a proxy may have checked another than we would. */
+export function refuseHosts({ rawHeaders, httpVersion }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): void {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  if (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) return
+  const problem = hosts === 0 ? "has no 'host' header, which HTTP/1.1 requires" : `has ${hosts} 'host' headers: send one`
+  throw new AppError('invalid-request', `the request ${problem}`)
 }
 
 /** The name in a `Host` header, without port, brackets and final dot, in lower case. */

@@ -3,10 +3,10 @@ import { AppError } from '../contract/errors.ts'
 import type { EncodeError } from './error-reply.ts'
 
 /**
- * Throws for routes without a scope. Call the returned function after all routes are added: it adds a 405 reply for the other methods
+ * Throws for routes without a scope. Call `refuseOtherMethods` after all routes are added: it adds a 405 reply for the other methods
  * of each URL.
  */
-export function watchRoutes(app: FastifyInstance): () => void {
+export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void; routes(): Iterable<string> } {
   const routes = new Map<string, { readonly methods: Set<string>; readonly encodeError: EncodeError | undefined }>()
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
@@ -14,7 +14,7 @@ export function watchRoutes(app: FastifyInstance): () => void {
     for (const name of [method].flat()) known.methods.add(name)
     routes.set(url, known)
   })
-  return () => {
+  const refuseOtherMethods = () => {
     for (const [url, { methods, encodeError }] of [...routes]) {
       const allowed = [...methods].join(', ')
       app.route({
@@ -29,4 +29,5 @@ export function watchRoutes(app: FastifyInstance): () => void {
       })
     }
   }
+  return { refuseOtherMethods, routes: () => routes.keys() }
 }

@@ -6,7 +6,9 @@ import type { StartEvent } from '../contract/event.ts'
 import { foldEvents } from '../contract/result.ts'
 import { type Generation, generate } from '../core/generate.ts'
 import type { ServerDeps } from './deps.ts'
-import { logFailure } from './error-reply.ts'
+import { shownTo } from './error-reply.ts'
+import { logFailure, wireCodeOf } from './failure-log.ts'
+import type { GenerationFacts } from './generation-facts.ts'
 import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
@@ -34,12 +36,13 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       const ignored = encodeIgnored(call.ignored)
-      request.generation = { generationId: id }
+      const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
+      request.generation = facts
       if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
       const model = deps.resolveModel(call.requests[0].model)
       handle.servedBy(model.id)
-      request.generation = { generationId: id, model: model.id }
-      const generation = generate(deps, call.requests, { ...caller, model })
+      facts.model = model.id
+      const generation = noted(generate(deps, call.requests, { ...caller, model }), facts)
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.
@@ -55,7 +58,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
       if (!reply.sent) throw error
       // The error itself could not be encoded; the stream has ended.
-      request.log.error({ requestId: request.id, err: error }, 'stream failed')
+      logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
       return
     } finally {
       handle.close()
@@ -94,11 +97,29 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     } catch (thrown) {
       if (!writer.started) throw thrown
       const error = AppError.from(thrown).inWordsOf(call.nameOf)
-      logFailure(request, error, 'stream failed')
-      writer.write(encoder.encode({ type: 'error', error }))
+      logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
+      writer.write(encoder.encode({ type: 'error', error: shownTo(request.principal, error) }))
     } finally {
       writer.end()
     }
+  }
+}
+
+/** The same generation, whose events also tell the log. */
+function noted({ run }: Generation, facts: GenerationFacts): Generation {
+  return {
+    run: (emit) =>
+      run((event) => {
+        if (event.type === 'finish') {
+          facts.finishReasons ??= []
+          facts.finishReasons.push(event.reason)
+        } else if (event.type === 'usage') {
+          facts.usage = event.usage
+          facts.timings = event.timings
+          if (event.servedBy !== undefined) facts.servedBy = event.servedBy
+        }
+        return emit(event)
+      }),
   }
 }
 

@@ -138,6 +138,63 @@ test.each([true, false])(
   },
 )
 
+test.each([true, false])('it has tokens, finish reason, the requested name and the key too (stream: %s)', async (stream) => {
+  const apiKeys = [{ hash: hashApiKey(key), name: 'laptop', scopes: allScopes }]
+  const { app, logLines } = openTestServer({ auth: { apiKeys } })
+  await app.inject({
+    ...chat,
+    headers: { ...chat.headers, 'x-api-key': key },
+    payload: chatBody('a b c', { stream, max_tokens: 2 }),
+  })
+  expect(logged(logLines)).toContainEqual(
+    expect.objectContaining({
+      msg: 'request ended',
+      key: 'laptop',
+      requestedModel: 'default',
+      finishReason: 'length',
+      inputTokens: 3,
+      cachedInputTokens: 0,
+      outputTokens: 2,
+      ttftMs: expect.any(Number),
+      requestId: expect.any(String),
+    }),
+  )
+})
+
+test('a failure is logged with the code that its client sees, and with a stack only if it should not happen', async () => {
+  const failures = [
+    [new AppError('model-unavailable', 'gone', { cause: new Error('inner') }), 'model_unavailable', 40],
+    [new AppError('engine-failed', 'broke'), 'engine_failed', 50],
+  ] as const
+  for (const [failure, code, level] of failures) {
+    const { app, logLines } = openTestServer({ engine: { ...fake(), prepare: () => Promise.reject(failure) } })
+    await app.inject({ ...chat, payload: chatBody('hi') })
+    const entry = logged(logLines).find(({ msg }) => msg === 'request failed')
+    expect(entry).toMatchObject({ code, level, requestId: expect.any(String) })
+    expect(JSON.stringify(entry).includes('stack')).toBe(level === 50)
+    if (level === 40) expect(entry).toMatchObject({ reason: 'gone', cause: 'inner' })
+  }
+})
+
+test.each([true, false])("where this server's files are is for its log and its operators (stream: %s)", async (stream) => {
+  const failure = new AppError(
+    'model-unavailable',
+    "model 'm' could not be loaded: /home/me/models/nope.gguf: there is no such file",
+  )
+  const keyOf = (text: string, scope: Scope) => ({ hash: hashApiKey(text), scopes: new Set([scope]) })
+  const { app, logLines } = openTestServer({
+    engine: { ...fake(), prepare: () => Promise.reject(failure) },
+    auth: { apiKeys: [keyOf('client', 'inference'), keyOf('operator', 'admin')] },
+  })
+  const ask = async (text: string) =>
+    (await app.inject({ ...chat, headers: { ...chat.headers, 'x-api-key': text }, payload: chatBody('hi', { stream }) })).body
+  expect(await ask('client')).toContain("model 'm' could not be loaded: …/nope.gguf: there is no such file")
+  expect(await ask('operator')).toContain('/home/me/models/nope.gguf')
+  expect(logged(logLines)).toContainEqual(
+    expect.objectContaining({ reason: expect.stringContaining('/home/me/models/nope.gguf') }),
+  )
+})
+
 test('log lines of other requests have no generation', async () => {
   const { app, logLines } = openTestServer()
   await app.inject('/v1/models')
@@ -148,7 +205,7 @@ test('log lines of other requests have no generation', async () => {
 test('a refused request is logged without its message, which may quote the prompt', async () => {
   const { app, logLines } = openTestServer()
   await app.inject({ ...chat, payload: chatBody('x', { temperature: 'a private word' }) })
-  expect(logged(logLines)).toContainEqual(expect.objectContaining({ level: 30, code: 'invalid-request', param: 'temperature' }))
+  expect(logged(logLines)).toContainEqual(expect.objectContaining({ level: 30, code: 'invalid_request', param: 'temperature' }))
   expect(logLines.join('')).not.toContain('private')
 })
 
@@ -359,6 +416,16 @@ describe('authentication', () => {
       })
     }
     expect((await app.inject({ url: '/health', headers: { host: '[::1]:7411' } })).statusCode).toBe(200)
+  })
+
+  test('two host headers are refused, even if both are allowed', async () => {
+    const { listen } = openTestServer()
+    const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
+    socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')
+    let text = ''
+    for await (const chunk of socket) text += chunk
+    expect(text).toMatch(/^HTTP\/1\.1 400 /)
+    expect(text).toContain("has 2 'host' headers")
   })
 
   test('HTTP/1.0 without a host is served', async () => {

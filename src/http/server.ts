@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { Server as Listener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
-import type { Dialect } from '../contract/dialect.ts'
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
+import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
+import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
 import { authorize, createAuthenticator } from './auth.ts'
 import { BodyRoom } from './body-room.ts'
 import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError } from './error-reply.ts'
-import { createHostCheck } from './hosts.ts'
+import type { GenerationFacts } from './generation-facts.ts'
+import { createHostCheck, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { createBodyReader } from './read-body.ts'
 import { watchRoutes } from './route-guard.ts'
@@ -33,7 +35,9 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** The generation's reply id and model, for the request's last log line. */
-    generation: { readonly generationId: string; readonly model?: string } | undefined
+    generation: GenerationFacts | undefined
+    /** What a request of a protocol that is not there is answered. */
+    absentReply: ErrorReply | undefined
     /** Absent on public routes. */
     principal: Principal | undefined
   }
@@ -110,9 +114,21 @@ export function createServer(deps: ServerDeps): Server {
   const authenticate = createAuthenticator(deps.auth.apiKeys, deps.auth.findKey)
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
+  app.decorateRequest('absentReply', undefined)
   app.decorateRequest('bodyShare', undefined)
   const openai = createOpenaiDialects(deps)
   app.decorate('dialects', [openai.chat, openai.completions, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
+  const served = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', ...(deps.dialects ?? []).map(({ path }) => path)]
+  const unknownRoute = (request: FastifyRequest): AppError => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    request.absentReply = replyOfAbsentProtocol(
+      path,
+      served.map((route) => `POST ${route}`),
+    )
+    const nearest = nearestRoute(path, routes())
+    const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
+    return new AppError('route-not-found', `there is no route ${request.method} ${path}${advice}`)
+  }
   // The checks of all requests, before the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
@@ -124,9 +140,7 @@ export function createServer(deps: ServerDeps): Server {
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
     const { host } = request.headers
-    if (host === undefined && request.raw.httpVersion === '1.1') {
-      throw new AppError('invalid-request', "the request has no 'host' header, which HTTP/1.1 requires")
-    }
+    refuseHosts(request.raw)
     checkHost(host)
     if (crossOrigin.isPreflight(request.method, request.headers)) {
       reply.code(204).headers(preflightHeaders).send()
@@ -135,7 +149,7 @@ export function createServer(deps: ServerDeps): Server {
     crossOrigin.check(request.method, request.headers)
     const { scope } = request.routeOptions.config
     if (request.is404 || scope === undefined) {
-      throw new AppError('route-not-found', `there is no route ${request.method} ${request.url.split('?', 1)[0]}`)
+      throw unknownRoute(request)
     }
     if (scope !== 'public') {
       request.principal = authenticate(request.headers)
@@ -160,7 +174,7 @@ export function createServer(deps: ServerDeps): Server {
     done(new AppError('unsupported-media-type', message))
   })
 
-  const refuseOtherMethods = watchRoutes(app)
+  const { refuseOtherMethods, routes } = watchRoutes(app)
   addOpenaiRoutes(app, deps, openai)
   for (const { path, dialect } of deps.dialects ?? []) {
     const config = { scope: 'inference', encodeError: dialect.encodeError } as const

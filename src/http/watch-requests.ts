@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { answerClientError } from './client-error.ts'
 import type { ServerDeps } from './deps.ts'
+import { factFields } from './generation-facts.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 
 /** The recorded status when the client disconnects before the reply is complete, as in nginx. */
@@ -47,10 +48,12 @@ export function createRequestWatch(
         {
           requestId: request.id,
           method: request.method,
-          route,
+          // A path of no route has no pattern that says what it was.
+          ...(route === 'unmatched' ? { path: request.url.split('?', 1)[0]?.slice(0, 200) } : { route }),
           status,
           durationMs: Math.round(now() - startedMs),
-          ...request.generation,
+          ...(request.principal !== undefined && { key: request.principal.id }),
+          ...(request.generation !== undefined && factFields(request.generation)),
         },
         'request ended',
       )

@@ -27,8 +27,10 @@ export async function generateChoices(deps: GenerationDeps, prepared: PreparedRe
     return
   }
   const usages: Usage[] = []
+  let servedBy: string | undefined
   const emit: Emit<EngineEvent> = (event) => {
     if (event.type !== 'usage') return sink.emit(event)
+    servedBy = event.servedBy
     usages.push(event.usage)
     return undefined
   }
@@ -36,7 +38,7 @@ export async function generateChoices(deps: GenerationDeps, prepared: PreparedRe
   const all = Array.from({ length: request.choices }, (_, choice) => choice)
   const missing = end === 'done' ? [] : end === 'one-choice-only' ? all : end.missing
   if (missing.length > 0) usages.push(...(await generateOneByOne(deps, plan, { choices: missing, sink })))
-  await sink.emit({ type: 'usage', usage: addUsages(usages), timings: {} })
+  await sink.emit({ type: 'usage', usage: addUsages(usages), timings: {}, ...(servedBy !== undefined && { servedBy }) })
 }
 
 type ChoicesToMake = { readonly choices: readonly number[]; readonly sink: ReplySink }

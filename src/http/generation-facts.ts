@@ -1,0 +1,32 @@
+import type { FinishReason, Timings, Usage } from '../contract/event.ts'
+
+/** What the log says about a generation when its request has ended. */
+export type GenerationFacts = {
+  readonly generationId: string
+  /** The name in the request. */
+  requestedModel?: string
+  model?: string
+  /** Of each choice that ended. */
+  finishReasons?: FinishReason[]
+  usage?: Usage
+  timings?: Timings
+  /** The replica of a remote model. */
+  servedBy?: string
+}
+
+/** The facts as fields of a log entry. */
+export function factFields({ finishReasons, usage, timings, requestedModel, model, ...rest }: GenerationFacts): object {
+  return {
+    ...rest,
+    ...(requestedModel !== undefined && requestedModel !== model && { requestedModel: requestedModel.slice(0, 200) }),
+    ...(model !== undefined && { model }),
+    ...(finishReasons !== undefined && { finishReason: [...new Set(finishReasons)].join(',') }),
+    ...(usage !== undefined && {
+      inputTokens: usage.inputTokens,
+      cachedInputTokens: usage.cachedInputTokens,
+      outputTokens: usage.outputTokens,
+    }),
+    ...(timings?.firstTokenMs !== undefined && { ttftMs: timings.firstTokenMs }),
+    ...(timings?.queueMs !== undefined && { queueMs: timings.queueMs }),
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { hidePaths } from './hide-paths.ts'
+
+test.each([
+  [
+    "model 'm' could not be loaded: /home/me/models/nope.gguf: there is no such file",
+    "model 'm' could not be loaded: …/nope.gguf: there is no such file",
+  ],
+  ["cannot read its script '/etc/dragoman/replies.yaml': ENOENT", "cannot read its script '…/replies.yaml': ENOENT"],
+  ['C:\\models\\a.gguf is truncated', '…/a.gguf is truncated'],
+  ['tried ~/models/a.gguf, then /srv/b.gguf', 'tried …/a.gguf, then …/b.gguf'],
+  [
+    'see https://host.example/a/b and http://10.0.0.1:8000/v1/models',
+    'see https://host.example/a/b and http://10.0.0.1:8000/v1/models',
+  ],
+  [
+    'hf:owner/repo/file.gguf and POST /v1/models are no paths of files',
+    'hf:owner/repo/file.gguf and POST /v1/models are no paths of files',
+  ],
+])('%s', (message, shown) => {
+  expect(hidePaths(message)).toBe(shown)
+})
