@@ -128,6 +128,7 @@ export const solar: ToolFormat = {
     tag,
     position: 'anywhere',
   })),
+  betweenMessages: '<|begin|>assistant',
   visibleTokens: [
     '<|begin|>',
     '<|content|>',

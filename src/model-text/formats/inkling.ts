@@ -17,6 +17,7 @@ export const inkling: ToolFormat = {
     ...tools.map(({ name }): Trigger => ({ tag: name + invoke, position: 'anywhere', read: readInvocation })),
   ],
   droppedTags: [start, '<|content_text|>', end, '<|content_model_end_sampling|>'].map((tag) => ({ tag, position: 'anywhere' })),
+  betweenMessages: start,
   visibleTokens: [start, '<|content_text|>', '<|content_thinking|>', invoke, end],
   describeCalls: (tools, { parallel }) =>
     jsonCalls(

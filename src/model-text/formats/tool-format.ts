@@ -37,6 +37,8 @@ export type ToolFormat = {
   readonly droppedTags?: readonly DroppedTag[]
   /** Answers are rows of messages, each with a header that says what it is; triggers and dropped tags do not apply. */
   readonly messages?: MessageSyntax
+  /** What stands between two parts of an answer that is a row of messages which tags begin. */
+  readonly betweenMessages?: string
   /** Texts of special tokens that the engine must include in the raw text. */
   readonly visibleTokens: readonly string[]
   /** The canonical spelling of calls, which is always read back: grammars for required calls are made from it. */

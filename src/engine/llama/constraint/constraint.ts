@@ -36,6 +36,8 @@ export type Constraint = {
 const textHeaders: ReadonlyMap<string, string> = new Map([
   ['harmony', '<|channel|>final<|message|>'],
   ['glimmer', ' to=user<|message|>'],
+  ['inkling', '<|content_text|>'],
+  ['solar', '<|content|>'],
 ])
 
 const cache = createGrammarCache()

@@ -41,6 +41,21 @@ describe('afterReasoning', () => {
     })
   })
 
+  test.each([
+    {
+      toolFormat: 'inkling',
+      reasoning: { open: '<|content_thinking|>', close: '<|end_message|>' },
+      between: '<|message_model|>',
+    },
+    { toolFormat: 'solar', reasoning: { open: '<|think|>', close: '<|end|>' }, between: '<|begin|>assistant' },
+  ])('in messages of $toolFormat, the next one begins after reasoning', ({ toolFormat, reasoning, between }) => {
+    const format = { toolFormat, reasoning, startsInReasoning: false }
+    const allows = (text: string) => matches(text, { gbnf: 'root ::= "{" "}"' }, { format, front: 'optional' })
+    expect(allows('{}')).toBe(true)
+    expect(allows(`${reasoning.open}so${reasoning.close}${between}{}`)).toBe(true)
+    expect(allows(`${reasoning.open}so${reasoning.close}{}`)).toBe(false)
+  })
+
   test('in sequences of messages, the constrained output is its own message', () => {
     const reasoning = { open: '<|channel|>analysis<|message|>', close: '<|end|>' }
     const format = { toolFormat: 'harmony', reasoning, startsInReasoning: false }

@@ -37,6 +37,7 @@ export function afterReasoning({ gbnf, header = '' }: Constraint, { format, fron
 
 /** Up to two line breaks, which the parser removes; in sequences of messages, the start of the next one. */
 function betweenBlocks(format: OutputFormat | undefined): string {
-  const messages = findToolFormat(format?.toolFormat ?? '')?.messages
-  return messages === undefined ? '("\\n" "\\n"?)?' : renderLiteral(`${messages.start}assistant`)
+  const known = findToolFormat(format?.toolFormat ?? '')
+  const between = known?.messages === undefined ? known?.betweenMessages : `${known.messages.start}assistant`
+  return between === undefined ? '("\\n" "\\n"?)?' : renderLiteral(between)
 }
