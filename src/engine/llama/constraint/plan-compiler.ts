@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
@@ -23,8 +24,6 @@ type Context = {
 /** The limits of the grammar stop the work after about a second; a busy machine needs longer. */
 const timeoutMs = 10_000
 const keptGrammars = 32
-/** Larger requests are not remembered. */
-const maxKeyChars = 1_000_000
 
 /**
  * Compiles the constraints of requests in threads of the main process: on the model's own process, a caller's schema would delay every
@@ -57,9 +56,9 @@ export class PlanCompiler {
   }
 
   async #find(request: GrammarRequest): Promise<CompiledGrammar | undefined> {
-    const key = JSON.stringify(request)
+    const key = createHash('sha256').update(JSON.stringify(request)).digest('base64')
     const grammar = this.#grammars.get(key) ?? (await this.#compile(request))
-    if (grammar !== undefined && key.length <= maxKeyChars) this.#keep(key, grammar)
+    if (grammar !== undefined) this.#keep(key, grammar)
     return grammar
   }
 
