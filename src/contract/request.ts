@@ -192,6 +192,16 @@ export type Sampling = {
   }
 }
 
+/** What a caller tells the server that generates, besides the request; it has no effect on engines that generate themselves. */
+export type Forwarded = {
+  readonly user?: string
+  readonly safetyIdentifier?: string
+  readonly serviceTier?: string
+  readonly promptCacheKey?: string
+  readonly promptCacheRetention?: string
+  readonly metadata?: { readonly [key: string]: string }
+}
+
 /** One generation, independent of any dialect. Made by `dialect/*` from a validated body; engines trust it. */
 export type GenerationRequest = {
   /** Unique, made by us, and the id of the reply on the wire. */
@@ -227,6 +237,7 @@ export type GenerationRequest = {
   readonly stop: readonly string[]
   /** Prevents the model from ending its turn; only length and stop sequences end the output. */
   readonly ignoreEos: boolean
+  readonly forwarded?: Forwarded
 }
 
 /** The defaults of a chat prompt. */

@@ -233,3 +233,24 @@ describe('decodeChat', () => {
     }
   })
 })
+
+test('what only the server behind a model can use is passed on', () => {
+  const messages = [{ role: 'user', content: 'hi' }]
+  const fields = {
+    user: 'u',
+    safety_identifier: 's',
+    service_tier: 'flex',
+    prompt_cache_key: 'k',
+    metadata: { a: 'b' },
+  }
+  const { request } = decodeChat({ model: 'm', messages, ...fields }, 'id')
+  const forwarded = {
+    user: 'u',
+    safetyIdentifier: 's',
+    serviceTier: 'flex',
+    promptCacheKey: 'k',
+    metadata: { a: 'b' },
+  }
+  expect(request.forwarded).toEqual(forwarded)
+  expect(decodeChat({ model: 'm', messages }, 'id').request.forwarded).toBeUndefined()
+})

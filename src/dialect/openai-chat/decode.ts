@@ -2,6 +2,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { decodeCommon, decodeIncludeUsage } from '../openai/decode-common.ts'
+import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
@@ -50,6 +51,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
       ...decodeCommon(wire),
       output: constraint,
       ...(logprobs !== undefined && { logprobs }),
+      ...decodeForwarded(wire),
     },
     stream: wire.stream ?? false,
     includeUsage: decodeIncludeUsage(wire),

@@ -7,6 +7,8 @@ import {
 } from '../openai/common-fields.ts'
 import type { Field } from '../wire/field-table.ts'
 
+const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
+
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
   {
@@ -27,24 +29,28 @@ const openaiFields: readonly Field[] = [
     treatment: 'used',
     note: 'at least 1; absent: until the model stops or the context is full',
   },
-  { name: 'metadata', treatment: 'informational', note: 'for stored completions; none are stored' },
+  { name: 'metadata', treatment: 'used', note: passedOn },
   { name: 'modalities', treatment: 'refused', accepts: [['text']], note: 'output is text' },
   { name: 'moderation', treatment: 'refused', note: 'no moderation model' },
   sharedOpenaiFields.n,
   { name: 'parallel_tool_calls', treatment: 'used', note: 'false: at most one call in a reply' },
   { name: 'prediction', treatment: 'refused', note: 'no predicted outputs' },
   sharedOpenaiFields.presencePenalty,
-  { name: 'prompt_cache_key', treatment: 'informational', note: 'equal prefixes are reused without it' },
+  { name: 'prompt_cache_key', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
   { name: 'prompt_cache_options', treatment: 'informational', note: 'equal prefixes are reused without it' },
-  { name: 'prompt_cache_retention', treatment: 'informational', note: 'equal prefixes are reused without it' },
+  { name: 'prompt_cache_retention', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
   {
     name: 'reasoning_effort',
     treatment: 'used',
     note: 'any string; passed to the chat template; `none` switches thinking off; takes precedence over `reasoning` and `thinking`',
   },
-  { name: 'safety_identifier', treatment: 'informational', note: "identifies the client's end user" },
+  { name: 'safety_identifier', treatment: 'used', note: `identifies the client's end user; ${passedOn}` },
   sharedOpenaiFields.seed,
-  { name: 'service_tier', treatment: 'informational', note: 'there is one tier' },
+  {
+    name: 'service_tier',
+    treatment: 'used',
+    note: `${passedOn}, whose tier the reply does not report; here, there is one tier`,
+  },
   sharedOpenaiFields.stop,
   { name: 'store', treatment: 'refused', accepts: [false], note: 'completions are not stored' },
   sharedOpenaiFields.stream,
@@ -63,7 +69,7 @@ const openaiFields: readonly Field[] = [
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; requires `logprobs`' },
   sharedOpenaiFields.topP,
   sharedOpenaiFields.user,
-  { name: 'verbosity', treatment: 'used', note: 'passed to the chat template' },
+  { name: 'verbosity', treatment: 'used', note: 'passed to the chat template, or to a server of kind `openai`' },
   { name: 'web_search_options', treatment: 'refused', note: 'no web search' },
 ]
 

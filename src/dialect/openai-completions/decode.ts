@@ -3,6 +3,7 @@ import type { NameOf } from '../../contract/field.ts'
 import { type GenerationRequest, type Prompt, plainRequest } from '../../contract/request.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
 import { decodeCommon, decodeIncludeUsage, outputLimits } from '../openai/decode-common.ts'
+import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeOutput } from '../openai/decode-output.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { checkCommonNested, createNestedCheck } from '../openai/nested-check.ts'
@@ -49,6 +50,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   const shared = {
     ...plainRequest,
     ...decodeCommon(wire, defaultMaxTokens),
+    ...decodeForwarded({ user: wire.user }),
     ...(pickSpelling(wire, outputLimits) === undefined && { isMaxOutputAssumed: true as const }),
     output: output.constraint,
     ...(typeof logprobs === 'number' && { logprobs: { top: logprobs } }),

@@ -22,7 +22,11 @@ export const sharedOpenaiFields = {
   },
   temperature: { name: 'temperature', treatment: 'used', note: '0 to 2; 0 is greedy' },
   topP: { name: 'top_p', treatment: 'used', note: '0 to 1' },
-  user: { name: 'user', treatment: 'informational', note: "identifies the client's end user" },
+  user: {
+    name: 'user',
+    treatment: 'used',
+    note: "identifies the client's end user; passed on to servers of kind `openai` and `dragoman`",
+  },
 } as const satisfies Record<string, Field>
 
 /** Constraints on the output; two different ones in one request are refused. */

@@ -146,6 +146,53 @@ describe('an output limit that the server ignores', () => {
 })
 
 describe("the caller's words", () => {
+  const forwarded = {
+    user: 'u',
+    safetyIdentifier: 's',
+    serviceTier: 'flex',
+    promptCacheKey: 'k',
+    promptCacheRetention: '24h',
+    metadata: { a: 'b' },
+  } as const
+  const wire = {
+    user: 'u',
+    safety_identifier: 's',
+    service_tier: 'flex',
+    prompt_cache_key: 'k',
+    prompt_cache_retention: '24h',
+    metadata: { a: 'b' },
+  }
+
+  test.each([
+    ['someone', wire],
+    ['dragoman', wire],
+    ['vllm', {}],
+  ])('for the server that generates reach one of %s', async (ownedBy, wanted) => {
+    const server = await upstream(fine, { ownedBy })
+    await answer(engineOver([server]), ask('hi', { forwarded }))
+    const body = server.seen[0]?.body ?? {}
+    expect(Object.fromEntries(Object.entries(body).filter(([name]) => name in wire))).toEqual(wanted)
+  })
+
+  const chatWith = (templateVariables: Record<string, unknown>) => {
+    const request = ask('hi')
+    return { ...request, prompt: { ...request.prompt, templateVariables } } as typeof request
+  }
+
+  test('on verbosity reach a server that knows the field', async () => {
+    const server = await upstream(fine)
+    await answer(engineOver([server]), chatWith({ verbosity: 'low' }))
+    expect(server.seen[0]?.body).toMatchObject({ verbosity: 'low' })
+  })
+
+  test.each([
+    ['library', { verbosity: 'low' }, ['prompt', 'templateVariables', 'verbosity']],
+    ['someone', { verbosity: 'low', other: 1 }, ['prompt', 'templateVariables']],
+  ])('are refused by a server of %s that cannot use %j', async (ownedBy, variables, at) => {
+    const error = await failure(engineOver([await upstream(fine, { ownedBy })]), chatWith(variables))
+    expect(error).toMatchObject({ code: 'unsupported-field', at })
+  })
+
   test.each([true, false])('strict: %s of a schema stays', async (strict) => {
     const server = await upstream(streamOf(chatChunk({ delta: { content: '{"a":1}' }, finish_reason: 'stop' }), doneLine))
     const schema = { type: 'object', properties: { a: { type: 'integer' } } }
@@ -281,6 +328,25 @@ describe('a reply that is larger than any request needs', () => {
       [true, true],
     )
   })
+})
+
+test('embeddings of a server that makes none are refused by name, and are no fault of it', async () => {
+  const text = 'This server does not support embeddings. Start it with `--embeddings`'
+  const server = await upstream(
+    refusing(501, JSON.stringify({ error: { code: 501, message: text, type: 'not_supported_error' } })),
+    {
+      ownedBy: 'llamacpp',
+    },
+  )
+  const engine = engineOver([server])
+  const embedding = engine.capabilities.embedder?.embed([{ type: 'text', text: 'a' }], new AbortController().signal)
+  await expect(embedding).rejects.toMatchObject({
+    code: 'unsupported-field',
+    at: ['model'],
+    message: expect.stringContaining(text),
+  })
+  expect(server.seen).toHaveLength(1)
+  expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ state: 'healthy' }])
 })
 
 test('a refusal among the parts of a content is a refusal', async () => {

@@ -46,6 +46,10 @@ export type Profile = {
   readonly toolChoice: 'full' | 'no-names' | 'none'
   /** Takes `parallel_tool_calls`; llama-server's default is false. */
   readonly parallelToolCalls: boolean
+  /** Takes OpenAI's fields about the caller, its tier and its cache. */
+  readonly forwards?: true
+  /** Takes `verbosity`. */
+  readonly verbosity?: true
   /** `chat_template_kwargs` reach the template. */
   readonly templateVariables: boolean
   /** Continues a last assistant message: on request, or always. */
@@ -88,7 +92,7 @@ const plain: Profile = {
 
 /** All kinds. docs/engines names the versions that were tested, and the kinds that were not. */
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
-  openai: plain,
+  openai: { ...plain, forwards: true, verbosity: true },
   vllm: {
     ...plain,
     name: 'vllm',
@@ -163,6 +167,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    forwards: true,
     temperatureLast: { field: 'temperature_last' },
     fields: {
       topK: 'top_k',

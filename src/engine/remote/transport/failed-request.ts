@@ -56,6 +56,7 @@ function messageFor(status: number, quoted: string, host: string): string {
     case 400:
     case 413:
     case 422:
+    case 501:
       return quoted
     case 401:
     case 403:

@@ -114,18 +114,26 @@ function reasoningFields(
   if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0)
     throw unsupported(profile, ['reasoning', 'budgetTokens'])
   if (!profile.templateVariables) {
-    if (Object.keys(templateVariables).length > 0) throw unsupported(profile, ['prompt', 'templateVariables'])
+    const verbosity = verbosityField(templateVariables, profile)
     if (reasoning.preserve !== undefined) throw unsupported(profile, ['reasoning', 'preserve'])
-    if (reasoning.enabled === undefined && reasoning.budgetTokens === undefined) return effort
+    if (reasoning.enabled === undefined && reasoning.budgetTokens === undefined) return { ...effort, ...verbosity }
     // The only switch that such servers have.
-    if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium' }
-    return { reasoning_effort: 'none' }
+    if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium', ...verbosity }
+    return { reasoning_effort: 'none', ...verbosity }
   }
   // A budget of nothing is no thinking.
   const wanted = reasoning.budgetTokens === 0 ? { ...reasoning, enabled: false, budgetTokens: undefined } : reasoning
   const { budgetTokens: _, ...rest } = wanted
   const variables = { ...reasoningVariables(rest, thinkingSwitch), ...templateVariables }
   return { ...effort, ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }) }
+}
+
+/** The one template variable that is a field of OpenAI's. */
+function verbosityField({ verbosity, ...others }: ChatPrompt['templateVariables'], profile: Profile): Record<string, unknown> {
+  if (Object.keys(others).length > 0) throw unsupported(profile, ['prompt', 'templateVariables'])
+  if (verbosity === undefined) return {}
+  if (profile.verbosity !== true) throw unsupported(profile, ['prompt', 'templateVariables', 'verbosity'])
+  return { verbosity }
 }
 
 function logprobFields({ logprobs }: GenerationRequest, profile: Profile): Record<string, unknown> {

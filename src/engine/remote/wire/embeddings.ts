@@ -3,6 +3,7 @@ import { AppError } from '../../../contract/errors.ts'
 import type { UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject } from '../transport/loose-json.ts'
 import { unlessLong } from '../transport/turn.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** The vectors of the inputs, in their order. */
 export async function embedRemotely(
@@ -11,7 +12,8 @@ export async function embedRemotely(
 ): Promise<Embeddings> {
   const input = inputs.map((one) => (one.type === 'text' ? one.text : one.tokens))
   const body = { model: upstream.model, input, encoding_format: 'float' }
-  const reply = asObject(await client.work(endpoint, { method: 'POST', path: '/embeddings', body }, signal))
+  const work = client.work(endpoint, { method: 'POST', path: '/embeddings', body }, signal)
+  const reply = asObject(await work.catch((error: unknown) => notOffered(error, upstream, 'makes no embeddings')))
   const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined)
   for (const [position, entry] of asArray(reply?.data).entries()) {
     const found = asObject(entry)
@@ -42,7 +44,8 @@ export async function rankRemotely(
   { client, endpoint, upstream, signal }: UpstreamAccess,
 ): Promise<Ranking> {
   const body = { model: upstream.model, query, documents: texts }
-  const json = await client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal)
+  const work = client.work(endpoint, { method: 'POST', path: '/rerank', body }, signal)
+  const json = await work.catch((error: unknown) => notOffered(error, upstream, 'ranks no texts'))
   const reply = asObject(json)
   // SGLang replies with the bare list.
   const results = asArray(reply === undefined ? json : reply.results)
@@ -57,6 +60,14 @@ export async function rankRemotely(
   if (complete.length !== texts.length) throw incomplete(texts.length, complete.length)
   const areProbabilities = upstream.profile.ranksByLogits !== true
   return { scores: complete, areProbabilities, inputTokens: asCount(asObject(reply?.usage)?.prompt_tokens) ?? 0 }
+}
+
+/** A server without the route, or started without the ability: the model is at fault, not the server. */
+function notOffered(error: unknown, { profile }: UpstreamAccess['upstream'], what: string): never {
+  const isOffered = !(error instanceof UpstreamError) || error.failure.type !== 'status' || error.failure.status !== 501
+  if (isOffered) throw error
+  const message = `the server behind this model (${profile.name}) ${what}: ${error.message}; or choose another model`
+  throw new AppError('unsupported-field', message, { at: ['model'], cause: error })
 }
 
 function incomplete(wanted: number, found: number): AppError {

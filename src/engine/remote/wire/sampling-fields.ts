@@ -39,7 +39,19 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
     ...given(profile.maxTokens, maxOutputTokens),
     ...(stop.length > 0 && !profile.stopsHere && { stop }),
     ...(choices > 1 && profile.choices && { n: choices }),
+    ...(profile.forwards === true && forwardedFields(request)),
     ...profile.extras,
+  }
+}
+
+function forwardedFields({ forwarded = {} }: GenerationRequest): Record<string, unknown> {
+  return {
+    ...given('user', forwarded.user),
+    ...given('safety_identifier', forwarded.safetyIdentifier),
+    ...given('service_tier', forwarded.serviceTier),
+    ...given('prompt_cache_key', forwarded.promptCacheKey),
+    ...given('prompt_cache_retention', forwarded.promptCacheRetention),
+    ...given('metadata', forwarded.metadata),
   }
 }
 
