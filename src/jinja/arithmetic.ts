@@ -1,4 +1,4 @@
-import { checkLength } from './budget.ts'
+import { spendItems, spendText } from './budget.ts'
 import { asNumber, refuseUndefined } from './coerce.ts'
 import { convertText } from './foreign-text.ts'
 import { formatPercent } from './format-percent.ts'
@@ -6,7 +6,7 @@ import { itemsOf } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
 import { toText } from './print.ts'
 import type { BinaryOperator } from './syntax.ts'
-import { float, isA, plain, tuple, typeName, type Value } from './value.ts'
+import { float, isA, plain, typeName, type Value } from './value.ts'
 
 export function negate(operator: '-' | '+', value: Value): Value {
   const number = asNumber(value)
@@ -36,13 +36,17 @@ export function calculate(operator: BinaryOperator, a: Value, b: Value): Value {
 function calculateMarkup(operator: BinaryOperator, a: Value, b: Value): Value {
   const isText = (value: Value) => typeof value === 'string' || isA(value, 'markup')
   if (operator !== '+' || !isText(a) || !isText(b)) return calculate(operator, plain(a), plain(b))
-  return { type: 'markup', text: escapeHtml(a) + escapeHtml(b) }
+  const parts = [escapeHtml(a), escapeHtml(b)] as const
+  spendText(parts[0].length + parts[1].length)
+  return { type: 'markup', text: parts[0] + parts[1] }
 }
 
 /** The text of a value with HTML escaped, unless it is `Markup`. */
 export function escapeHtml(value: Value): string {
   if (isA(value, 'markup')) return value.text
-  return convertText(toText(value), (text) =>
+  const given = toText(value)
+  spendText(given.length * 5)
+  return convertText(given, (text) =>
     text
       .replaceAll('&', '&amp;')
       .replaceAll('>', '&gt;')
@@ -77,14 +81,22 @@ function arithmetic(operator: BinaryOperator, a: number, b: number): number {
 
 function add(a: Value, b: Value): Value | undefined {
   if (typeof a === 'string') {
-    if (typeof b === 'string') return a + b
+    if (typeof b === 'string') {
+      spendText(a.length + b.length)
+      return a + b
+    }
     throw runtimeError(`can only concatenate str (not "${typeName(b)}") to str`)
   }
   if (Array.isArray(a)) {
-    if (Array.isArray(b)) return [...a, ...b]
+    if (Array.isArray(b)) {
+      spendItems(a.length + b.length)
+      return [...a, ...b]
+    }
     throw runtimeError(`can only concatenate list (not "${typeName(b)}") to list`)
   }
-  return isA(a, 'tuple') && isA(b, 'tuple') ? tuple(...a.items, ...b.items) : undefined
+  if (!isA(a, 'tuple') || !isA(b, 'tuple')) return undefined
+  spendItems(a.items.length + b.items.length)
+  return { type: 'tuple', items: [...a.items, ...b.items] }
 }
 
 function repeat(a: Value, b: Value): Value | undefined {
@@ -93,12 +105,12 @@ function repeat(a: Value, b: Value): Value | undefined {
   if (times === undefined || times.isFloat) return undefined
   const count = Math.max(0, times.number)
   if (typeof value === 'string') {
-    checkLength(value.length * count)
+    spendText(value.length * count)
     return value.repeat(count)
   }
   const items = itemsOf(value)
   if (items === undefined) return undefined
-  checkLength(items.length * count)
-  const repeated = Array.from({ length: count }, () => items).flat()
-  return Array.isArray(value) ? repeated : tuple(...repeated)
+  spendItems(items.length * count)
+  const repeated = items.length === 0 ? [] : Array.from({ length: count }, () => items).flat()
+  return Array.isArray(value) ? repeated : { type: 'tuple', items: repeated }
 }

@@ -1,8 +1,10 @@
 import type { Call } from './arguments.ts'
+import { spendItems, spendRead } from './budget.ts'
 import { asInteger, asNumber } from './coerce.ts'
 import { containerMethod } from './container-methods.ts'
 import { plainText } from './foreign-text.ts'
 import { formatBraces } from './format-braces.ts'
+import { collect, spendItemsOf } from './iterate.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr } from './print.ts'
 import { stringMethods } from './string-methods.ts'
@@ -65,7 +67,12 @@ function stringAttribute(text: string, name: string, rules: Rules): Value | unde
   }
   if (name === 'format') return callable(name, (positional, named) => formatBraces(text, { positional, named, ...lookups }))
   const method = stringMethods.get(name)
-  return method === undefined ? undefined : callable(name, (positional, named) => method(text, { positional, named }))
+  if (method === undefined) return undefined
+  return callable(name, (positional, named) => {
+    spendRead(text.length)
+    for (const argument of positional) spendItemsOf(argument)
+    return method(text, { positional, named })
+  })
 }
 
 function numberAttribute(value: Value, name: string): Value | undefined {
@@ -96,8 +103,10 @@ function itemAt(value: Value, key: Value): Value | undefined {
   }
   const index = asNumber(key)
   if (index === undefined || index.isFloat) return undefined
+  const at = (length: number) => (index.number < 0 ? index.number + length : index.number)
+  if (isA(value, 'range')) return numberAt(value, at(value.length))
   const items = sequenceOf(value)
-  return items === undefined ? undefined : items[index.number < 0 ? index.number + items.length : index.number]
+  return items === undefined ? undefined : items[at(items.length)]
 }
 
 function sequenceOf(value: Value): ArrayLike<Value> | undefined {
@@ -105,7 +114,11 @@ function sequenceOf(value: Value): ArrayLike<Value> | undefined {
   if (Array.isArray(value)) return value
   if (isA(value, 'tuple')) return value.items
   if (!isA(value, 'range')) return undefined
-  return Array.from({ length: value.length }, (_, index) => value.start + index * value.step)
+  return collect(value)
+}
+
+function numberAt({ start, step, length }: Extract<Value, { type: 'range' }>, index: number): Value | undefined {
+  return Number.isInteger(index) && index >= 0 && index < length ? start + index * step : undefined
 }
 
 function missing(value: Value, key: Value): Value {
@@ -137,6 +150,7 @@ export function getSlice(value: Value, bounds: Bounds): Value {
   const stop = clamp(bounds.stop, step > 0 ? length : -1)
   if (typeof items === 'string' && step === 1) return items.slice(start, Math.max(start, stop))
   const picked: Value[] = []
+  spendItems(Math.max(0, Math.ceil((stop - start) / step)))
   for (let index = start; step > 0 ? index < stop : index > stop; index += step) picked.push(items[index] ?? null)
   if (typeof value === 'string') return picked.join('')
   return isA(value, 'tuple') ? { type: 'tuple', items: picked } : picked

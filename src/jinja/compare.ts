@@ -1,3 +1,4 @@
+import { spend } from './budget.ts'
 import { asNumber, refuseUndefined } from './coerce.ts'
 import { plainText } from './foreign-text.ts'
 import { isIterable, itemsOf, iterate } from './iterate.ts'
@@ -8,6 +9,7 @@ import { compareTexts } from './text.ts'
 import { type Dict, hashKey, isA, typeName, type Value } from './value.ts'
 
 export function areEqual(a: Value, b: Value): boolean {
+  spend(1)
   if (a === b) return true
   if (a === null || b === null) return false
   if (typeof a === 'string' || typeof b === 'string') return isSameText(a, b)
@@ -33,10 +35,11 @@ function sameItems(a: readonly Value[], b: readonly Value[]): boolean {
 
 function sameEntries(a: Dict, b: Dict): boolean {
   if (a.entries.size !== b.entries.size) return false
-  return [...a.entries].every(([hash, { value }]) => {
+  for (const [hash, { value }] of a.entries) {
     const other = b.entries.get(hash)
-    return other !== undefined && areEqual(value, other.value)
-  })
+    if (other === undefined || !areEqual(value, other.value)) return false
+  }
+  return true
 }
 
 export function compare(operator: CompareOperator, a: Value, b: Value): boolean {
@@ -62,12 +65,14 @@ export function compare(operator: CompareOperator, a: Value, b: Value): boolean 
 
 /** Negative when `a` comes first, NaN when neither does. Throws for values without an order. */
 export function orderOf(a: Value, b: Value, operator = '<'): number {
+  spend(1)
   if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b)
   const [first, second] = [asNumber(a), asNumber(b)]
   if (first !== undefined && second !== undefined) return first.number - second.number
   const [left, right] = [itemsOf(a), itemsOf(b)]
   if (left !== undefined && right !== undefined && Array.isArray(a) === Array.isArray(b)) {
-    for (const [index, item] of left.slice(0, right.length).entries()) {
+    for (const [index, item] of left.entries()) {
+      if (index >= right.length) break
       const other = right[index] ?? null
       if (!areEqual(item, other)) return orderOf(item, other, operator)
     }

@@ -1,7 +1,8 @@
 import { bindArguments, type Call } from './arguments.ts'
+import { spend, spendItems, spendScan } from './budget.ts'
 import { asInteger, isTrue } from './coerce.ts'
 import { areEqual, orderOf } from './compare.ts'
-import { itemsOf, iterate } from './iterate.ts'
+import { collect, itemsOf, iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
 import { type Dict, dict, hashKey, isA, orElse, type Stream, setKey, tuple, type Value } from './value.ts'
 
@@ -31,7 +32,17 @@ function pick(readers: Methods, mutators: Methods, name: string): Method | undef
 
 /** The pairs of a dictionary as tuples. */
 export function* pairsOf({ entries }: Dict): Generator<Value> {
-  for (const { key, value } of entries.values()) yield tuple(key, value)
+  for (const { key, value } of entries.values()) {
+    spend(1)
+    yield tuple(key, value)
+  }
+}
+
+function* valuesOf({ entries }: Dict): Generator<Value> {
+  for (const { value } of entries.values()) {
+    spend(1)
+    yield value
+  }
 }
 
 function view(typeName: string, of: Dict, read: () => Iterator<Value>): Stream {
@@ -44,10 +55,13 @@ function dictReaders(of: Dict): Methods {
       const [key = null, otherwise = null] = bindArguments(call, { name: 'get', parameters: ['key', 'default'], required: 1 })
       return orElse(of.entries.get(hashKey(key))?.value, () => otherwise)
     },
-    keys: () => view('dict_keys', of, () => Array.from(of.entries.values(), ({ key }) => key).values()),
-    values: () => view('dict_values', of, () => Array.from(of.entries.values(), ({ value }) => value).values()),
+    keys: () => view('dict_keys', of, () => iterate(of)[Symbol.iterator]()),
+    values: () => view('dict_values', of, () => valuesOf(of)),
     items: () => view('dict_items', of, () => pairsOf(of)),
-    copy: () => ({ type: 'dict', entries: new Map(of.entries) }),
+    copy: () => {
+      spendItems(of.entries.size)
+      return { type: 'dict', entries: new Map(of.entries) }
+    },
   }
 }
 
@@ -67,6 +81,7 @@ function dictMutators(of: Dict): Methods {
       })
     },
     popitem: () => {
+      spendItems(of.entries.size)
       const last = [...of.entries.values()].at(-1)
       if (last === undefined) throw runtimeError('popitem(): dictionary is empty')
       take(last.key)
@@ -101,7 +116,7 @@ export function makeDict({ positional, named }: Call): Dict {
     if (isA(source, 'dict')) for (const { key, value } of source.entries.values()) setKey(made, key, value)
     else {
       for (const pair of iterate(source)) {
-        const [key, value] = Array.from(iterate(pair))
+        const [key, value] = collect(pair)
         if (key === undefined || value === undefined) throw runtimeError('dictionary update sequence needs pairs')
         setKey(made, key, value)
       }
@@ -119,28 +134,45 @@ function sequenceReaders(items: readonly Value[]): Methods {
       if (at === -1) throw runtimeError('the value is not in the list')
       return at
     },
-    copy: () => [...items],
+    copy: () => {
+      spendItems(items.length)
+      return [...items]
+    },
   }
 }
 
 function listMutators(list: Value[]): Methods {
   const done = (_result: unknown) => null
   return {
-    append: ({ positional: [item = null] }) => done(list.push(item)),
-    extend: ({ positional: [items = null] }) => done(list.push(...iterate(items))),
-    insert: ({ positional: [at = 0, item = null] }) => done(list.splice(asInteger(at), 0, item)),
+    append: ({ positional: [item = null] }) => {
+      spendItems(1)
+      return done(list.push(item))
+    },
+    extend: ({ positional: [items = null] }) => {
+      for (const item of collect(items)) list.push(item)
+      return null
+    },
+    insert: ({ positional: [at = 0, item = null] }) => {
+      spendItems(1)
+      spendScan(list.length)
+      return done(list.splice(asInteger(at), 0, item))
+    },
     remove: ({ positional: [wanted = null] }) => {
       const at = list.findIndex((item) => areEqual(item, wanted))
       if (at === -1) throw runtimeError('list.remove(x): x not in list')
       return done(list.splice(at, 1))
     },
     pop: ({ positional: [at = -1] }) => {
+      spendScan(list.length)
       const [taken] = list.splice(asInteger(at), 1)
       if (taken === undefined) throw runtimeError(list.length === 0 ? 'pop from empty list' : 'pop index out of range')
       return taken
     },
     clear: () => done(list.splice(0)),
-    reverse: () => done(list.reverse()),
+    reverse: () => {
+      spend(list.length >> 3)
+      return done(list.reverse())
+    },
     sort: (call) => {
       const [reverse = false] = bindArguments(call, { name: 'sort', parameters: ['reverse'] })
       list.sort((a, b) => orderOf(a, b))

@@ -1,7 +1,9 @@
 import type { Call } from './arguments.ts'
+import { nest, spend, spendText } from './budget.ts'
 import { isTrue } from './coerce.ts'
-import { callValue, evaluate, evaluateArguments, macroValue, type Run } from './evaluate.ts'
-import { iterate } from './iterate.ts'
+import type { Environment } from './environment.ts'
+import { callValue, evaluate, evaluateArguments, macroValue } from './evaluate.ts'
+import { collect, iterate } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
 import { Loop } from './loop.ts'
 import { toText } from './print.ts'
@@ -16,15 +18,15 @@ type Ending = 'end' | 'break' | 'continue'
 type Frame = {
   readonly scope: Scope
   readonly output: string[]
-  readonly run: Run
+  readonly environment: Environment
   /** The template's outermost scope: all that a `block` sees. */
   readonly top: Scope
 }
 
 /** Runs a template's statements in `scope` and returns their output. */
-export function runTemplate(statements: readonly Statement[], scope: Scope, run: Run): string {
+export function runTemplate(statements: readonly Statement[], scope: Scope, environment: Environment): string {
   const output: string[] = []
-  executeAll(statements, { scope, output, run, top: scope })
+  executeAll(statements, { scope, output, environment, top: scope })
   return output.join('')
 }
 
@@ -37,23 +39,23 @@ function executeAll(statements: readonly Statement[], frame: Frame): Ending {
 }
 
 function execute(statement: Statement, frame: Frame): Ending {
-  const { scope, run } = frame
-  run.budget.spend(1)
+  const { scope, environment } = frame
+  spend(1)
   switch (statement.type) {
     case 'text':
       write(statement.text, frame)
       return 'end'
     case 'output':
-      write(toText(evaluate(statement.value, scope, run)), frame)
+      write(toText(evaluate(statement.value, scope, environment)), frame)
       return 'end'
     case 'if': {
-      const branch = statement.branches.find(({ test }) => isTrue(evaluate(test, scope, run)))
+      const branch = statement.branches.find(({ test }) => isTrue(evaluate(test, scope, environment)))
       return executeAll(branch?.body ?? statement.otherwise, frame)
     }
     case 'for':
       return executeFor(statement, frame)
     case 'set':
-      assign(statement.target, evaluate(statement.value, scope, run), frame)
+      assign(statement.target, evaluate(statement.value, scope, environment), frame)
       return 'end'
     case 'set-block': {
       const { ending, text } = capture(statement.body, statement.filter, frame)
@@ -70,14 +72,14 @@ function execute(statement: Statement, frame: Frame): Ending {
       return 'end'
     case 'call-block': {
       const caller = makeMacro(statement.body, frame)
-      const callee = evaluate(statement.call.callee, scope, run)
-      const { positional, named } = evaluateArguments(statement.call.args, scope, run)
+      const callee = evaluate(statement.call.callee, scope, environment)
+      const { positional, named } = evaluateArguments(statement.call.args, scope, environment)
       write(toText(callValue(callee, { positional, named: new Map([...named, ['caller', caller]]) })), frame)
       return 'end'
     }
     case 'with': {
       const inner = { ...frame, scope: new Scope(scope) }
-      for (const { target, value } of statement.bindings) assign(target, evaluate(value, scope, run), inner)
+      for (const { target, value } of statement.bindings) assign(target, evaluate(value, scope, environment), inner)
       return executeAll(statement.body, inner)
     }
     case 'scope':
@@ -90,8 +92,8 @@ function execute(statement: Statement, frame: Frame): Ending {
   }
 }
 
-function write(text: string, { output, run }: Frame): void {
-  run.budget.spendText(text.length)
+function write(text: string, { output }: Frame): void {
+  spendText(text.length)
   if (text !== '') output.push(text)
 }
 
@@ -101,7 +103,7 @@ function capture(body: readonly Statement[], filter: Expression, frame: Frame): 
   const output: string[] = []
   const ending = executeAll(body, { ...frame, scope, output })
   scope.set(blockText, output.join(''))
-  return { ending, text: evaluate(filter, scope, frame.run) }
+  return { ending, text: evaluate(filter, scope, frame.environment) }
 }
 
 function assign(target: Target, value: Value, frame: Frame): void {
@@ -118,7 +120,7 @@ function assign(target: Target, value: Value, frame: Frame): void {
       return
     }
     case 'tuple': {
-      const values = Array.from(iterate(value))
+      const values = collect(value)
       if (values.length !== target.targets.length) {
         const fault = values.length < target.targets.length ? 'not enough' : 'too many'
         throw runtimeError(`${fault} values to unpack (expected ${target.targets.length}, got ${values.length})`)
@@ -129,7 +131,7 @@ function assign(target: Target, value: Value, frame: Frame): void {
 }
 
 function executeFor(statement: ForStatement, frame: Frame): Ending {
-  const source = plain(evaluate(statement.iterable, frame.scope, frame.run))
+  const source = plain(evaluate(statement.iterable, frame.scope, frame.environment))
   const { ending } = runLoop(statement, source, { frame, level: 0 })
   return ending
 }
@@ -138,10 +140,10 @@ type LoopContext = { readonly frame: Frame; readonly level: number }
 
 function runLoop(statement: ForStatement, source: Value, { frame, level }: LoopContext): { readonly ending: Ending } {
   const { target, filter, recursive, body, otherwise } = statement
-  const { scope, run } = frame
+  const { scope } = frame
   const recurse = (items: Value): Value => {
     const output: string[] = []
-    run.budget.nest(() => runLoop(statement, items, { frame: { ...frame, output }, level: level + 1 }))
+    nest(() => runLoop(statement, items, { frame: { ...frame, output }, level: level + 1 }))
     return output.join('')
   }
   const items = iterate(source)[Symbol.iterator]()
@@ -153,7 +155,7 @@ function runLoop(statement: ForStatement, source: Value, { frame, level }: LoopC
   })
   let count = 0
   for (let item = loop.next(); item !== undefined; item = loop.next()) {
-    run.budget.spend(1)
+    spend(1)
     count += 1
     const inner = { ...frame, scope: new Scope(scope) }
     inner.scope.set('loop', loop.value)
@@ -170,7 +172,7 @@ function* keepOnly(items: Iterator<Value>, { target, filter, frame }: KeepOption
   for (let next = items.next(); next.done !== true; next = items.next()) {
     const inner = { ...frame, scope: new Scope(frame.scope) }
     assign(target, next.value, inner)
-    if (isTrue(evaluate(filter, inner.scope, frame.run))) yield next.value
+    if (isTrue(evaluate(filter, inner.scope, frame.environment))) yield next.value
   }
   return undefined
 }
@@ -179,7 +181,7 @@ function makeMacro(macro: MacroSyntax, frame: Frame): Value {
   return macroValue(macro.name, (call) => {
     const output: string[] = []
     const inner = { ...frame, scope: new Scope(frame.scope), output }
-    frame.run.budget.nest(() => {
+    nest(() => {
       bindParameters(macro, call, inner)
       executeAll(macro.body, inner)
     })
@@ -188,7 +190,11 @@ function makeMacro(macro: MacroSyntax, frame: Frame): Value {
 }
 
 /** Sets a macro's parameters to the arguments of a call. A default may use the parameters before it. */
-function bindParameters({ name, parameters, mentions }: MacroSyntax, { positional, named }: Call, { scope, run }: Frame): void {
+function bindParameters(
+  { name, parameters, mentions }: MacroSyntax,
+  { positional, named }: Call,
+  { scope, environment }: Frame,
+): void {
   const rest = new Map(named)
   for (const [index, parameter] of parameters.entries()) {
     const byName = index < positional.length ? undefined : rest.get(parameter.name)
@@ -196,7 +202,7 @@ function bindParameters({ name, parameters, mentions }: MacroSyntax, { positiona
     const fallback = () =>
       parameter.fallback === undefined
         ? undefinedValue(`parameter '${parameter.name}' was not provided`)
-        : evaluate(parameter.fallback, scope, run)
+        : evaluate(parameter.fallback, scope, environment)
     scope.set(
       parameter.name,
       orElse(positional[index], () => orElse(byName, fallback)),

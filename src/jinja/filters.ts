@@ -1,16 +1,19 @@
 import { bindArguments } from './arguments.ts'
 import { escapeHtml } from './arithmetic.ts'
 import { getAttribute, getItem, ownAttribute } from './attributes.ts'
-import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
+import { spendItems, spendText } from './budget.ts'
+import { asInteger, isTrue, refuseUndefined } from './coerce.ts'
 import { pairsOf } from './container-methods.ts'
 import type { Filter } from './environment.ts'
+import { fileSize, numberFor, round, toFloat, toInteger } from './filter-numbers.ts'
 import { convertText, convertWords, derivedFrom, plainText } from './foreign-text.ts'
-import { fixedText, formatPercent } from './format-percent.ts'
-import { iterate, lengthOf } from './iterate.ts'
+import { formatPercent } from './format-percent.ts'
+import { collect, iterate, lengthOf } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
-import { toJson, toRepr, toText } from './print.ts'
+import { capitalize } from './letter-case.ts'
+import { joinTexts, toJson, toRepr, toText } from './print.ts'
 import { sequenceFilters } from './sequence-filters.ts'
-import { capitalize, justifyText, replaceText, splitText } from './string-methods.ts'
+import { justifyText, replaceText, splitText } from './string-methods.ts'
 import { countCharacters, sliceText, splitLines, trimText } from './text.ts'
 import { float, generator, isA, orElse, tuple, typeName, type Value } from './value.ts'
 import { wrapText } from './wrap-text.ts'
@@ -90,10 +93,8 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     string: (input) => (isA(input, 'markup') ? input : toText(input)),
     striptags: (input) => {
       const text = toText(input)
-      const bare = plainText(text)
-        .replace(/<!--[\s\S]*?-->/g, '')
-        .replace(/<[^>]*>/g, '')
-      return derivedFrom([text], splitText(bare, undefined).join(' '))
+      const bare = dropBetween(dropBetween(plainText(text), '<!--', '-->'), '<', '>')
+      return derivedFrom([text], joinTexts(splitText(bare, undefined), ' '))
     },
     title: (input) =>
       convertWords(toText(input), (text) =>
@@ -108,7 +109,12 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
         name: 'tojson',
         parameters,
       })
-      const indentText = indentBy === null ? undefined : typeof indentBy === 'string' ? indentBy : ' '.repeat(asInteger(indentBy))
+      const indentText =
+        indentBy === null
+          ? undefined
+          : typeof indentBy === 'string'
+            ? indentBy
+            : justifyText('ljust', '', { width: asInteger(indentBy) })
       const [itemSeparator = null, keySeparator = null] = separators === null ? [] : iterate(separators)
       return toJson(input, {
         ensureAscii: isTrue(ensureAscii),
@@ -134,20 +140,25 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     urlencode: (input) => {
       if (typeof input === 'string' || lengthOf(input) === undefined)
         return replaceText(quoteUrl(toText(input)), '%2F', { to: '/' })
-      const pairs = Array.from(isA(input, 'dict') ? pairsOf(input) : iterate(input))
+      const pairs = isA(input, 'dict') ? Array.from(pairsOf(input)) : collect(input)
       return pairs
-        .map((pair) => Array.from(iterate(pair), (part) => replaceText(quoteUrl(toText(part)), '%20', { to: '+' })).join('='))
+        .map((pair) =>
+          collect(pair)
+            .map((part) => replaceText(quoteUrl(toText(part)), '%20', { to: '+' }))
+            .join('='),
+        )
         .join('&')
     },
-    wordcount: (input) => plainText(toText(input)).match(/[\p{L}\p{N}_]+/gu)?.length ?? 0,
+    wordcount: (input) => countWords(plainText(toText(input))),
     wordwrap: (input, call) => {
       const parameters = ['width', 'break_long_words', 'wrapstring', 'break_on_hyphens'] as const
       const [width = 79, breakLong = true, joint = null, onHyphens = true] = bindArguments(call, { name: 'wordwrap', parameters })
       const options = { width: asInteger(width), breakLong: isTrue(breakLong), onHyphens: isTrue(onHyphens) }
       const by = joint === null ? '\n' : toText(joint)
-      return splitLines(textFor(input))
-        .map((line) => wrapText(line, options).join(by))
-        .join(by)
+      return joinTexts(
+        splitLines(textFor(input)).map((line) => joinTexts(wrapText(line, options), by)),
+        by,
+      )
     },
     xmlattr: (input, call, { rules }) => {
       const [autospace = true] = bindArguments(call, { name: 'xmlattr', parameters: ['autospace'] })
@@ -162,6 +173,12 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     },
   } satisfies Record<string, Filter>),
 )
+
+function countWords(text: string): number {
+  let count = 0
+  for (const _ of text.matchAll(/[\p{L}\p{N}_]+/gu)) count += 1
+  return count
+}
 
 function lengthFilter(input: Value): Value {
   const length = lengthOf(input)
@@ -182,70 +199,34 @@ function textFor(value: Value): string {
   throw runtimeError(`'${typeName(value)}' object is not a string`)
 }
 
-function numberFor(value: Value): { number: number; isFloat: boolean } {
-  refuseUndefined(value)
-  const number = asNumber(value)
-  if (number === undefined) throw runtimeError(`must be a number, not '${typeName(value)}'`)
-  return number
-}
-
-const floatPattern = /^[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?\d+)?$/i
-
-function toFloat(value: Value): number | undefined {
-  if (typeof value !== 'string') return asNumber(value)?.number
-  const text = trimText(plainText(value), { start: true, end: true })
-  if (floatPattern.test(text)) return Number(text.replaceAll('_', ''))
-  const special = /^([-+]?)(?:(inf(?:inity)?)|nan)$/i.exec(text)
-  if (special === null) return undefined
-  return special[2] === undefined ? Number.NaN : special[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-}
-
-function toInteger(value: Value, base: number): number | undefined {
-  const whole = typeof value === 'string' ? parseInteger(trimText(plainText(value), { start: true, end: true }), base) : undefined
-  if (whole !== undefined) return whole
-  const number = toFloat(value)
-  return number === undefined || !Number.isFinite(number) ? undefined : Math.trunc(number) + 0
-}
-
-function parseInteger(text: string, base: number): number | undefined {
-  const match = /^([-+]?)(?:0([box]))?([\da-z]+(?:_[\da-z]+)*)$/i.exec(text)
-  if (match === null) return undefined
-  const [, sign, prefix, digits = ''] = match
-  const prefixBase = prefix === undefined ? base : { b: 2, o: 8, x: 16 }[prefix.toLowerCase()]
-  const all = digits.replaceAll('_', '').toLowerCase()
-  const valid = prefixBase === base && [...all].every((digit) => Number.parseInt(digit, 36) < base)
-  return valid ? (sign === '-' ? -1 : 1) * Number.parseInt(all, base) : undefined
-}
-
-/** Python's rounding: halves go to the even neighbour. `ceil` and `floor` always give a float. */
-function round(value: Value, precision: number, method: string): Value {
-  const { number, isFloat } = numberFor(value)
-  const factor = 10 ** precision
-  if (method === 'ceil') return float(Math.ceil(number * factor) / factor)
-  if (method === 'floor') return float(Math.floor(number * factor) / factor)
-  if (method !== 'common') throw runtimeError('method must be common, ceil or floor')
-  if (!isFloat) return precision >= 0 ? number : roundHalfEven(number * factor) / factor
-  if (precision > 0) return float(Number(fixedText(number, precision)))
-  return float(roundHalfEven(number * factor) / factor)
-}
-
-function roundHalfEven(number: number): number {
-  const low = Math.floor(number)
-  const rest = number - low
-  if (rest !== 0.5) return Math.round(number)
-  return low % 2 === 0 ? low : low + 1
-}
-
 function quoteUrl(text: string): string {
+  spendText(text.length * 9)
   return convertText(text, (plain) =>
     encodeURIComponent(plain).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`),
   )
 }
 
 function indent(text: string, { by, first, blank }: { by: string; first: boolean; blank: boolean }): string {
-  const [head = '', ...rest] = splitLines(`${text}\n`)
+  const all = splitLines(`${text}\n`)
+  const [head = ''] = all
+  const rest = all.slice(1)
+  spendText(by.length * (rest.length + 1))
   const lines = rest.map((line) => (line !== '' || blank ? by + line : line))
-  return (first ? by : '') + [head, ...lines].join('\n')
+  return (first ? by : '') + joinTexts([head].concat(lines), '\n')
+}
+
+/** The text without the parts from each `open` to the next `close`. */
+function dropBetween(text: string, open: string, close: string): string {
+  const kept: string[] = []
+  let from = 0
+  for (let at = text.indexOf(open); at !== -1; at = text.indexOf(open, from)) {
+    const end = text.indexOf(close, at + open.length)
+    if (end === -1) break
+    spendItems(1)
+    kept.push(text.slice(from, at))
+    from = end + close.length
+  }
+  return joinTexts(kept.concat(text.slice(from)))
 }
 
 type TruncateOptions = { readonly length: number; readonly leeway: number; readonly killWords: boolean; readonly end: string }
@@ -258,18 +239,6 @@ function truncate(text: string, { length, leeway, killWords, end }: TruncateOpti
   if (killWords) return cut + end
   const space = cut.lastIndexOf(' ')
   return (space === -1 ? cut : cut.slice(0, space)) + end
-}
-
-function fileSize(bytes: number, binary: boolean): string {
-  const base = binary ? 1024 : 1000
-  if (bytes === 1) return '1 Byte'
-  if (bytes < base) return `${Math.trunc(bytes)} Bytes`
-  const prefixes = binary
-    ? ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']
-    : ['kB', 'MB', 'GB', 'TB', 'PB', 'EB', 'ZB', 'YB']
-  const found = prefixes.findIndex((_, index) => bytes < base ** (index + 2))
-  const power = found === -1 ? prefixes.length : found + 1
-  return `${(bytes / base ** power).toFixed(1)} ${prefixes[power - 1]}`
 }
 
 /** Filters that receive `Markup` as it is; the others receive its text. */

@@ -1,3 +1,5 @@
+import { spendItems, spendScan, spendText } from './budget.ts'
+
 /**
  * Foreign text: that of a caller, which must never act as the template's own. Each of its characters is replaced by a partner of its
  * own, one code unit for one, so that cutting, joining and repeating texts keep track of where each character came from. What reads
@@ -27,17 +29,27 @@ for (const [first, last, partner] of ranges) {
   }
 }
 
+const same = Uint16Array.from({ length: 0x10000 }, (_, code) => code)
+const replaced = new Uint16Array(0x10000).fill(replacement)
+const foreign: Translation = { whole: partners, half: replaced }
+const plain: Translation = { whole: same, half: originals }
+const repaired: Translation = { whole: same, half: replaced }
+
 const lone = /(?<![\ud800-\udbff])[\udc00-\udfff]/
 const unpaired = /(?<![\ud800-\udbff])[\udc00-\udfff]|[\ud800-\udbff](?![\udc00-\udfff])/
 
 /** The text as a caller's. Half surrogate pairs become U+FFFD. */
 export function asForeign(text: string): string {
-  return translate(text, { whole: (code) => partners[code] as number, half: () => replacement })
+  spendText(text.length)
+  return translate(text, foreign)
 }
 
 /** The text without a trace of its origin. */
 export function plainText(text: string): string {
-  return isForeign(text) ? translate(text, { whole: (code) => code, half: (code) => originals[code] as number }) : text
+  spendScan(text.length)
+  if (!isForeign(text)) return text
+  spendText(text.length)
+  return translate(text, plain)
 }
 
 /** Whether the text has a foreign character. */
@@ -53,7 +65,7 @@ export function isForeignAt(text: string, index: number): boolean {
 
 /** A text without foreign characters: what a template contains itself. */
 export function wellFormed(text: string): string {
-  return unpaired.test(text) ? translate(text, { whole: (code) => code, half: () => replacement }) : text
+  return unpaired.test(text) ? translate(text, repaired) : text
 }
 
 /**
@@ -84,8 +96,12 @@ export function derivedFrom(sources: readonly string[], made: string): string {
 export function runsOf(text: string): string[] {
   const runs: string[] = []
   let from = 0
+  let before = isForeignAt(text, 0)
   for (let index = 1; index < text.length; index += 1) {
-    if (isForeignAt(text, index) === isForeignAt(text, index - 1)) continue
+    const now = isForeignAt(text, index)
+    if (now === before) continue
+    before = now
+    spendItems(1)
     runs.push(text.slice(from, index))
     from = index
   }
@@ -93,6 +109,7 @@ export function runsOf(text: string): string[] {
 }
 
 function withOrigins(text: string, like: string): string {
+  spendText(text.length)
   const codes = new Uint16Array(text.length)
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
@@ -101,19 +118,16 @@ function withOrigins(text: string, like: string): string {
   return fromCodes(codes)
 }
 
-type Translation = {
-  /** Of a unit outside of surrogate pairs. */
-  readonly whole: (code: number) => number
-  /** Of a low surrogate without its high one. */
-  readonly half: (code: number) => number
-}
+/** How to translate units: those outside of surrogate pairs, and low surrogates without their high ones. */
+type Translation = { readonly whole: Uint16Array; readonly half: Uint16Array }
 
 function translate(text: string, { whole, half }: Translation): string {
-  const codes = new Uint16Array(text.length)
-  for (let index = 0; index < text.length; index += 1) {
+  const { length } = text
+  const codes = new Uint16Array(length)
+  for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index)
-    if (code < 0xd800 || code > 0xdfff) codes[index] = whole(code)
-    else if (isLow(code)) codes[index] = half(code)
+    if (code < 0xd800 || code > 0xdfff) codes[index] = whole[code] as number
+    else if (isLow(code)) codes[index] = half[code] as number
     else if (isLow(text.charCodeAt(index + 1))) {
       codes[index] = code
       index += 1
@@ -135,6 +149,8 @@ const chunk = 8192
 
 function fromCodes(codes: Uint16Array): string {
   let text = ''
-  for (let from = 0; from < codes.length; from += chunk) text += String.fromCharCode(...codes.subarray(from, from + chunk))
+  for (let from = 0; from < codes.length; from += chunk) {
+    text += String.fromCharCode.apply(null, codes.subarray(from, from + chunk) as unknown as number[])
+  }
   return text
 }

@@ -1,3 +1,4 @@
+import { spendText } from './budget.ts'
 import { asNumber } from './coerce.ts'
 import { derivedFrom, plainText } from './foreign-text.ts'
 import { formatNumber } from './format-percent.ts'
@@ -15,12 +16,20 @@ type Lookups = {
 
 /** Python's `'{} and {name:>8}'.format(…)`. Throws for missing fields and invalid formats. */
 export function formatBraces(format: string, lookups: Lookups): string {
-  return derivedFrom([format], formatPlain(plainText(format), lookups))
+  return derivedFrom([format], formatPlain(plainText(format), lookups, { levels: 2, index: { next: 0 } }))
 }
 
-function formatPlain(format: string, lookups: Lookups): string {
+type Place = {
+  /** How deep fields may still be inside of formats. */
+  readonly levels: number
+  /** The argument of the next field without a name. */
+  readonly index: { next: number }
+}
+
+function formatPlain(format: string, lookups: Lookups, { levels, index }: Place): string {
+  if (levels === 0) throw runtimeError('Max string recursion exceeded')
+  spendText(format.length)
   let result = ''
-  let nextIndex = 0
   for (let at = 0; at < format.length; ) {
     const character = format.charAt(at)
     if (character !== '{' && character !== '}') {
@@ -35,11 +44,13 @@ function formatPlain(format: string, lookups: Lookups): string {
       const end = fieldEnd(format, at + 1)
       const { name, conversion, spec } = splitField(format.slice(at + 1, end))
       const field = /^[^.[]*/.exec(name)?.[0] ?? ''
-      const first = field === '' ? String(nextIndex++) : field
+      const first = field === '' ? String(index.next++) : field
       const value = follow(resolve(first, lookups), name.slice(field.length), lookups)
       // A format may contain fields, such as a width.
-      const inner = spec.includes('{') ? formatBraces(spec, lookups) : spec
-      result += formatValue(conversion === 'r' ? toRepr(value) : conversion === 's' ? toText(value) : value, inner)
+      const inner = spec.includes('{') ? formatPlain(spec, lookups, { levels: levels - 1, index }) : spec
+      const text = formatValue(conversion === 'r' ? toRepr(value) : conversion === 's' ? toText(value) : value, inner)
+      spendText(text.length)
+      result += text
       at = end + 1
     }
   }
@@ -71,7 +82,7 @@ function resolve(field: string, { positional, named }: Lookups): Value {
 
 function follow(start: Value, path: string, { attribute, item }: Lookups): Value {
   let value = start
-  for (const [, name, key] of path.matchAll(/\.([^.[]+)|\[([^\]]*)\]/g)) {
+  for (const [, name, key] of path.matchAll(/\.([^.[]+)|\[([^\]]{0,100})\]/g)) {
     if (name !== undefined) value = attribute(value, name)
     else if (key !== undefined) value = item(value, /^\d+$/.test(key) ? Number(key) : key)
   }
@@ -87,6 +98,7 @@ function formatValue(value: Value, spec: string): string {
   const [, filling, alignment, sign, alternate, zero, width, grouping, digits, kind] = match
   const number = typeof value === 'string' || kind === 's' ? undefined : asNumber(value)
   const precision = digits === undefined ? undefined : Number(digits)
+  if (precision !== undefined && precision > 100) spendText(precision)
   const fill = filling ?? (zero === undefined ? ' ' : '0')
   const size = width === undefined ? 0 : Number(width)
   if (number === undefined) {
@@ -118,6 +130,7 @@ function group(digits: string, separator: string): string {
 function align(text: string, { fill, size, alignment }: { fill: string; size: number; alignment: string }): string {
   const missing = size - countCharacters(text)
   if (missing <= 0) return text
+  spendText(size * fill.length)
   if (alignment === '<') return text + fill.repeat(missing)
   if (alignment === '>') return fill.repeat(missing) + text
   const left = Math.floor(missing / 2)

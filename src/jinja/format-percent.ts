@@ -1,10 +1,12 @@
+import { spendText } from './budget.ts'
 import { derivedFrom, plainText } from './foreign-text.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, sliceText } from './text.ts'
 import { type Dict, isA, typeName, type Value } from './value.ts'
 
-const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([\s\S])/g
+/** A key has a limit, so that many open brackets cost no more than their number. */
+const directive = /%(?:\(([^)]{0,100})\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([\s\S])/g
 
 /** Python's `'%s and %d' % values`. Throws when the values do not match the format. */
 export function formatPercent(format: string, values: Value): string {
@@ -27,7 +29,10 @@ function formatPlain(format: string, values: Value): string {
     const size = width === '*' ? numberOf(take()) : width === undefined ? 0 : Number(width)
     const digits = precision === '*' ? numberOf(take()) : precision === undefined ? undefined : Number(precision)
     const value = key === undefined ? take() : lookUp(mapping, key)
-    return pad(convert(value, { kind, flags, digits }), { flags, size, kind })
+    if (digits !== undefined && digits > 100) spendText(digits)
+    const text = convert(value, { kind, flags, digits })
+    spendText(Math.max(text.length, size))
+    return pad(text, { flags, size, kind })
   })
   // Python checks for surplus values only where the value cannot be a mapping.
   const counted = !Array.isArray(values) && !isA(values, 'dict') && !isA(values, 'range') && !isA(values, 'undefined')

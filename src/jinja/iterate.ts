@@ -1,3 +1,4 @@
+import { spend, spendItems, spendRead } from './budget.ts'
 import { runtimeError } from './jinja-error.ts'
 import { characters } from './text.ts'
 import { type Dict, isA, typeName, type Value } from './value.ts'
@@ -56,12 +57,31 @@ export function iterate(value: Value): Iterable<Value> {
   throw runtimeError(`'${typeName(value)}' object is not iterable`)
 }
 
+/** All items, in a list of their own. */
+export function collect(value: Value): Value[] {
+  const items: Value[] = []
+  for (const item of iterate(value)) {
+    spendItems(1)
+    items.push(item)
+  }
+  return items
+}
+
+/** Pays for reading all items of a value that is already there. */
+export function spendItemsOf(value: Value): void {
+  if (typeof value === 'string') spendRead(value.length)
+  else if (Array.isArray(value)) spend(value.length >> 3)
+}
+
 function* keysOf({ entries }: Dict): Generator<Value> {
   for (const { key } of entries.values()) yield key
 }
 
 function* numbersOf({ start, step, length }: { start: number; step: number; length: number }): Generator<Value> {
-  for (let index = 0; index < length; index += 1) yield start + index * step
+  for (let index = 0; index < length; index += 1) {
+    spend(1)
+    yield start + index * step
+  }
 }
 
 /** Python's `len`; undefined for a value without a length. */

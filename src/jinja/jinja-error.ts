@@ -1,5 +1,3 @@
-import { plainText } from './foreign-text.ts'
-
 /**
  * Why a template failed. `syntax`: it does not parse. `undefined`: it used a variable, attribute or item that does not exist.
  * `raised`: it called `raise_exception`. `budget`: it took too many steps, nested too deeply or built too long a value.
@@ -16,7 +14,7 @@ export class JinjaError extends Error {
   readonly line: number | undefined
 
   constructor(kind: JinjaErrorKind, message: string, { line, cause }: JinjaErrorOptions = {}) {
-    super(plainText(message), cause === undefined ? undefined : { cause })
+    super(message, cause === undefined ? undefined : { cause })
     this.name = 'JinjaError'
     this.kind = kind
     this.line = line

@@ -1,14 +1,18 @@
+import type { Call } from './arguments.ts'
 import type { Rules } from './attributes.ts'
-import { Budget } from './budget.ts'
+import { type Limits, spend, withLimits } from './budget.ts'
 import type { Environment } from './environment.ts'
 import { runTemplate } from './execute.ts'
 import { filters } from './filters.ts'
-import { fromJson } from './from-json.ts'
+import { isForeign, plainText } from './foreign-text.ts'
+import { ForeignJson, fromJson } from './from-json.ts'
 import { createGlobals } from './globals.ts'
+import { spendItemsOf } from './iterate.ts'
 import { JinjaError, runtimeError } from './jinja-error.ts'
 import { parseTemplate } from './parse.ts'
 import { Scope } from './scope.ts'
 import { tests } from './tests.ts'
+import type { Value } from './value.ts'
 
 export type JinjaOptions = {
   /** Default: `transformers`. */
@@ -21,15 +25,19 @@ export type JinjaTemplate = {
   /** Every name that the template reads: variables and names it sets itself. */
   readonly names: ReadonlySet<string>
   /**
-   * Renders with variables that are JSON. Throws a `JinjaError` where Python would raise, and one of kind `budget` after
-   * `maxSteps`.
+   * Renders with variables that are JSON. Throws a `JinjaError` where Python would raise, and one of kind `budget` beyond the
+   * limits. The default limits grow with the variables.
    */
-  render(variables: Readonly<Record<string, unknown>>, maxSteps?: number): string
+  render(variables: Readonly<Record<string, unknown>>, limits?: Limits): string
 }
 
 const known = { filters: new Set(filters.keys()), tests: new Set(tests.keys()) }
+/** No real template has a tenth of it. */
+const maxSource = 1 << 18
 /** A prompt of a thousand messages takes up to three million steps. */
-const defaultMaxSteps = 20_000_000
+const defaultLimits: Limits = { steps: 20_000_000, memory: 1 << 27 }
+/** A template may copy each character of its variables some dozens of times. */
+const perCharacter: Limits = { steps: 8, memory: 64 }
 
 /**
  * Compiles a chat template as `transformers` does: jinja2 3.1 in its immutable sandbox, with `trim_blocks`, `lstrip_blocks`,
@@ -37,22 +45,36 @@ const defaultMaxSteps = 20_000_000
  */
 export function compileJinja(source: string, options: JinjaOptions = {}): JinjaTemplate {
   const { rules = 'transformers', now = () => new Date() } = options
-  const { statements, names } = guarded(() => parseTemplate(source, known))
+  const { statements, names } = guarded(() => {
+    if (source.length > maxSource)
+      throw new JinjaError('budget', `the template has ${source.length} characters; at most ${maxSource} are allowed`)
+    return parseTemplate(source, known)
+  })
   const environment: Environment = {
     rules,
-    filter: (name) => filters.get(name) ?? unknownName('filter', name),
-    test: (name) => tests.get(name) ?? unknownName('test', name),
+    filter: (name) => paying(filters.get(name) ?? unknownName('filter', name)),
+    test: (name) => paying(tests.get(name) ?? unknownName('test', name)),
   }
   const globals = createGlobals(now)
   return {
     names,
-    render: (variables, maxSteps = defaultMaxSteps) =>
+    render: (variables, limits) =>
       guarded(() => {
         const outer = new Scope()
         for (const [name, value] of globals) outer.set(name, value)
         for (const [name, value] of Object.entries(variables)) if (value !== undefined) outer.set(name, fromJson(value))
-        return runTemplate(statements, new Scope(outer), { environment, budget: new Budget(maxSteps) })
+        return withLimits(limits ?? limitsFor(variables), () => runTemplate(statements, new Scope(outer), environment))
       }),
+  }
+}
+
+/** A filter or test that pays for reading what it is given. */
+function paying<T>(work: (input: Value, call: Call, environment: Environment) => T): typeof work {
+  return (input, call, environment) => {
+    spend(1)
+    spendItemsOf(input)
+    for (const argument of call.positional) spendItemsOf(argument)
+    return work(input, call, environment)
   }
 }
 
@@ -60,11 +82,31 @@ function unknownName(kind: 'filter' | 'test', name: string): never {
   throw runtimeError(`No ${kind} named '${name}' found.`)
 }
 
-/** Turns JavaScript's own errors, such as an exhausted stack, into a `JinjaError`. */
+function limitsFor(variables: unknown): Limits {
+  const size = sizeOf(variables)
+  return {
+    steps: defaultLimits.steps + size * perCharacter.steps,
+    memory: defaultLimits.memory + size * perCharacter.memory,
+  }
+}
+
+/** The characters and members of data. */
+function sizeOf(data: unknown): number {
+  if (typeof data === 'string') return data.length
+  if (data instanceof ForeignJson) return data.text.length
+  if (typeof data !== 'object' || data === null) return 1
+  let size = 1
+  for (const [key, value] of Object.entries(data)) size += key.length + sizeOf(value)
+  return size
+}
+
+/** Turns JavaScript's own errors, such as an exhausted stack, into a `JinjaError`. Its message has no foreign text. */
 function guarded<T>(run: () => T): T {
   try {
     return run()
   } catch (error) {
-    throw JinjaError.from(error)
+    const failure = JinjaError.from(error)
+    if (!isForeign(failure.message)) throw failure
+    throw new JinjaError(failure.kind, plainText(failure.message), { line: failure.line, cause: failure.cause })
   }
 }

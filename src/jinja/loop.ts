@@ -1,3 +1,4 @@
+import { spendItems } from './budget.ts'
 import { areEqual } from './compare.ts'
 import { lengthOf } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
@@ -101,7 +102,11 @@ export class Loop {
   #size(): number {
     if (this.#length !== undefined) return this.#length
     const ahead = this.#ahead === undefined || this.#ahead.done === true ? 0 : 1
-    const rest = Array.from({ [Symbol.iterator]: () => this.#items })
+    const rest: Value[] = []
+    for (let next = this.#items.next(); next.done !== true; next = this.#items.next()) {
+      spendItems(1)
+      rest.push(next.value)
+    }
     this.#items = rest.values()
     this.#length = rest.length + this.#index + 1 + ahead
     return this.#length

@@ -156,7 +156,8 @@ function createStatementParser(cursor: TokenCursor, expressions: ExpressionParse
     const body = parseInner(end)
     loops.push(...outerLoops)
     const mentions = cursor.mentions
-    cursor.mentions = new Set([...outer, ...mentions])
+    for (const name of mentions) outer.add(name)
+    cursor.mentions = outer
     return { name, parameters, body, mentions }
   }
 

@@ -1,4 +1,5 @@
-import { convertText } from './foreign-text.ts'
+import { spend, spendText } from './budget.ts'
+import { convertText, isForeign } from './foreign-text.ts'
 import { runtimeError } from './jinja-error.ts'
 import { compareTexts, floatText, integerText, quoteText } from './text.ts'
 import { type Dict, type DictEntry, isA, type Value } from './value.ts'
@@ -12,8 +13,9 @@ export function toText(value: Value): string {
 
 /** Python's `repr`: how a value is printed inside a list or a dictionary. */
 export function toRepr(value: Value): string {
+  spend(1)
   if (value === null) return 'None'
-  if (Array.isArray(value)) return `[${value.map(toRepr).join(', ')}]`
+  if (Array.isArray(value)) return joinTexts(['[', joinTexts(value.map(toRepr), ', '), ']'])
   if (typeof value === 'string') return quoteText(value)
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (typeof value === 'number') return Number.isInteger(value) ? integerText(value) : floatText(value)
@@ -27,22 +29,37 @@ export function toRepr(value: Value): string {
     case 'markup':
       return `Markup(${quoteText(value.text)})`
     case 'tuple':
-      return `(${value.items.map(toRepr).join(', ')}${value.items.length === 1 ? ',' : ''})`
+      return joinTexts(['(', joinTexts(value.items.map(toRepr), ', '), value.items.length === 1 ? ',)' : ')'])
     case 'dict':
-      return `{${entriesOf(value)
-        .map(({ key, value: item }) => `${toRepr(key)}: ${toRepr(item)}`)
-        .join(', ')}}`
+      return joinTexts([
+        '{',
+        joinTexts(
+          entriesOf(value).map(({ key, value: item }) => joinTexts([toRepr(key), ': ', toRepr(item)])),
+          ', ',
+        ),
+        '}',
+      ])
     case 'range': {
       const { start, step, length } = value
       return `range(${start}, ${start + step * length}${step === 1 ? '' : `, ${step}`})`
     }
     case 'stream':
-      return value.length === undefined ? `<${value.typeName} object>` : `${value.typeName}([${repeatable(value.read())}])`
+      return value.length === undefined
+        ? `<${value.typeName} object>`
+        : joinTexts([value.typeName, '([', repeatable(value.read()), '])'])
     case 'callable':
       return `<function ${value.name}>`
     case 'native':
       return value.text()
   }
+}
+
+/** The texts in one; their length is paid before it is built. */
+export function joinTexts(parts: readonly string[], separator = ''): string {
+  let length = separator.length * Math.max(0, parts.length - 1)
+  for (const part of parts) length += part.length
+  spendText(length)
+  return parts.join(separator)
 }
 
 type JsonStyle = {
@@ -58,6 +75,7 @@ type JsonStyle = {
 
 /** Python's `json.dumps`. Throws for a value that JSON cannot represent. */
 export function toJson(value: Value, style: JsonStyle, depth = 0): string {
+  spend(1)
   if (value === null) return 'null'
   if (typeof value === 'string') return jsonText(value, style)
   if (typeof value === 'boolean') return value ? 'true' : 'false'
@@ -72,8 +90,8 @@ export function toJson(value: Value, style: JsonStyle, depth = 0): string {
       return jsonList(value.items, style, depth)
     case 'dict': {
       const entries = style.sortKeys ? sorted(entriesOf(value)) : entriesOf(value)
-      const parts = entries.map(
-        ({ key, value: item }) => `${jsonText(jsonKey(key), style)}${style.keySeparator}${toJson(item, style, depth + 1)}`,
+      const parts = entries.map(({ key, value: item }) =>
+        joinTexts([jsonText(jsonKey(key), style), style.keySeparator, toJson(item, style, depth + 1)]),
       )
       return enclose('{}', parts, { style, depth })
     }
@@ -106,17 +124,36 @@ function jsonList(items: readonly Value[], style: JsonStyle, depth: number): str
 function enclose(brackets: '[]' | '{}', parts: readonly string[], { style, depth }: { style: JsonStyle; depth: number }): string {
   if (parts.length === 0) return brackets
   const { indent, itemSeparator } = style
-  if (indent === undefined) return `${brackets[0]}${parts.join(itemSeparator)}${brackets[1]}`
+  const [open, close] = brackets
+  if (indent === undefined) return joinTexts([open ?? '', joinTexts(parts, itemSeparator), close ?? ''])
+  spendText(indent.length * (depth + 1))
   const line = `\n${indent.repeat(depth + 1)}`
-  return `${brackets[0]}${line}${parts.join(`${itemSeparator}${line}`)}\n${indent.repeat(depth)}${brackets[1]}`
+  return joinTexts([open ?? '', line, joinTexts(parts, `${itemSeparator}${line}`), `\n${indent.repeat(depth)}`, close ?? ''])
 }
 
 function jsonText(text: string, { ensureAscii }: JsonStyle): string {
-  const json = `"${convertText(text, (plain) => JSON.stringify(plain).slice(1, -1))}"`
+  spendText(text.length * (ensureAscii ? 6 : 2))
+  const json = isForeign(text) ? quoteForeign(text) : JSON.stringify(text)
   if (!ensureAscii) return json
   return convertText(json, (plain) =>
     plain.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
+}
+
+/** Quotes, backslashes and control characters, and the partners of the first two. */
+const escapedUnits = /["\\]|[^ -\uffff]|(?<![\ud800-\udbff])[\udc22\udc5c]/g
+
+/** `JSON.stringify` of a text with foreign characters, which it would escape. */
+function quoteForeign(text: string): string {
+  return `"${text.replace(escapedUnits, (unit) => escapes.get(unit) ?? escapeUnit(unit))}"`
+}
+
+const escapes = new Map<string, string>()
+
+function escapeUnit(unit: string): string {
+  const escaped = convertText(unit, (plain) => JSON.stringify(plain).slice(1, -1))
+  escapes.set(unit, escaped)
+  return escaped
 }
 
 function jsonFloat(value: number): string {
@@ -141,7 +178,7 @@ function entriesOf(value: Dict): DictEntry[] {
 }
 
 function repeatable(items: Iterator<Value>): string {
-  return Array.from({ [Symbol.iterator]: () => items }, toRepr).join(', ')
+  return joinTexts(Array.from({ [Symbol.iterator]: () => items }, toRepr), ', ')
 }
 
 function unserializable(name: string): Error {

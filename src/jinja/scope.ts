@@ -1,3 +1,4 @@
+import { spend } from './budget.ts'
 import type { Value } from './value.ts'
 
 /** Names and their values inside an outer scope. Assignments stay in the innermost one. */
@@ -11,10 +12,13 @@ export class Scope {
 
   find(name: string): Value | undefined {
     let scope: Scope | undefined = this
+    let hops = 0
     while (scope !== undefined) {
       const value = scope.#names.get(name)
       if (value !== undefined) return value
       scope = scope.#outer
+      hops += 1
+      if (hops % 8 === 0) spend(1)
     }
     return undefined
   }

@@ -1,13 +1,14 @@
 import { bindArguments, type Call } from './arguments.ts'
 import { calculate } from './arithmetic.ts'
 import { getItem } from './attributes.ts'
+import { spend, spendItems, spendText } from './budget.ts'
 import { asInteger, isTrue } from './coerce.ts'
 import { areEqual, orderOf } from './compare.ts'
 import type { Environment, Filter } from './environment.ts'
 import { plainText } from './foreign-text.ts'
-import { iterate, lengthOf } from './iterate.ts'
+import { collect, iterate, lengthOf } from './iterate.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
-import { toText } from './print.ts'
+import { joinTexts, toText } from './print.ts'
 import { reverseText } from './string-methods.ts'
 import { compareTexts } from './text.ts'
 import { generator, hashKey, isA, orElse, tuple, typeName, undefinedValue, type Value } from './value.ts'
@@ -16,7 +17,7 @@ import { generator, hashKey, isA, orElse, tuple, typeName, undefinedValue, type 
 export const sequenceFilters = {
   batch: (input, call) => {
     const [size = 1, fill = null] = bindArguments(call, { name: 'batch', parameters: ['linecount', 'fill_with'], required: 1 })
-    return generator(batches(Array.from(iterate(input)), asInteger(size), fill))
+    return generator(batches(collect(input), asInteger(size), fill))
   },
   dictsort: (input, call) => {
     const parameters = ['case_sensitive', 'by', 'reverse'] as const
@@ -24,6 +25,7 @@ export const sequenceFilters = {
     if (by !== 'key' && by !== 'value') throw runtimeError('You can only sort by either "key" or "value"')
     if (isA(input, 'undefined')) throw undefinedError(input.message)
     if (!isA(input, 'dict')) throw runtimeError(`'${typeName(input)}' object has no attribute 'items'`)
+    spendItems(input.entries.size)
     const entries = [...input.entries.values()]
     const keyed = entries.map(({ key, value }) => ({ item: tuple(key, value), key: [by === 'key' ? key : value] }))
     return sortKeyed(keyed, { caseSensitive: isTrue(caseSensitive), reverse: isTrue(reverse) })
@@ -38,7 +40,7 @@ export const sequenceFilters = {
     const get = (item: Value) => attributeOf(item, attribute, { environment, otherwise })
     const options = { caseSensitive: isTrue(caseSensitive), reverse: false }
     const sorted = sortKeyed(
-      Array.from(iterate(input), (item) => ({ item, key: [get(item)] })),
+      collect(input).map((item) => ({ item, key: [get(item)] })),
       options,
     )
     const groups: { key: Value; items: Value[] }[] = []
@@ -54,10 +56,13 @@ export const sequenceFilters = {
   join: (input, call, environment) => {
     const [by = '', attribute = null] = bindArguments(call, { name: 'join', parameters: ['d', 'attribute'] })
     const get = (item: Value) => (attribute === null ? item : attributeOf(item, attribute, { environment }))
-    return Array.from(iterate(input), (item) => toText(get(item))).join(toText(by))
+    return joinTexts(
+      collect(input).map((item) => toText(get(item))),
+      toText(by),
+    )
   },
   last: (input) => orElse(reversed(input)[0], () => undefinedValue('No last item, sequence was empty.')),
-  list: (input) => Array.from(iterate(input)),
+  list: collect,
   map: (input, call, environment) => {
     if (!isTrue(input)) return generator([])
     const convert = prepareMap(call, environment)
@@ -69,20 +74,20 @@ export const sequenceFilters = {
   rejectattr: (input, call, environment) => choose(input, call, { environment, wanted: false, byAttribute: true }),
   reverse: (input) => {
     if (typeof input === 'string') return reverseText(input)
-    if (lengthOf(input) === undefined) return Array.from(iterate(input)).reverse()
+    if (lengthOf(input) === undefined) return collect(input).reverse()
     return generator(reversed(input), 'list_reverseiterator')
   },
   select: (input, call, environment) => choose(input, call, { environment, wanted: true, byAttribute: false }),
   selectattr: (input, call, environment) => choose(input, call, { environment, wanted: true, byAttribute: true }),
   slice: (input, call) => {
     const [count = 1, fill = null] = bindArguments(call, { name: 'slice', parameters: ['slices', 'fill_with'], required: 1 })
-    return generator(slices(Array.from(iterate(input)), asInteger(count), fill))
+    return generator(slices(collect(input), asInteger(count), fill))
   },
   sort: (input, call, environment) => {
     const parameters = ['reverse', 'case_sensitive', 'attribute'] as const
     const [reverse = false, caseSensitive = false, attribute = null] = bindArguments(call, { name: 'sort', parameters })
     const paths: Value[] = typeof attribute === 'string' ? plainText(attribute).split(',') : [attribute]
-    const keyed = Array.from(iterate(input), (item) => ({
+    const keyed = collect(input).map((item) => ({
       item,
       key: paths.map((path) => (path === null ? item : attributeOf(item, path, { environment }))),
     }))
@@ -125,7 +130,9 @@ function attributeOf(item: Value, path: Value, { environment, otherwise }: Attri
 }
 
 function fold(value: Value, caseSensitive: boolean): Value {
-  return typeof value === 'string' && !caseSensitive ? plainText(value).toLowerCase() : value
+  if (typeof value !== 'string' || caseSensitive) return value
+  spendText(value.length)
+  return plainText(value).toLowerCase()
 }
 
 type Keyed = { readonly item: Value; readonly key: readonly Value[] }
@@ -148,7 +155,7 @@ function sortKeyed(items: readonly Keyed[], { caseSensitive, reverse }: SortOpti
 
 function reversed(input: Value): Value[] {
   if (lengthOf(input) === undefined) throw runtimeError(`'${typeName(input)}' object is not reversible`)
-  return Array.from(iterate(input)).reverse()
+  return collect(input).reverse()
 }
 
 type ExtremeOptions = { readonly environment: Environment; readonly name: 'min' | 'max' }
@@ -157,7 +164,7 @@ function extreme(input: Value, call: Call, { environment, name }: ExtremeOptions
   const [caseSensitive = false, attribute = null] = bindArguments(call, { name, parameters: ['case_sensitive', 'attribute'] })
   const keyOf = (item: Value) =>
     fold(attribute === null ? item : attributeOf(item, attribute, { environment }), isTrue(caseSensitive))
-  const [first, ...rest] = Array.from(iterate(input), (item) => ({ item, key: keyOf(item) }))
+  const [first, ...rest] = collect(input).map((item) => ({ item, key: keyOf(item) }))
   if (first === undefined) return undefinedValue('No aggregated item, sequence was empty.')
   const better = (a: Value, b: Value) => (name === 'min' ? orderOf(a, b) < 0 : orderOf(a, b) > 0)
   return rest.reduce((best, next) => (better(next.key, best.key) ? next : best), first).item
@@ -177,7 +184,10 @@ function prepareMap(call: Call, environment: Environment): (item: Value) => Valu
 }
 
 function* mapped(items: Iterable<Value>, convert: (item: Value) => Value): Generator<Value> {
-  for (const item of items) yield convert(item)
+  for (const item of items) {
+    spend(1)
+    yield convert(item)
+  }
 }
 
 type ChooseOptions = { readonly environment: Environment; readonly wanted: boolean; readonly byAttribute: boolean }
@@ -198,12 +208,16 @@ function prepareTest(name: string, call: Call, environment: Environment): (item:
 }
 
 function* chosen(items: Iterable<Value>, keeps: (item: Value) => boolean): Generator<Value> {
-  for (const item of items) if (keeps(item)) yield item
+  for (const item of items) {
+    spend(1)
+    if (keeps(item)) yield item
+  }
 }
 
 function* distinct(items: Iterable<Value>, keyOf: (item: Value) => unknown): Generator<Value> {
   const seen = new Set<unknown>()
   for (const item of items) {
+    spendItems(1)
     const key = keyOf(item)
     if (!seen.has(key)) yield item
     seen.add(key)
@@ -212,6 +226,7 @@ function* distinct(items: Iterable<Value>, keyOf: (item: Value) => unknown): Gen
 
 function* batches(items: readonly Value[], size: number, fill: Value): Generator<Value> {
   for (let from = 0; from < items.length; from += Math.max(1, size)) {
+    spendItems(fill === null ? Math.min(Math.max(1, size), items.length) : Math.max(1, size))
     const batch = items.slice(from, from + Math.max(1, size))
     while (fill !== null && batch.length < size) batch.push(fill)
     yield batch
@@ -219,11 +234,13 @@ function* batches(items: readonly Value[], size: number, fill: Value): Generator
 }
 
 function* slices(items: readonly Value[], count: number, fill: Value): Generator<Value> {
+  if (count === 0) throw runtimeError('integer division or modulo by zero')
   const each = Math.floor(items.length / count)
   const larger = items.length % count
   let from = 0
   for (let index = 0; index < count; index += 1) {
     const to = from + each + (index < larger ? 1 : 0)
+    spendItems(to - from + 1)
     const slice = items.slice(from, to)
     if (fill !== null && index >= larger) slice.push(fill)
     yield slice

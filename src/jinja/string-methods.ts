@@ -1,9 +1,11 @@
 import { bindArguments, type Call } from './arguments.ts'
-import { checkLength } from './budget.ts'
+import { spendItems, spendRead, spendText } from './budget.ts'
 import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
 import { convertText, convertWords, plainText } from './foreign-text.ts'
-import { iterate } from './iterate.ts'
+import { collect } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
+import { capitalize, every, isLower, isUpper, swapCase, titleCase } from './letter-case.ts'
+import { joinTexts } from './print.ts'
 import { characters, countCharacters, isSpace, sliceText, splitLines, trimText } from './text.ts'
 import { isA, tuple, typeName, type Value } from './value.ts'
 
@@ -29,7 +31,7 @@ export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method
     islower: reading(isLower),
     isnumeric: reading((text) => every(text, /\p{N}/u)),
     isprintable: reading((text) => !/[\p{C}\p{Z}]/u.test(text.replaceAll(' ', ''))),
-    isspace: reading((text) => text !== '' && Array.from(text).every(isSpace)),
+    isspace: reading((text) => text !== '' && trimText(text, { start: true }) === ''),
     istitle: reading((text) => /[\p{Lu}\p{Lt}]/u.test(text) && text === titleCase(text)),
     isupper: reading(isUpper),
     join: (text, call) => joinMethod(text, call),
@@ -65,32 +67,14 @@ function reading(method: (text: string) => boolean): Method {
   return (text) => method(plainText(text))
 }
 
-/** Python's `str.islower`. */
-export function isLower(text: string): boolean {
-  return /\p{Ll}/u.test(text) && !/[\p{Lu}\p{Lt}]/u.test(text)
-}
-
-/** Python's `str.isupper`. */
-export function isUpper(text: string): boolean {
-  return /\p{Lu}/u.test(text) && !/\p{Ll}/u.test(text)
-}
-
-function swapCase(text: string): string {
-  return text.replace(/\p{L}/gu, (letter) => (letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase()))
-}
-
-/** Python's `str.capitalize`. */
-export function capitalize(text: string): string {
-  return convertWords(text, (plain) => sliceText(plain, 0, 1).toUpperCase() + sliceText(plain, 1).toLowerCase())
-}
-
 /** `text.split(separator)`, whatever the origin of either. */
 function splitPlain(text: string, separator: string): string[] {
   const [all, by] = [plainText(text), plainText(separator)]
-  if (all === text) return all.split(by)
   const parts: string[] = []
   let from = 0
+  spendRead(text.length)
   for (let at = all.indexOf(by); at !== -1; at = all.indexOf(by, from)) {
+    spendItems(1)
     parts.push(text.slice(from, at))
     from = at + by.length
   }
@@ -99,10 +83,10 @@ function splitPlain(text: string, separator: string): string[] {
 
 /** Python's `str.replace`; a negative `count` means all. Throws instead of building too long a text. */
 export function replaceText(text: string, from: string, { to, count = -1 }: { to: string; count?: number }): string {
-  const parts = from === '' ? ['', ...characters(text), ''] : splitPlain(text, from)
+  const parts = from === '' ? between(text) : splitPlain(text, from)
   const times = count < 0 ? parts.length - 1 : Math.min(count, parts.length - 1)
   if (times === 0) return text
-  checkLength(text.length + times * (to.length - from.length))
+  spendText(Math.max(text.length, text.length + times * (to.length - from.length)))
   return (
     parts.slice(0, times + 1).join(to) +
     parts
@@ -110,6 +94,12 @@ export function replaceText(text: string, from: string, { to, count = -1 }: { to
       .map((part) => from + part)
       .join('')
   )
+}
+
+/** The characters of a text, and nothing on both sides. */
+function between(text: string): string[] {
+  spendItems(text.length + 2)
+  return ['', ...characters(text), '']
 }
 
 /** Python's `str.split`; without a separator it splits at white space and drops empty parts. */
@@ -128,6 +118,7 @@ function splitSpace(text: string, limit: number): string[] {
     if (limit >= 0 && parts.length === limit) return [...parts, rest]
     let end = 0
     while (end < rest.length && !isSpace(rest.charAt(end))) end += 1
+    spendItems(1)
     parts.push(rest.slice(0, end))
     rest = trimText(rest.slice(end), { start: true })
   }
@@ -146,6 +137,7 @@ function splitFromEnd(text: string, separator: string | undefined, limit: number
 }
 
 export function reverseText(text: string): string {
+  spendItems(text.length)
   return Array.from(text).reverse().join('')
 }
 
@@ -173,10 +165,11 @@ function replaceMethod(text: string, call: Call): string {
 
 function joinMethod(text: string, call: Call): string {
   const [values = null] = bindArguments(call, { name: 'join', parameters: ['iterable'], required: 1 })
-  return Array.from(iterate(values), (item, index) => {
+  const parts = collect(values).map((item, index) => {
     if (typeof item === 'string') return item
     throw runtimeError(`sequence item ${index}: expected str instance, ${typeName(item)} found`)
-  }).join(text)
+  })
+  return joinTexts(parts, text)
 }
 
 function affix(name: 'startswith' | 'endswith', text: string, call: Call): boolean {
@@ -252,7 +245,7 @@ export function justifyText(
 ): string {
   const missing = width - countCharacters(text)
   if (missing <= 0) return text
-  checkLength(width)
+  spendText(text.length + missing * fill.length)
   if (name === 'ljust') return text + fill.repeat(missing)
   if (name === 'rjust') return fill.repeat(missing) + text
   const left = Math.floor(missing / 2) + (missing & width & 1)
@@ -273,19 +266,12 @@ function expandTabs(text: string, call: Call): string {
     if (part === '\t') {
       const spaces = width <= 0 ? 0 : width - (column % width)
       column += spaces
+      spendText(spaces)
       return ' '.repeat(spaces)
     }
     column = part === '\n' || part === '\r' ? 0 : column + countCharacters(part)
     return part
   })
-}
-
-function titleCase(text: string): string {
-  return text.replace(/\p{L}+/gu, capitalize)
-}
-
-function every(text: string, pattern: RegExp): boolean {
-  return text !== '' && Array.from(text).every((character) => pattern.test(character))
 }
 
 function textOf(value: Value): string {

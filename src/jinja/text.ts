@@ -1,3 +1,4 @@
+import { spend, spendItems, spendRead, spendScan, spendText } from './budget.ts'
 import { convertText, plainText } from './foreign-text.ts'
 
 /** Python's white space as a class of a regular expression; JavaScript's `\s` differs. */
@@ -14,14 +15,21 @@ export function trimText(text: string, { start = false, end = false, characters 
   const drops = (character: string) => (set === undefined ? whiteSpace.test(character) : set.has(plainText(character)))
   let from = 0
   let to = text.length
+  let trimmed = 0
+  const spendTrim = () => {
+    trimmed += 1
+    if (trimmed % 8 === 0) spend(1)
+  }
   while (start && from < to) {
     const character = String.fromCodePoint(text.codePointAt(from) ?? 0)
     if (!drops(character)) break
+    spendTrim()
     from += character.length
   }
   while (end && to > from) {
     const character = lastCharacter(text, to)
     if (!drops(character)) break
+    spendTrim()
     to -= character.length
   }
   return text.slice(from, to)
@@ -36,7 +44,10 @@ function lastCharacter(text: string, end: number): string {
 
 /** The code points of a text, which is how Python counts. Most texts have none above U+FFFF and are their own list. */
 export function characters(text: string): string | readonly string[] {
-  return /[\ud800-\udbff]/.test(text) ? Array.from(text) : text
+  spendScan(text.length)
+  if (!/[\ud800-\udbff]/.test(text)) return text
+  spendItems(text.length)
+  return Array.from(text)
 }
 
 export function countCharacters(text: string): number {
@@ -68,7 +79,9 @@ const lineEnds = '\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]'
 export function splitLines(text: string, keepEnds = false): string[] {
   const lines: string[] = []
   let rest = 0
+  spendRead(text.length)
   for (const match of text.matchAll(new RegExp(lineEnds, 'g'))) {
+    spendItems(1)
     lines.push(text.slice(rest, match.index + (keepEnds ? match[0].length : 0)))
     rest = match.index + match[0].length
   }
@@ -78,6 +91,7 @@ export function splitLines(text: string, keepEnds = false): string[] {
 
 /** Python's `repr` of a text. */
 export function quoteText(text: string): string {
+  spendText(text.length * 2)
   const all = plainText(text)
   const quote = all.includes("'") && !all.includes('"') ? '"' : "'"
   return `${quote}${convertText(text, (plain) => escapeForRepr(plain, quote))}${quote}`

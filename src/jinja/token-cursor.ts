@@ -62,7 +62,8 @@ export class TokenCursor {
 
   /** Notes a filter or test that does not exist. `at` is the offset of its name. */
   noteUnknown(kind: 'filter' | 'test', name: string, at: number): void {
-    if (this.inCondition) return
+    // Only the first is reported, and finding its line takes as long as the template is.
+    if (this.inCondition || this.unknown.length > 0) return
     this.unknown.push(new JinjaError('syntax', `No ${kind} named '${name}'.`, { line: lineOf(this.#source, at) }))
   }
 

@@ -1,3 +1,4 @@
+import { spendItems, spendText } from './budget.ts'
 import { plainText } from './foreign-text.ts'
 import { runtimeError } from './jinja-error.ts'
 
@@ -114,7 +115,7 @@ export function hashKey(key: Value): HashKey {
     case 'int':
       return key.value
     case 'tuple':
-      return `\0tuple:${JSON.stringify(key.items.map((item) => [typeof hashKey(item), hashKey(item)]))}`
+      return hashTuple(key.items)
     case 'dict':
       throw runtimeError("unhashable type: 'dict'")
     case 'undefined':
@@ -129,6 +130,13 @@ export function hashKey(key: Value): HashKey {
   }
 }
 
+function hashTuple(items: readonly Value[]): string {
+  spendItems(items.length)
+  const hashes = items.map(hashKey)
+  spendText(hashes.reduce<number>((sum, hash) => sum + 2 * String(hash).length, 0))
+  return `\0tuple:${JSON.stringify(hashes.map((hash) => [typeof hash, hash]))}`
+}
+
 export function dict(pairs: Iterable<readonly [Value, Value]> = []): Dict {
   const made: Dict = { type: 'dict', entries: new Map() }
   for (const [key, value] of pairs) setKey(made, key, value)
@@ -136,6 +144,7 @@ export function dict(pairs: Iterable<readonly [Value, Value]> = []): Dict {
 }
 
 export function setKey({ entries }: Dict, key: Value, value: Value): void {
+  spendItems(1)
   const hash = hashKey(key)
   entries.set(hash, { key: entries.get(hash)?.key ?? key, value })
 }

@@ -1,6 +1,7 @@
 import { functionTools } from '../../contract/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
+import type { Limits } from '../../jinja/budget.ts'
 import { asForeign, plainText } from '../../jinja/foreign-text.ts'
 import { asForeignData } from '../../jinja/from-json.ts'
 import { compileJinja, type JinjaTemplate } from '../../jinja/jinja-template.ts'
@@ -56,7 +57,7 @@ type CompileOptions = {
 }
 
 /** No template needs more for a conversation of three messages; an endless loop must not delay loading the model. */
-const probeSteps = 200_000
+const probeLimits: Limits = { steps: 200_000, memory: 1 << 22 }
 
 /**
  * Compiles a Jinja chat template as defined by Hugging Face `transformers` (`apply_chat_template`), and renders small
@@ -69,8 +70,8 @@ export function compileChatTemplate(
 ): ChatTemplate {
   // Templates of GGUF files are made for llama.cpp; some depend on operations that only it allows.
   const template = parse(source, { rules: 'llama.cpp', now })
-  const renderInput = (input: ProbeInput, maxSteps?: number) => template.render(variablesOf(input, { tokens, now }), maxSteps)
-  const traits = probeTraits((input) => plainText(renderInput(input, probeSteps)), template.names)
+  const renderInput = (input: ProbeInput, limits?: Limits) => template.render(variablesOf(input, { tokens, now }), limits)
+  const traits = probeTraits((input) => plainText(renderInput(input, probeLimits)), template.names)
   const tags = recogniseReasoning(source)
   const format = findToolFormat(formatName)
   const describer = traits.tools || format === undefined ? undefined : createToolDescriber(format)
