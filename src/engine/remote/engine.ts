@@ -4,6 +4,7 @@ import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
+import { TemplateReader } from '../../threads/template-reader.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import { ObservedState } from '../observed-state.ts'
 import { checkRequest } from './check-request.ts'
@@ -55,6 +56,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
+  readonly templates: TemplateReader
 }
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
@@ -122,7 +124,7 @@ class RemoteEngine implements Engine {
     this.#state.current = { type: 'stopped' }
     if (session === undefined) return
     // The replicas first: running requests then fail with their reason, not with that of the closed connection.
-    await Promise.all([session.replicas.close(), session.client.close(), session.grammars.close()])
+    await Promise.all([session.replicas.close(), session.client.close(), session.grammars.close(), session.templates.close()])
   }
 
   async #prepare(asIs: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
@@ -196,11 +198,13 @@ class RemoteEngine implements Engine {
       if (this.#state.current.type === 'starting' || this.#state.current.type === 'failed')
         this.#state.current = { type: 'ready' }
     }
-    const probe = { profile, upstreamModel, id, contextLength }
+    const templates = new TemplateReader()
+    const probe = { profile, upstreamModel, id, contextLength, templates }
     return {
       client,
       replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),
       grammars: new GrammarCompiler(),
+      templates,
       now,
       random,
       onLateTokens: (count) => {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listenOnLoopback } from '../../../../test/support/loopback.ts'
+import { TemplateReader } from '../../../threads/template-reader.ts'
 import { UpstreamClient } from '../transport/client.ts'
 import { type ProbeOptions, probeServer } from './probe.ts'
 
@@ -11,12 +12,14 @@ async function probe(routes: Record<string, unknown>, options: Partial<ProbeOpti
     response.end(JSON.stringify(found ?? { error: 'not found' }))
   })
   const client = new UpstreamClient({ connections: 2 })
+  const templates = new TemplateReader()
   onTestFinished(async () => {
     await client.close()
+    await templates.close()
     await close()
   })
   const endpoint = { id: 'a', url: `${origin}/v1`, weight: 1 }
-  const all = { profile: undefined, upstreamModel: undefined, contextLength: undefined, id: 'm', ...options }
+  const all = { profile: undefined, upstreamModel: undefined, contextLength: undefined, id: 'm', templates, ...options }
   return probeServer(client, endpoint, all, new AbortController().signal)
 }
 

@@ -1,6 +1,5 @@
 import { AppError } from '../../../contract/errors.ts'
-import { compileChatTemplate } from '../../../model-text/template/chat-template.ts'
-import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
+import type { TemplateReader } from '../../../threads/template-reader.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { shortened } from '../transport/error-message.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
@@ -17,6 +16,8 @@ export type ProbeOptions = {
   readonly id: string
   /** The most tokens of one request, where configured. */
   readonly contextLength: number | undefined
+  /** Reads the server's chat template. */
+  readonly templates: Pick<TemplateReader, 'findSwitch'>
 }
 
 /** Finds out what a server is. Rejects when it cannot be reached, is not ready, or does not have the model. */
@@ -46,7 +47,7 @@ export async function probeServer(
     model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
     contextLength: options.contextLength ?? findContextLength(entry, props),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
-    thinkingSwitch: findSwitch(chatTemplate),
+    thinkingSwitch: chatTemplate === undefined ? undefined : await options.templates.findSwitch(chatTemplate),
     abilities: {},
     modalities: readModalities(props?.modalities),
   }
@@ -140,16 +141,6 @@ function findContextLength(entry: Loose | undefined, props: Loose | undefined): 
   const settings = asObject(props?.default_generation_settings)
   const candidates = [settings?.n_ctx, entry?.max_model_len, entry?.context_length, asObject(entry?.meta)?.n_ctx]
   return candidates.find((value): value is number => typeof value === 'number' && Number.isInteger(value) && value > 0)
-}
-
-function findSwitch(template: string | undefined): ThinkingSwitch | undefined {
-  if (template === undefined || template === '') return undefined
-  try {
-    return compileChatTemplate(template, {}).traits.thinkingSwitch
-  } catch {
-    // The server renders its template, whether we can read it or not.
-    return undefined
-  }
 }
 
 function readModalities(value: unknown): Discovery['modalities'] {

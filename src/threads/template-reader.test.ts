@@ -1,0 +1,44 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { hostileTemplates } from '../../test/support/hostile-templates.ts'
+import { TemplateReader } from './template-reader.ts'
+
+const reader = new TemplateReader()
+afterAll(() => reader.close())
+
+const switched = '{% for m in messages %}{{ m.content }}{% endfor %}{% if enable_thinking %}<think>{% endif %}'
+
+describe('TemplateReader', () => {
+  test.each([
+    ['a switch', switched, 'enable_thinking'],
+    ['a word that switches nothing', '{{ messages[0].content }}{# enable_thinking #}', undefined],
+    ['no switch', '{{ messages[0].content }}', undefined],
+    ['a template that does not parse', '{% if enable_thinking %}', undefined],
+  ])('%s', async (_, template, expected) => {
+    expect(await reader.findSwitch(template)).toBe(expected)
+  })
+
+  test('hostile templates block nothing here, and leave the thread for the next', { timeout: 60_000 }, async () => {
+    const hostile = hostileTemplates.filter((_, index) => index % 12 === 0)
+    let longestMs = 0
+    let lastMs = performance.now()
+    const watch = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs)
+      lastMs = performance.now()
+    }, 1)
+    const startMs = performance.now()
+    const found = await Promise.all(hostile.map((source) => reader.findSwitch(`${source}{{ enable_thinking }}`)))
+    clearInterval(watch)
+    expect(found).toEqual(hostile.map(() => undefined))
+    expect(longestMs).toBeLessThan((performance.now() - startMs) / 2)
+    expect(await reader.findSwitch(`${switched}.`)).toBe('enable_thinking')
+  })
+
+  test('a template that takes too long has no switch', async () => {
+    const hasty = new TemplateReader({ timeoutMs: 1 })
+    try {
+      expect(await hasty.findSwitch(`{% for i in range(99999) %}{{ enable_thinking }}{% endfor %}`)).toBeUndefined()
+    } finally {
+      await hasty.close()
+    }
+  })
+})

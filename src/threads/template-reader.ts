@@ -1,0 +1,34 @@
+import { type ThinkingSwitch, thinkingSwitches } from '../model-text/template/reasoning-variables.ts'
+import { ThreadPool, threadModule } from './thread-pool.ts'
+import type { ThreadReply } from './thread-reply.ts'
+
+/** The limits of a probe end it after a second at most; a busy machine needs longer. */
+const defaultTimeoutMs = 10_000
+/** Replicas mostly have one template, which each probe reads again. */
+const remembered = 8
+
+/** Finds out about chat templates of other servers, in threads: they may be hostile, and rendering them takes up to a second. */
+export class TemplateReader {
+  readonly #threads: ThreadPool<string, ThreadReply<ThinkingSwitch | undefined>>
+  readonly #known = new Map<string, Promise<ThinkingSwitch | undefined>>()
+
+  constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
+    this.#threads = new ThreadPool({ module: threadModule('template-thread', import.meta.url), timeoutMs })
+  }
+
+  /** The variable that switches a template's thinking; undefined when there is none, or when the template cannot be read. */
+  findSwitch(template: string): Promise<ThinkingSwitch | undefined> {
+    if (!thinkingSwitches.some(({ name }) => template.includes(name))) return Promise.resolve(undefined)
+    const known = this.#known.get(template)
+    if (known !== undefined) return known
+    const found = this.#threads.request(template).then((reply) => (reply?.type === 'done' ? reply.result : undefined))
+    for (const oldest of [...this.#known.keys()].slice(0, Math.max(0, this.#known.size + 1 - remembered)))
+      this.#known.delete(oldest)
+    this.#known.set(template, found)
+    return found
+  }
+
+  async close(): Promise<void> {
+    await this.#threads.close()
+  }
+}
