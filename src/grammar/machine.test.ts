@@ -81,7 +81,7 @@ describe('GrammarMachine', () => {
   ])('a grammar that %s ends with an error that names the limit', (_, gbnf, text) => {
     const attempt = () => read(machineOf(gbnf), text, plenty())
     expect(attempt).toThrow(
-      expect.objectContaining({ kind: 'grammar-too-large', message: expect.stringMatching(/more than 4096 ways/) }),
+      expect.objectContaining({ kind: 'grammar-too-large', message: expect.stringMatching(/more than 16384 ways/) }),
     )
   })
 

@@ -26,10 +26,10 @@ type Moves = { readonly ascii: Int32Array; readonly groups: Group[]; readonly nu
 type Group = { readonly ways: readonly number[]; target: MachineState | undefined }
 
 /** Ambiguous grammars keep many ways; some would double them with every character. */
-const maxWays = 4096
+const maxWays = 16_384
 /** Above this many, a machine is replaced. */
 const maxRests = 400_000
-const effortPerExpansion = 6
+const effortPerExpansion = 12
 
 /**
  * Runs a grammar: reads a text character by character, with all ways to read it side by side. States and moves are made at their first

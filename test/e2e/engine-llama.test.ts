@@ -128,7 +128,8 @@ describe('engine llama', () => {
       sampling: { temperature: 0, logitBias: bias },
       maxOutputTokens: 5,
     })
-    await expect(complete(engine, request)).rejects.toMatchObject({ code: 'engine-failed' })
+    const failure = { code: 'invalid-request', message: expect.stringContaining('contradict') }
+    await expect(complete(engine, request)).rejects.toMatchObject(failure)
     expect(await complete(engine, chatRequest('x', { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
   })
 

@@ -1,5 +1,4 @@
 import type { Token } from 'node-llama-cpp'
-import { AppError } from '../../../contract/errors.ts'
 import type { GeneratedToken } from '../../../contract/event.ts'
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { watchReasoning } from '../../reasoning-watch.ts'
@@ -77,10 +76,6 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     return { reason: maxOutputTokens === undefined ? 'context-full' : 'length' }
   }
   const endTurn = (): ChoiceEnd => {
-    if (constrained?.isComplete === false) {
-      const message = "no token of the model's vocabulary can continue the output within its constraint"
-      throw new AppError('engine-failed', message)
-    }
     send(stops.end(), tally?.end())
     return { reason: 'stop' }
   }

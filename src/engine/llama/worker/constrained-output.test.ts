@@ -74,6 +74,10 @@ describe('ConstrainedOutput', () => {
     expect(() => open('root ::= "b"').accept(0 as Token)).toThrow('does not allow')
   })
 
+  test('a text that the vocabulary cannot write is a failure of the engine', () => {
+    expect(() => open('root ::= "z"').forbidden()).toThrow(expect.objectContaining({ code: 'engine-failed' }))
+  })
+
   test('a grammar that takes more and more work ends with an error of the request', () => {
     const output = open('root ::= s\ns ::= [a-z ] s "a" | [a-z ] s "b" | [a-z ]')
     const run = () => {

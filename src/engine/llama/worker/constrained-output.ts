@@ -1,4 +1,5 @@
 import type { Token } from 'node-llama-cpp'
+import { AppError } from '../../../contract/errors.ts'
 import { type EffortMeter, type GrammarMachine, type MachineState, spend } from '../../../grammar/machine.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
 import { type PartialChar, readBytes } from './partial-char.ts'
@@ -65,7 +66,7 @@ export class ConstrainedOutput {
     this.#renewMachine()
   }
 
-  /** Every token that cannot follow. */
+  /** Every token that cannot follow. Throws `engine-failed` when that is all of them. */
   forbidden(): Uint32Array {
     const allowed = this.#metered(() => this.#allowed())
     const tokens = new Uint32Array(this.#vocabulary.size)
@@ -73,11 +74,14 @@ export class ConstrainedOutput {
     for (let token = 0; token < tokens.length; token++) {
       if (((allowed[token >> 5] as number) & (1 << (token & 31))) === 0) tokens[count++] = token
     }
+    if (count === tokens.length) {
+      throw new AppError('engine-failed', "no token of the model's vocabulary can continue the output within its constraint")
+    }
     return tokens.subarray(0, count)
   }
 
   get #mostCredit(): number {
-    return 2_000_000 + 8 * this.#vocabulary.trie.codes.length
+    return 1_000_000 + 8 * this.#vocabulary.trie.codes.length
   }
 
   get #creditPerToken(): number {
