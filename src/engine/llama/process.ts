@@ -9,7 +9,7 @@ import { type Command, type Report, reportSchema } from './channel/ipc.ts'
 /** How a worker ended. */
 export type WorkerExit = ProcessExit
 
-/** A running worker. It dies with its parent: a closed channel ends it. */
+/** A running worker. It dies with its parent: a closed channel ends it, and a thread of it when it is too busy to see that. */
 export type WorkerProcess = {
   readonly pid: number
   send(command: Command): void
@@ -37,7 +37,7 @@ const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
   // From sources (tests, development) the worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
-  const child = fork(fileURLToPath(new URL(`./worker/worker${extension}`, import.meta.url)), [], {
+  const child = fork(fileURLToPath(new URL(`./worker/worker${extension}`, import.meta.url)), [String(process.pid)], {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],

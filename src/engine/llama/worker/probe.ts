@@ -1,7 +1,10 @@
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
+import { endWithParent } from './parent-watch.ts'
 
 /** A child process that reports to its parent whether llama.cpp loads and what it runs on, then ends. */
+// A driver may hang while it is loaded.
+endWithParent(process.ppid)
 try {
   const llama = await getLlama({
     gpu: 'auto',

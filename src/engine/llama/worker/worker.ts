@@ -5,6 +5,7 @@ import { decode } from './decode.ts'
 import { handleRequest } from './handle-request.ts'
 import { loadModel, type WorkerModel } from './model.ts'
 import { readTemplatePart } from './model-template.ts'
+import { endWithParent } from './parent-watch.ts'
 import { isCausal } from './pooling.ts'
 import { PrefillPacer, warmUp } from './prefill.ts'
 import { prepareGeneration } from './prepare.ts'
@@ -177,7 +178,8 @@ process.on('message', (message) => {
       break
   }
 })
-// Without the parent, the output has no reader.
+// Without the parent, the output has no reader. A busy process learns of it from the other thread.
+endWithParent(Number(process.argv[2] ?? process.ppid))
 process.on('disconnect', () => process.exit(0))
 // Ctrl-C in a terminal, its closing, and a service manager's stop signal the whole process group; the parent lets requests end, and then kills
 // its workers itself.
