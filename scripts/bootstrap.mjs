@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
@@ -13,6 +14,7 @@ const program = join(root, 'dist', 'cli', 'program.js')
 const installStamp = join(root, 'node_modules', '.dragoman-lock')
 const buildStamp = join(root, 'dist', '.built')
 const setupLock = join(root, '.cache', 'setup.lock')
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Exits when this version of Node is too old. */
 export function checkNode() {
@@ -22,29 +24,28 @@ export function checkNode() {
 }
 
 /** Installs the dependencies of package-lock.json unless they are installed. */
-export function ensureInstalled() {
+export async function ensureInstalled() {
   if (isInstalled()) return
-  withLock(() => {
+  await withLock(async () => {
     if (isInstalled()) return
-    say('installing dependencies')
     // The build needs development dependencies, whatever NODE_ENV is. Errors only: npm warns about every package that
     // requires another version of Node.
-    const { status, output } = npm(['ci', '--include=dev', '--include=optional', '--loglevel=error'])
+    const args = ['ci', '--include=dev', '--include=optional', '--loglevel=error']
+    const { status, output } = await runGroup('installing dependencies', ...npmCommand(args))
     if (status !== 0) fail(`npm ci failed:\n${output.trim()}`)
     writeFileSync(installStamp, lockHash())
   })
 }
 
 /** Builds dist/ unless it is built from exactly these sources. */
-export function ensureBuilt() {
+export async function ensureBuilt() {
   if (isBuilt(sourcesState())) return
-  withLock(() => {
+  await withLock(async () => {
     const state = sourcesState()
     if (isBuilt(state)) return
-    say('building')
     rmSync(buildStamp, { force: true })
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const { status, output } = capture(process.execPath, [compiler, '-p', 'tsconfig.build.json'])
+    const { status, output } = await runGroup('building', process.execPath, [compiler, '-p', 'tsconfig.build.json'])
     if (status !== 0) fail(`the build failed:\n${output}`)
     removeStale(join(root, 'dist'))
     chmodSync(program, 0o755)
@@ -73,8 +74,7 @@ export function run(command, args, options = {}) {
     if (nowMs - lastMs > 500) child.kill(signal)
     lastMs = nowMs
   }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  for (const signal of signals) process.on(signal, onSignal)
+  for (const signal of endSignals) process.on(signal, onSignal)
   // npm sends signals to the shell that runs this process; the shell dies without forwarding them.
   const parent = process.ppid
   const orphanWatch = setInterval(() => {
@@ -86,7 +86,7 @@ export function run(command, args, options = {}) {
     child.once('error', (error) => fail(`${command} cannot be started: ${error.message}`))
     child.once('close', (code, signal) => {
       clearInterval(orphanWatch)
-      for (const name of signals) process.removeListener(name, onSignal)
+      for (const name of endSignals) process.removeListener(name, onSignal)
       resolve(code ?? 128 + constants.signals[signal])
     })
   })
@@ -94,10 +94,79 @@ export function run(command, args, options = {}) {
 
 /** Runs npm and returns its status and `output`, both streams together; `stdout` is standard output alone. */
 export function npm(args, options = {}) {
+  const [command, all, more] = npmCommand(args)
+  return capture(command, all, { ...more, ...options })
+}
+
+function npmCommand(args) {
   // Inside `npm run`, this is the running npm; on Windows it avoids a shell.
   const path = process.env.npm_execpath
-  if (path?.endsWith('.js')) return capture(process.execPath, [path, ...args], options)
-  return capture('npm', args, { shell: process.platform === 'win32', ...options })
+  if (path?.endsWith('.js')) return [process.execPath, [path, ...args], {}]
+  return ['npm', args, { shell: process.platform === 'win32' }]
+}
+
+/**
+ * Runs a command in a process group of its own and resolves with its status and output. When this process is told to end, the whole
+ * group ends first: npm passes no signal on to what it runs, and what is left of it would spoil the next start.
+ */
+async function runGroup(title, command, args, options = {}) {
+  const isWindows = process.platform === 'win32'
+  const stopTitle = showTitle(title)
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: !isWindows, ...options })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (piece) => {
+      output += piece
+    })
+  }
+  const endGroup = (signal) => {
+    try {
+      if (isWindows) child.kill(signal)
+      else process.kill(-child.pid, signal)
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error
+    }
+  }
+  let stoppedBy
+  const onSignal = (signal) => {
+    stoppedBy ??= signal
+    // Nothing in it is worth waiting for: the next start begins anew.
+    endGroup('SIGKILL')
+  }
+  for (const signal of endSignals) process.on(signal, onSignal)
+  if (child.pid !== undefined) writeFileSync(setupLock, `${process.pid} ${child.pid}`)
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', (error) => reject(new Error(`${command} cannot be started: ${error.message}`)))
+      child.once('close', (status) => resolve({ status, output }))
+    })
+  } catch (error) {
+    return fail(error.message)
+  } finally {
+    stopTitle()
+    for (const signal of endSignals) process.removeListener(signal, onSignal)
+    // Exits with the lock released.
+    if (stoppedBy !== undefined) process.exit(128 + constants.signals[stoppedBy])
+  }
+}
+
+/** Says what is being done; on a terminal, with the seconds that it has taken. Returns a function that ends the line. */
+function showTitle(title) {
+  if (process.stderr.isTTY !== true) {
+    say(title)
+    return () => undefined
+  }
+  const beganMs = performance.now()
+  const show = () => {
+    const seconds = Math.round((performance.now() - beganMs) / 1000)
+    process.stderr.write(`\r\u001B[2Kdragoman: ${title}${seconds < 2 ? '' : `, ${seconds} s`}`)
+  }
+  show()
+  const timer = setInterval(show, 1000)
+  return () => {
+    clearInterval(timer)
+    process.stderr.write('\n')
+  }
 }
 
 export function capture(command, args, options = {}) {
@@ -161,16 +230,16 @@ function filesBelow(folder) {
 }
 
 /** Lets one of several concurrent commands install or build while the others wait. */
-function withLock(work) {
+async function withLock(work) {
   mkdirSync(dirname(setupLock), { recursive: true })
   for (let tries = 0; !tryLock(); tries += 1) {
     if (tries === 5) say(`waiting for another command to finish its build (${relative(root, setupLock)})`)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+    await pause(200)
   }
   const unlock = () => rmSync(setupLock, { force: true })
   process.once('exit', unlock)
   try {
-    work()
+    await work()
   } finally {
     unlock()
     process.removeListener('exit', unlock)
@@ -188,11 +257,21 @@ function tryLock() {
   }
 }
 
+/** Its owner runs, or what the owner had started: an install that outlived a killed owner must end before the next one begins. */
 function isLockAlive() {
   try {
-    const pid = Number(readFileSync(setupLock, 'utf8'))
+    const pids = readFileSync(setupLock, 'utf8').split(' ').map(Number)
     // An empty file is a lock whose owner is about to write its process id.
-    if (pid > 0) process.kill(pid, 0)
+    return pids.some((pid) => pid === 0 || isAlive(pid))
+  } catch {
+    // Its owner has just removed it.
+    return false
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
     return true
   } catch (error) {
     return error.code === 'EPERM'

@@ -10,7 +10,7 @@ const suffixes = { cuda: ['cuda', 'cuda-ext'], vulkan: ['vulkan'], none: [] }
 checkNode()
 const [choice, ...others] = process.argv.slice(2)
 if (!Object.hasOwn(suffixes, choice ?? '') || others.length > 0) fail('usage: npm run gpu -- cuda|vulkan|none')
-ensureInstalled()
+await ensureInstalled()
 
 const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

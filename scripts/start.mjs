@@ -2,6 +2,6 @@
 import { checkNode, ensureBuilt, ensureInstalled, runProgram } from './bootstrap.mjs'
 
 checkNode()
-ensureInstalled()
-ensureBuilt()
+await ensureInstalled()
+await ensureBuilt()
 await runProgram(['serve', ...process.argv.slice(2)])

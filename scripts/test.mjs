@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { checkNode, ensureBuilt, ensureInstalled, root, run, say } from './bootstrap.mjs'
 
 checkNode()
-ensureInstalled()
-ensureBuilt()
+await ensureInstalled()
+await ensureBuilt()
 
 const args = process.argv.slice(2)
 const projects = args.some((arg) => arg.startsWith('--project')) ? [] : ['--project', 'unit', '--project', 'e2e']
