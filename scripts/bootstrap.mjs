@@ -30,7 +30,7 @@ export async function ensureInstalled() {
     if (isInstalled()) return
     // The build needs development dependencies, whatever NODE_ENV is. Errors only: npm warns about every package that
     // requires another version of Node.
-    const args = ['ci', '--include=dev', '--include=optional', '--loglevel=error']
+    const args = ['ci', '--include=dev', '--include=optional', '--ignore-scripts', '--loglevel=error']
     const { status, output } = await runGroup('installing dependencies', ...npmCommand(args))
     if (status !== 0) fail(`npm ci failed:\n${output.trim()}`)
     writeFileSync(installStamp, lockHash())
@@ -217,7 +217,7 @@ function sourcesState() {
 /** Removes outputs without a source: an old file could still be imported. */
 function removeStale(dist) {
   for (const file of filesBelow(dist)) {
-    const source = join(root, 'src', relative(dist, file)).replace(/\.js(\.map)?$/, '.ts')
+    const source = join(root, 'src', relative(dist, file)).replace(/\.(js|d\.ts)(\.map)?$/, '.ts')
     if (!existsSync(source)) rmSync(file)
   }
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import inject from 'light-my-request'
+import inject, { type InjectOptions } from 'light-my-request'
 
 /** A reply that is not read waits at this size; the generation then waits for its reader. */
 const mostWaitingBytes = 256 * 1024
@@ -21,7 +21,7 @@ export async function answerFetch(app: FastifyInstance, request: Request): Promi
       app.routing(incoming, response)
     },
     {
-      method: request.method,
+      method: request.method as NonNullable<InjectOptions['method']>,
       url: pathname + search,
       headers: { host, ...Object.fromEntries(request.headers) },
       ...(payload.length > 0 && { payload }),

@@ -13,6 +13,7 @@ import { ensureModelFile } from '../registry/fetch-model.ts'
 import type { Source } from '../registry/sources.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
+import { ensureLlamaPackage } from './llama-package.ts'
 
 /** A model of this server, with its names and how it is loaded. */
 export type RegisteredModel = ServedModel & {
@@ -129,8 +130,11 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
   const { id, source, sha256, slots, flashAttention, contextLength, threads, batchSize, gpuLayers, chatTemplate, toolFormat } =
     config
   const modelPath = await fetchFile({ id, source, sha256 }, factory, attempt)
+  const onNote = (note: string) => factory.observer.onNote(id, note)
+  const enginePath = await ensureLlamaPackage({ home: factory.home, signal: attempt.signal, onNote })
   return {
     modelPath,
+    ...(enginePath !== undefined && { enginePath }),
     slots,
     flashAttention,
     ...(contextLength !== undefined && { contextLength }),

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { installedLlamaPackage } from '../app/llama-package.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
@@ -34,13 +35,13 @@ export async function diagnose(options: DoctorOptions): Promise<number> {
 
 async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<Finding, void, void> {
   yield checkNode()
-  yield await checkBackend()
   const config = await loadConfig().catch((error: unknown) => error)
   if (config instanceof Error) {
     yield { name: 'configuration', result: 'fail', detail: config.message, advice: 'fix the file or the variable that is named' }
   } else {
     const { home, models } = config as LoadedConfig
     yield { name: 'configuration', result: 'ok', detail: `models: ${models.map(({ id }) => id).join(', ')}` }
+    yield await checkBackend(home)
     yield await checkHome(home)
   }
   yield await checkPip()
@@ -60,8 +61,11 @@ function checkNode(): Finding {
   return { ...facts, result: 'fail', advice: 'Dragoman needs Node.js 20.19 or later' }
 }
 
-async function checkBackend(): Promise<Finding> {
-  const backend = await findBackend()
+async function checkBackend(home: string): Promise<Finding> {
+  const enginePath = await installedLlamaPackage(home)
+  if (enginePath === 'missing')
+    return { name: 'llama.cpp', result: 'ok', detail: 'is installed with the first model that needs it' }
+  const backend = await findBackend(enginePath === 'beside' ? undefined : enginePath)
   if ('failure' in backend) {
     const advice = 'reinstall with `npm ci`; on a platform without a prebuilt llama.cpp, use a remote engine'
     return { name: 'llama.cpp', result: 'fail', detail: backend.failure, advice }

@@ -82,7 +82,7 @@ keys
   .command('new')
   .description('make a key and print it, this once; a running server accepts it at once')
   .option('--name <name>', 'what the key is for')
-  .option('--scope <scope...>', 'inference, admin, or both (default inference)')
+  .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
   .option('-c, --config <file>', 'configuration file')
   .action(async ({ config, name, scope }: { config?: string; name?: string; scope?: string[] }) => {
     await newKey(await keyFile(config), { name, scopes: scope })

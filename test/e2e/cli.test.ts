@@ -155,7 +155,7 @@ describe('dragoman serve', () => {
     expect(await status(key, '/v1/models')).toBe(401)
     expect(await run(['keys', 'new', '--scope', 'root'])).toMatchObject({
       code: 1,
-      err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, admin\n",
+      err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, metrics, admin\n",
     })
     server.child.kill('SIGTERM')
     await server.ended

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-door-'))
+const home = join(folder, 'home')
 const guide = readFileSync(join(root, 'docs', 'library.md'), 'utf8')
 const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1] ?? ''
 
@@ -17,14 +18,20 @@ const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([\\s\\S]*
  * real `npm install` of the tarball is in docs/recorded-runs.md.)
  */
 async function install(): Promise<void> {
-  await run('npm', ['run', '-s', 'build'], { cwd: root })
+  // Packing builds (prepack).
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, 'dragoman'), { recursive: true })
   await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', join(modules, 'dragoman'), '--strip-components=1'])
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (!name.startsWith('.')) symlinkSync(join(root, 'node_modules', name), join(modules, name))
+    if (!name.startsWith('.') && !name.includes('node-llama-cpp'))
+      symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
+  // As the first start installs it.
+  const { version } = JSON.parse(readFileSync(join(root, 'node_modules', 'node-llama-cpp', 'package.json'), 'utf8'))
+  const engine = join(home, 'engines', `node-llama-cpp-${version}`, 'node_modules')
+  mkdirSync(engine, { recursive: true })
+  symlinkSync(join(root, 'node_modules', 'node-llama-cpp'), join(engine, 'node-llama-cpp'))
 }
 
 describe('the packed package in an empty folder', () => {
@@ -39,9 +46,17 @@ describe('the packed package in an empty folder', () => {
 
   test('the program of docs/library.md has right types, and does what the document says', async () => {
     await run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder])
-    const env = { ...process.env, DRAGOMAN_HOME: join(folder, 'home') }
+    const env = { ...process.env, DRAGOMAN_HOME: home }
     const { stdout } = await run(process.execPath, ['out/program.js'], { cwd: folder, env, timeout: 60_000 })
     expect(stdout).toBe(blockOf('text'))
+  })
+
+  test('its command runs the built-in model with the llama.cpp in the data folder', async () => {
+    const program = join(folder, 'node_modules', 'dragoman', 'dist', 'cli', 'program.js')
+    const env = { ...process.env, DRAGOMAN_HOME: home, DRAGOMAN_SERVER: 'http://127.0.0.1:9' }
+    const prompt = ['run', 'dragoman-tiny', 'What is the capital of France?']
+    const { stdout } = await run(process.execPath, [program, ...prompt], { cwd: folder, env, timeout: 60_000 })
+    expect(stdout).toContain('Paris')
   })
 
   test('only the public door opens', async () => {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { ProcessExit } from '../supervise/supervise.ts'
 import { type Command, type Report, reportSchema } from './channel/ipc.ts'
+import { importLlamaFrom } from './import-from.ts'
 
 /** How a worker ended. */
 export type WorkerExit = ProcessExit
@@ -25,7 +26,8 @@ export type WorkerHandlers = {
   onLine(line: string): void
 }
 
-export type SpawnWorker = (handlers: WorkerHandlers) => WorkerProcess
+/** `enginePath`: the folder to import node-llama-cpp from. */
+export type SpawnWorker = (handlers: WorkerHandlers, enginePath?: string) => WorkerProcess
 
 const keptLines = 20
 /** Signals that do not indicate a crash of ours; native code that crashes ends with SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
@@ -34,13 +36,16 @@ const outsideSignals = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 
 const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 
 /** Starts a worker process with a validated message channel. */
-export const spawnWorker: SpawnWorker = ({ onReport, onLine }) => {
+export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   // From sources (tests, development) the worker is TypeScript; built, it is JavaScript.
   const extension = extname(fileURLToPath(import.meta.url))
   const child = fork(fileURLToPath(new URL(`./worker/worker${extension}`, import.meta.url)), [String(process.pid)], {
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+    execArgv: [
+      ...(extension === '.ts' ? ['--import', 'tsx'] : []),
+      ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
+    ],
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !secret.test(name))),
   })
   const lastLines: string[] = []

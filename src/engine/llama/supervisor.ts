@@ -33,44 +33,47 @@ export class Supervisor {
       onExit,
       describe: ({ chatTemplate: _, fileSampling: __, ...facts }) => facts,
       launch: (options, handlers) => {
-        const worker = spawn({
-          onLine: (line) => log.debug({ model, line }, 'worker output'),
-          onReport: (report) => {
-            // A late report of a worker that was abandoned is dropped.
-            if (this.#processes.process?.exited !== worker.exited) return
-            handlers.onHeard()
-            switch (report.type) {
-              case 'pong':
-                break
-              case 'loading':
-                handlers.onLoading(report.progress)
-                break
-              case 'ready': {
-                const { type: _, ...loaded } = report
-                handlers.onReady(loaded)
-                for (const note of loaded.fileSampling.notes) log.warn({ model }, note)
-                break
+        const worker = spawn(
+          {
+            onLine: (line) => log.debug({ model, line }, 'worker output'),
+            onReport: (report) => {
+              // A late report of a worker that was abandoned is dropped.
+              if (this.#processes.process?.exited !== worker.exited) return
+              handlers.onHeard()
+              switch (report.type) {
+                case 'pong':
+                  break
+                case 'loading':
+                  handlers.onLoading(report.progress)
+                  break
+                case 'ready': {
+                  const { type: _, ...loaded } = report
+                  handlers.onReady(loaded)
+                  for (const note of loaded.fileSampling.notes) log.warn({ model }, note)
+                  break
+                }
+                case 'load-failed':
+                  handlers.onLoadFailed(report.message)
+                  break
+                case 'log':
+                  log.debug({ model, level: report.level }, report.message)
+                  break
+                case 'prepared':
+                case 'answered':
+                case 'failed':
+                case 'template-used':
+                case 'prompt-read':
+                case 'prompt-tokens':
+                case 'text':
+                case 'choice-done':
+                case 'done':
+                  onReport(report)
+                  break
               }
-              case 'load-failed':
-                handlers.onLoadFailed(report.message)
-                break
-              case 'log':
-                log.debug({ model, level: report.level }, report.message)
-                break
-              case 'prepared':
-              case 'answered':
-              case 'failed':
-              case 'template-used':
-              case 'prompt-read':
-              case 'prompt-tokens':
-              case 'text':
-              case 'choice-done':
-              case 'done':
-                onReport(report)
-                break
-            }
+            },
           },
-        })
+          options.enginePath,
+        )
         worker.send({ type: 'load', options })
         return { ...worker, ping: () => worker.send({ type: 'ping' }) }
       },

@@ -14,6 +14,8 @@ const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
 const loadOptionsSchema = z.object({
   modelPath: z.string(),
+  /** The folder to import node-llama-cpp from; absent: where it is installed beside this program. */
+  enginePath: z.string().optional(),
   contextLength: z.int().positive().optional(),
   slots: z.int().positive(),
   threads: z.int().positive().optional(),

@@ -1,0 +1,6 @@
+type Packages = Record<string, { version?: string; integrity?: string; dev?: boolean; [field: string]: unknown }>
+
+export function llamaPackage(project: {
+  readonly manifest: { readonly devDependencies: Record<string, string>; readonly overrides: Record<string, string> }
+  readonly lock: { readonly packages: Packages }
+}): { version: string; package: object; lock: { packages: Packages } }

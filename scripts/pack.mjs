@@ -1,0 +1,21 @@
+// npm pack (prepack): builds what the package holds, so that a clone that was never built packs the same as one that was.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkNode, ensureBuilt, ensureInstalled, root } from './bootstrap.mjs'
+import { llamaPackage } from './llama-package.mjs'
+
+checkNode()
+if (!existsSync(join(root, 'node_modules', 'typescript'))) await ensureInstalled()
+await ensureBuilt()
+
+const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'))
+const llama = llamaPackage({ manifest: read('package.json'), lock: read('package-lock.json') })
+const folder = join(root, 'dist', 'llama-package')
+mkdirSync(folder, { recursive: true })
+// Not under their own names: npm gives those a meaning inside a package.
+for (const [name, content] of [
+  ['manifest.json', llama.package],
+  ['lock.json', llama.lock],
+]) {
+  writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`)
+}
