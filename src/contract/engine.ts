@@ -26,6 +26,8 @@ export type PreparedGeneration = {
   readonly structured?: 'full' | 'partial' | 'validated'
   /** The engine guarantees that calls to strict tools satisfy their parameters; otherwise core validates them. */
   readonly callsAreCertain?: boolean
+  /** A request whose `toolChoice.isRepeated` is set gets its call from a grammar: text instead of a call is then worth another try. */
+  readonly repeatsByGrammar?: true
   /** The run reports prompt tokens as `promptTokens` asks; without it, such a request is refused. */
   readonly reportsPrompt?: true
   /** The run enforces `minOutputTokens`; without it, such a request is refused. */

@@ -106,8 +106,11 @@ export type ToolChoice =
   /** The model decides. `names` limits the callable tools; absent means all. */
   | { readonly type: 'auto'; readonly names?: readonly string[] }
   | { readonly type: 'none' }
-  /** At least one call, and only calls after reasoning. One name is OpenAI's named choice. */
-  | { readonly type: 'required'; readonly names?: readonly string[] }
+  /**
+   * At least one call, and only calls after reasoning. One name is OpenAI's named choice. `isRepeated`: a first output had no call, so
+   * the engine shall use its strongest means.
+   */
+  | { readonly type: 'required'; readonly names?: readonly string[]; readonly isRepeated?: true }
 
 /** Reasoning options. An absent field means the template's default. */
 export type ReasoningOptions = {

@@ -133,7 +133,8 @@ async function runStep(
         return onEvent(event)
       })
     }
-    if (needsCallsHeld(request, prepared)) await runWithRequiredCalls(request, attempt, emit)
+    if (needsCallsHeld(request, prepared))
+      await runWithRequiredCalls(request, attempt, { repeatsByGrammar: prepared.repeatsByGrammar, emit })
     else await attempt(request, emit)
   } finally {
     ticket.release()

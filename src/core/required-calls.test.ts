@@ -24,6 +24,7 @@ const calls = (choice = 0): EngineEvent[] => [
 ]
 
 type Options = {
+  readonly repeatsByGrammar?: true
   readonly toolChoice?: ToolChoice
   readonly choices?: number
   readonly isCertain?: boolean
@@ -32,9 +33,9 @@ type Options = {
 
 /** Plays one list of events after the other. */
 async function play(plays: readonly (readonly EngineEvent[])[], options: Options = {}) {
-  const { toolChoice = { type: 'required' }, choices = 1, isCertain = false, seed } = options
+  const { toolChoice = { type: 'required' }, choices = 1, isCertain = false, seed, ...more } = options
   const asked: GenerationRequest[] = []
-  const engines = plays.map((steps) => playingEngine([...steps, usage], { callsAreCertain: isCertain }))
+  const engines = plays.map((steps) => playingEngine([...steps, usage], { callsAreCertain: isCertain, ...more }))
   const engine: Engine = {
     ...(engines[0] as Engine),
     prepare: (request, signal) => {
@@ -102,6 +103,12 @@ describe('a required call', () => {
     const { events, asked } = await play([says('I', 0, reason)])
     expect(asked).toHaveLength(1)
     expect(events.at(-2)).toMatchObject({ type: 'finish', reason })
+  })
+
+  test('is missed in a truncated text where a grammar makes it the second time', async () => {
+    const { events, asked } = await play([says('I', 0, 'length'), calls()], { repeatsByGrammar: true })
+    expect(asked[1]?.toolChoice).toMatchObject({ type: 'required', isRepeated: true })
+    expect(events.at(-2)).toMatchObject({ type: 'finish', reason: 'tool-calls' })
   })
 
   test('is not missed in a refusal', async () => {

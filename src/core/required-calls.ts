@@ -9,7 +9,7 @@ import { isTruncated } from '../contract/is-truncated.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 
 type UsageEvent = Extract<GenerationEvent, { type: 'usage' }>
-type Held = { events: GenerationEvent[]; hasRefused: boolean }
+type Held = { events: GenerationEvent[]; hasRefused: boolean; hasText: boolean }
 type Attempt = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
 /** A choice that writes this much without a call makes none. */
@@ -28,16 +28,19 @@ export function needsCallsHeld({ prompt, toolChoice }: GenerationRequest, { call
 export async function runWithRequiredCalls(
   request: GenerationRequest,
   attempt: Attempt,
-  emit: Emit<GenerationEvent>,
+  { repeatsByGrammar = false, emit }: { readonly repeatsByGrammar?: boolean | undefined; readonly emit: Emit<GenerationEvent> },
 ): Promise<void> {
-  const first = new CallHolder(emit)
+  const first = new CallHolder(emit, repeatsByGrammar)
   await attempt(request, first.take)
   const { missing } = first
   if (missing.length === 0) {
     if (first.usage !== undefined) await emit(first.usage)
     return
   }
-  const second = new CallHolder((event) => emit('choice' in event ? { ...event, choice: missing[event.choice] ?? 0 } : event))
+  const second = new CallHolder(
+    (event) => emit('choice' in event ? { ...event, choice: missing[event.choice] ?? 0 } : event),
+    false,
+  )
   await attempt(again(request, missing.length), second.take)
   if (second.missing.length > 0) throw withoutCall()
   if (second.usage !== undefined) await emit(sum(first.usage, second.usage))
@@ -46,14 +49,17 @@ export async function runWithRequiredCalls(
 /** Passes on the events of choices that have made a call, or ended without completing. */
 class CallHolder {
   readonly #emit: Emit<GenerationEvent>
+  readonly #missesInText: boolean
   readonly #held = new Map<number, Held>()
   readonly #passed = new Set<number>()
   /** Choices that ended without a call. */
   readonly missing: number[] = []
   usage: UsageEvent | undefined
 
-  constructor(emit: Emit<GenerationEvent>) {
+  /** `missesInText`: text instead of a call is no call, also where the output was truncated. */
+  constructor(emit: Emit<GenerationEvent>, missesInText: boolean) {
     this.#emit = emit
+    this.#missesInText = missesInText
   }
 
   readonly take: Emit<GenerationEvent> = (event) => {
@@ -63,11 +69,12 @@ class CallHolder {
     }
     if (!('choice' in event) || this.#passed.has(event.choice)) return this.#emit(event)
     const { choice } = event
-    const held = this.#held.get(choice) ?? { events: [], hasRefused: false }
+    const held = this.#held.get(choice) ?? { events: [], hasRefused: false, hasText: false }
     this.#held.set(choice, held)
     held.events.push(event)
     if (event.type === 'refusal-delta') held.hasRefused = true
-    if (event.type === 'finish' && !isTruncated(event) && !held.hasRefused) {
+    if (event.type === 'text-delta') held.hasText = true
+    if (event.type === 'finish' && !held.hasRefused && (!isTruncated(event) || (this.#missesInText && wroteText(event, held)))) {
       this.missing.push(choice)
       this.#held.delete(choice)
       return undefined
@@ -80,11 +87,17 @@ class CallHolder {
   }
 }
 
+function wroteText({ reason }: Extract<GenerationEvent, { type: 'finish' }>, { hasText }: Held): boolean {
+  return hasText && reason === 'length'
+}
+
 /** With another seed: the same one would give the same output. */
 function again(request: GenerationRequest, choices: number): GenerationRequest {
   const { seed } = request.sampling
+  const toolChoice =
+    request.toolChoice.type === 'required' ? { ...request.toolChoice, isRepeated: true as const } : request.toolChoice
   const sampling = seed === undefined ? request.sampling : { ...request.sampling, seed: seed + request.choices }
-  return { ...request, sampling, choices }
+  return { ...request, toolChoice, sampling, choices }
 }
 
 /** The prompt counts once. */

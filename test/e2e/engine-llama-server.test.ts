@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../src/app/log.ts'
 import type { Engine } from '../../src/contract/engine.ts'
+import type { ToolChoice } from '../../src/contract/request.ts'
 import { LlamaServerEngine, type LlamaServerEngineOptions } from '../../src/engine/llama-server/engine.ts'
 import { freePort } from '../../src/engine/llama-server/free-port.ts'
 import { launchServer } from '../../src/engine/llama-server/launch.ts'
@@ -16,6 +17,7 @@ import { type RunningApp, startApp, until } from '../support/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../support/llama-server.ts'
 import { randomModel } from '../support/models.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
+import { answer, ask } from '../support/remote-engine.ts'
 
 const never = new AbortController().signal
 const binary = llamaServerBinary ?? 'llama-server'
@@ -101,6 +103,28 @@ describe.skipIf(llamaServerBinary === undefined)(`a real llama-server${llamaServ
       expect(await failureOf({ extraArguments: ['--no-such-option'] })).toContain('does not know the argument --no-such-option')
     })
   })
+
+  test.each<ToolChoice>([{ type: 'required' }, { type: 'required', names: ['get_time'] }])(
+    'a required call comes although the model would write none: %j',
+    async (toolChoice) => {
+      const engine = await createEngine()
+      onTestFinished(() => engine.close())
+      const parameters = {
+        type: 'object',
+        properties: { zone: { enum: ['UTC', 'CET'] } },
+        required: ['zone'],
+        additionalProperties: false,
+      }
+      const tools = ['get_date', 'get_time'].map((name) => ({ name, parameters }))
+      const result = await answer(engine, ask('hi', { toolChoice, maxOutputTokens: 100 }, tools))
+      const [part] = result.choices[0]?.parts ?? []
+      expect(part).toMatchObject({
+        type: 'tool-call',
+        name: expect.stringMatching('names' in toolChoice ? /^get_time$/ : /^get_/),
+      })
+      expect(result.choices[0]?.finish.reason).toBe('tool-calls')
+    },
+  )
 
   test('what it has loaded is known', async () => {
     const engine = await createEngine({ contextLength: 1024, slots: 2 })

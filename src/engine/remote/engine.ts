@@ -142,6 +142,7 @@ class RemoteEngine implements Engine {
       ...(inputTokens !== undefined && { inputTokens }),
       ...(outputFormat !== undefined && { outputFormat }),
       ...(checked.structured !== undefined && { structured: checked.structured }),
+      ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       run: (runSignal, emit) =>
         this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal: runSignal, emit }))),
     }

@@ -220,6 +220,39 @@ describe('a required call that the server leaves out', () => {
     },
   )
 
+  test('is made by our grammar the second time, where the server takes one but not beside tools', async () => {
+    const json = '{"name": "g", "arguments": {"city": "Rome"}}'
+    const server = await upstream(
+      ({ body }, response) => {
+        const made = streamOf(
+          chatChunk({ delta: { content: json } }),
+          chatChunk({ delta: {}, finish_reason: 'stop' }),
+          usageChunk(3, 4),
+          doneLine,
+        )
+        return (body.grammar === undefined ? refusing : made)({} as never, response)
+      },
+      { ownedBy: 'llamacpp' },
+    )
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    }
+    const request = ask('hi', { toolChoice: { type: 'required', names: ['g'] } }, [{ name: 'f' }, { name: 'g', parameters }])
+    const { choices } = await answer(engineOver([server]), request)
+    expect(choices).toMatchObject([{ parts: [{ type: 'tool-call', name: 'g', input: '{"city": "Rome"}' }] }])
+    const second = server.seen[1]?.body ?? {}
+    expect(second).toMatchObject({
+      chat_template_kwargs: { tools: [{ function: { name: 'g' } }] },
+      reasoning_format: 'none',
+      grammar: expect.stringContaining('city'),
+    })
+    expect(second).not.toHaveProperty('tools')
+    expect(second).not.toHaveProperty('tool_choice')
+  })
+
   test('is taken when it comes the second time', async () => {
     let turn = 0
     const called = streamOf(

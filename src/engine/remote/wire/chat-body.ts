@@ -6,8 +6,9 @@ import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
 import type { Profile } from '../servers/profiles.ts'
 import type { Upstream } from '../servers/upstream.ts'
+import { callsByGrammar } from './call-grammar.ts'
 import { toWireMessages } from './chat-messages.ts'
-import { type OutputFields, outputFields } from './output-fields.ts'
+import { nested, type OutputFields, outputFields } from './output-fields.ts'
 import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
@@ -26,6 +27,7 @@ export function chatBody(
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
+  if (callsByGrammar(request, profile)) return callBody(request, prompt, upstream, grammar)
   const { fields, structured } = outputFields(request, profile, grammar)
   return {
     path: '/chat/completions',
@@ -43,6 +45,16 @@ export function chatBody(
     },
     ...(structured !== undefined && { structured }),
   }
+}
+
+/** A request for one call, which our grammar makes; the reasoning that a template opens is left out. */
+function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream, grammar?: CompiledGrammar): UpstreamBody {
+  const { profile } = upstream
+  const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
+  const tools = callableTools(prompt.tools, request.toolChoice).map(toWireTool)
+  const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
+  const constraint = grammar === undefined || profile.gbnf === undefined ? {} : nested(profile.gbnf, grammar.grammar)
+  return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, reasoning_format: 'none', ...constraint } }
 }
 
 /** A beginning of the answer that is not the caller's message: it becomes the message that is continued. */

@@ -77,7 +77,8 @@ function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf:
   return profile.takesOurGrammars === true && profile.gbnf !== undefined
 }
 
-function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {
+/** An object with a value at this path. */
+export function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {
   const [next, ...others] = rest
   return { [first]: next === undefined ? value : nested([next, ...others], value) }
 }

@@ -1,7 +1,12 @@
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { recogniseFormat } from '../../../model-text/model-format.ts'
+import { profiles } from '../servers/profiles.ts'
 import type { Discovery } from '../servers/upstream.ts'
+import { callsByGrammar } from './call-grammar.ts'
+
+/** Of the JSON that our grammar makes. */
+const callFormat: OutputFormat = { toolFormat: 'any', startsInReasoning: false }
 
 type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat }
 
@@ -11,8 +16,12 @@ type Formats = { readonly withTools: OutputFormat; readonly withoutTools: Output
  */
 export function createReplyFormat(toolFormat: string | undefined) {
   const known = new WeakMap<Discovery, Formats>()
-  return ({ prompt }: Pick<GenerationRequest, 'prompt'>, discovery: Discovery): OutputFormat | undefined => {
+  return (
+    { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
+    discovery: Discovery,
+  ): OutputFormat | undefined => {
     if (prompt.type !== 'chat') return undefined
+    if (callsByGrammar({ prompt, toolChoice }, profiles[discovery.profile])) return callFormat
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)
     return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools

@@ -3,6 +3,7 @@ import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { GrammarCompiler } from '../../../threads/grammar-compiler.ts'
 import type { Upstream } from '../servers/upstream.ts'
+import { callGrammar, callsByGrammar } from './call-grammar.ts'
 import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
 import { grammarRequest } from './output-fields.ts'
@@ -16,6 +17,12 @@ export function requestBody(
   upstream: Upstream,
   grammars: Pick<GrammarCompiler, 'compile'>,
 ): UpstreamBody | Promise<UpstreamBody> {
+  if (callsByGrammar(request, upstream.profile)) {
+    const compile = (anyArguments: boolean) => grammars.compile(callGrammar(request, { anyArguments }))
+    return compile(false)
+      .catch(() => compile(true))
+      .then((grammar) => bodyWith(request, upstream, grammar))
+  }
   const wanted = grammarRequest(request, upstream.profile)
   if (wanted === undefined) return bodyWith(request, upstream, undefined)
   return grammars.compile(wanted).then((grammar) => bodyWith(request, upstream, grammar))
