@@ -24,7 +24,7 @@ export function calculate(operator: BinaryOperator, a: Value, b: Value): Value {
   if (first !== undefined && second !== undefined) {
     const isFloat = first.isFloat || second.isFloat || operator === '/' || (operator === '**' && second.number < 0)
     const result = arithmetic(operator, first.number, second.number)
-    return isFloat ? float(result) : result
+    return isFloat ? float(result) : result + 0
   }
   if (operator === '%' && typeof a === 'string') return formatPercent(a, b)
   refuseUndefined(a, b)
@@ -67,16 +67,23 @@ function arithmetic(operator: BinaryOperator, a: number, b: number): number {
       return a * b
     case '/':
       return a / b
-    case '//':
-      return Math.floor(a / b)
-    case '%': {
-      // The result has the sign of the divisor.
-      const rest = a % b
-      return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest
+    case '//': {
+      const quotient = (a - remainder(a, b)) / b
+      const floor = Math.floor(quotient)
+      return quotient - floor > 0.5 ? floor + 1 : floor
     }
+    case '%':
+      return remainder(a, b)
     case '**':
       return a ** b
   }
+}
+
+/** With the sign of the divisor. */
+function remainder(a: number, b: number): number {
+  const rest = a % b
+  if (rest === 0) return b < 0 ? -0 : 0
+  return rest < 0 !== b < 0 ? rest + b : rest
 }
 
 function add(a: Value, b: Value): Value | undefined {

@@ -18,7 +18,7 @@ export function numberFor(value: Value): { number: number; isFloat: boolean } {
 /** Python's `float(value)`; undefined where it fails. */
 export function toFloat(value: Value): number | undefined {
   if (typeof value !== 'string') return asNumber(value)?.number
-  const text = trimText(plainText(value), { start: true, end: true })
+  const text = asciiDigits(trimText(plainText(value), { start: true, end: true }))
   if (floatPattern.test(text)) return Number(text.replaceAll('_', ''))
   const special = /^([-+]?)(?:(inf(?:inity)?)|nan)$/i.exec(text)
   if (special === null) return undefined
@@ -27,7 +27,10 @@ export function toFloat(value: Value): number | undefined {
 
 /** Python's `int(value)` of any value; undefined where it fails. */
 export function toInteger(value: Value, base: number): number | undefined {
-  const whole = typeof value === 'string' ? parseInteger(trimText(plainText(value), { start: true, end: true }), base) : undefined
+  const whole =
+    typeof value === 'string'
+      ? parseInteger(asciiDigits(trimText(plainText(value), { start: true, end: true })), base)
+      : undefined
   if (whole !== undefined) return whole
   const number = toFloat(value)
   return number === undefined || !Number.isFinite(number) ? undefined : Math.trunc(number) + 0
@@ -74,4 +77,19 @@ export function fileSize(bytes: number, binary: boolean): string {
   const found = prefixes.findIndex((_, index) => bytes < base ** (index + 2))
   const power = found === -1 ? prefixes.length : found + 1
   return `${(bytes / base ** power).toFixed(1)} ${prefixes[power - 1]}`
+}
+
+/** Python reads the decimal digits of all scripts. */
+function asciiDigits(text: string): string {
+  if (!/[^\0-\x7f]/.test(text)) return text
+  return text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
+    let code = digit.codePointAt(0) ?? 0
+    let above = 0
+    // Each script has its ten digits in order, and some follow another script's.
+    while (/^\p{Nd}$/u.test(String.fromCodePoint(code - 1))) {
+      code -= 1
+      above += 1
+    }
+    return String(above % 10)
+  })
 }

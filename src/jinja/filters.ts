@@ -42,7 +42,9 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     escape: (input) => ({ type: 'markup', text: escapeHtml(input) }),
     filesizeformat: (input, call) => {
       const [binary = false] = bindArguments(call, { name: 'filesizeformat', parameters: ['binary'] })
-      return fileSize(toFloat(input) ?? 0, isTrue(binary))
+      const bytes = toFloat(input)
+      if (bytes === undefined) throw runtimeError(`could not convert string to float: ${toRepr(input)}`)
+      return fileSize(bytes, isTrue(binary))
     },
     float: (input, call) => {
       const [otherwise = float(0)] = bindArguments(call, { name: 'float', parameters: ['default'] })
@@ -133,8 +135,11 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>(
       const parameters = ['length', 'killwords', 'end', 'leeway'] as const
       const [length = 255, killWords = false, end = '...', leeway = 5] = bindArguments(call, { name: 'truncate', parameters })
       const sizes = { length: asInteger(length), leeway: leeway === null ? 5 : asInteger(leeway) }
-      if ((lengthOf(input) ?? sizes.length) <= sizes.length + sizes.leeway && typeof input !== 'string') return input
-      return truncate(textFor(input), { ...sizes, killWords: isTrue(killWords), end: toText(end) })
+      const size = lengthOf(input)
+      if (size === undefined) throw runtimeError(`object of type '${typeName(input)}' has no len()`)
+      // A list that is short enough is returned as it is.
+      const fits = typeof input !== 'string' && size <= sizes.length + sizes.leeway
+      return fits ? input : truncate(textFor(input), { ...sizes, killWords: isTrue(killWords), end: toText(end) })
     },
     upper: (input) => convertText(toText(input), (text) => text.toUpperCase()),
     urlencode: (input) => {
@@ -234,6 +239,7 @@ type TruncateOptions = { readonly length: number; readonly leeway: number; reado
 function truncate(text: string, { length, leeway, killWords, end }: TruncateOptions): string {
   const kept = length - countCharacters(end)
   if (kept < 0) throw runtimeError(`expected length >= ${countCharacters(end)}, got ${length}`)
+  if (leeway < 0) throw runtimeError(`expected leeway >= 0, got ${leeway}`)
   if (countCharacters(text) <= length + leeway) return text
   const cut = sliceText(text, 0, kept)
   if (killWords) return cut + end

@@ -5,7 +5,7 @@ import { formatNumber } from './format-percent.ts'
 import { runtimeError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, sliceText } from './text.ts'
-import { float, type NamedArguments, type Value } from './value.ts'
+import { float, type NamedArguments, typeName, type Value } from './value.ts'
 
 type Lookups = {
   readonly positional: readonly Value[]
@@ -97,6 +97,7 @@ function formatValue(value: Value, spec: string): string {
   if (match === null) throw runtimeError(`Invalid format specifier '${spec}'`)
   const [, filling, alignment, sign, alternate, zero, width, grouping, digits, kind] = match
   const number = typeof value === 'string' || kind === 's' ? undefined : asNumber(value)
+  refuseFormat(value, { kind, grouping, digits })
   const precision = digits === undefined ? undefined : Number(digits)
   if (precision !== undefined && precision > 100) spendText(precision)
   const fill = filling ?? (zero === undefined ? ' ' : '0')
@@ -111,6 +112,21 @@ function formatValue(value: Value, spec: string): string {
   const padding = alignment ?? (zero === undefined ? '>' : '=')
   if (padding !== '=') return align(prefix + text, { fill, size, alignment: padding })
   return prefix + align(text, { fill, size: size - prefix.length, alignment: '>' })
+}
+
+type Wanted = { readonly kind: string | undefined; readonly grouping: string | undefined; readonly digits: string | undefined }
+
+/** Python refuses formats that do not fit the type. */
+function refuseFormat(value: Value, { kind, grouping, digits }: Wanted): void {
+  const number = typeof value === 'boolean' ? asNumber(Number(value)) : asNumber(value)
+  const type = typeName(value)
+  if (number === undefined && typeof value !== 'string')
+    throw runtimeError(`unsupported format string passed to ${type}.__format__`)
+  const fits = number === undefined ? 's' : number.isFloat ? 'eEfFgGn%' : 'bcdeEfFgGnoxX%'
+  if (kind !== undefined && !fits.includes(kind)) throw runtimeError(`Unknown format code '${kind}' for object of type '${type}'`)
+  if (number === undefined && grouping !== undefined) throw runtimeError(`Cannot specify '${grouping}' with 's'.`)
+  const isWhole = number?.isFloat === false && (kind === undefined || 'bcdnoxX'.includes(kind))
+  if (isWhole && digits !== undefined) throw runtimeError('Precision not allowed in integer format specifier')
 }
 
 type NumberStyle = { readonly kind: string | undefined; readonly precision: number | undefined; readonly alternate: boolean }

@@ -1,5 +1,6 @@
 import { spendText } from './budget.ts'
-import { derivedFrom, plainText } from './foreign-text.ts'
+import { asNumber } from './coerce.ts'
+import { convertText, derivedFrom, plainText } from './foreign-text.ts'
 import { runtimeError, undefinedError } from './jinja-error.ts'
 import { toRepr, toText } from './print.ts'
 import { countCharacters, sliceText } from './text.ts'
@@ -51,15 +52,26 @@ type Conversion = { readonly kind: string; readonly flags: string; readonly digi
 
 function convert(value: Value, { kind, flags, digits }: Conversion): string {
   if (kind === 's' || kind === 'r' || kind === 'a') {
-    const text = kind === 's' ? toText(value) : toRepr(value)
+    const text = kind === 's' ? toText(value) : kind === 'r' ? toRepr(value) : convertText(toRepr(value), escapeNonAscii)
     return digits === undefined ? text : sliceText(text, 0, digits)
   }
   if (kind === 'c') return typeof value === 'string' ? value : String.fromCodePoint(numberOf(value))
   const number = numberOf(value)
+  if ('xXo'.includes(kind) && asNumber(value)?.isFloat === true)
+    throw runtimeError(`%${kind} format: an integer is required, not float`)
   const sign = number < 0 || Object.is(number, -0) ? '-' : flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : ''
   const body = formatNumber(Math.abs(number), kind, { digits, alternate: flags.includes('#') })
   if (body === undefined) throw runtimeError(`unsupported format character '${kind}'`)
   return sign + body
+}
+
+/** Python's `ascii`. */
+function escapeNonAscii(text: string): string {
+  return text.replace(/[^\0-\x7f]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    const [letter, width] = code <= 0xff ? ['x', 2] : code <= 0xffff ? ['u', 4] : ['U', 8]
+    return `\\${letter}${code.toString(16).padStart(Number(width), '0')}`
+  })
 }
 
 type NumberOptions = { readonly digits: number | undefined; readonly alternate?: boolean }

@@ -171,6 +171,14 @@ const printed: readonly Row[] = [
     "[('b', 1), ('a', 2)][('b', 1), ('a', 2)][1, 2][('a', 2), ('b', 1)]2",
     { x: { b: 1, a: 2 } },
   ],
+  [
+    "{{ 'ß'.title() }}{{ 'ﬁn'.capitalize() }}{{ 'Σας'.casefold() }}{{ 'ab'.find('', 2, 0) }}{{ 'a'.endswith('', 5) }}",
+    'SsFinσασ-1False',
+  ],
+  [
+    "{{ '٣' | float }}{{ '٣' | int }}{{ 'abc' | batch(0) | list }}{{ -7 % 0.5 }}{{ '%a' % 'é' }}",
+    "3.03[[], ['a', 'b', 'c']]0.0'\\xe9'",
+  ],
   ["{{ '{:>{}}|{:{}.{}}'.format('x', 4, 'abc', 5, 2) }}", '   x|ab   '],
   [
     "{{ '{:,}'.format(1234567) }}{{ '{:.2f}'.format(2.675) }}{{ '{:^5}|{:>3}'.format('a', 1) }}{{ '{0.a}{1[0]}'.format(x, [5]) }}",
@@ -231,6 +239,14 @@ type Refusal = readonly [source: string, kind: JinjaErrorKind, message: string, 
 
 /** What Python refuses, and with which words. */
 const refused: readonly Refusal[] = [
+  ["{{ 'abc' | truncate(1) }}", 'runtime', 'expected length >= 3, got 1'],
+  ["{{ 'abc' | truncate(3, leeway=-1) }}", 'runtime', 'expected leeway >= 0, got -1'],
+  ["{{ 'a' | filesizeformat }}", 'runtime', "could not convert string to float: 'a'"],
+  ["{{ '%x' % 1.5 }}", 'runtime', '%x format: an integer is required, not float'],
+  ["{{ '{:x}'.format('a') }}", 'runtime', "Unknown format code 'x' for object of type 'str'"],
+  ["{{ '{:>3}'.format(none) }}", 'runtime', 'unsupported format string passed to NoneType.__format__'],
+  ["{{ '{:.2}'.format(1) }}", 'runtime', 'Precision not allowed in integer format specifier'],
+  ["{{ '{0:{1:{2}}}'.format(1, 2, 3) }}", 'runtime', 'Max string recursion exceeded'],
   ["{{ raise_exception('roles must alternate') }}", 'raised', 'roles must alternate'],
   ["{{ 'a' + x }}", 'runtime', 'can only concatenate str (not "list") to str', { x: [] }],
   ["{{ 'a' + none }}", 'runtime', 'can only concatenate str (not "NoneType") to str'],

@@ -18,7 +18,7 @@ export function swapCase(text: string): string {
 
 /** Python's `str.capitalize`. */
 export function capitalize(text: string): string {
-  return convertWords(text, (plain) => sliceText(plain, 0, 1).toUpperCase() + sliceText(plain, 1).toLowerCase())
+  return convertWords(text, (plain) => titleLetter(sliceText(plain, 0, 1)) + sliceText(plain, 1).toLowerCase())
 }
 
 /** Python's `str.title`. */
@@ -30,4 +30,25 @@ export function titleCase(text: string): string {
 export function every(text: string, pattern: RegExp): boolean {
   for (const character of text) if (!pattern.test(character)) return false
   return text !== ''
+}
+
+/** Python's `str.casefold`. */
+export function foldCase(text: string): string {
+  return text.replace(/[^\0-\x7fı]/gu, (letter) => letter.toUpperCase().toLowerCase()).toLowerCase()
+}
+
+/** Letters that are two, as they begin a word. */
+const digraphs: readonly (readonly [letters: string, title: string])[] = [
+  ['ǆǅǄ', 'ǅ'],
+  ['ǉǈǇ', 'ǈ'],
+  ['ǌǋǊ', 'ǋ'],
+  ['ǳǲǱ', 'ǲ'],
+]
+
+/** A letter as it begins a word: of several capitals, such as those of ß, only the first stays. */
+function titleLetter(letter: string): string {
+  const digraph = digraphs.find(([letters]) => letter !== '' && letters.includes(letter))
+  if (digraph !== undefined) return digraph[1]
+  const upper = letter.toUpperCase()
+  return sliceText(upper, 0, 1) + sliceText(upper, 1).toLowerCase()
 }

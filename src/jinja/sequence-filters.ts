@@ -224,13 +224,23 @@ function* distinct(items: Iterable<Value>, keyOf: (item: Value) => unknown): Gen
   }
 }
 
+/** As jinja2 counts: only a full batch is yielded before the next item, so that sizes below one have their own results. */
 function* batches(items: readonly Value[], size: number, fill: Value): Generator<Value> {
-  for (let from = 0; from < items.length; from += Math.max(1, size)) {
-    spendItems(fill === null ? Math.min(Math.max(1, size), items.length) : Math.max(1, size))
-    const batch = items.slice(from, from + Math.max(1, size))
-    while (fill !== null && batch.length < size) batch.push(fill)
-    yield batch
+  let batch: Value[] = []
+  for (const item of items) {
+    if (batch.length === size) {
+      yield batch
+      batch = []
+    }
+    spendItems(1)
+    batch.push(item)
   }
+  if (batch.length === 0) return
+  if (fill !== null) {
+    spendItems(Math.max(0, size - batch.length))
+    while (batch.length < size) batch.push(fill)
+  }
+  yield batch
 }
 
 function* slices(items: readonly Value[], count: number, fill: Value): Generator<Value> {

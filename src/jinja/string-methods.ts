@@ -4,7 +4,7 @@ import { asInteger, asNumber, isTrue, refuseUndefined } from './coerce.ts'
 import { convertText, convertWords, plainText } from './foreign-text.ts'
 import { collect } from './iterate.ts'
 import { runtimeError } from './jinja-error.ts'
-import { capitalize, every, isLower, isUpper, swapCase, titleCase } from './letter-case.ts'
+import { capitalize, every, foldCase, isLower, isUpper, swapCase, titleCase } from './letter-case.ts'
 import { joinTexts } from './print.ts'
 import { characters, countCharacters, isSpace, sliceText, splitLines, trimText } from './text.ts'
 import { isA, tuple, typeName, type Value } from './value.ts'
@@ -15,7 +15,7 @@ type Method = (text: string, call: Call) => Value
 export const stringMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   Object.entries({
     capitalize,
-    casefold: (text) => convertText(text, (plain) => plain.toLowerCase().replaceAll('ß', 'ss')),
+    casefold: (text) => convertText(text, foldCase),
     center: (text, call) => justify('center', text, call),
     count: (text, call) => countIn(text, call),
     endswith: (text, call) => affix('endswith', text, call),
@@ -174,7 +174,9 @@ function joinMethod(text: string, call: Call): string {
 
 function affix(name: 'startswith' | 'endswith', text: string, call: Call): boolean {
   const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['prefix', 'start', 'end'], required: 1 })
-  const part = plainText(start === undefined && end === undefined ? text : sliceFor(text, start, end).part)
+  const section = sliceFor(text, start, end)
+  if (section.isOutside) return false
+  const part = plainText(section.part)
   const options = isA(wanted, 'tuple') ? wanted.items : [wanted]
   return options
     .map(textOf)
@@ -202,7 +204,8 @@ function partition(name: 'partition' | 'rpartition', text: string, call: Call): 
 
 function search(name: 'find' | 'index' | 'rfind' | 'rindex', text: string, call: Call): number {
   const [wanted = '', start, end] = bindArguments(call, { name, parameters: ['sub', 'start', 'end'], required: 1 })
-  const { part, from } = sliceFor(text, start, end)
+  const { part, from, isOutside } = sliceFor(text, start, end)
+  if (isOutside) return -1
   const [all, sought] = [plainText(part), plainText(textOf(wanted))]
   const at = name.startsWith('r') ? all.lastIndexOf(sought) : all.indexOf(sought)
   return at === -1 ? -1 : from + countCharacters(part.slice(0, at))
@@ -215,13 +218,17 @@ function found(at: number): number {
 
 function countIn(text: string, call: Call): number {
   const [wanted = '', start, end] = bindArguments(call, { name: 'count', parameters: ['sub', 'start', 'end'], required: 1 })
-  const { part } = sliceFor(text, start, end)
+  const { part, isOutside } = sliceFor(text, start, end)
+  if (isOutside) return 0
   const what = textOf(wanted)
   return what === '' ? countCharacters(part) + 1 : splitPlain(part, what).length - 1
 }
 
+/** `isOutside`: not even an empty text is found there. */
+type Section = { readonly part: string; readonly from: number; readonly isOutside: boolean }
+
 /** The slice between optional bounds, in code points; negative ones count from the end. */
-function sliceFor(text: string, start: Value | undefined, end: Value | undefined): { part: string; from: number } {
+function sliceFor(text: string, start: Value | undefined, end: Value | undefined): Section {
   const length = countCharacters(text)
   const offset = (value: Value | undefined, otherwise: number): number => {
     if (value === undefined || value === null) return otherwise
@@ -229,7 +236,8 @@ function sliceFor(text: string, start: Value | undefined, end: Value | undefined
     return number < 0 ? Math.max(0, number + length) : number
   }
   const from = offset(start, 0)
-  return { part: sliceText(text, from, Math.max(from, offset(end, length))), from }
+  const to = offset(end, length)
+  return { part: sliceText(text, from, Math.max(from, to)), from, isOutside: from > length || to < from }
 }
 
 function justify(name: 'center' | 'ljust' | 'rjust', text: string, call: Call): string {

@@ -70,7 +70,7 @@ export const hostileTemplates: readonly string[] = [
   print("'%0*d' % (999999999, 1)"),
   print("'{:999999999}'.format(1)"),
   print("'{:>{}}'.format('x', 999999999)"),
-  print("'{:.999999999d}'.format(1)"),
+  print("'{:.999999999f}|{:999999999d}'.format(1, 1)"),
   print("'{:^999999999}'.format('x')"),
   print("'{:0999999999}'.format(1)"),
   print("'x'.center(999999999)"),

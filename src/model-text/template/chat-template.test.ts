@@ -24,6 +24,17 @@ describe('a chat template', () => {
     expect(render(chatml, text('user', 'hi'))).toBe('<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n')
   })
 
+  test('a conversation of four megabytes is within its limits, as one text or as a thousand', () => {
+    const line = 'Four score and "seven" <years> ago.\n'
+    const words = line.repeat(4_000_000 / line.length)
+    expect(render(thinking, text('user', words))).toContain(words.trim())
+    const turns = Array.from({ length: 1000 }, (_, index) => {
+      const part = words.slice(index * 4000, index * 4000 + 4000)
+      return index % 2 === 0 ? text('user', part) : reply(part)
+    })
+    expect(render(thinking, ...turns).length).toBeGreaterThan(3_900_000)
+  })
+
   test('several text parts stand on lines of their own', () => {
     const parts: Message = {
       role: 'user',
