@@ -13,7 +13,10 @@ import {
   usageChunk,
 } from '../support/upstream.ts'
 
-type Measured = { readonly url: string; next(): Promise<{ readonly stallMs: number; readonly peakBytes: number }> }
+type Measured = {
+  readonly url: string
+  next(): Promise<{ readonly stallMs: number; readonly peakBytes: number; readonly warnings: readonly string[] }>
+}
 
 /** A server in a process of its own, over this upstream. */
 async function measuredApp({ url }: ScriptedUpstream): Promise<Measured> {
@@ -164,6 +167,29 @@ describe('a server that sends', () => {
     expect(stallMs).toBeLessThan(100)
     const whole = await request(app.url, {})
     expect(whole.length).toBeGreaterThan(size * mib)
+  })
+
+  test('failures of every kind, on one connection, leave no listeners', async () => {
+    let turn = 0
+    const failures: readonly Answer[] = [
+      (_, response) => void response.socket?.destroy(),
+      (_, response) => void response.writeHead(500).end('boom'),
+      (_, response) => void response.writeHead(400).end('{"error":"no"}'),
+      (_, response) => void response.writeHead(200).end('null'),
+      streamed(async (response) => {
+        response.write(delta('"content":"Hel"'))
+        response.destroy()
+      }),
+      streamOf(delta('"content":"Hel"'), 'data: {"error":"boom"}\n\n'),
+      fine,
+      fine,
+    ]
+    const server = await startUpstream((...args) => (failures[turn++ % failures.length] ?? fine)(...args))
+    onTestFinished(() => server.close())
+    const app = await measuredApp(server)
+    for (let count = 0; count < 40; count++) await request(app.url, { stream: count % 2 === 0 })
+    expect((await app.next()).warnings).toEqual([])
+    expect(turn).toBeGreaterThan(40)
   })
 
   test('a list of models of 40 MB is refused', async () => {

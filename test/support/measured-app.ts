@@ -11,6 +11,8 @@ const [url = ''] = process.argv.slice(2)
 const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints: [{ url }], probe: false, load: 'demand' }] })
 let peakBytes = 0
 let stallMs = 0
+const warnings: string[] = []
+process.on('warning', ({ message }) => warnings.push(message))
 let lastMs = cpuMs()
 setInterval(() => {
   const nowMs = cpuMs()
@@ -20,7 +22,7 @@ setInterval(() => {
 }, 5)
 process.stdout.write(`${JSON.stringify({ url: app.url })}\n`)
 for await (const _ of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify({ stallMs, peakBytes })}\n`)
+  process.stdout.write(`${JSON.stringify({ stallMs, peakBytes, warnings })}\n`)
   globalThis.gc?.()
   // The stall of the collection itself is not counted.
   await pause(20)

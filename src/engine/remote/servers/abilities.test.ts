@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { until } from '../../../../test/support/app.ts'
 import {
   answer,
   ask,
@@ -86,7 +87,7 @@ test('a server that knows only max_completion_tokens is probed with that', async
 test('a server that refuses the plain request leaves all abilities open', async () => {
   const upstream = await server(['temperature'])
   expect(await probe(upstream)).toEqual({})
-  expect(upstream.seen).toHaveLength(1)
+  expect(upstream.seen).toHaveLength(2)
 })
 
 test('a reply that reached the limit before its content leaves the ability open', async () => {
@@ -124,4 +125,29 @@ test('an engine reports what was observed, and makes up for what is missing', as
     tool_choice: true,
     usage_in_streams: true,
   })
+})
+
+test('the name of the output limit is the one that the server keeps', async () => {
+  expect(await probe(await server(['max_completion_tokens']))).toMatchObject({ maxTokens: 'max_tokens', choices: true })
+  const old = await startUpstream(({ body }, response) => {
+    const completion = typeof body.max_tokens === 'number' ? body.max_tokens : 8
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const usage = { prompt_tokens: 1, completion_tokens: completion }
+    response.end(JSON.stringify({ choices: [{ message: { content: 'Hello.' }, finish_reason: 'stop' }], usage }))
+  })
+  expect(await probe(old)).toMatchObject({ maxTokens: 'max_tokens' })
+  const engine = engineOver([old], { probesAbilities: true })
+  await until(async () => {
+    await answer(engine, ask('hi', { maxOutputTokens: 3 }))
+    return old.seen.at(-1)?.body.max_tokens === 3
+  })
+})
+
+test('a server that keeps no limit is asked under the usual name', async () => {
+  const endless = await startUpstream((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const usage = { prompt_tokens: 1, completion_tokens: 8 }
+    response.end(JSON.stringify({ choices: [{ message: { content: 'Hello.' }, finish_reason: 'stop' }], usage }))
+  })
+  expect(await probe(endless)).not.toHaveProperty('maxTokens')
 })

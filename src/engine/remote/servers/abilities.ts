@@ -5,7 +5,7 @@ import { readChunk, type WireChunk } from '../transport/wire-reply.ts'
 import { type Profile, type ProfileName, profiles } from './profiles.ts'
 
 /** The observed abilities of a server of unknown kind. */
-export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice'>> & {
+export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice' | 'maxTokens'>> & {
   /** A stream ends with its usage. */
   readonly usageInStreams?: boolean
 }
@@ -23,8 +23,6 @@ type ProbedServer = {
 type Judge<T> = (reply: T) => boolean | undefined
 
 const messages = [{ role: 'user', content: 'Say hello.' }]
-/** The field of `openai`, the only kind that is probed. */
-const limit = profiles.openai.maxTokens
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
 
 /** Whether the kind of a server says too little about it: any server may be behind `openai`. */
@@ -38,13 +36,9 @@ export function needsProbe(kind: ProfileName): boolean {
  */
 export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
   const { signal } = server
-  const isAnswered = await observe(
-    signal,
-    () => ask(server, { [limit]: 1 }),
-    () => true,
-  )
+  const limit = await findLimit(server)
   // A server that refuses the plain request would refuse it with any field.
-  if (isAnswered !== true) return {}
+  if (limit === undefined) return {}
   const choices = await observe(
     signal,
     () => ask(server, { n: 2, [limit]: 1 }),
@@ -69,10 +63,11 @@ export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
   )
   const usageInStreams = await observe(
     signal,
-    () => countStream(server),
+    () => countStream(server, limit),
     (counted) => counted,
   )
   return {
+    ...(limit !== profiles.openai.maxTokens && { maxTokens: limit }),
     ...(choices !== undefined && { choices }),
     ...(logprobs !== undefined && { logprobs }),
     ...(jsonSchema !== undefined && { jsonSchema }),
@@ -80,6 +75,33 @@ export async function probeAbilities(server: ProbedServer): Promise<Abilities> {
     ...(calls !== undefined && { toolChoice: calls ? 'no-names' : 'none' }),
     ...(usageInStreams !== undefined && { usageInStreams }),
   }
+}
+
+/** The name of the output limit: OpenAI's new one, unless the server keeps only the old one. Undefined: it answers neither. */
+async function findLimit(server: ProbedServer): Promise<Profile['maxTokens'] | undefined> {
+  const { signal } = server
+  let isAnswered = false
+  const keeps = (name: Profile['maxTokens']) => {
+    return observe(
+      signal,
+      () => ask(server, { [name]: 1 }),
+      (reply) => {
+        isAnswered = true
+        return isShort(reply)
+      },
+    )
+  }
+  const isKept = await keeps('max_completion_tokens')
+  if (isKept !== false) return isAnswered ? 'max_completion_tokens' : undefined
+  const wasAnswered = isAnswered
+  if ((await keeps('max_tokens')) === true) return 'max_tokens'
+  return wasAnswered ? 'max_completion_tokens' : undefined
+}
+
+/** Whether a reply has kept a limit of one token; a server that does not count is believed. */
+function isShort({ choices, usage }: WireChunk): boolean {
+  if (choices.some(({ finishReason }) => finishReason === 'length')) return true
+  return usage === undefined || usage.outputTokens <= 1
 }
 
 /** Undefined also when the limit ended the reply before its content, as with a model that reasons. */
@@ -98,7 +120,7 @@ async function ask({ client, endpoint, model, signal }: ProbedServer, fields: Re
   return readChunk(reply, { choices: 8 })
 }
 
-async function countStream({ client, endpoint, model, signal }: ProbedServer): Promise<boolean> {
+async function countStream({ client, endpoint, model, signal }: ProbedServer, limit: Profile['maxTokens']): Promise<boolean> {
   const body = { model, messages, [limit]: 1, stream: true, stream_options: { include_usage: true } }
   let counted = false
   const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
