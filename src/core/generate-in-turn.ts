@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Emit } from '../contract/emit.ts'
 import type { GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -18,6 +19,8 @@ export async function generateInTurn(
   let totals = noTotals
   let choices = 0
   for (const [index, request] of requests.entries()) {
+    // Thousands of short prompts must not hold up other work.
+    if (index > 0) await nextTurn()
     await runOne(request, (event) => {
       switch (event.type) {
         case 'error':

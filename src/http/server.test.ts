@@ -238,7 +238,7 @@ describe('large bodies', () => {
 describe('bodies that would hold up everybody else', () => {
   test.each([
     ['values', '[1],'.repeat(500_001), 413, 'body_too_large', /more than 1000000 values/],
-    ['fields', '{"a":1},'.repeat(100_001), 413, 'body_too_large', /more than 100000 named fields/],
+    ['fields', '{"a":1},'.repeat(60_001), 413, 'body_too_large', /more than 60000 named fields/],
     ['levels', '['.repeat(200), 400, 'invalid_json', /128 levels deep/],
   ])('one of too many %s is refused before it is parsed', async (_, prompt, status, code, message) => {
     const { listen } = openTestServer()

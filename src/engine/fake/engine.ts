@@ -103,6 +103,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
         () => false,
         (kind) => `the fake engine reads text only; this message has a part of type '${kind}'`,
       )
+      if (template !== undefined) refuseLongRender(request.prompt)
       // The prompt is not used, but a conversation that the template refuses must be refused.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined
       const outputFormat = requestFormat(format, request.prompt, rendered?.startsInReasoning ?? false)
@@ -212,6 +213,25 @@ async function readText(kind: string, path: string): Promise<string> {
     const message = `the fake engine cannot read its ${kind} '${path}': ${messageOf(error)}`
     throw new AppError('model-unavailable', message, { cause: error })
   }
+}
+
+/** Rendering is not paused for other work, as it is in a thread of a model's own. */
+function refuseLongRender(prompt: GenerationRequest['prompt']): void {
+  if (prompt.type !== 'chat') return
+  const sizes = { messages: prompt.messages.length, tools: prompt.tools.length, chars: totalChars(textsOf(prompt)) }
+  for (const [what, limit] of [
+    ['messages', 5000],
+    ['tools', 500],
+    ['chars', 4_000_000],
+  ] as const) {
+    if (sizes[what] <= limit) continue
+    const message = `the fake engine renders conversations of at most ${limit} ${what}, and this one has ${sizes[what]}: shorten it`
+    throw new AppError('invalid-request', message, { at: ['prompt', what === 'tools' ? 'tools' : 'messages'] })
+  }
+}
+
+function totalChars(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0)
 }
 
 function cannotFillIn(): AppError {

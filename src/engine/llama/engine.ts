@@ -15,7 +15,7 @@ import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import type { LoadOptions, Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
-import { refuseNonText, refuseTemperatureFirst, refuseUnknownTokens } from './check-request.ts'
+import { refuseImpossible, refuseNonText, refuseTemperatureFirst } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { templateSwitched } from './failure.ts'
 import type { Inbox } from './inbox.ts'
@@ -119,8 +119,8 @@ export class LlamaEngine implements Engine {
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     refuseNonText(request, this.#id)
-    const { vocabularySize, endTexts, fileSampling } = await this.#supervisor.ensureReady(signal)
-    refuseUnknownTokens(request, vocabularySize)
+    const { endTexts, fileSampling, ...model } = await this.#supervisor.ensureReady(signal)
+    refuseImpossible(request, model)
     refuseTemperatureFirst(
       request,
       resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),

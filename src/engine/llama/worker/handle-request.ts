@@ -2,6 +2,7 @@ import type { Token } from 'node-llama-cpp'
 import type { EmbedInput } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
+import { maxTokenBytes } from '../channel/token-bytes.ts'
 import type { WorkerReply, WorkerRequest } from '../channel/worker-requests.ts'
 import type { WorkerModel } from './model.ts'
 import { bareTokens, renderSegments, tokenizeSegmentsNow } from './prompt.ts'
@@ -56,7 +57,9 @@ async function embed(
   }
   const read = (index: number) => {
     const at = ['inputs', index]
-    const bare = inputTokens(model, inputs[index] as EmbedInput, at)
+    const input = inputs[index] as EmbedInput
+    if (input.type === 'text') refuseTooLong(input.text, at, embedder.maxTokens)
+    const bare = inputTokens(model, input)
     if (bare.length > 0) return withEnds(model, bare)
     throw new AppError('invalid-request', `${field(...at)} has no tokens to embed`, { at })
   }
@@ -73,10 +76,10 @@ async function rank(
     const message = 'this model has no ranking head, so it cannot score texts; choose a reranking model'
     throw new AppError('invalid-request', message, { at: ['model'] })
   }
-  if (request.query !== undefined) refuseTooLong(request.query, ['query'])
+  if (request.query !== undefined) refuseTooLong(request.query, ['query'], embedder.maxTokens)
   const read = (index: number) => {
     const text = request.texts[index] ?? ''
-    refuseTooLong(text, ['texts', index])
+    refuseTooLong(text, ['texts', index], embedder.maxTokens)
     return rankTokens(model, request, text)
   }
   const computed = await compute(embedder, { paths: request.texts.map((_, index) => ['texts', index]), read }, cancelled)
@@ -114,10 +117,8 @@ async function compute(
   return { vectors, inputTokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) }
 }
 
-function inputTokens(model: WorkerModel['model'], input: EmbedInput, at: CanonicalPath): Token[] {
-  if (input.type === 'tokens') return [...input.tokens] as Token[]
-  refuseTooLong(input.text, at)
-  return [...model.tokenize(input.text)]
+function inputTokens(model: WorkerModel['model'], input: EmbedInput): Token[] {
+  return input.type === 'tokens' ? ([...input.tokens] as Token[]) : [...model.tokenize(input.text)]
 }
 
 function tooManyTokens(tokens: number, limit: number, at: CanonicalPath): AppError {
@@ -125,9 +126,11 @@ function tooManyTokens(tokens: number, limit: number, at: CanonicalPath): AppErr
   return new AppError('context-length-exceeded', message, { at })
 }
 
-function refuseTooLong(text: string, at: CanonicalPath): void {
-  if (text.length <= maxTextChars) return
-  const message = `${field(...at)} has ${text.length} characters; at most ${maxTextChars} are read at once: split it`
+/** `maxTokens`: what the model reads of one text; a text that is far longer is not tokenized to find that out. */
+function refuseTooLong(text: string, at: CanonicalPath, maxTokens = maxTextChars): void {
+  const limit = Math.min(maxTextChars, maxTokens * maxTokenBytes)
+  if (text.length <= limit) return
+  const message = `${field(...at)} has ${text.length} characters; at most ${limit} are read at once: split it`
   throw new AppError('invalid-request', message, { at })
 }
 
