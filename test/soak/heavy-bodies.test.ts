@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -9,9 +9,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const program = fileURLToPath(new URL('../../src/cli/program.ts', import.meta.url))
 const template = '{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}{{ extra }}<|assistant|>'
-/** The bound is 100 ms; machines that do other work stall by themselves. */
-const longestStallMs = 500
-const slowestHealthMs = 1000
+/** How many times as long everything takes, because the machine does other work. */
+const busyness = () => Math.max(1, (loadavg()[0] ?? 0) / cpus().length)
+/** The goal is 100 ms; slower machines and collections of garbage take more. */
+const longestStallMs = () => 300 * busyness()
+const slowestHealthMs = () => 1000 * busyness()
 
 let home: string
 let server: ChildProcess
@@ -184,8 +186,8 @@ describe('one heavy request does not hold up the others', () => {
     if (process.env.SHOW_STALLS !== undefined)
       console.log(`${name}: ${reply.status}, stall ${stallMs.toFixed(0)} ms, health ${slowestMs.toFixed(0)} ms`)
     expect([reply.status, reply.text.slice(0, 200)]).toEqual([status, expect.any(String)])
-    expect(stallMs).toBeLessThan(longestStallMs)
-    expect(slowestMs).toBeLessThan(slowestHealthMs)
+    expect(stallMs).toBeLessThan(longestStallMs())
+    expect(slowestMs).toBeLessThan(slowestHealthMs())
   })
 })
 
@@ -194,7 +196,7 @@ test('ten bodies of 31 MB at once leave the server alive, and some wait for othe
   const replies = await Promise.all(Array.from({ length: 10 }, () => post(chats, body)))
   expect(replies.map(({ status }) => status).filter((status) => status !== 200 && status !== 503 && status !== 413)).toEqual([])
   expect(replies.some(({ status }) => status === 200)).toBe(true)
-  expect(await health()).toBeLessThan(slowestHealthMs)
+  expect(await health()).toBeLessThan(slowestHealthMs())
   expect(server.exitCode).toBeNull()
   // The room of all bodies is free again.
   expect((await post(chats, body)).status).toBe(200)

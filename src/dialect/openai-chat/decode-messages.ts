@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Annotation, ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
-import { decodeDataUrl } from '../openai/data-url.ts'
+import { decodeDataUrl, refuseBadBase64 } from '../openai/data-url.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { JsonScanner } from '../wire/json-scanner.ts'
@@ -154,6 +154,7 @@ function decodePart(part: WirePart, path: string): DecodedPart {
     }
     case 'input_audio': {
       const { data, format } = part.input_audio
+      refuseBadBase64(data, `${path}.input_audio.data`)
       const mediaType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
       return { type: 'media', kind: 'audio', mediaType, source: { type: 'bytes', base64: data } }
     }

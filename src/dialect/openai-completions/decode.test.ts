@@ -162,3 +162,12 @@ describe('a place of the first request has the name that its caller knows', () =
     expect(decode(fields).nameOf(path)).toBe(name)
   })
 })
+
+test('the tokens of a prompt are repeated for at most four choices', () => {
+  const body = { model: 'm', prompt: 'a', echo: true, logprobs: 1 }
+  expect(decodeCompletion({ ...body, n: 4 }, 'id').requests[0].choices).toBe(4)
+  expect(() => decodeCompletion({ ...body, n: 5 }, 'id')).toThrow(
+    expect.objectContaining({ code: 'invalid-request', param: 'n' }),
+  )
+  expect(decodeCompletion({ ...body, logprobs: null, n: 5 }, 'id').requests[0].choices).toBe(5)
+})

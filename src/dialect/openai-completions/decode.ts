@@ -15,6 +15,8 @@ import { completionFields, defaultMaxTokens } from './fields.ts'
 import { type CompletionWire, completionRequestSchema } from './schema.ts'
 
 const fieldIndex = indexFields(completionFields)
+/** The tokens of a prompt are objects in every choice: megabytes that are encoded at once. */
+const maxEchoChoices = 4
 const nestedIndex = indexFields(nestedConstraintFields)
 const completionNames = {
   ...commonNames,
@@ -110,6 +112,10 @@ function needsPromptTokens(wire: CompletionWire, prompts: readonly Prompt[]): bo
     throw new AppError('invalid-request', message, { param: zero })
   }
   const isNeeded = typeof logprobs === 'number' || zero !== undefined || prompts.some(({ type }) => type === 'tokens')
+  if (isNeeded && (wire.n ?? 1) > maxEchoChoices) {
+    const message = `n ${wire.n} with echo of the prompt's tokens repeats them for every choice: send at most ${maxEchoChoices}`
+    throw new AppError('invalid-request', message, { param: 'n' })
+  }
   if (isNeeded && prompts.some(({ type }) => type === 'infill')) {
     throw unsupported(
       'echo',

@@ -21,7 +21,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'echo',
     treatment: 'used',
-    note: 'the text starts with the prompt; with `logprobs`, its tokens are scored too, which an engine may refuse',
+    note: 'the text starts with the prompt; with `logprobs`, its tokens are scored too, which an engine may refuse, and `n` is at most 4',
   },
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,

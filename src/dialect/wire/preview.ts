@@ -12,15 +12,23 @@ function write(value: unknown, depth: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, maxLength))
   if (typeof value !== 'object' || value === null) return String(value)
   const isArray = Array.isArray(value)
-  const keys = Object.keys(value)
+  // Never all of them: there may be a million.
+  const keys = firstKeys(value)
   if (keys.length === 0) return isArray ? '[]' : '{}'
   if (depth === maxDepth) return isArray ? '[…]' : '{…}'
-  const entries = Object.entries(keys.length <= maxItems ? value : pickFirst(value, keys))
-  const items = entries.map(([key, item]) => (isArray ? '' : `${write(key, depth)}:`) + write(item, depth + 1))
+  const items = keys.slice(0, maxItems).map((key) => {
+    const item = write(Reflect.get(value, key), depth + 1)
+    return isArray ? item : `${write(key, depth)}:${item}`
+  })
   if (keys.length > maxItems) items.push('…')
   return isArray ? `[${items.join(',')}]` : `{${items.join(',')}}`
 }
 
-function pickFirst(value: object, keys: readonly string[]): object {
-  return Object.fromEntries(keys.slice(0, maxItems).map((key) => [key, Reflect.get(value, key)]))
+/** One more than are shown. */
+function firstKeys(value: object): string[] {
+  const keys: string[] = []
+  for (const key in value) {
+    if (keys.push(key) > maxItems) break
+  }
+  return keys
 }
