@@ -126,6 +126,18 @@ export function hasNoText(automaton: Automaton): boolean {
   return automaton.every(({ accepting }) => !accepting)
 }
 
+/** Whether each character leads from a state to one other at most. */
+export function isDeterministic(automaton: Automaton): boolean {
+  return automaton.every(({ edges }) => {
+    const sum = edges.reduce((count, { set }) => count + sizeOf(set), 0)
+    return edges.length < 2 || sum === sizeOf(unite(...edges.map(({ set }) => set)))
+  })
+}
+
+function sizeOf(set: CharSet): number {
+  return set.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+}
+
 /** The lengths of the shortest and the longest text; `max` is absent without a longest. The automaton must be trimmed. */
 export function lengthsOf(automaton: Automaton): { readonly min: number; readonly max?: number } {
   let min = 0

@@ -1,4 +1,4 @@
-import { type Automaton, anyText, both, hasNoText, lengthsOf, textsOfLength, trim } from './automaton.ts'
+import { type Automaton, anyText, both, hasNoText, isDeterministic, lengthsOf, textsOfLength, trim } from './automaton.ts'
 import { automatonGrammar } from './automaton-grammar.ts'
 import { type Expression, literal, never, sequence } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
@@ -77,6 +77,9 @@ function directText(book: RuleBook, text: Facets['text'], patterns: Patterns): E
   if (regex === undefined) return undefined
   const { min, max } = regexLengths(regex)
   if (min < text.min || max > (text.max ?? Number.POSITIVE_INFINITY)) return undefined
+  // A caller's pattern may leave an engine many ways to read the same text.
+  const automaton = condition.gap.keyword === 'pattern' ? patterns.find(condition.source) : undefined
+  if (automaton !== undefined && !isDeterministic(automaton)) return undefined
   const body = directExpression(book, regex, stringCharOf)
   return body === undefined ? undefined : sequence(literal('"'), body, literal('"'))
 }

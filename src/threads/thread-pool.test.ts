@@ -20,7 +20,7 @@ describe('ThreadPool', () => {
   })
 
   test('short work overtakes six pieces of long work', async () => {
-    const pool = open(1500)
+    const pool = open(60_000)
     const order: string[] = []
     const long = Array.from({ length: 6 }, () => pool.request(60_000).then(() => order.push('long')))
     const short = Array.from({ length: 3 }, () => pool.request(1).then((reply) => order.push(`short ${reply}`)))
@@ -38,6 +38,15 @@ describe('ThreadPool', () => {
   test('work past the time limit has no reply, and the next request is answered', async () => {
     const pool = open(100)
     expect(await Promise.all([pool.request(60_000), pool.request(1)])).toEqual([undefined, 1])
+  })
+
+  test('work that is aborted is dropped, waiting or running', async () => {
+    const pool = open()
+    const leaving = new AbortController()
+    const left = [60_000, 60_000, 60_000].map((ms) => pool.request(ms, leaving.signal))
+    leaving.abort()
+    expect(await Promise.all([...left, pool.request(1, leaving.signal)])).toEqual([undefined, undefined, undefined, undefined])
+    expect(await pool.request(1)).toBe(1)
   })
 
   test('a thread that fails has no reply, and the next request is answered', async () => {

@@ -59,19 +59,22 @@ export class ThreadPool<Request, Reply> {
     this.#sliceMs = sliceMs
   }
 
-  /** Undefined when the work missed its deadline, its thread failed, or the pool was closed. */
-  request(request: Request): Promise<Reply | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined)
+  /** Undefined when the work missed its deadline or was aborted, its thread failed, or the pool was closed. */
+  request(request: Request, signal?: AbortSignal): Promise<Reply | undefined> {
+    if (this.#isClosed || signal?.aborted === true) return Promise.resolve(undefined)
     return new Promise((resolve) => {
+      const leave = () => this.#giveUp(job)
       const job: Job<Request, Reply> = {
         request,
         isLate: false,
         deadline: undefined,
         settle: (reply) => {
           clearTimeout(job.deadline)
+          signal?.removeEventListener('abort', leave)
           resolve(reply)
         },
       }
+      signal?.addEventListener('abort', leave, { once: true })
       this.#fresh.push(job)
       this.#schedule()
     })
@@ -161,8 +164,10 @@ export class ThreadPool<Request, Reply> {
 
   #giveUp(job: Job<Request, Reply>): void {
     job.settle(undefined)
-    const at = this.#late.indexOf(job)
-    if (at !== -1) this.#late.splice(at, 1)
+    for (const waiting of [this.#fresh, this.#late]) {
+      const at = waiting.indexOf(job)
+      if (at !== -1) waiting.splice(at, 1)
+    }
     for (const seat of this.#seats) if (seat.job === job) void stop(seat)
     this.#schedule()
   }

@@ -126,8 +126,7 @@ export class LlamaEngine implements Engine {
       resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
     )
     const onWorker = await this.#exchanges.inTurn(() => this.#prepareOnWorker(request), signal)
-    const compiling = this.#plans.compile(request, { ...onWorker, endTexts })
-    const prepared = { ...onWorker, ...(await orAborted(compiling, signal)) }
+    const prepared = { ...onWorker, ...(await this.#plans.compile(request, { ...onWorker, endTexts }, signal)) }
     const { tokens, plan, structured } = prepared
     return {
       inputTokens: tokens.length,

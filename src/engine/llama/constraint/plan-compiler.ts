@@ -43,21 +43,23 @@ export class PlanCompiler {
     this.#constrainsAllTools = constrainsAllTools
   }
 
-  /** Rejects with the request's failure, and with `unsupported-field` after the time limit. */
-  async compile(request: GenerationRequest, { format, reasoningFront: front, endTexts }: Context): Promise<CompiledPlan> {
+  /** Rejects with the request's failure, with `unsupported-field` after the time limit, and with the reason of an abort. */
+  async compile(request: GenerationRequest, context: Context, signal: AbortSignal): Promise<CompiledPlan> {
+    const { format, reasoningFront: front, endTexts } = context
     const { prompt, output, toolChoice, parallelToolCalls } = request
     const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
     const wanted = { output, tools, toolChoice, parallelToolCalls, constrainsAllTools: this.#constrainsAllTools }
     const plan = { ...(format !== undefined && { format }) }
-    const compiled = isConstrained(wanted) ? await this.#find({ wanted, context: { format, endTexts }, front }) : undefined
+    if (!isConstrained(wanted)) return { plan }
+    const compiled = await this.#find({ wanted, context: { format, endTexts }, front }, signal)
     if (compiled === undefined) return { plan }
     const { grammar, structured } = compiled
     return { plan: { ...plan, grammar }, ...(structured !== undefined && { structured }) }
   }
 
-  async #find(request: GrammarRequest): Promise<CompiledGrammar | undefined> {
+  async #find(request: GrammarRequest, signal: AbortSignal): Promise<CompiledGrammar | undefined> {
     const key = createHash('sha256').update(JSON.stringify(request)).digest('base64')
-    const grammar = this.#grammars.get(key) ?? (await this.#compile(request))
+    const grammar = this.#grammars.get(key) ?? (await this.#compile(request, signal))
     if (grammar !== undefined) this.#keep(key, grammar)
     return grammar
   }
@@ -67,9 +69,10 @@ export class PlanCompiler {
     await this.#threads.close()
   }
 
-  async #compile(request: GrammarRequest): Promise<CompiledGrammar | undefined> {
-    const reply = await this.#threads.request(request)
+  async #compile(request: GrammarRequest, signal: AbortSignal): Promise<CompiledGrammar | undefined> {
+    const reply = await this.#threads.request(request, signal)
     if (reply !== undefined) return resultOf(reply)
+    if (signal.aborted) throw AppError.from(signal.reason)
     throw this.#isClosed ? new AppError('model-unavailable', 'the model was unloaded') : tookTooLong()
   }
 
