@@ -1,4 +1,5 @@
 import type { AppError } from './errors.ts'
+import type { CanonicalPath } from './field.ts'
 import type { Annotation, ToolCallState } from './request.ts'
 
 /**
@@ -68,6 +69,8 @@ export type StartEvent = {
   readonly structured?: 'full' | 'partial' | 'validated'
   /** The sampling preset in use; `unnamed` for one sent in a switch request. */
   readonly preset?: string
+  /** Places of the request that the model does not see, such as names that its template does not print. */
+  readonly ignored?: readonly CanonicalPath[]
   /** Messages for the caller, such as approximations. */
   readonly warnings: readonly string[]
 }

@@ -4,7 +4,7 @@ import type { Emit } from '../contract/emit.ts'
 import type { Engine, PreparedGeneration } from '../contract/engine.ts'
 import { AppError, type ContextOverflow } from '../contract/errors.ts'
 import type { GenerationEvent, StartEvent } from '../contract/event.ts'
-import { field } from '../contract/field.ts'
+import { type CanonicalPath, field } from '../contract/field.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
@@ -12,6 +12,7 @@ import type { Validator } from '../contract/validator.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { generateInTurn } from './generate-in-turn.ts'
+import { ignoredByTemplate } from './ignored-by-template.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
@@ -111,7 +112,9 @@ async function runStep(
     const queueMs = elapsed(queuedMs, now())
     // A stop sequence may truncate the JSON, which is then not validated.
     const isValidated = check?.coversSchema === true && request.stop.length === 0
-    const starting = emit(startEvent(model.id, { prepared, isValidated, preset: presets?.inUse }))
+    const starting = emit(
+      startEvent(model.id, { prepared, isValidated, preset: presets?.inUse, ignored: ignoredByTemplate(request, model.engine) }),
+    )
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
       const current = wanted === request ? prepared : await model.engine.prepare(wanted, signal)
@@ -164,9 +167,10 @@ type Beginning = {
   readonly prepared: PreparedGeneration
   readonly isValidated: boolean
   readonly preset: { readonly name: string | undefined } | undefined
+  readonly ignored: readonly CanonicalPath[]
 }
 
-function startEvent(model: string, { prepared, isValidated, preset }: Beginning): StartEvent {
+function startEvent(model: string, { prepared, isValidated, preset, ignored }: Beginning): StartEvent {
   const { inputTokens } = prepared
   const structured = isValidated ? 'validated' : prepared.structured
   return {
@@ -176,6 +180,7 @@ function startEvent(model: string, { prepared, isValidated, preset }: Beginning)
     ...(inputTokens !== undefined && { inputTokens }),
     ...(structured !== undefined && { structured }),
     ...(preset !== undefined && { preset: preset.name ?? 'unnamed' }),
+    ...(ignored.length > 0 && { ignored }),
   }
 }
 

@@ -37,7 +37,8 @@ Fields of other servers that would change the output are in the tables, as used 
 accepted, changes nothing and is named in the reply's \`x-dragoman-ignored\` header. So is an unknown field inside a
 message, a content part, a tool, a tool call or another object: its path is named once, without indices, such as
 \`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
-with different values are refused.
+with different values are refused. The header also names \`messages[].name\` and \`reasoning_effort\` where the model's chat template does
+not use them.
 `
 
 /** The content of `docs/protocols.md`. */

@@ -50,7 +50,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
         return
       }
       const result = await foldEvents(generation)
-      addStartHeaders(result.start, reply)
+      addStartHeaders(result.start, call, reply)
       const serverTiming = encodeServerTiming(result.timings)
       if (serverTiming !== '') reply.header('server-timing', serverTiming)
       return call.encodeResult(result)
@@ -72,7 +72,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const writer = new SseWriter({
       raw: reply.raw,
       open: () => {
-        if (start !== undefined) addStartHeaders(start, reply)
+        if (start !== undefined) addStartHeaders(start, call, reply)
         reply.hijack()
         reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
       },
@@ -131,7 +131,12 @@ type StreamArgs = {
 }
 
 /** Headers about the generation, if it has started when they are sent. */
-function addStartHeaders({ structured, preset }: StartEvent, reply: FastifyReply): void {
+function addStartHeaders({ structured, preset, ignored }: StartEvent, call: DecodedCall, reply: FastifyReply): void {
+  if (ignored !== undefined) {
+    // As for unknown fields, without indices.
+    const names = ignored.map((path) => call.nameOf(path).replace(/\[\d+\]/g, '[]'))
+    reply.header('x-dragoman-ignored', encodeIgnored([...call.ignored, ...names]))
+  }
   if (structured !== undefined) reply.header('x-dragoman-structured', structured)
   if (preset !== undefined) reply.header('x-dragoman-preset', preset)
 }

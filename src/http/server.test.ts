@@ -195,6 +195,17 @@ test.each([true, false])("where this server's files are is for its log and its o
   )
 })
 
+test.each([true, false])(
+  'what the chat template does not show is named among the ignored fields (stream: %s)',
+  async (stream) => {
+    const engine: Engine = { ...fake(), facts: { chatTemplate: '{% for m in messages %}{{ m.content }}{% endfor %}' } }
+    const messages = [{ role: 'user', content: 'hi', name: 'ann', more: 1 }]
+    const payload = JSON.stringify({ model: 'default', messages, reasoning_effort: 'high', stream })
+    const { headers } = await openTestServer({ engine }).app.inject({ ...chat, payload })
+    expect(headers['x-dragoman-ignored']).toBe('messages[].more, messages[].name, reasoning_effort')
+  },
+)
+
 test('log lines of other requests have no generation', async () => {
   const { app, logLines } = openTestServer()
   await app.inject('/v1/models')

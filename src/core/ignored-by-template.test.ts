@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
+import { ignoredByTemplate } from './ignored-by-template.ts'
+
+const plain =
+  '{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}{% for t in tools %}{{ tool.name }}{{ function["name"] }}{% endfor %}'
+const named = { role: 'user', content: [], name: 'ann' } as const
+const ask = (fields: Partial<Pick<GenerationRequest, 'reasoning'>>, name = false) => ({
+  ...plainRequest,
+  prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [] }, ...(name ? [named] : [])] } as const,
+  ...fields,
+})
+
+test.each<[string, string | undefined, ReturnType<typeof ask>, unknown]>([
+  ['a name that is not shown', plain, ask({}, true), [['prompt', 'messages', 1, 'name']]],
+  ['a name that is shown', `${plain}{{ m.name }}`, ask({}, true), []],
+  ['a name that is shown by its key', `${plain}{{ message['name'] }}`, ask({}, true), []],
+  ['no name', plain, ask({}), []],
+  ['an effort that is not used', plain, ask({ reasoning: { effort: 'high' } }), [['reasoning', 'effort']]],
+  ['an effort that is used', `${plain}{{ reasoning_effort }}`, ask({ reasoning: { effort: 'high' } }), []],
+  ['an effort that switches thinking off', plain, ask({ reasoning: { effort: 'none' } }), []],
+  ['a template that is not known', undefined, ask({ reasoning: { effort: 'high' } }, true), []],
+])('%s', (_, chatTemplate, request, expected) => {
+  expect(ignoredByTemplate(request, { facts: chatTemplate === undefined ? {} : { chatTemplate } })).toEqual(expected)
+})
