@@ -1,7 +1,7 @@
 import { AppError, messageOf } from '../contract/errors.ts'
 import { commandName } from './command-name.ts'
 
-export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly content: string }
+export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 
 /** A model as `GET /v1/models` describes it. */
 export type ModelCard = {

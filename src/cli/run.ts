@@ -4,8 +4,10 @@ import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { AppError } from '../contract/errors.ts'
+import { createRegistry } from '../registry/registry.ts'
 import { isSource } from '../registry/sources.ts'
 import { createAnswerWriter } from './answer-writer.ts'
+import { chatHelp, readChatLine } from './chat-commands.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { createConsole } from './console.ts'
 
@@ -58,7 +60,8 @@ async function answer({ server, model }: Connection, prompt: string): Promise<nu
 
 async function converse({ server, model }: Connection): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const messages: ChatMessage[] = []
+  let messages: ChatMessage[] = []
+  let system: ChatMessage[] = []
   const closed = new AbortController()
   let answering: AbortController | undefined
   const interrupt = () => (answering === undefined ? terminal.close() : answering.abort())
@@ -67,15 +70,38 @@ async function converse({ server, model }: Connection): Promise<void> {
   process.on('SIGINT', interrupt)
   terminal.once('close', () => closed.abort())
   try {
-    console.error(`${model}: Ctrl-C stops an answer, Ctrl-D ends the conversation`)
+    console.error(`${model}: Ctrl-C stops an answer, Ctrl-D ends the conversation, /help lists commands`)
     for (;;) {
       const question = await ask(terminal, closed.signal)
       if (question === undefined) return
       if (question.trim() === '') continue
-      messages.push({ role: 'user', content: question })
-      answering = new AbortController()
-      messages.push({ role: 'assistant', content: await stream({ server, model, messages }, answering.signal) })
-      answering = undefined
+      const line = readChatLine(question)
+      switch (line.type) {
+        case 'help':
+          console.error(chatHelp)
+          break
+        case 'bye':
+          return
+        case 'clear':
+          messages = []
+          console.error('the conversation is forgotten')
+          break
+        case 'system':
+          system = line.text === '' ? [] : [{ role: 'system', content: line.text }]
+          console.error(line.text === '' ? 'there is no system prompt now' : 'the system prompt is set')
+          break
+        case 'unknown':
+          console.error(`there is no command ${line.name}; /help lists them`)
+          break
+        case 'message':
+          messages.push({ role: 'user', content: line.text })
+          answering = new AbortController()
+          messages.push({
+            role: 'assistant',
+            content: await stream({ server, model, messages: [...system, ...messages] }, answering.signal),
+          })
+          answering = undefined
+      }
     }
   } finally {
     process.off('SIGINT', interrupt)
@@ -83,10 +109,15 @@ async function converse({ server, model }: Connection): Promise<void> {
   }
 }
 
-/** The next line of input; `undefined` when the terminal is closed. */
+/** The next line of input, or the lines between two of triple quotes; `undefined` when the terminal is closed. */
 async function ask(terminal: Interface, closed: AbortSignal): Promise<string | undefined> {
   try {
-    return await terminal.question('> ', { signal: closed })
+    const first = await terminal.question('> ', { signal: closed })
+    if (!first.trimStart().startsWith('"""')) return first
+    let text = first.trimStart().slice(3)
+    while (!text.trimEnd().endsWith('"""')) text += `\n${await terminal.question('. ', { signal: closed })}`
+    // A message, whatever it begins with.
+    return ` ${text.trimEnd().slice(0, -3).trim()}`.replace(/^ (?!\/)/, '')
   } catch (error) {
     if (closed.aborted) return undefined
     throw error
@@ -150,6 +181,8 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
   const source = isSource(name)
   const config = await loadConfig(source ? [name] : [])
   const model = source ? 'default' : name
+  // Before anything is started, and before a prompt is shown.
+  if (!source) createRegistry(config.models).resolve(name)
   const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type KeyFacts, keyNotice, tryItNotice } from './serve-notices.ts'
+import { type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
 
 const model = {
   id: 'm',
@@ -48,4 +48,15 @@ test.each<[string, KeyFacts, string[]]>([
 
 test('the notice of a new key says how to get another', () => {
   expect(keyNotice('sk-1')).toMatch(/^ {2}sk-1$[\s\S]*`dragoman keys new` makes another/m)
+})
+
+test.each([
+  ['smollm2-135m-instruct', 16e9, /a toy of 135 million.*Qwen3 8B \(5\.0 GB\):\n {2}dragoman serve --model hf:\S+\.gguf$/],
+  ['dragoman-tiny', 1e9, /a toy of 4 million.*Serve another one with --model\.$/],
+])('%s is called a toy, and a better model for this machine is named', (id, memoryBytes, text) => {
+  expect(toyNotice(id, memoryBytes)).toMatch(text)
+})
+
+test('other models are not called toys', () => {
+  expect(toyNotice('my-model', 16e9)).toBeUndefined()
 })

@@ -1,5 +1,9 @@
 import type { LoadedConfig } from '../config/load.ts'
 import type { ModelSummary } from '../http/deps.ts'
+import { builtinModel } from '../registry/builtin-model.ts'
+import { defaultModel } from '../registry/default-model.ts'
+import { formatBytes } from '../registry/format-bytes.ts'
+import { suggestModel } from '../registry/suggested-models.ts'
 import { commandName } from './command-name.ts'
 
 /** How clients get a key of this server: made by this start, made earlier, or from the configuration. */
@@ -17,6 +21,18 @@ export function keyNotice(key: string): string {
     `  ${key}`,
     `Clients send it as \`Authorization: Bearer …\`. If it is lost, \`${commandName} keys new\` makes another.`,
   ].join('\n')
+}
+
+/** What the default model is for, and what fits this machine better; undefined for other models. */
+export function toyNotice(id: string, memoryBytes: number): string | undefined {
+  if (id !== defaultModel.id && id !== builtinModel.id) return undefined
+  const what = id === defaultModel.id ? 'a toy of 135 million parameters' : 'a toy of 4 million parameters'
+  const better = suggestModel(memoryBytes)
+  const advice =
+    better === undefined
+      ? 'Serve another one with --model.'
+      : `This machine can run ${better.name} (${formatBytes(better.sizeBytes)}):\n  ${commandName} serve --model ${better.source}`
+  return `${id} is ${what}: it shows that everything works, and often answers wrongly. ${advice}`
 }
 
 /** A request that works as it is printed. */

@@ -1,8 +1,9 @@
+import { totalmem } from 'node:os'
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { createConsole } from './console.ts'
-import { fetchNotice, type KeyFacts, keyNotice, tryItNotice } from './serve-notices.ts'
+import { fetchNotice, type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
 
 /**
  * Runs the server until SIGTERM, SIGINT or SIGHUP, then drains and returns. Standard output gets one line, `listening on URL`;
@@ -20,7 +21,10 @@ export async function serve(config: LoadedConfig): Promise<void> {
     progress.end()
     // A model that is loaded on demand is not ready yet.
     const model = app.models.find(({ state }) => state.type === 'ready')
-    if (model !== undefined) progress.note(tryItNotice(url, model, keyFacts(config, app)))
+    if (model === undefined) return
+    progress.note(tryItNotice(url, model, keyFacts(config, app)))
+    const toy = toyNotice(model.id, totalmem())
+    if (toy !== undefined) progress.note(`${toy}\n`)
   })
   try {
     const signal = await Promise.race([stopped, settled.then(() => stopped)])

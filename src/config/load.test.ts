@@ -159,9 +159,9 @@ describe('errors', () => {
       'models: [{ engine: lama, id: a }]',
       "1: models[0].engine: Invalid discriminator value. Expected 'llama' | 'llama-server' | 'remote' | 'fake', got \"lama\"",
     ],
-    ['server: 5', '1: server: Invalid input: expected object, received number, got 5'],
-    ['- 1', '1: Invalid input: expected object, received array'],
-    ['server: { port: 70000 }', '1: server.port: Too big: expected number to be <=65535, got 70000'],
+    ['server: 5', '1: server: must be an object, got 5'],
+    ['- 1', '1: must be an object'],
+    ['server: { port: 70000 }', '1: server.port: must be at most 65535, got 70000'],
     ['server: { allowedOrigins: ["https://a.example/"] }', '1: server.allowedOrigins[0]: must be an origin as browsers send it'],
     ['server: { allowedOrigins: ["https://a.example:443"] }', '1: server.allowedOrigins[0]: must be an origin'],
     ['server: { allowedOrigins: ["a.example"] }', '1: server.allowedOrigins[0]: must be an origin'],
@@ -178,7 +178,7 @@ describe('errors', () => {
     const text = 'sever: 1\nserver:\n  port: x\nmodels:\n  - engine: fake\n    id: a b\n    script: from-request'
     expect((await problemsOf(text)).split('\n  ')).toEqual([
       'the configuration is invalid:',
-      '3: server.port: Invalid input: expected number, received string, got "x"',
+      '3: server.port: must be a number, got "x"',
       '6: models[0].id: must be a name without spaces or *, got "a b"',
       "1: sever: unknown key 'sever'; did you mean 'server'?",
     ])
@@ -187,9 +187,15 @@ describe('errors', () => {
   test('in a flag or a variable are reported with its name', async () => {
     const inputs = { env: { DRAGOMAN_PORT: 'abc' }, flags: { logLevel: 'loud', models: ['zz'] } }
     const problems = await problemsOf('server: { port: 1 }', inputs)
-    expect(problems).toContain('DRAGOMAN_PORT: Invalid input: expected number, received string, got "abc"')
-    expect(problems).toContain('--log-level: Invalid option')
-    expect(problems).toContain("--model: 'zz' is not a model source")
+    expect(problems).toContain('DRAGOMAN_PORT: must be a number, got "abc"')
+    expect(problems).toContain('--log-level: must be one of: trace, debug')
+    expect(problems).toContain("'zz' is not a model source")
+  })
+
+  test('a source on the command line alone is not blamed on a configuration', async () => {
+    await expect(loadConfig({ ...bare, cwd: folder, flags: { models: ['hf:me/toy'] } })).rejects.toThrow(
+      /^'hf:me\/toy' is not a model source: name the file too/,
+    )
   })
 
   test('never quote an API key', async () => {

@@ -60,13 +60,18 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
     return locate(problem, findOverride(overrides, problem.path), file && { path: file.path, document })
   })
   const flagModels: ModelConfig[] = []
+  let flagProblems = false
   for (const text of flags.models ?? []) {
     try {
       flagModels.push(modelFromFlag(text, { base: cwd, userHome }))
     } catch (error) {
-      problems.push(`--model: ${AppError.from(error).message}`)
+      flagProblems = true
+      problems.push(AppError.from(error).message)
     }
   }
+  // A source on the command line is no part of the configuration.
+  const [problem] = problems
+  if (flagProblems && problems.length === 1) throw new AppError('invalid-request', `${problem}`)
   if (parsed.data === undefined || problems.length > 0) throw configError(problems)
 
   return resolveConfig(parsed.data, { flagModels, base: file === undefined ? cwd : dirname(file.path), env, cwd, userHome })

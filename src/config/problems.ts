@@ -36,7 +36,23 @@ function describeIssue(issue: z.core.$ZodIssue, parent: ConfigPath, root: unknow
   }
   if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }]
   if (issue.code === 'custom') return [{ path, message: issue.message }]
-  return [{ path, message: `${issue.message}${quote(found, path)}` }]
+  return [{ path, message: `${inWords(issue)}${quote(found, path)}` }]
+}
+
+/** The usual mistakes, without the words of the validator. */
+function inWords(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') {
+    const { expected } = issue
+    return `must be ${expected === 'int' ? 'a whole number' : /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`}`
+  }
+  if (issue.code === 'too_big' && typeof issue.maximum === 'number' && issue.origin !== 'string') {
+    return `must be at most ${issue.maximum}`
+  }
+  if (issue.code === 'too_small' && typeof issue.minimum === 'number' && ['number', 'int'].includes(issue.origin)) {
+    return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+  }
+  if (issue.code === 'invalid_value') return `must be one of: ${issue.values.map(String).join(', ')}`
+  return issue.message
 }
 
 function unknownKey(key: string, known: readonly string[]): string {

@@ -1,0 +1,25 @@
+/** A well-known model of one file that Dragoman can fetch, with its approximate size. */
+type SuggestedModel = { readonly name: string; readonly source: string; readonly sizeBytes: number }
+
+const qwen3 = (size: string, sizeBytes: number): SuggestedModel => ({
+  name: `Qwen3 ${size}`,
+  source: `hf:bartowski/Qwen_Qwen3-${size}-GGUF/Qwen_Qwen3-${size}-Q4_K_M.gguf`,
+  sizeBytes,
+})
+
+/** The smallest first. */
+const suggestedModels: readonly SuggestedModel[] = [
+  qwen3('1.7B', 1.3e9),
+  qwen3('4B', 2.5e9),
+  qwen3('8B', 5e9),
+  qwen3('14B', 9e9),
+  qwen3('32B', 19.8e9),
+]
+
+/** Weights may take this share of the memory: contexts, the system and other programs need the rest. */
+const shareOfMemory = 0.5
+
+/** The largest of these models that fits into a machine's memory; undefined when none does. */
+export function suggestModel(memoryBytes: number): SuggestedModel | undefined {
+  return suggestedModels.findLast(({ sizeBytes }) => sizeBytes <= memoryBytes * shareOfMemory)
+}
