@@ -173,6 +173,29 @@ describe('a part that cannot be continued', () => {
         response.writeHead(206, { etag: '"two"', 'content-range': `bytes ${start}-299999/300000` }).end(content.subarray(start))
       },
     ],
+    [
+      'less than the rest',
+      (request, response) => {
+        const start = Number(/\d+/.exec(request.headers.range ?? '')?.[0])
+        response
+          .writeHead(206, { etag: '"one"', 'content-range': `bytes ${start}-${start + 9}/300000` })
+          .end(content.subarray(start, start + 10))
+      },
+    ],
+    // What only the bytes show, where no checksum is known.
+    ...(
+      [
+        ['the right headers and the beginning of the file', (start: number) => content.subarray(0, content.length - start)],
+        ['the right headers and another file', (start: number) => randomBytes(content.length - start)],
+        ['the right headers and bytes that are shifted by one', (start: number) => content.subarray(start - 1, -1)],
+      ] as const
+    ).map(([name, bytesFrom]): [string, Handler] => [
+      name,
+      (request, response) => {
+        const start = Number(/\d+/.exec(request.headers.range ?? '')?.[0])
+        response.writeHead(206, { etag: '"one"', 'content-range': `bytes ${start}-299999/300000` }).end(bytesFrom(start))
+      },
+    ]),
   ])('the server answers with %s: the download starts over', async (_case, odd) => {
     const whole = file({ cutAfter: cutOnce(100_000) })
     const { run, target } = await setUp((request, response) => {

@@ -65,6 +65,7 @@ async function attempt(options: DownloadOptions): Promise<Outcome> {
   const previous = found?.url === url ? found : undefined
   // Read before the request: hashing a large part takes longer than a server waits.
   const oldPart = previous === undefined ? undefined : await PartFile.resume(target, signal)
+  const resumeAt = (previous?.receivedBytes ?? 0) - (oldPart?.tail.length ?? 0)
   const watchdog = createWatchdog(signal)
   try {
     const request: FileRequestOptions = {
@@ -72,8 +73,8 @@ async function attempt(options: DownloadOptions): Promise<Outcome> {
       bearerToken: options.bearerToken,
       accessHint: options.accessHint,
       responseTimeoutMs: options.responseTimeoutMs ?? defaultResponseTimeoutMs,
-      // If-Range makes a server whose file has changed send all of it.
-      headers: previous === undefined ? {} : { range: `bytes=${previous.receivedBytes}-`, 'if-range': previous.etag },
+      // If-Range makes a server whose file has changed send all of it. The last bytes are asked for again, to be compared.
+      headers: previous === undefined ? {} : { range: `bytes=${resumeAt}-`, 'if-range': previous.etag },
     }
     const file = await requestFile(request, watchdog)
     const { status } = file.response
@@ -81,7 +82,9 @@ async function attempt(options: DownloadOptions): Promise<Outcome> {
     if (previous === undefined || oldPart === undefined) {
       throw new AppError('model-unavailable', `${file.host} answered a request for the whole file with status ${status}`)
     }
-    return fitsPart(file.response, previous) ? await receive(options, { file, watchdog, oldPart }) : { type: 'part-outdated' }
+    return fitsPart(file.response, { ...previous, resumeAt })
+      ? await receive(options, { file, watchdog, oldPart })
+      : { type: 'part-outdated' }
   } finally {
     watchdog.end()
     await oldPart?.close()
@@ -104,8 +107,14 @@ async function receive(options: DownloadOptions, { file, watchdog, oldPart }: Tr
     const stallTimeoutMs = options.stallTimeoutMs ?? defaultStallTimeoutMs
     const stalled = `${host} sent no bytes for ${stallTimeoutMs / 1000} s; try again, the received bytes are kept`
     watchdog.within(stallTimeoutMs, stalled)
-    for await (const chunk of response.body ?? []) {
-      await part.append(chunk)
+    let repeated: Buffer = oldPart?.tail ?? Buffer.alloc(0)
+    for await (const received of response.body ?? []) {
+      const known = Math.min(received.length, repeated.length)
+      // Right headers and other bytes: what is there may be of another file, and without a checksum nothing else would show it.
+      if (!repeated.subarray(0, known).equals(received.subarray(0, known))) return { type: 'part-outdated' }
+      repeated = repeated.subarray(known)
+      const chunk = received.subarray(known)
+      if (chunk.length > 0) await part.append(chunk)
       options.onProgress?.({ receivedBytes: part.sizeBytes, ...(totalBytes !== undefined && { totalBytes }) })
       watchdog.within(stallTimeoutMs, stalled)
     }
@@ -148,11 +157,12 @@ function expect({ sha256 }: DownloadOptions, { response, host, linkedSha256 }: F
   return { sizeBytes, checksums }
 }
 
-/** Whether a partial response continues the same file exactly where the part ends. */
-function fitsPart(response: Response, previous: { etag: string; sizeBytes: number; receivedBytes: number }): boolean {
+/** Whether a partial response continues the same file, by its own word. */
+function fitsPart(response: Response, previous: { etag: string; sizeBytes: number; resumeAt: number }): boolean {
   const range = contentRange(response)
-  const etag = response.headers.get('etag') ?? previous.etag
-  return range?.start === previous.receivedBytes && range.sizeBytes === previous.sizeBytes && etag === previous.etag
+  if (range === undefined) return false
+  const isWhole = range.end === previous.sizeBytes - 1 && range.sizeBytes === previous.sizeBytes
+  return range.start === previous.resumeAt && isWhole && (response.headers.get('etag') ?? previous.etag) === previous.etag
 }
 
 function announcedSize(response: Response): number | undefined {
@@ -161,7 +171,7 @@ function announcedSize(response: Response): number | undefined {
   return length === null ? undefined : Number(length)
 }
 
-function contentRange(response: Response): { start: number; sizeBytes: number } | undefined {
-  const match = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '')
-  return match === null ? undefined : { start: Number(match[1]), sizeBytes: Number(match[2]) }
+function contentRange(response: Response): { start: number; end: number; sizeBytes: number } | undefined {
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.headers.get('content-range') ?? '')
+  return match === null ? undefined : { start: Number(match[1]), end: Number(match[2]), sizeBytes: Number(match[3]) }
 }

@@ -14,6 +14,9 @@ export type Expectation = {
 /** What is stored about an unfinished download, so that a later run can check that the rest fits. */
 type PartInfo = { readonly url: string; readonly etag: string; readonly sizeBytes: number }
 
+/** Enough to tell two files apart. */
+const keptTailBytes = 16 * 1024
+
 const partInfoSchema = z.object({ url: z.string(), etag: z.string(), sizeBytes: z.int().min(0) })
 
 /**
@@ -25,6 +28,7 @@ export class PartFile {
   readonly #handle: FileHandle
   readonly #hash = createHash('sha256')
   #sizeBytes = 0
+  #tail: Buffer = Buffer.alloc(0)
 
   private constructor(target: string, handle: FileHandle) {
     this.#target = target
@@ -46,6 +50,7 @@ export class PartFile {
         signal?.throwIfAborted()
         part.#hash.update(chunk)
         part.#sizeBytes += chunk.length
+        part.#tail = Buffer.concat([part.#tail, chunk]).subarray(-keptTailBytes)
       }
       return part
     } catch (error) {
@@ -56,6 +61,11 @@ export class PartFile {
 
   get sizeBytes(): number {
     return this.#sizeBytes
+  }
+
+  /** The last bytes of an earlier run: a continuation that repeats them shows that it belongs to the same file. */
+  get tail(): Buffer {
+    return this.#tail
   }
 
   /** Stores what a later run needs to continue this part. */
