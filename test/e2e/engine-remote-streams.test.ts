@@ -124,7 +124,7 @@ describe('a stream that is cut', () => {
             finishes: isWhole ? ['stop'] : [],
             failed: !isWhole,
           })
-          if (!isWhole) expect(seen.error).toMatchObject({ code: 'engine-failed' })
+          if (!isWhole) expect(seen.error).toMatchObject({ code: 'upstream-failed' })
         }
       }
     },
