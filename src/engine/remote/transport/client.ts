@@ -31,7 +31,7 @@ type UpstreamRequest = {
 const maxErrorBytes = 65_536
 const sideConnections = 8
 /** Lists of models, properties, versions. */
-const sideBounds: JsonBounds = { maxLength: 8 * 1024 * 1024, maxUnits: 256 * 1024 }
+const sideBounds: JsonBounds = { maxLength: 8 * 1024 * 1024, maxUnits: 1024 * 1024 }
 /** Embeddings are the largest replies. */
 const workBounds: JsonBounds = { maxLength: 256 * 1024 * 1024, maxUnits: 12 * 1024 * 1024 }
 /** Servers report their health and models at once, and tokenize quickly. */
