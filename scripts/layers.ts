@@ -30,6 +30,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-chat': forDialects,
   'dialect/openai-completions': forDialects,
   'dialect/openai-embeddings': forDialects,
+  'dialect/anthropic': forDialects,
   'dialect/presets': forDialects,
   'dialect/scoring': forDialects,
   'dialect/templates': forDialects,

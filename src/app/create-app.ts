@@ -17,6 +17,7 @@ import { createInProcess } from './in-process.ts'
 import { explainListenError } from './listen-error.ts'
 import { createMetrics } from './metrics.ts'
 import { ModelSet } from './model-set.ts'
+import { createSealer } from './sealer.ts'
 import { version } from './version.ts'
 
 /** The whole server, from a configuration. */
@@ -92,6 +93,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
     models: { list: () => models.summaries(), get: (name) => models.summary(name) },
     cancellations,
+    sealer: await createSealer({ home, log }),
     auth: { apiKeys, ...(findKey !== undefined && { findKey }) },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
     allowedOrigins: settings.allowedOrigins,

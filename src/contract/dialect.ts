@@ -14,6 +14,8 @@ export type CallInput = {
 export type DecodeContext = {
   /** The id of the reply, made by `createId`. */
   readonly id: string
+  /** The id of the HTTP request, for errors inside a stream. */
+  readonly requestId?: string
   /** Fetches and checks media by URL; absent: URLs are refused. Rejects with `AppError`. */
   readonly fetchMedia?: (url: string, kind: MediaKind) => Promise<MediaPart>
 }
@@ -59,8 +61,8 @@ export interface Dialect {
   decode(input: CallInput, context: DecodeContext): DecodedCall | Promise<DecodedCall>
   /** A new reply id of this protocol, such as `chatcmpl-…`. */
   createId(): string
-  /** Encodes a failure outside of a stream. */
-  encodeError(error: AppError): ErrorReply
+  /** Encodes a failure outside of a stream; `requestId` is that of the HTTP request. */
+  encodeError(error: AppError, requestId?: string): ErrorReply
   /** The frame that keeps a silent stream alive. */
   readonly heartbeat: string
   /** URL prefixes whose errors use this protocol, including unknown routes. */

@@ -1,8 +1,8 @@
 import { callableTools, isFunctionTool } from '../contract/callable-tools.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
-import type { Engine, PreparedGeneration } from '../contract/engine.ts'
-import { AppError, type ContextOverflow } from '../contract/errors.ts'
+import type { PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent, StartEvent } from '../contract/event.ts'
 import { type CanonicalPath, field } from '../contract/field.ts'
 import type { GenerationRecord } from '../contract/record.ts'
@@ -14,6 +14,7 @@ import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
+import { prepareFitting } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
 
@@ -117,7 +118,7 @@ async function runStep(
     )
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {
-      const current = wanted === request ? prepared : await model.engine.prepare(wanted, signal)
+      const current = wanted === request ? prepared : await prepareFitting(model.engine, wanted, signal)
       const timings = { queueMs, loadMs }
       const onEvent = createOutputPipeline({
         now,
@@ -142,21 +143,6 @@ async function runStep(
   } finally {
     ticket.release()
   }
-}
-
-/** A limit that the request did not set is lowered to what the context has room for. */
-async function prepareFitting(engine: Engine, request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-  try {
-    return await engine.prepare(request, signal)
-  } catch (error) {
-    const room = request.isMaxOutputAssumed === true && error instanceof AppError ? roomIn(error.overflow) : 0
-    if (room < Math.max(1, request.minOutputTokens ?? 1)) throw error
-    return engine.prepare({ ...request, maxOutputTokens: room }, signal)
-  }
-}
-
-function roomIn(overflow: ContextOverflow | undefined): number {
-  return overflow === undefined || overflow.estimated === true ? 0 : overflow.contextLength - overflow.inputTokens
 }
 
 function costOf({ maxOutputTokens }: GenerationRequest, { inputTokens }: PreparedGeneration) {

@@ -18,7 +18,8 @@ export function render(request: RenderRequest, context: RequestContext): Promise
   return withTokenizer(context, (tokenizer) => tokenizer.render(request, context.signal))
 }
 
-function withTokenizer<T>(context: RequestContext, work: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
+/** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */
+export function withTokenizer<T>(context: RequestContext, work: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
   return withTicket(context, async ({ id, engine, ticket }) => {
     await ticket.ready(context.signal)
     const { tokenizer } = engine.capabilities

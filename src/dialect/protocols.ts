@@ -1,3 +1,4 @@
+import { countFields, messageFields } from './anthropic/fields.ts'
 import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
@@ -14,6 +15,8 @@ const protocols: readonly Protocol[] = [
   { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedConstraintFields] },
   { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
   { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
+  { title: 'Anthropic Messages', route: 'POST /v1/messages', fields: messageFields },
+  { title: 'Anthropic: count tokens', route: 'POST /v1/messages/count_tokens', fields: countFields },
   { title: 'Reranking', route: 'POST /v1/rerank', fields: rerankFields },
   { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
   { title: 'tabbyAPI: encode tokens', route: 'POST /v1/token/encode', fields: tokenEncodeFields },

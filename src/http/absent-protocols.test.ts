@@ -4,13 +4,6 @@ import { openTestServer } from '../../test/support/test-server.ts'
 describe('a protocol that is not there says so in its own envelope', () => {
   const served = /Dragoman does not speak .* it serves POST \/v1\/chat\/completions/
   test.each<['GET' | 'POST', string, number, object]>([
-    [
-      'POST',
-      '/v1/messages',
-      400,
-      { type: 'error', error: { type: 'invalid_request_error', message: expect.stringMatching(served) } },
-    ],
-    ['POST', '/v1/messages/count_tokens?beta=true', 400, { type: 'error' }],
     ['POST', '/v1/responses', 400, { error: { code: 'unsupported_protocol', message: expect.stringMatching(served) } }],
     ['GET', '/v1/responses/resp_1', 400, { error: { code: 'unsupported_protocol' } }],
     ['POST', '/api/chat', 404, { error: expect.stringMatching(served) }],
@@ -39,6 +32,7 @@ describe('a path with another prefix is told the right one', () => {
     ['GET', '/models', '/v1/models'],
     ['GET', '/api/v1/models/', '/v1/models'],
     ['POST', '/v1/tokenize', '/tokenize'],
+    ['POST', '/v1/v1/messages', '/v1/messages'],
   ] as const)('%s %s', async (method, url, route) => {
     const reply = await openTestServer().app.inject({ method, url })
     expect([reply.statusCode, reply.json().error.code]).toEqual([404, 'unknown_url'])

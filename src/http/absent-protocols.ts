@@ -10,11 +10,6 @@ type AbsentProtocol = {
 
 const absent: readonly AbsentProtocol[] = [
   {
-    name: 'Anthropic Messages',
-    paths: /^\/(v1\/)?messages(\/|$)/,
-    encode: (message) => ({ status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } }),
-  },
-  {
     name: 'OpenAI Responses',
     paths: /^\/(v1\/)?(responses|conversations)(\/|$)/,
     encode: (message) => ({

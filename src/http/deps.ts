@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
 import type { ApiKey } from '../contract/principal.ts'
+import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
@@ -53,6 +54,8 @@ export type ServerDeps = GenerateDeps & {
   readonly presets: PresetSwitch
   readonly templates?: TemplateStore
   readonly cancellations: Cancellations
+  /** Seals reasoning that clients keep and send back. */
+  readonly sealer: Sealer
   /** The keys of the configuration, and those that commands make and delete. */
   readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
   readonly hosts: HostPolicy

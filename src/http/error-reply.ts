@@ -15,7 +15,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
   const encode = request.routeOptions.config.encodeError ?? encoderOf(request) ?? encodeOpenaiError
-  const { status, headers, body } = request.absentReply ?? encode(shownTo(request.principal, error))
+  const { status, headers, body } = request.absentReply ?? encode(shownTo(request.principal, error), request.id)
   logFailure(request, error, { what: 'request failed', code: wireCodeOf(body, error) })
   if (headers !== undefined) reply.headers(headers)
   reply.code(status).send(body)

@@ -5,7 +5,6 @@ import type { RankRequest } from '../contract/engine.ts'
 import { embed } from '../core/embed.ts'
 import { rank } from '../core/rank.ts'
 import { score } from '../core/score.ts'
-import { encodeModelDetail, encodeModelList } from '../dialect/openai/models.ts'
 import { createOpenaiChat } from '../dialect/openai-chat/dialect.ts'
 import { createOpenaiCompletions } from '../dialect/openai-completions/dialect.ts'
 import { decodeEmbeddings } from '../dialect/openai-embeddings/decode.ts'
@@ -52,11 +51,6 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
     '/v1/score/evaluation',
     { config },
     createScoring(deps, decodeScoreEvaluation, (request, context) => score(deps, request, context)),
-  )
-  app.get('/v1/models', { config }, () => encodeModelList(deps.models.list()))
-  // A wildcard, because ids may have slashes.
-  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request) =>
-    encodeModelDetail(deps.models.get(request.params['*'])),
   )
 }
 

@@ -32,7 +32,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const { caller, handle, detach } = openRun(deps, request, reply, id)
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ body: takeBody(request), headers: request.headers }, { id })
+      const decoding = dialect.decode({ body: takeBody(request), headers: request.headers }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       const ignored = encodeIgnored(call.ignored)

@@ -5,6 +5,7 @@ import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fast
 import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
+import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
 import { authorize, createAuthenticator } from './auth.ts'
 import { BodyRoom } from './body-room.ts'
@@ -16,7 +17,9 @@ import { createHostCheck, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { createBodyReader } from './read-body.ts'
 import { watchRoutes } from './route-guard.ts'
+import { addAnthropicRoutes } from './routes-anthropic.ts'
 import { addModelRoutes } from './routes-model.ts'
+import { addModelListRoutes } from './routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
 import { addPresetRoutes } from './routes-presets.ts'
@@ -117,8 +120,15 @@ export function createServer(deps: ServerDeps): Server {
   app.decorateRequest('absentReply', undefined)
   app.decorateRequest('bodyShare', undefined)
   const openai = createOpenaiDialects(deps)
-  app.decorate('dialects', [openai.chat, openai.completions, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
-  const served = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', ...(deps.dialects ?? []).map(({ path }) => path)]
+  const messages = createAnthropicMessages(deps)
+  app.decorate('dialects', [openai.chat, openai.completions, messages, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
+  const served = [
+    '/v1/chat/completions',
+    '/v1/completions',
+    '/v1/embeddings',
+    '/v1/messages',
+    ...(deps.dialects ?? []).map(({ path }) => path),
+  ]
   const unknownRoute = (request: FastifyRequest): AppError => {
     const path = request.url.split('?', 1)[0] ?? ''
     request.absentReply = replyOfAbsentProtocol(
@@ -133,6 +143,8 @@ export function createServer(deps: ServerDeps): Server {
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
     reply.header('x-request-id', request.id)
+    // Anthropic's SDKs read this one.
+    reply.header('request-id', request.id)
     reply.headers(crossOrigin.replyHeaders(request.headers))
     if (phase === 'draining') reply.header('connection', 'close')
     // Health and readiness are answered to the end.
@@ -176,6 +188,8 @@ export function createServer(deps: ServerDeps): Server {
 
   const { refuseOtherMethods, routes } = watchRoutes(app)
   addOpenaiRoutes(app, deps, openai)
+  addAnthropicRoutes(app, deps, messages)
+  addModelListRoutes(app, deps)
   for (const { path, dialect } of deps.dialects ?? []) {
     const config = { scope: 'inference', encodeError: dialect.encodeError } as const
     app.post(path, { config }, createDialectHandler(deps, dialect))

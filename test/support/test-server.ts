@@ -12,6 +12,7 @@ import { FifoScheduler } from '../../src/core/schedule/fifo-scheduler.ts'
 import { createFakeEngine } from '../../src/engine/fake/engine.ts'
 import type { ModelSummary, ServerDeps } from '../../src/http/deps.ts'
 import { createServer } from '../../src/http/server.ts'
+import { plainSealer } from './plain-sealer.ts'
 
 export type TestServerOptions = Partial<ServerDeps> & {
   readonly engine: Engine
@@ -55,6 +56,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
     cancellations: new Cancellations(),
+    sealer: plainSealer,
     auth: { apiKeys: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },
     log,

@@ -132,7 +132,8 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       },
       tokenizer: {
         tokenize,
-        count: async (request, signal) => (await tokenize(request, signal)).length,
+        // As generations count, for which a conversation needs no template.
+        count: ({ prompt }) => countPrompt(prompt),
         detokenize: async ({ tokens }, signal) => {
           await ensureLoaded(signal)
           return fakeText(tokens)

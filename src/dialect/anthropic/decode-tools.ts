@@ -1,0 +1,81 @@
+import { AppError } from '../../contract/errors.ts'
+import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
+import { preview } from '../wire/preview.ts'
+import { clientTool } from './client-tools.ts'
+import type { CountWire, WireTool } from './schema.ts'
+
+export type DecodedTools = {
+  readonly tools: readonly FunctionTool[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+  /** Tools that the model cannot call here: those that Anthropic's servers run, and those whose loading is deferred. */
+  readonly ignored: readonly string[]
+  /** The index in the request of each tool. */
+  readonly indices: readonly number[]
+}
+
+/** Throws for a tool without a schema, a name that is declared twice, and a choice of a tool that is not declared. */
+export function decodeTools({ tools: wire, tool_choice }: Pick<CountWire, 'tools' | 'tool_choice'>): DecodedTools {
+  const tools: FunctionTool[] = []
+  const ignored: string[] = []
+  const indices: number[] = []
+  const names = new Set<string>()
+  for (const [index, tool] of (wire ?? []).entries()) {
+    const made = decodeTool(tool, `tools[${index}]`)
+    if (made === undefined) {
+      ignored.push(`tools[${index}]`)
+      continue
+    }
+    if (names.has(made.name)) {
+      const param = `tools[${index}].name`
+      throw invalid(param, `${param} ${preview(made.name)} is declared twice: names must differ`)
+    }
+    names.add(made.name)
+    tools.push(made)
+    indices.push(index)
+  }
+  return {
+    tools,
+    toolChoice: decodeChoice(tool_choice, names),
+    parallelToolCalls: tool_choice?.disable_parallel_tool_use !== true,
+    ignored,
+    indices,
+  }
+}
+
+/** Undefined for a tool that is ignored. */
+function decodeTool(tool: WireTool, path: string): FunctionTool | undefined {
+  if (tool.defer_loading === true) return undefined
+  const { type, name, description, input_schema: schema, strict } = tool
+  if (typeof type === 'string' && type !== 'custom') return clientTool(type, name ?? undefined)
+  if (typeof name !== 'string') throw invalid(`${path}.name`, `${path}.name is missing: expected a non-empty string`)
+  if (!schema) throw invalid(`${path}.input_schema`, `${path}.input_schema is missing: expected a JSON Schema`)
+  return {
+    name,
+    ...(typeof description === 'string' && { description }),
+    parameters: schema,
+    ...(typeof strict === 'boolean' && { strict }),
+  }
+}
+
+function decodeChoice(choice: CountWire['tool_choice'], declared: ReadonlySet<string>): ToolChoice {
+  if (choice === undefined || choice === null) return { type: 'auto' }
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return { type: choice.type }
+    case 'any':
+      if (declared.size === 0) throw invalid('tool_choice', 'tool_choice "any" needs a tool to call: send tools')
+      return { type: 'required' }
+    case 'tool': {
+      const { name } = choice
+      if (typeof name === 'string' && declared.has(name)) return { type: 'required', names: [name] }
+      const known = preview([...declared])
+      throw invalid('tool_choice.name', `tool_choice.name ${preview(name)} is not declared; the declared tools are ${known}`)
+    }
+  }
+}
+
+function invalid(param: string, message: string): AppError {
+  return new AppError('invalid-request', message, { param })
+}

@@ -1,0 +1,176 @@
+import { AppError } from '../../contract/errors.ts'
+import type { CanonicalPath, NameOf } from '../../contract/field.ts'
+import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sampling } from '../../contract/request.ts'
+import { plainChat, plainRequest } from '../../contract/request.ts'
+import type { Sealer } from '../../contract/sealer.ts'
+import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { validate } from '../wire/validate.ts'
+import { checkNested } from './check-nested.ts'
+import { decodeMessages } from './decode-messages.ts'
+import { decodeTools } from './decode-tools.ts'
+import { countFields, messageFields } from './fields.ts'
+import { type CountWire, countSchema, type MessageWire, messageSchema } from './schema.ts'
+
+const messageIndex = indexFields(messageFields)
+const countIndex = indexFields(countFields)
+
+/** A Messages request in canonical form, and the options of its reply. */
+export type DecodedMessage = {
+  readonly request: GenerationRequest
+  readonly stream: boolean
+  /** `shown`: thinking blocks with their text; `omitted`: with a signature only; `none`: no blocks. */
+  readonly thinking: 'shown' | 'omitted' | 'none'
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+}
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** What a request for a count asks for. */
+export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'toolChoice'> & {
+  readonly prompt: ChatPrompt
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+}
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
+export function decodeMessage(body: unknown, { id, sealer }: { readonly id: string; readonly sealer: Sealer }): DecodedMessage {
+  const wire = validate(messageSchema, body)
+  const ignored = checkFields(messageIndex, wire)
+  const { parallelToolCalls, ignored: ignoredInside, nameOf, ...asked } = decodePrompt(wire, sealer)
+  return {
+    request: {
+      ...plainRequest,
+      id,
+      ...asked,
+      parallelToolCalls,
+      sampling: decodeSampling(wire),
+      output: decodeOutput(wire),
+      maxOutputTokens: wire.max_tokens,
+      mayShortenOutput: true,
+      stop: wire.stop_sequences ?? [],
+    },
+    stream: wire.stream ?? false,
+    thinking: readDisplay(wire),
+    ignored: [...ignored, ...ignoredInside],
+    nameOf,
+  }
+}
+
+/** As `decodeMessage`, for `POST /v1/messages/count_tokens`. */
+export function decodeCount(body: unknown, sealer: Sealer): DecodedCount {
+  const wire = validate(countSchema, body)
+  const ignored = checkFields(countIndex, wire)
+  const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sealer)
+  return { ...asked, ignored: [...ignored, ...ignoredInside] }
+}
+
+function decodePrompt(wire: CountWire, sealer: Sealer) {
+  const conversation = decodeMessages(wire, sealer)
+  const tools = decodeTools(wire)
+  const nested = checkNested(wire)
+  const last = conversation.messages.at(-1)
+  const prompt: ChatPrompt = {
+    type: 'chat',
+    ...plainChat,
+    messages: conversation.messages,
+    tools: tools.tools,
+    // A last message of the assistant's is the beginning of its answer.
+    start: last?.role === 'assistant' ? 'last-message' : 'new-turn',
+  }
+  const nameOf = (path: CanonicalPath) => nameMessageField(wire, { path, paths: conversation.paths, tools: tools.indices })
+  return {
+    model: wire.model,
+    prompt,
+    toolChoice: tools.toolChoice,
+    parallelToolCalls: tools.parallelToolCalls,
+    reasoning: decodeReasoning(wire),
+    ignored: [...conversation.ignored, ...tools.ignored, ...nested],
+    nameOf,
+  }
+}
+
+/** Anthropic's models think when they are asked to; with `adaptive` they decide, and so does the template's default. */
+function decodeReasoning({ thinking, output_config }: CountWire): ReasoningOptions {
+  const effort = output_config?.effort ?? undefined
+  const options = effort === undefined ? {} : { effort }
+  if (thinking === undefined || thinking === null || thinking.type === 'disabled') return { ...options, enabled: false }
+  if (thinking.type === 'adaptive') return options
+  const { budget_tokens: budget } = thinking
+  return { ...options, enabled: true, ...(typeof budget === 'number' && { budgetTokens: budget }) }
+}
+
+function readDisplay({ thinking }: CountWire): DecodedMessage['thinking'] {
+  if (thinking === undefined || thinking === null || thinking.type === 'disabled') return 'none'
+  return thinking.display === 'omitted' ? 'omitted' : 'shown'
+}
+
+function decodeOutput({ output_config, output_format }: CountWire): OutputConstraint {
+  const format = output_config?.format ?? output_format
+  if (!format) return { type: 'text' }
+  if (output_config?.format && output_format) {
+    const message = 'output_format is the old name of output_config.format: send one of them'
+    throw new AppError('invalid-request', message, { param: 'output_format' })
+  }
+  return { type: 'json-schema', schema: format.schema, strict: false }
+}
+
+function decodeSampling(wire: MessageWire): Sampling {
+  const { temperature, top_p, top_k, min_p, repetition_penalty, presence_penalty } = wire
+  return {
+    ...(typeof temperature === 'number' && { temperature }),
+    ...(typeof top_p === 'number' && { topP: top_p }),
+    ...(typeof top_k === 'number' && { topK: top_k }),
+    ...(typeof min_p === 'number' && { minP: min_p }),
+    ...(typeof repetition_penalty === 'number' && { repetitionPenalty: repetition_penalty }),
+    ...(typeof presence_penalty === 'number' && { presencePenalty: presence_penalty }),
+  }
+}
+
+const names: FieldNames = {
+  model: ['model'],
+  prompt: ['messages'],
+  'prompt.messages': ['messages'],
+  'prompt.tools': ['tools'],
+  'prompt.start': ['messages'],
+  toolChoice: ['tool_choice'],
+  parallelToolCalls: ['tool_choice.disable_parallel_tool_use'],
+  reasoning: ['thinking'],
+  'reasoning.enabled': ['thinking'],
+  'reasoning.effort': ['output_config.effort'],
+  'reasoning.budgetTokens': ['thinking.budget_tokens'],
+  output: ['output_config.format', 'output_format'],
+  'output.schema': ['output_config.format.schema', 'output_format.schema'],
+  maxOutputTokens: ['max_tokens'],
+  stop: ['stop_sequences'],
+  'sampling.temperature': ['temperature'],
+  'sampling.topP': ['top_p'],
+  'sampling.topK': ['top_k'],
+  'sampling.minP': ['min_p'],
+  'sampling.repetitionPenalty': ['repetition_penalty'],
+  'sampling.presencePenalty': ['presence_penalty'],
+}
+
+type Named = {
+  readonly path: CanonicalPath
+  readonly paths: ReturnType<typeof decodeMessages>['paths']
+  readonly tools: readonly number[]
+}
+
+/** The client's name for a path of a request: messages and tools keep the places that they had there. */
+function nameMessageField(wire: object, { path, paths, tools }: Named): string {
+  const [root, second, index, , position, ...rest] = path
+  if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
+    const message = paths[index]
+    if (message === undefined) return 'messages'
+    const part = typeof position === 'number' ? message.parts[position] : undefined
+    return part === undefined ? message.message : part + formatRest(rest)
+  }
+  if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
+    const [field, ...inside] = path.slice(3)
+    const name = field === 'parameters' ? 'input_schema' : field
+    return `tools[${tools[index] ?? index}]${name === undefined ? '' : `.${name}`}${formatRest(inside)}`
+  }
+  return nameField(names, wire, path)
+}

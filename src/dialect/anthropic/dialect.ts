@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import type { Dialect } from '../../contract/dialect.ts'
+import type { Sealer } from '../../contract/sealer.ts'
+import { decodeMessage } from './decode.ts'
+import { encodeMessage } from './encode.ts'
+import { createMessageEncoder } from './encode-stream.ts'
+import { encodeAnthropicError } from './errors.ts'
+
+/** Anthropic's `POST /v1/messages`. */
+export function createAnthropicMessages({ sealer }: { readonly sealer: Sealer }): Dialect {
+  return {
+    decode({ body }, { id, requestId }) {
+      const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer })
+      const style = { id, thinking, sealer, ...(requestId !== undefined && { requestId }) }
+      return {
+        requests: [request],
+        stream,
+        ignored,
+        policy: { onHangUp: 'cancel' },
+        nameOf,
+        encodeResult: (result) => encodeMessage(result, style),
+        createStreamEncoder: () => createMessageEncoder(style),
+      }
+    },
+    createId: () => `msg_${randomUUID().replaceAll('-', '')}`,
+    encodeError: encodeAnthropicError,
+    heartbeat: 'event: ping\ndata: {"type": "ping"}\n\n',
+    prefixes: ['/v1/messages'],
+  }
+}

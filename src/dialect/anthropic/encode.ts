@@ -1,0 +1,122 @@
+import type { FinishReason, Usage } from '../../contract/event.ts'
+import type { Annotation, OutputPart } from '../../contract/request.ts'
+import type { Choice, GenerationResult } from '../../contract/result.ts'
+import type { Sealer } from '../../contract/sealer.ts'
+
+/** The options of a reply. */
+export type ReplyStyle = {
+  readonly id: string
+  readonly thinking: 'shown' | 'omitted' | 'none'
+  readonly sealer: Sealer
+}
+
+/** A truncated answer is never `end_turn`, which clients read as complete. */
+const stopReasons: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'context-full': 'model_context_window_exceeded',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+  refusal: 'refusal',
+  cancelled: 'max_tokens',
+  'end-of-message': 'end_turn',
+  paused: 'pause_turn',
+}
+
+/** The fields of a reply that say how it ended. */
+export function encodeStop({ reason, stopSequence }: Pick<Choice['finish'], 'reason' | 'stopSequence'>) {
+  const isSequence = reason === 'stop' && stopSequence !== undefined
+  const stop_reason = isSequence ? 'stop_sequence' : stopReasons[reason]
+  const isRefusal = stop_reason === 'refusal'
+  return {
+    container: null,
+    stop_details: isRefusal ? { type: 'refusal', category: null, explanation: null } : null,
+    stop_reason,
+    stop_sequence: isSequence ? stopSequence : null,
+  }
+}
+
+/** What is known of the input when a reply begins. Anthropic counts cached tokens apart. */
+export function encodeUsage({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage) {
+  return {
+    input_tokens: inputTokens - cachedInputTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cachedInputTokens,
+    output_tokens: outputTokens,
+    output_tokens_details: { thinking_tokens: reasoningTokens },
+    server_tool_use: null,
+  }
+}
+
+/** A reply without content, as a stream begins. */
+export function encodeHead(id: string, model: string, usage: Usage) {
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    container: null,
+    content: [],
+    diagnostics: null,
+    stop_details: null,
+    stop_reason: null,
+    stop_sequence: null,
+    usage: {
+      ...encodeUsage(usage),
+      cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
+      inference_geo: null,
+      service_tier: 'standard',
+      speed: null,
+    },
+  }
+}
+
+/** A complete reply: Anthropic's `Message`. There is one choice. */
+export function encodeMessage({ start, choices, usage }: GenerationResult, style: ReplyStyle): unknown {
+  const choice = choices[0]
+  if (choice === undefined) throw new Error('a message needs one choice')
+  const content = choice.parts.flatMap((part) => encodePart(part, style))
+  return { ...encodeHead(style.id, start.model, usage), content, ...encodeStop(choice.finish) }
+}
+
+function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonly unknown[] {
+  switch (part.type) {
+    case 'text': {
+      const citations = (part.annotations ?? []).map(encodeCitation)
+      return [{ type: 'text', text: part.text, citations: citations.length === 0 ? null : citations }]
+    }
+    case 'refusal':
+      return [{ type: 'text', text: part.text, citations: null }]
+    case 'reasoning': {
+      if (thinking === 'none') return []
+      return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sealer.seal(part.text) }]
+    }
+    case 'tool-call':
+      return [{ ...encodeCallHead(part), input: JSON.parse(part.input === '' ? '{}' : part.input) }]
+    // Nothing makes these yet: no tool is run here, and no model draws.
+    case 'tool-result':
+    case 'media':
+      return []
+  }
+}
+
+/** A call without its input. */
+export function encodeCallHead({ id, name }: { readonly id: string; readonly name: string }) {
+  return { type: 'tool_use', id, name, caller: { type: 'direct' }, toolset_name: null }
+}
+
+/** Anthropic's forms of sources that the canonical form knows. */
+export function encodeCitation(annotation: Annotation): unknown {
+  switch (annotation.type) {
+    case 'url-citation': {
+      const { url, title } = annotation
+      return { type: 'web_search_result_location', url, title: title ?? null, cited_text: '', encrypted_index: '' }
+    }
+    case 'file-citation': {
+      const { fileId, filename, index } = annotation
+      const at = index ?? 0
+      const document = { document_index: 0, document_title: filename ?? null, file_id: fileId }
+      return { type: 'char_location', cited_text: '', ...document, start_char_index: at, end_char_index: at }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { ErrorReply } from '../../contract/dialect.ts'
+import type { AppError, ContextOverflow, ErrorCode } from '../../contract/errors.ts'
+
+type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'request_too_large'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'overloaded_error'
+
+/** Anthropic's statuses; 529 tells its clients to try again later. */
+const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: ErrorType]>> = {
+  'invalid-request': [400, 'invalid_request_error'],
+  'invalid-json': [400, 'invalid_request_error'],
+  'unsupported-field': [400, 'invalid_request_error'],
+  'context-length-exceeded': [400, 'invalid_request_error'],
+  'template-failed': [400, 'invalid_request_error'],
+  unauthorized: [401, 'authentication_error'],
+  forbidden: [403, 'permission_error'],
+  'host-not-allowed': [403, 'permission_error'],
+  'origin-not-allowed': [403, 'permission_error'],
+  'route-not-found': [404, 'not_found_error'],
+  'model-not-found': [404, 'not_found_error'],
+  'method-not-allowed': [405, 'invalid_request_error'],
+  'request-conflict': [409, 'invalid_request_error'],
+  'body-too-large': [413, 'request_too_large'],
+  'unsupported-media-type': [415, 'invalid_request_error'],
+  'queue-full': [429, 'rate_limit_error'],
+  overloaded: [529, 'overloaded_error'],
+  cancelled: [499, 'api_error'],
+  internal: [500, 'api_error'],
+  'engine-failed': [500, 'api_error'],
+  'upstream-failed': [502, 'api_error'],
+  'invalid-output': [502, 'api_error'],
+  'model-unavailable': [529, 'overloaded_error'],
+  'shutting-down': [529, 'overloaded_error'],
+}
+
+/** Anthropic's error envelope. */
+type AnthropicError = {
+  readonly type: 'error'
+  readonly error: { readonly type: ErrorType; readonly message: string }
+  readonly request_id: string | null
+}
+
+/** Encodes an error in Anthropic's form. */
+export function encodeAnthropicError(error: AppError, requestId?: string): ErrorReply & { readonly body: AnthropicError } {
+  const [status, type] = errorWords[error.code]
+  const message = error.overflow === undefined ? withParam(error) : describeOverflow(error.overflow)
+  return { status, body: { type: 'error', error: { type, message }, request_id: requestId ?? null } }
+}
+
+/** The envelope has no field for it. */
+function withParam({ message, param }: AppError): string {
+  return param === undefined || message.includes(param) ? message : `${param}: ${message}`
+}
+
+/** Anthropic's messages: clients read their numbers to compact the conversation. */
+function describeOverflow({ inputTokens, outputTokens, contextLength }: ContextOverflow): string {
+  if (inputTokens > contextLength || outputTokens === undefined) {
+    return `prompt is too long: ${inputTokens} tokens > ${contextLength} maximum`
+  }
+  return `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${outputTokens} > ${contextLength}, decrease input length or \`max_tokens\` and try again`
+}

@@ -1,0 +1,56 @@
+import type { Field } from '../wire/field-table.ts'
+
+const promptFields: readonly Field[] = [
+  { name: 'model', treatment: 'used', note: 'an id or an alias' },
+  {
+    name: 'messages',
+    treatment: 'used',
+    note: '`user`, `assistant` and, anywhere, `system`; a last assistant message is continued; results come before other content of their message; media by URL or file are refused',
+  },
+  { name: 'system', treatment: 'used', note: "text or text blocks; Claude Code's billing block is left out" },
+  {
+    name: 'tools',
+    treatment: 'used',
+    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; tools that Anthropic runs, and deferred ones, are ignored and listed",
+  },
+  { name: 'tool_choice', treatment: 'used', note: '`auto`, `any`, `tool`, `none`; `disable_parallel_tool_use`' },
+  {
+    name: 'thinking',
+    treatment: 'used',
+    note: '`enabled` with `budget_tokens`, `adaptive` (the template decides), `disabled`; absent is `disabled`; `display: omitted` leaves the text out',
+  },
+  { name: 'output_config', treatment: 'used', note: '`effort` is passed to the chat template; `format` is a JSON Schema' },
+  { name: 'output_format', treatment: 'used', note: 'the old name of `output_config.format`' },
+  { name: 'cache_control', treatment: 'informational', note: 'equal prefixes are reused without it' },
+  { name: 'context_management', treatment: 'informational', note: 'nothing is removed from the conversation' },
+  { name: 'mcp_servers', treatment: 'refused', accepts: [[]], note: 'no MCP connector' },
+]
+
+/** The fields of `POST /v1/messages/count_tokens`. */
+export const countFields: readonly Field[] = promptFields
+
+/** The fields of `POST /v1/messages`. */
+export const messageFields: readonly Field[] = [
+  ...promptFields,
+  { name: 'max_tokens', treatment: 'used', note: 'required, at least 1; what exceeds the context gives way to it' },
+  { name: 'stop_sequences', treatment: 'used', note: 'the one that ended the reply is its `stop_sequence`' },
+  { name: 'stream', treatment: 'used', note: 'server-sent events' },
+  { name: 'temperature', treatment: 'used', note: '0 to 2; above 1 is an extension' },
+  { name: 'top_p', treatment: 'used', note: '0 to 1' },
+  { name: 'top_k', treatment: 'used', note: '0 keeps every token' },
+  { name: 'min_p', treatment: 'used', note: 'extension: 0 to 1' },
+  { name: 'repetition_penalty', treatment: 'used', note: 'extension: above 0; 1 is off' },
+  { name: 'presence_penalty', treatment: 'used', note: 'extension: -2 to 2' },
+  { name: 'metadata', treatment: 'informational', note: "identifies the client's end user" },
+  { name: 'service_tier', treatment: 'informational', note: 'there is one tier' },
+  { name: 'speed', treatment: 'informational', note: 'there is one speed' },
+  { name: 'inference_geo', treatment: 'informational', note: 'the server is where it is' },
+  { name: 'diagnostics', treatment: 'informational', note: 'none are reported' },
+  { name: 'user_profile_id', treatment: 'informational', note: 'there are no profiles' },
+  { name: 'workspace_id', treatment: 'informational', note: 'there are no workspaces' },
+  { name: 'container', treatment: 'refused', note: 'no code is run here' },
+  { name: 'enable_tools', treatment: 'refused', accepts: [false], note: 'no tools are run here' },
+  { name: 'enabled_tools', treatment: 'refused', accepts: [[]], note: 'no tools are run here' },
+  { name: 'cancel_id', treatment: 'refused', note: 'cancelling by id is not there yet' },
+  { name: 'session_id', treatment: 'refused', note: 'cancelling by session is not there yet' },
+]

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { above, between, flag, integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
+import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+
+const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
+const urlSource = looseObject({ type: z.literal('url'), url: z.string() })
+const fileSource = looseObject({ type: z.literal('file'), file_id: z.string() })
+const textSource = looseObject({ type: z.literal('text'), data: z.string(), media_type: text })
+
+export const textBlock = looseObject({ type: z.literal('text'), text: z.string() })
+export const imageBlock = looseObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [base64Source, urlSource, fileSource]),
+})
+const contentSource = looseObject({ type: z.literal('content'), content: z.union([z.string(), list(textBlock)]) })
+export const documentBlock = looseObject({
+  type: z.literal('document'),
+  source: z.discriminatedUnion('type', [base64Source, urlSource, fileSource, textSource, contentSource]),
+  title: text,
+  context: text,
+})
+export const searchResultBlock = looseObject({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: list(textBlock),
+})
+
+const resultContent = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock])
+export const toolResultBlock = looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string(),
+  content: z.union([z.string(), list(resultContent, { error: 'an array of content blocks' })]).nullish(),
+  is_error: flag,
+})
+
+/** What a user, or a late system message, may say. Another type is an error: nothing of the user's is lost in silence. */
+const userBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock, toolResultBlock])
+
+export const thinkingBlock = looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: text })
+export const redactedBlock = looseObject({ type: z.literal('redacted_thinking'), data: z.string() })
+export const toolUseBlock = looseObject({ type: z.literal('tool_use'), id: z.string(), name: nonEmptyText, input: jsonObject })
+const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use'])
+/** Blocks of Anthropic's own tools come back in an assistant's turn; they are listed as ignored. */
+const otherBlock = looseObject({ type: z.string().refine((type) => !knownTypes.has(type)) })
+
+/** A block of an assistant's turn. */
+export type AssistantBlock = z.output<typeof assistantBlock>
+const knownAssistantBlock = z.discriminatedUnion('type', [textBlock, thinkingBlock, redactedBlock, toolUseBlock])
+const assistantBlock = z.union([knownAssistantBlock, otherBlock])
+
+/** A block of a user's turn. */
+export type UserBlock = z.output<typeof userBlock>
+/** A block of content in a user's turn or in a tool's result. */
+export type ContentBlock = z.output<typeof resultContent>
+
+export const userMessage = looseObject({
+  role: z.literal('user'),
+  content: z.union([z.string(), list(userBlock, { error: 'an array of content blocks' })]),
+})
+export const assistantMessage = looseObject({
+  role: z.literal('assistant'),
+  content: z.union([z.string(), list(assistantBlock, { error: 'an array of content blocks' })]).nullish(),
+})
+export const systemMessage = looseObject({
+  role: z.literal('system'),
+  content: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]),
+})
+
+/** One message. */
+export type WireMessage = z.output<typeof wireMessage>
+const wireMessage = z.discriminatedUnion('role', [userMessage, assistantMessage, systemMessage])
+
+/** A tool of the client's, or one of Anthropic's, which its `type` names. */
+export const tool = looseObject({
+  type: text,
+  name: nonEmptyText.nullish(),
+  description: text,
+  input_schema: jsonObject.nullish(),
+  strict: flag,
+  defer_loading: flag,
+})
+/** A tool of a request. */
+export type WireTool = z.output<typeof tool>
+
+export const toolChoice = looseObject({
+  type: z.enum(['auto', 'any', 'tool', 'none']),
+  name: text,
+  disable_parallel_tool_use: flag,
+})
+
+/** Types that come later than this code mean that the model may think; only `disabled` switches thinking off. */
+export const thinking = looseObject({ type: z.string(), budget_tokens: integerFrom(0), display: text })
+export const outputFormat = looseObject({ type: z.literal('json_schema'), schema: jsonObject })
+export const outputConfig = looseObject({ effort: text, format: outputFormat.nullish() })
+export const metadata = looseObject({ user_id: text })
+
+/** The fields that a count has in common with a message. */
+export const promptShape = {
+  model: nonEmptyText,
+  messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
+  system: z.union([z.string(), list(textBlock, { error: 'an array of text blocks' })]).nullish(),
+  tools: list(tool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  thinking: thinking.nullish(),
+  output_config: outputConfig.nullish(),
+  /** The name of `output_config.format` before it was moved. */
+  output_format: outputFormat.nullish(),
+}
+
+export const countSchema = looseObject(promptShape)
+export const messageSchema = looseObject({
+  ...promptShape,
+  max_tokens: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }),
+  metadata: metadata.nullish(),
+  stop_sequences: list(nonEmptyText, { error: 'an array of non-empty strings' }).nullish(),
+  stream: flag,
+  temperature: between(0, 2),
+  top_k: integerFrom(0),
+  top_p: between(0, 1),
+  min_p: between(0, 1),
+  repetition_penalty: above(0),
+  presence_penalty: between(-2, 2),
+})
+
+/** The body of a count. */
+export type CountWire = z.output<typeof countSchema>
+/** The body of `POST /v1/messages`. */
+export type MessageWire = z.output<typeof messageSchema>

@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify'
+import type { Dialect } from '../contract/dialect.ts'
+import { countTokens } from '../core/count-tokens.ts'
+import { decodeCount } from '../dialect/anthropic/decode.ts'
+import type { ServerDeps } from './deps.ts'
+import type { CallerContext } from './open-run.ts'
+import { createCallHandler } from './serve-call.ts'
+import { createDialectHandler } from './serve-dialect.ts'
+
+/** Anthropic's routes, apart from the list of models, which they share with OpenAI's. */
+export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messages: Dialect): void {
+  const config = { scope: 'inference', encodeError: messages.encodeError } as const
+  app.post('/v1/messages', { config }, createDialectHandler(deps, messages))
+  app.post(
+    '/v1/messages/count_tokens',
+    { config },
+    createCallHandler(deps, (body) => {
+      const { model, ignored, nameOf, ...request } = decodeCount(body, deps.sealer)
+      const run = async (caller: CallerContext) => {
+        const { inputTokens, isEstimate } = await countTokens(request, { ...caller, model: deps.resolveModel(model) })
+        // An extension: Anthropic always counts.
+        return { input_tokens: inputTokens, ...(isEstimate && { estimated: true }) }
+      }
+      return { ignored, nameOf, run }
+    }),
+  )
+}

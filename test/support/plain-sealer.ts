@@ -1,0 +1,7 @@
+import type { Sealer } from '../../src/contract/sealer.ts'
+
+/** Seals that a test can read. */
+export const plainSealer: Sealer = {
+  seal: (text) => `sealed:${text}`,
+  open: (sealed) => (sealed.startsWith('sealed:') ? sealed.slice('sealed:'.length) : undefined),
+}
