@@ -144,7 +144,7 @@ describe('foreign text', () => {
       fc.property(words, (x) => {
         expect(plainText(attempt(source, asForeign(x)))).toBe(attempt(source, x))
       }),
-      { numRuns: 15 },
+      { numRuns: 10 },
     )
   })
 
@@ -154,7 +154,7 @@ describe('foreign text', () => {
         const printed = attempt(source, asForeign(x))
         if (!printed.startsWith('failed: ')) expect(printed).not.toMatch(/[!-~]/)
       }),
-      { numRuns: 15 },
+      { numRuns: 10 },
     )
   })
 

@@ -54,7 +54,12 @@ export function plainText(text: string): string {
 
 /** Whether the text has a foreign character. */
 export function isForeign(text: string): boolean {
-  return lone.test(text)
+  if (text.length > shortText) return lone.test(text)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code >= 0xd800 && code <= 0xdfff) return lone.test(text)
+  }
+  return false
 }
 
 /** Whether the code unit at an index is a foreign character. */
@@ -145,9 +150,12 @@ function isLow(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff
 }
 
+/** Up to this length, a loop is faster than a regular expression: most texts are names and keys. */
+const shortText = 24
 const chunk = 8192
 
 function fromCodes(codes: Uint16Array): string {
+  if (codes.length <= chunk) return String.fromCharCode.apply(null, codes as unknown as number[])
   let text = ''
   for (let from = 0; from < codes.length; from += chunk) {
     text += String.fromCharCode.apply(null, codes.subarray(from, from + chunk) as unknown as number[])

@@ -49,7 +49,7 @@ function fromObject(data: object): Dict {
 
 const pattern = {
   space: /[ \t\n\r]*/y,
-  string: /"(?:[^"\\]|\\.)*"/y,
+  string: /"[^"\\]*(?:\\.[^"\\]*)*"/y,
   number: /-?\d+(\.\d+)?([eE][-+]?\d+)?/y,
   word: /true|false|null/y,
 }
