@@ -23,6 +23,7 @@ describe('JsonReader', () => {
       fc.property(json, fc.integer({ min: 1, max: 9 }), (text, size) => {
         expect(read(text, size)).toEqual(JSON.parse(text))
       }),
+      { numRuns: 40 },
     )
   })
 
