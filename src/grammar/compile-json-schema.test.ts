@@ -265,12 +265,12 @@ describe('the grammar of a schema', () => {
     }
   })
 
-  test('300 random schemas: every text is JSON, and valid where enforcement is full', {
+  test('120 random schemas: every text is JSON, and valid where enforcement is full', {
     timeout: 120_000,
   }, () => {
     const random = createRandom(11)
     const counts = { full: 0, partial: 0, refused: 0 }
-    for (let count = 0; count < 300; count++) {
+    for (let count = 0; count < 120; count++) {
       const schema = randomSchema(random)
       try {
         const compiled = compileJsonSchema(schema)
@@ -290,8 +290,8 @@ describe('the grammar of a schema', () => {
         counts.refused++
       }
     }
-    expect(counts.full).toBeGreaterThan(180)
-    expect(counts.refused).toBeLessThan(60)
+    expect(counts.full).toBeGreaterThan(72)
+    expect(counts.refused).toBeLessThan(24)
   })
 })
 

@@ -93,7 +93,7 @@ describe.skipIf(files.length === 0)('the JSON Schema test suite, draft 2020-12',
       if (compiled instanceof GrammarError) continue
       const matcher = createMatcher(compiled.grammar)
       const validate = compiled.enforcement === 'full' && !isMisjudged(file, description) ? validator(schema) : undefined
-      for (let count = 0; count < 6; count++) {
+      for (let count = 0; count < 2; count++) {
         const text = matcher.generate(random, 150)
         texts++
         const value: unknown = JSON.parse(text)
@@ -102,6 +102,6 @@ describe.skipIf(files.length === 0)('the JSON Schema test suite, draft 2020-12',
       }
     }
     expect(wrong).toEqual([])
-    expect(texts).toBeGreaterThan(1000)
+    expect(texts).toBeGreaterThan(300)
   })
 })

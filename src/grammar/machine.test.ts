@@ -32,7 +32,7 @@ describe('GrammarMachine', () => {
   test('agrees with a plain interpreter of grammars on random schemas, their texts and broken texts', () => {
     const random = createRandom(11)
     let texts = 0
-    for (let count = 0; count < 60; count++) {
+    for (let count = 0; count < 40; count++) {
       let grammar: string
       try {
         grammar = compileJsonSchema(randomSchema(random)).grammar
@@ -50,7 +50,7 @@ describe('GrammarMachine', () => {
         texts++
       }
     }
-    expect(texts).toBeGreaterThan(100)
+    expect(texts).toBeGreaterThan(60)
   })
 
   test('says whether any character of a range is allowed', () => {
