@@ -16,7 +16,8 @@ export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandCons
   const isTerminal = process.stderr.isTTY === true
   const terminal = createProgress(process.stderr)
   const log = createLog({ level, ...(isTerminal && { destination: prettyDestination(terminal) }) })
-  const progress = isTerminal ? terminal : logProgress(log)
+  // Notices are for the operator, whatever the log's level: one of them has a key that is shown only once.
+  const progress = isTerminal ? terminal : logProgress(createLog({ level: 'info' }))
   return {
     log,
     progress,

@@ -77,6 +77,12 @@ async function serve(args: readonly string[] = [], env: Record<string, string> =
   return { ...server, url: `http://127.0.0.1:${port}` }
 }
 
+/** The texts of the log: without a terminal, notices are entries of it, one JSON object per line. */
+function noticesOf(err: string): string {
+  const lines = err.split('\n').slice(0, -1)
+  return lines.map((line) => String(JSON.parse(line).msg)).join('\n')
+}
+
 describe('dragoman serve', () => {
   test('prints one line on standard output, and a request to try when the model is ready', async () => {
     const server = await serve()
@@ -107,7 +113,7 @@ describe('dragoman serve', () => {
   test('reachable from elsewhere it makes a key, shows it once, and asks for it', async () => {
     const first = await serve(['--host', '0.0.0.0'])
     await until(() => first.err().includes('Bearer'))
-    const key = /sk-dragoman-\w+/.exec(first.err())?.[0] ?? ''
+    const key = /sk-dragoman-\w+/.exec(noticesOf(first.err()))?.[0] ?? ''
     expect((await fetch(`${first.url}/v1/models`)).status).toBe(401)
     expect((await fetch(`${first.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200)
     first.child.kill('SIGTERM')
@@ -129,7 +135,7 @@ describe('dragoman serve', () => {
     for (let turn = 0; turn < 2; turn += 1) {
       const server = await serve(['--host', '0.0.0.0'], { DRAGOMAN_HOME: folder, DRAGOMAN_COMMAND: 'dragoman' })
       await until(() => server.err().includes('-d '))
-      const printed = server.err().slice(server.err().indexOf('Try it:') + 'Try it:'.length)
+      const printed = noticesOf(server.err()).split('Try it:')[1] ?? ''
       const shell = launch(['sh', '-c', printed], { DRAGOMAN_HOME: folder, PATH })
       await shell.ended
       server.child.kill('SIGTERM')
