@@ -1,5 +1,6 @@
-import { deepseek, kimiK2, mistral } from './headed-formats.ts'
+import { deepseek, kimiK2 } from './headed-formats.ts'
 import { granite, hermes, llama3, toolCallsTag } from './json-formats.ts'
+import { mistral } from './mistral.ts'
 import { olmo, pythonic } from './python-formats.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
@@ -8,9 +9,6 @@ import type { ToolFormat, Trigger } from './tool-format.ts'
  * JSON or in Python, and its reader finds out which: so it comes first.
  */
 const recoverable = [llama3, hermes, mistral, deepseek, kimiK2, toolCallsTag, granite, olmo, pythonic] as const
-
-/** Special tokens that end a turn; a server that does not know them leaves them in the text. */
-const endTokens = ['<|eot_id|>', '<|eom_id|>', '<|im_end|>', '<|end_of_text|>', '<|eot|>', '<|eom|>'] as const
 
 /**
  * Calls in any form that a server left in its text, when it is not known how its model writes them. No template is recognised as
@@ -24,8 +22,6 @@ export const anyFormat: ToolFormat = {
     }
     return [...byTag.values()]
   },
-  // Where more text follows, they are only mentioned.
-  droppedTags: endTokens.map((tag) => ({ tag, position: 'anywhere', only: 'last' })),
   visibleTokens: [],
   describeCalls: hermes.describeCalls,
 }

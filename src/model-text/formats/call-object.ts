@@ -1,6 +1,7 @@
 import type { FunctionTool } from '../../contract/request.ts'
+import type { EndMark, EndMarks } from '../scan/end-marks.ts'
 import { readString } from '../scan/json-string.ts'
-import { jsonReader, readObject, readValue } from '../scan/json-value.ts'
+import { jsonReader, readValue } from '../scan/json-value.ts'
 import { soleStringProperty } from '../scan/schema-types.ts'
 import {
   accept,
@@ -13,7 +14,9 @@ import {
   space,
   type TextFeed,
 } from '../scan/text-feed.ts'
-import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
+import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { readArguments } from './read-arguments.ts'
+import { endMarks } from './turn-marks.ts'
 
 type CallObjectOptions = {
   /** No tag says that it is a call, so it must look like one in every way: with arguments, and without other keys. */
@@ -22,6 +25,8 @@ type CallObjectOptions = {
   readonly deferred?: boolean
   /** It is the value of `"function"`, and contains no other such value. */
   readonly inFunction?: boolean
+  /** The tags that end the call. */
+  readonly ends?: EndMarks
 }
 
 const nameKeys = new Set(['name', 'tool_name', 'function_name'])
@@ -67,8 +72,9 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
         if (options.deferred === true) writer.openDeferred(tool, id)
         else writer.open(tool, id)
         opened = true
-        if (!(yield* readArguments(writer, tool))) break
+        if (!(yield* readArguments(writer, tool, options))) break
       } else {
+        if (options.bare === true && next !== '{' && next !== '"' && next !== 'n') return false
         held = yield* readHeld(feed)
         if (held === undefined) return false
       }
@@ -86,11 +92,12 @@ export function* readCallObject(writer: CallWriter, options: CallObjectOptions =
     return true
   }
   const given = tool === undefined ? undefined : (held ?? (options.bare === true || feed.truncated ? undefined : '{}'))
-  return tool !== undefined && given !== undefined && writeHeld(writer, tool, { json: given, id })
+  if (tool === undefined || given === undefined) return false
+  return writeHeld(writer, tool, { json: given, id, isCertain: options.bare !== true })
 }
 
 /** Reads `{"NAME": {…}}`: the name is the key. */
-export function* readNamedObject(writer: CallWriter): Reading<boolean> {
+export function* readNamedObject(writer: CallWriter, options: CallObjectOptions = {}): Reading<boolean> {
   const { feed } = writer
   if (!(yield* accept(feed, '{'))) return false
   yield* space(feed)
@@ -101,45 +108,70 @@ export function* readNamedObject(writer: CallWriter): Reading<boolean> {
   yield* space(feed)
   if ((yield* peek(feed)) !== '{') return false
   writer.open(tool)
-  const isComplete = yield* readArguments(writer, tool)
+  yield* readArguments(writer, tool, options)
   writer.close()
-  if (isComplete) yield* acceptAfterSpace(feed, ['}'])
+  yield* acceptAfterSpace(feed, ['}'])
   return true
 }
 
 /** Reads calls in a row: in brackets or not, separated by commas, semicolons or nothing, up to a closing tag. */
-export function readCallList(options: { readonly close: readonly string[]; readonly one?: CallReader }): CallReader {
-  const { close, one = readCallObject } = options
+export function readCallList(options: {
+  readonly close: readonly string[]
+  /** Tags that end arguments besides `close`. */
+  readonly ends?: readonly EndMark[]
+  readonly bare?: boolean
+  /** After what cannot be read, up to a tag of `close`, more calls may come. */
+  readonly isBlock?: boolean
+  readonly one?: (writer: CallWriter, options: CallObjectOptions) => Reading<boolean>
+}): CallReader {
+  const { close, bare = false, one = readCallObject } = options
+  const ends = endMarks([
+    ...close.map((tag) => ({ tag, before: options.ends?.map((end) => end.tag) ?? [] })),
+    ...(options.ends ?? []),
+  ])
   const closers = close.flatMap((tag) => [tag, `}${tag}`, `}\n${tag}`])
   return function* (writer) {
     const { feed } = writer
     const bracketed = (yield* acceptAfterSpace(feed, ['['])) !== undefined
     yield* space(feed)
-    if (!(yield* one(writer))) return false
+    if (!(yield* one(writer, { bare, ends }))) return false
     while (true) {
       feed.hold()
       yield* acceptAfterSpace(feed, [',', ';'])
       yield* space(feed)
-      if ((yield* peek(feed)) === '{' && (yield* one(writer))) continue
+      if ((yield* peek(feed)) === '{' && (yield* one(writer, { bare, ends }))) continue
       feed.rewind()
       break
     }
-    if (bracketed) yield* acceptAfterSpace(feed, [']'])
-    if (closers.length > 0) yield* acceptAfterSpace(feed, closers)
+    if (bracketed || writer.blockIsOpen) yield* acceptAfterSpace(feed, [']'])
+    if (closers.length > 0) {
+      const isClosed = (yield* acceptAfterSpace(feed, closers)) !== undefined
+      writer.blockIsOpen = options.isBlock === true && !isClosed
+    }
     return true
   }
 }
 
-/** Writes a call whose arguments are complete, as JSON: an object, or a string that contains one. False for anything else. */
-function writeHeld(
-  writer: CallWriter,
-  tool: FunctionTool,
-  call: { readonly json: string; readonly id?: string | undefined },
-): boolean {
-  const object = asObject(call.json, tool)
-  if (object === undefined) return false
-  writer.open(tool, call.id)
-  readNow(readArguments(writer, tool, { feed: completeFeed(object) }))
+/** Arguments that are complete: JSON of any type. */
+type HeldCall = {
+  readonly json: string
+  readonly id: string | undefined
+  /** A tag says that it is a call, whatever its arguments are. */
+  readonly isCertain: boolean
+}
+
+/** Writes a call whose arguments are complete. False when they make it unlikely that it is one. */
+function writeHeld(writer: CallWriter, tool: FunctionTool, { json, id, isCertain }: HeldCall): boolean {
+  const object = asObject(json, tool)
+  if (object === undefined && !isCertain) return false
+  writer.open(tool, id)
+  if (object === undefined) {
+    writer.unparseableFrom(json)
+  } else {
+    readNow(readArguments(writer, tool, { feed: completeFeed(object) }))
+    // Neither an object nor one in a string, as OpenAI writes it.
+    if (json.startsWith('"') && !JSON.parse(json).trim().startsWith('{')) writer.repairedFrom(json)
+  }
   writer.close()
   return true
 }
@@ -149,11 +181,7 @@ function asObject(json: string, tool: FunctionTool): string | undefined {
   if (json === 'null') return '{}'
   if (!json.startsWith('"')) return undefined
   const text: string = JSON.parse(json).trim()
-  if (text === '') return '{}'
-  const inner = collectText()
-  const feed = completeFeed(text)
-  const reader = jsonReader(feed, { out: inner.out, strict: true })
-  if (readNow(readObject(reader, undefined)) && feed.at === text.length) return inner.text
+  if (text === '' || text.startsWith('{')) return text === '' ? '{}' : text
   const property = soleStringProperty(declaredArguments(tool))
   return property === undefined ? undefined : JSON.stringify({ [property]: text })
 }
@@ -179,7 +207,8 @@ function* readWord(feed: TextFeed): Reading<string | undefined> {
   const next = yield* peek(feed)
   if (next === '"' || next === "'") {
     const quoted = collectText()
-    const isComplete = yield* readString(feed, next, quoted.out)
+    feed.at += 1
+    const isComplete = yield* readString(feed, { quote: next, out: quoted.out })
     return isComplete ? JSON.parse(`"${quoted.text}"`) : undefined
   }
   let word = ''

@@ -89,7 +89,7 @@ function joinSame(tags: readonly CallTag[]): readonly CallTag[] {
 }
 
 function positionOf({ tag, position, ...trigger }: Pick<Trigger, 'tag' | 'position' | 'endsReasoning'>): Omit<CallTag, 'rest'> {
-  return { tag, position, endsReasoning: trigger.endsReasoning === true }
+  return { tag, position, endsReasoning: trigger.endsReasoning === 'constrained' }
 }
 
 function headOf({ pieces: [first] }: RequiredCall): string {

@@ -1,8 +1,7 @@
 import type { FunctionTool } from '../../contract/request.ts'
-import type { ChoiceSink } from '../scan/choice-sink.ts'
-import { jsonReader, readObject } from '../scan/json-value.ts'
+import type { CallOutcome, ChoiceSink } from '../scan/choice-sink.ts'
 import type { Declared } from '../scan/schema-types.ts'
-import type { Reading, TextFeed } from '../scan/text-feed.ts'
+import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
 
 type WriterOptions = {
   /** The tools that may be called. */
@@ -12,6 +11,23 @@ type WriterOptions = {
   makeCallId(): string
 }
 
+type CallState = NonNullable<CallOutcome['state']>
+
+/** The open call. */
+type OpenCall = {
+  readonly tool: FunctionTool
+  id: string | undefined
+  /** Not to be emitted: one call is allowed, and this is another. */
+  muted: boolean
+  /** Arguments of a call that is emitted when its id is known. */
+  deferred: string | undefined
+  state: CallState | undefined
+  raw: string | undefined
+}
+
+/** An output that is held until it is certain that the calls in it are calls. */
+type Attempt = { readonly steps: (() => void)[]; readonly calls: number; readonly ids: string[] }
+
 /** What a call reader works with: the text, the callable tools, and the output. One for each choice. */
 export class CallWriter {
   readonly feed: TextFeed
@@ -19,19 +35,34 @@ export class CallWriter {
   readonly #options: WriterOptions
   readonly #tools: ReadonlyMap<string, FunctionTool>
   readonly #ids = new Set<string>()
-  #deferred: { readonly tool: FunctionTool; id: string | undefined; arguments: string } | undefined
-  #muted = false
-  #open = false
+  #call: OpenCall | undefined
+  /** Where the arguments are read from, and up to where they were written. */
+  #source: TextFeed
+  #writtenTo = 0
+  #written = ''
+  #attempt: Attempt | undefined
   /** The number of calls emitted so far. */
   calls = 0
-  /** A reader has found a name where a call has its name, callable or not, since this was last set to false. */
-  sawName = false
+  /** All calls of the last attempt may be made. */
+  allAreCallable = true
+  /** A reader has read calls of a block, and not the end of the block. */
+  blockIsOpen = false
 
   constructor(feed: TextFeed, sink: ChoiceSink, options: WriterOptions) {
     this.feed = feed
+    this.#source = feed
     this.#sink = sink
     this.#options = options
     this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]))
+  }
+
+  /** The tool of this name, if it may be called. In an attempt, calls of other tools are read as well. */
+  tool(name: string): FunctionTool | undefined {
+    const tool = this.#tools.get(name)
+    if (tool !== undefined || this.#attempt === undefined || !/^[\w.:/-]+$/.test(name)) return tool
+    this.allAreCallable = false
+    this.feed.limitAttempt()
+    return { name }
   }
 
   /** The tools that may be called. */
@@ -39,55 +70,159 @@ export class CallWriter {
     return this.#options.tools
   }
 
-  /** The tool of this name, if it may be called. */
-  tool(name: string): FunctionTool | undefined {
-    this.sawName = true
-    return this.#tools.get(name)
-  }
-
   /**
-   * Starts a call. The text so far belongs to the call: it can no longer become text of the answer. An id that is empty, or that
-   * another call has, is replaced.
+   * Starts a call, whose arguments are next. The text so far belongs to the call: it can no longer become text of the answer. An id
+   * that is empty, or that another call has, is replaced.
    */
   open(tool: FunctionTool, id?: string): void {
-    this.feed.release()
-    this.#open = true
-    this.#muted = this.calls > 0 && !this.#options.parallel
-    if (this.#muted) return
-    this.calls += 1
-    const ownId = id === undefined || id === '' || this.#ids.has(id) ? this.#options.makeCallId() : id
-    this.#ids.add(ownId)
-    this.#sink.openCall(ownId, tool.name)
+    this.#begin(tool, id, undefined)
+    this.#start()
   }
 
   /** Like `open`, for formats that write a call's id at its end: nothing is emitted before `close`. */
   openDeferred(tool: FunctionTool, id?: string): void {
-    this.feed.release()
-    this.#deferred = { tool, id, arguments: '' }
+    this.#begin(tool, id, '')
   }
 
   /** Sets the id of a call that was opened with `openDeferred`, unless it has one. */
   set callId(id: string) {
-    if (this.#deferred !== undefined) this.#deferred.id ??= id
+    if (this.#call?.deferred !== undefined) this.#call.id ??= id
   }
 
-  /** A piece of the arguments, as JSON text. */
+  /** The arguments of the open call come from here, and not from the text of the choice. */
+  readFrom(source: TextFeed): void {
+    this.#source = source
+    source.record()
+    this.#writtenTo = source.position
+  }
+
+  /** A piece of the arguments, as JSON text: all that was read so far. */
   arguments(text: string): void {
-    if (this.#deferred !== undefined) this.#deferred.arguments += text
-    else if (!this.#muted) this.#sink.callArguments(text)
+    this.#writtenTo = this.#source.position
+    this.#write(text)
+  }
+
+  /** The arguments are not what the model wrote, but what it must have meant. */
+  repaired(): void {
+    if (this.#call !== undefined) this.#call.state ??= 'repaired'
+  }
+
+  /** Like `repaired`, and this is what the model wrote. */
+  repairedFrom(raw: string): void {
+    this.repaired()
+    if (this.#call !== undefined) this.#call.raw = raw
+  }
+
+  /** The arguments cannot be read: what was read and not written is passed on unchanged. */
+  unparseable(): void {
+    if (this.#call !== undefined) this.#call.state = 'unparseable'
+    this.passOn()
+  }
+
+  /** The arguments are not an object, but this. */
+  unparseableFrom(raw: string): void {
+    if (this.#call !== undefined) Object.assign(this.#call, { state: 'unparseable', raw })
+    this.#write(raw)
+  }
+
+  /** Passes on what was read and not written, unchanged. */
+  passOn(): void {
+    this.arguments(this.#source.recorded(this.#writtenTo))
+  }
+
+  /** The arguments end here: what follows is the markup of the call. */
+  endArguments(): void {
+    const call = this.#call
+    if (call === undefined) return
+    if (call.state !== undefined) call.raw ??= this.#source.recorded()
+    this.#source.stopRecord()
   }
 
   /** Ends the open call, if any. */
   close(): void {
-    const deferred = this.#deferred
-    if (deferred !== undefined) {
-      this.#deferred = undefined
-      this.open(deferred.tool, deferred.id)
-      this.arguments(deferred.arguments)
+    const call = this.#call
+    if (call === undefined) return
+    this.endArguments()
+    if (call.deferred !== undefined) {
+      const written = call.deferred
+      call.deferred = undefined
+      this.#start()
+      this.#write(written)
     }
-    if (this.#open && !this.#muted) this.#sink.closeBlock()
-    this.#open = false
-    this.#muted = false
+    this.#call = undefined
+    this.#source = this.feed
+    if (call.muted) return
+    const { state, raw } = call
+    const isOther = raw !== undefined && raw !== this.#written
+    this.#emit(() => this.#sink.closeCall({ ...(state !== undefined && { state }), ...(isOther && { raw }) }))
+  }
+
+  /** Holds the calls that follow, until `commit` or `giveUp`. Calls that are longer than what may be held are committed. */
+  attempt(): void {
+    this.feed.attempt()
+    this.allAreCallable = true
+    this.#attempt = { steps: [], calls: this.calls, ids: [] }
+  }
+
+  /** Emits the calls that were held, if they still are. */
+  commit(): void {
+    const attempt = this.#attempt
+    if (attempt === undefined) return
+    this.#attempt = undefined
+    this.feed.commit()
+    for (const step of attempt.steps) step()
+  }
+
+  /** Forgets the calls that were held, and goes back to where they began. Returns their length; undefined if they were committed. */
+  giveUp(): number | undefined {
+    const attempt = this.#attempt
+    if (attempt === undefined) return undefined
+    this.#attempt = undefined
+    this.#call = undefined
+    this.#source = this.feed
+    this.calls = attempt.calls
+    for (const id of attempt.ids) this.#ids.delete(id)
+    return this.feed.giveUp()
+  }
+
+  #begin(tool: FunctionTool, id: string | undefined, deferred: string | undefined): void {
+    this.feed.release()
+    this.#call = { tool, id, muted: false, deferred, state: undefined, raw: undefined }
+    this.#written = ''
+    this.readFrom(this.feed)
+  }
+
+  #start(): void {
+    const call = this.#call
+    if (call === undefined) return
+    call.muted = this.calls > 0 && !this.#options.parallel
+    if (call.muted) return
+    this.calls += 1
+    const { id } = call
+    const ownId = id === undefined || id === '' || this.#ids.has(id) ? this.#options.makeCallId() : id
+    this.#ids.add(ownId)
+    this.#attempt?.ids.push(ownId)
+    this.#emit(() => this.#sink.openCall(ownId, call.tool.name))
+  }
+
+  #write(text: string): void {
+    const call = this.#call
+    if (call === undefined || call.muted || text === '') return
+    if (call.deferred !== undefined) {
+      call.deferred += text
+      return
+    }
+    this.#written += text
+    this.#emit(() => this.#sink.callArguments(text))
+  }
+
+  #emit(step: () => void): void {
+    if (this.#attempt === undefined) {
+      step()
+      return
+    }
+    this.#attempt.steps.push(step)
+    if (this.allAreCallable && this.feed.attemptedChars > maxHeldChars) this.commit()
   }
 }
 
@@ -97,28 +232,4 @@ export type CallReader = (writer: CallWriter) => Reading<boolean>
 /** The schema of a tool's arguments. */
 export function declaredArguments(tool: FunctionTool): Declared {
   return tool.parameters === undefined ? undefined : { schema: tool.parameters, root: tool.parameters }
-}
-
-/** Reads the arguments of the open call, an object, which is next. Brackets missing where the model stopped are added. */
-export function* readArguments(
-  writer: CallWriter,
-  tool: FunctionTool,
-  options: { readonly feed?: TextFeed; readonly rawQuote?: string } = {},
-): Reading<boolean> {
-  const { feed = writer.feed, rawQuote } = options
-  const reader = jsonReader(feed, {
-    out: (text) => writer.arguments(text),
-    strict: false,
-    ...(rawQuote !== undefined && { rawQuote }),
-  })
-  const isComplete = yield* readObject(reader, declaredArguments(tool))
-  if (!isComplete && !feed.truncated && reader.closable) {
-    writer.arguments(
-      reader.closers
-        .reverse()
-        .map((closer) => (closer === '}' ? '}' : ']'))
-        .join(''),
-    )
-  }
-  return isComplete
 }

@@ -8,12 +8,12 @@ import { type ArgumentHead, type ElementStyle, readElements } from './elements.t
 import { text } from './json-calls.ts'
 import { hermes } from './json-formats.ts'
 import type { CallPiece, RequiredCalls } from './required-calls.ts'
-import { argumentPairs, readBareFunction, readPairs, readTaggedCall } from './tagged-calls.ts'
+import { argumentPairs, readInlineFunction, readInlineTaggedCall, readPairs } from './tagged-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const readSeedCall: CallReader = function* (writer) {
   yield* space(writer.feed)
-  return yield* readTaggedCall(writer)
+  return yield* readInlineTaggedCall(writer)
 }
 
 /** How a required call is written with tags: the text around each argument, and around all of them. */
@@ -45,8 +45,8 @@ export const qwen3Coder: ToolFormat = {
 /** Seed OSS: like Qwen 3 Coder, with a wrapper of its own. */
 export const seedOss: ToolFormat = {
   triggers: () => [
-    { tag: '<seed:tool_call>', position: 'anywhere', read: readSeedCall },
-    { tag: '<function', position: 'anywhere', read: readBareFunction },
+    { tag: '<seed:tool_call>', position: 'anywhere', endsReasoning: 'parsed', read: readSeedCall },
+    { tag: '<function', position: 'anywhere', read: readInlineFunction },
   ],
   visibleTokens: ['<seed:tool_call>', '</seed:tool_call>'],
   describeCalls: elementCalls({
@@ -115,8 +115,13 @@ function hunyuanCalls(suffix: string): ToolFormat {
   }
   return {
     triggers: () => [
-      { tag: block, position: 'anywhere', read: readBlockOf({ begin: call, end: [blockEnd], read: readCall }) },
-      { tag: call, position: 'anywhere', read: readCall },
+      {
+        tag: block,
+        position: 'anywhere',
+        endsReasoning: 'parsed',
+        read: readBlockOf({ begin: call, end: [blockEnd], read: readCall }),
+      },
+      { tag: call, position: 'anywhere', endsReasoning: 'parsed', read: readCall },
     ],
     visibleTokens: ['tool_calls', 'tool_call', 'tool_sep', 'arg_key', 'arg_value'].flatMap((name) => [
       `<${name}${suffix}>`,
@@ -157,7 +162,7 @@ export function invocations(options: {
     const tool = head && writer.tool(head.key)
     if (tool === undefined) return false
     writer.open(tool)
-    yield* readElements(writer, tool, { style, wrapped: true })
+    yield* readElements(writer, tool, style)
     return true
   }
   const readBlock = readBlockOf({
@@ -170,8 +175,8 @@ export function invocations(options: {
     read: readBlock,
     readInvoke,
     triggers: () => [
-      ...blocks.map((each): Trigger => ({ tag: `<${each}>`, position: 'anywhere', read: readBlock })),
-      { tag: `<${namespace}invoke`, position: 'anywhere', read: readInvoke },
+      ...blocks.map((each): Trigger => ({ tag: `<${each}>`, position: 'anywhere', endsReasoning: 'parsed', read: readBlock })),
+      { tag: `<${namespace}invoke`, position: 'anywhere', endsReasoning: 'parsed', read: readInvoke },
     ],
     visibleTokens: blocks.flatMap((each) => [`<${each}>`, `</${each}>`]),
     describeCalls: elementCalls({

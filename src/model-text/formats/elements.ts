@@ -1,9 +1,12 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import { coerceBare, isTextOnly } from '../scan/coerce-bare.ts'
 import { escapeText } from '../scan/json-string.ts'
-import { allowedTypes, type Declared, propertyNames, propertyOf } from '../scan/schema-types.ts'
-import { acceptAfterSpace, followedBy, type Reading, type TextFeed, upcoming } from '../scan/text-feed.ts'
+import { passTo } from '../scan/pass-to.ts'
+import { type Declared, propertyNames, propertyOf } from '../scan/schema-types.ts'
+import { acceptAfterSpace, followedBy, type Reading, type TextFeed, until, upcoming } from '../scan/text-feed.ts'
 import { type CallWriter, declaredArguments } from './call-writer.ts'
+import { passOnTo, readArguments } from './read-arguments.ts'
+import { endMarks, turnEnds } from './turn-marks.ts'
 
 /** The head of one argument: its name, and whether its value is text or JSON if the model says so. */
 export type ArgumentHead = { readonly key: string; readonly typed?: 'text' | 'json' }
@@ -17,65 +20,103 @@ export type ElementStyle = {
   readonly valueEnd: string
   /** Any of these ends the call's arguments. */
   readonly callEnds: readonly string[]
-  /** What may follow the end of the call. If `wrapped`, a call's end inside a value counts only in front of one of these. */
+  /** What may follow the end of the call. */
   readonly wrapperEnds: readonly string[]
   /** The line break after the opening tag and the one before the closing tag are not part of the value. */
   readonly ownLines?: boolean
+  /** A value may be written as a CDATA section. */
+  readonly cdata?: boolean
 }
 
-/** Reads the arguments of an open call and its end, and closes the call. */
-export function* readElements(
-  writer: CallWriter,
-  tool: FunctionTool,
-  { style, wrapped }: { readonly style: ElementStyle; readonly wrapped: boolean },
-): Reading<void> {
+/**
+ * Reads the arguments of an open call and its end, and closes the call. What stands between the arguments, or cannot be read, makes
+ * them unparseable, as in `readArguments`.
+ */
+export function* readElements(writer: CallWriter, tool: FunctionTool, style: ElementStyle): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
-  let separator = ''
-  writer.arguments('{')
-  while (true) {
-    if ((yield* acceptAfterSpace(feed, [style.head])) === undefined) break
+  let separator = '{'
+  let isBroken = false
+  while ((yield* acceptAfterSpace(feed, [style.head])) !== undefined) {
     const head = yield* style.readHead(feed)
+    isBroken = head === undefined
     if (head === undefined) break
     const property = propertyOf(declared, head.key)
     writer.arguments(`${separator}${JSON.stringify(head.key)}: `)
     separator = ', '
-    const isComplete = yield* readElement(writer, { style, wrapped, declared, property, typed: head.typed })
-    if (!isComplete && feed.truncated) {
-      writer.close()
-      return
-    }
+    if (yield* readElement(writer, { style, declared, property, typed: head.typed, contentTo: 0 })) continue
+    isBroken = true
+    break
   }
-  const ended = (yield* acceptAfterSpace(feed, style.callEnds)) !== undefined
-  const following = yield* followedBy(feed, style.wrapperEnds)
-  // A call that was truncated before its end stays open; anything else that follows ends it.
-  if (ended || following || !(feed.truncated && feed.at >= feed.text.length)) writer.arguments('}')
+  yield* endElements(writer, tool, { style, isBroken, isEmpty: separator === '{' })
   writer.close()
+}
+
+type ElementsEnd = { readonly style: ElementStyle; readonly isBroken: boolean; readonly isEmpty: boolean }
+
+/** Reads what follows the last argument that could be read: the end of the call, or something that does not belong there. */
+function* endElements(writer: CallWriter, tool: FunctionTool, { style, isBroken, isEmpty }: ElementsEnd): Reading<void> {
+  const { feed } = writer
+  const ends = [...style.callEnds, ...style.wrapperEnds]
+  const isAtEnd = !isBroken && (yield* followedBy(feed, ends))
+  if (isAtEnd || (feed.ended && feed.at === feed.text.length)) {
+    // A call that was truncated before its end stays open.
+    if (feed.truncated && feed.text.slice(feed.at).trim() === '') return writer.passOn()
+    if (!isAtEnd) return writer.unparseable()
+    writer.arguments(isEmpty ? '{}' : '}')
+    writer.endArguments()
+  } else if (!isBroken && isEmpty && (yield* acceptAfterSpace(feed, ['{'])) !== undefined) {
+    feed.at -= 1
+    writer.repaired()
+    yield* readArguments(writer, tool, { ends: endMarks(ends.map((tag) => ({ tag, before: style.wrapperEnds }))) })
+  } else if (isBroken || (yield* comesSoon(feed, ends))) {
+    yield* passOnTo(writer, [...ends, ...turnEnds])
+  } else {
+    // The model forgot to end the call, and goes on with text.
+    writer.repaired()
+    writer.arguments(isEmpty ? '{}' : '}')
+    writer.endArguments()
+  }
+  yield* acceptAfterSpace(feed, style.callEnds)
+}
+
+/** Whether one of these comes within what may be held; nothing is consumed. */
+function* comesSoon(feed: TextFeed, tags: readonly string[]): Reading<boolean> {
+  const passed = yield* until(feed, tags)
+  if (passed !== undefined) feed.at -= passed.length
+  return passed !== undefined
 }
 
 type ElementContext = {
   readonly style: ElementStyle
-  readonly wrapped: boolean
   readonly declared: Declared
   readonly property: Declared
   readonly typed: ArgumentHead['typed']
+  /** Up to this position, all tags are known to be part of the value. */
+  contentTo: number
 }
 
 /** Reads one value. A string is emitted as it comes, everything else when it is complete, because it is converted. */
 function* readElement(writer: CallWriter, context: ElementContext): Reading<boolean> {
   const { style, property, typed } = context
-  const streams = typed === 'text' ? acceptsText(property) : isTextOnly(property) && typed === undefined
+  const streams = typed === 'text' || (isTextOnly(property) && typed === undefined)
   const value = new ElementValue(style.ownLines === true, streams ? (text) => writer.arguments(escapeText(text)) : undefined)
   if (streams) writer.arguments('"')
-  const isComplete = yield* readRaw(writer.feed, context, value)
+  const isData = style.cdata === true && (yield* acceptAfterSpace(writer.feed, [dataStart])) !== undefined
+  const isComplete = isData ? yield* readData(writer.feed, style, value) : yield* readRaw(writer, context, value)
   value.finish(isComplete)
-  if (!isComplete && writer.feed.truncated) return false
-  writer.arguments(streams ? '"' : coerceBare(value.held, property))
+  if (isComplete) writer.arguments(streams ? '"' : coerceBare(value.held, property))
   return isComplete
 }
 
-function acceptsText(declared: Declared): boolean {
-  return allowedTypes(declared)?.has('string') !== false
+const dataStart = '<![CDATA['
+const dataEnd = ']]>'
+
+/** Reads the rest of a CDATA section and the end of the value. */
+function* readData(feed: TextFeed, style: ElementStyle, value: ElementValue): Reading<boolean> {
+  if (!(yield* passTo(feed, [dataEnd], (text) => value.push(text)))) return false
+  feed.at += dataEnd.length
+  return (yield* acceptAfterSpace(feed, [style.valueEnd])) !== undefined
 }
 
 /** Joins the pieces of one value, or passes them on, without the line breaks that are not part of it. */
@@ -113,48 +154,51 @@ class ElementValue {
   }
 }
 
-function* readRaw(feed: TextFeed, context: ElementContext, value: ElementValue): Reading<boolean> {
+function* readRaw(writer: CallWriter, context: ElementContext, value: ElementValue): Reading<boolean> {
+  const { feed } = writer
   const { style } = context
   const stops = [style.valueEnd, style.head, ...style.callEnds]
-  const first = style.valueEnd[0] as string
-  while (true) {
-    if (feed.at === feed.text.length) {
-      if (feed.ended) return false
-      yield
-      continue
+  while (yield* passTo(feed, stops, (text) => value.push(text))) {
+    const stop = (yield* upcoming(feed, stops)) as string
+    if (feed.position >= context.contentTo && (yield* endsValue(feed, context, stop))) {
+      // The model forgot the closing tag.
+      if (stop !== style.valueEnd) writer.repaired()
+      return true
     }
-    const next = feed.text.indexOf(first, feed.at)
-    const upTo = next === -1 ? feed.text.length : next
-    value.push(feed.text.slice(feed.at, upTo))
-    feed.at = upTo
-    if (next === -1) continue
-    const stop = yield* upcoming(feed, stops)
-    if (stop !== undefined && (yield* endsValue(feed, context, stop))) return true
-    const passed = stop ?? first
-    value.push(passed)
-    feed.at += passed.length
+    feed.at += stop.length
+    value.push(stop)
   }
+  return false
 }
 
 /** Whether a stop really ends the value, and is not part of it. `valueEnd` is consumed, other stops are not. */
-function* endsValue(feed: TextFeed, { style, wrapped, declared }: ElementContext, stop: string): Reading<boolean> {
+function* endsValue(feed: TextFeed, context: ElementContext, stop: string): Reading<boolean> {
+  const { style, declared } = context
+  if (stop === style.valueEnd) {
+    const ends = yield* followedBy(feed, [style.head, ...style.callEnds, ...style.wrapperEnds, ...turnEnds], stop.length)
+    if (ends) feed.at += stop.length
+    return ends
+  }
+  if (stop !== style.head) {
+    if (yield* followedBy(feed, [...style.wrapperEnds, ...turnEnds], stop.length)) return true
+    return !(yield* goesOn(feed, context))
+  }
+  // The model forgot the closing tag if this is the head of a declared argument.
   feed.hold()
   feed.at += stop.length
-  let ends: boolean
-  if (stop === style.valueEnd) {
-    ends = yield* followedBy(feed, [style.head, ...style.callEnds, ...style.wrapperEnds])
-    if (ends) {
-      feed.release()
-      return true
-    }
-  } else if (stop === style.head) {
-    // The model forgot the closing tag if this is the head of a declared argument.
-    const head = yield* style.readHead(feed)
-    const names = propertyNames(declared)
-    ends = head !== undefined && (names.length === 0 || names.includes(head.key))
-  } else {
-    ends = !wrapped || (yield* followedBy(feed, style.wrapperEnds))
-  }
+  const head = yield* style.readHead(feed)
   feed.rewind()
-  return ends
+  const names = propertyNames(declared)
+  return head !== undefined && (names.length === 0 || names.includes(head.key))
+}
+
+/** Whether the closing tag of the value comes before anything that begins or ends another call. */
+function* goesOn(feed: TextFeed, context: ElementContext): Reading<boolean> {
+  const { style } = context
+  feed.hold()
+  const isFound = (yield* until(feed, [style.valueEnd, ...style.wrapperEnds])) !== undefined
+  const isEnd = isFound && (yield* upcoming(feed, [style.valueEnd])) !== undefined
+  if (isEnd) context.contentTo = feed.position
+  feed.rewind()
+  return isEnd
 }

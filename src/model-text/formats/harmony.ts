@@ -1,8 +1,16 @@
 import { accept, peek, space } from '../scan/text-feed.ts'
-import { type CallReader, readArguments } from './call-writer.ts'
+import type { CallReader } from './call-writer.ts'
 import { atemCalls } from './element-formats.ts'
 import { jsonCalls } from './json-calls.ts'
+import { readArguments } from './read-arguments.ts'
 import type { MessageKind, ToolFormat } from './tool-format.ts'
+import { endMarks } from './turn-marks.ts'
+
+/** Tags that end a message, and the tag that begins one. */
+const messageEnds = endMarks([
+  ...['<|call|>', '<|end|>', '<|return|>', '<|eom|>', '<|eot|>'].map((tag) => ({ tag, before: ['<|start|>'] })),
+  { tag: '<|start|>', before: ['assistant'] },
+])
 
 const readJsonBody = (toolName: string): CallReader =>
   function* (writer) {
@@ -11,7 +19,7 @@ const readJsonBody = (toolName: string): CallReader =>
     const tool = writer.tool(toolName)
     if (tool === undefined || (yield* peek(feed)) !== '{') return false
     writer.open(tool)
-    yield* readArguments(writer, tool)
+    yield* readArguments(writer, tool, { ends: messageEnds })
     writer.close()
     return true
   }

@@ -1,8 +1,11 @@
 import type { FunctionTool } from '../../contract/request.ts'
+import type { EndMarks } from '../scan/end-marks.ts'
 import { jsonReader, readObject } from '../scan/json-value.ts'
 import { propertyNames, requiredNames } from '../scan/schema-types.ts'
 import { accept, acceptAfterSpace, collectText, followedBy, peek, type Reading, space, until } from '../scan/text-feed.ts'
-import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
+import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { passOnTo, readArguments } from './read-arguments.ts'
+import { endMarks, turnEnds } from './turn-marks.ts'
 
 type CallHead = { readonly name: string | undefined; readonly id?: string }
 
@@ -20,6 +23,12 @@ export type HeadedStyle = {
 
 /** A reader for what follows the tag of a block of such calls or, if `begun`, the tag of a call. */
 export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun: boolean }): CallReader {
+  const starts = [...style.begin, ...style.blockEnd]
+  const ends = endMarks([
+    ...style.end.map((tag) => ({ tag, before: starts })),
+    ...style.blockEnd.map((tag) => ({ tag, before: [] })),
+    ...style.begin.map((tag) => ({ tag, before: [] })),
+  ])
   return function* (writer) {
     const { feed } = writer
     let made = false
@@ -28,7 +37,7 @@ export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun:
       if (made) feed.hold()
       const isNext = (first && begun) || (yield* acceptAfterSpace(feed, style.begin)) !== undefined
       first = false
-      if (!isNext || !(yield* readHeadedCall(writer, style))) break
+      if (!isNext || !(yield* readHeadedCall(writer, style, ends))) break
       made = true
     }
     if (!made) return false
@@ -38,7 +47,7 @@ export function readHeadedCalls(style: HeadedStyle, { begun }: { readonly begun:
   }
 }
 
-function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolean> {
+function* readHeadedCall(writer: CallWriter, style: HeadedStyle, ends: EndMarks): Reading<boolean> {
   const { feed } = writer
   const text = yield* until(feed, style.headEnds, 1024)
   if (text === undefined) return false
@@ -58,19 +67,13 @@ function* readHeadedCall(writer: CallWriter, style: HeadedStyle): Reading<boolea
   const fence = yield* acceptAfterSpace(feed, ['```json', '```'])
   yield* space(feed)
   const next = yield* peek(feed)
-  if (next !== '{') {
-    // A call without JSON has no arguments.
-    if (!(yield* followedBy(feed, style.end)) || next === '') return false
-    writer.open(tool, head.id)
-    writer.arguments('{}')
-    writer.close()
-    yield* acceptAfterSpace(feed, style.end)
-    return true
-  }
+  if (next === '') return false
   writer.open(tool, head.id)
-  const isComplete = yield* readArguments(writer, tool)
+  if (next === '{') yield* readArguments(writer, tool, { ends })
+  // A call without JSON has no arguments.
+  else if (yield* followedBy(feed, style.end)) writer.arguments('{}')
+  else yield* passOnTo(writer, [...style.end, ...style.begin, ...style.blockEnd, ...turnEnds])
   writer.close()
-  if (!isComplete) return true
   if (fence !== undefined) yield* acceptAfterSpace(feed, ['```'])
   if (style.end.length > 0) yield* acceptAfterSpace(feed, style.end)
   return true

@@ -1,10 +1,9 @@
 import type { FunctionTool } from '../../contract/request.ts'
-import { accept, acceptAfterSpace, peek, type Reading, space, until } from '../scan/text-feed.ts'
-import { readCallList, readCallObject } from './call-object.ts'
-import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
+import { acceptAfterSpace, peek, type Reading, space, until } from '../scan/text-feed.ts'
+import type { CallReader, CallWriter } from './call-writer.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
 import { argumentsSchema, jsonCalls, text } from './json-calls.ts'
-import { bareJson } from './json-formats.ts'
+import { readArguments } from './read-arguments.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 
 const deepseekStyle: HeadedStyle = {
@@ -26,9 +25,19 @@ const deepseekBlocks = [
 
 const deepseekTriggers: readonly Trigger[] = [
   ...deepseekBlocks.map(
-    (tag): Trigger => ({ tag, position: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: false }) }),
+    (tag): Trigger => ({
+      tag,
+      position: 'anywhere',
+      endsReasoning: 'parsed',
+      read: readHeadedCalls(deepseekStyle, { begun: false }),
+    }),
   ),
-  { tag: '<｜tool▁call▁begin｜>', position: 'anywhere', read: readHeadedCalls(deepseekStyle, { begun: true }) },
+  {
+    tag: '<｜tool▁call▁begin｜>',
+    position: 'anywhere',
+    endsReasoning: 'parsed',
+    read: readHeadedCalls(deepseekStyle, { begun: true }),
+  },
 ]
 
 const deepseekTokens = [
@@ -39,9 +48,13 @@ const deepseekTokens = [
   '<｜tool▁calls▁end｜>',
 ]
 
+/** Tags around the results of tools, which a model may repeat. */
+const deepseekOutputs = ['<｜tool▁outputs▁begin｜>', '<｜tool▁outputs▁end｜>', '<｜tool▁output▁begin｜>', '<｜tool▁output▁end｜>']
+
 /** DeepSeek V3 and R1: a fence of JSON after `function<｜tool▁sep｜>NAME`. */
 export const deepseek: ToolFormat = {
   triggers: () => deepseekTriggers,
+  droppedTags: deepseekOutputs.map((tag) => ({ tag, position: 'anywhere' })),
   visibleTokens: deepseekTokens,
   describeCalls: (tools, { parallel }) =>
     jsonCalls(
@@ -82,9 +95,19 @@ const kimiStyle: HeadedStyle = {
 export const kimiK2: ToolFormat = {
   triggers: () => [
     ...['<|tool_calls_section_begin|>', '<|tool_call_section_begin|>'].map(
-      (tag): Trigger => ({ tag, position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: false }) }),
+      (tag): Trigger => ({
+        tag,
+        position: 'anywhere',
+        endsReasoning: 'parsed',
+        read: readHeadedCalls(kimiStyle, { begun: false }),
+      }),
     ),
-    { tag: '<|tool_call_begin|>', position: 'anywhere', read: readHeadedCalls(kimiStyle, { begun: true }) },
+    {
+      tag: '<|tool_call_begin|>',
+      position: 'anywhere',
+      endsReasoning: 'parsed',
+      read: readHeadedCalls(kimiStyle, { begun: true }),
+    },
   ],
   visibleTokens: [
     '<|tool_calls_section_begin|>',
@@ -123,7 +146,14 @@ const solarStyle: HeadedStyle = {
 
 /** Solar Open: an id, a name and JSON, each after its tag. */
 export const solar: ToolFormat = {
-  triggers: () => [{ tag: '<|tool_call:begin|>', position: 'anywhere', read: readHeadedCalls(solarStyle, { begun: true }) }],
+  triggers: () => [
+    {
+      tag: '<|tool_call:begin|>',
+      position: 'anywhere',
+      endsReasoning: 'parsed',
+      read: readHeadedCalls(solarStyle, { begun: true }),
+    },
+  ],
   droppedTags: ['<|begin|>assistant', '<|content|>', '<|end|>', '<|tool_calls|>', '<|calls|>', '<|flush|>'].map((tag) => ({
     tag,
     position: 'anywhere',
@@ -159,66 +189,12 @@ export const solar: ToolFormat = {
   }),
 }
 
-const readMistralList = readCallList({ close: [], one: (writer) => readCallObject(writer, { deferred: true }) })
-
-/** Mistral before its eleventh tokenizer: a list of JSON objects, each with an id at its end. */
-export const mistral: ToolFormat = {
-  triggers: () => [{ tag: '[TOOL_CALLS]', position: 'anywhere', read: readMistral }, ...bareJson('start')],
-  visibleTokens: ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'],
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '[TOOL_CALLS][', separator: ', ', suffix: ']', parallel },
-      { before: (name) => `{"name": ${JSON.stringify(name)}, "arguments": `, after: '}' },
-    ),
-}
-
-/** Mistral since then: `[TOOL_CALLS]NAME[ARGS]{…}`. */
-export const mistralNamed: ToolFormat = {
-  ...mistral,
-  describeCalls: (tools, { parallel }) =>
-    jsonCalls(
-      tools,
-      { prefix: '[TOOL_CALLS]', separator: '[TOOL_CALLS]', suffix: '', parallel },
-      { before: (name) => `${name}[ARGS]`, after: '' },
-    ),
-}
-
-function* readMistral(writer: CallWriter): Reading<boolean> {
-  const { feed } = writer
-  yield* space(feed)
-  const next = yield* peek(feed)
-  if (next === '{' || next === '[') return yield* readMistralList(writer)
-  if (!(yield* readMistralNamed(writer))) return false
-  while (true) {
-    feed.hold()
-    yield* acceptAfterSpace(feed, [','])
-    if (!(yield* readMistralNamed(writer))) break
-  }
-  feed.rewind()
-  return true
-}
-
-function* readMistralNamed(writer: CallWriter): Reading<boolean> {
-  const { feed } = writer
-  const name = yield* until(feed, ['[CALL_ID]', '[ARGS]', '{'], 512)
-  const tool = name === undefined ? undefined : writer.tool(name.trim())
-  if (tool === undefined) return false
-  let id: string | undefined
-  if (yield* accept(feed, '[CALL_ID]')) id = yield* until(feed, ['[ARGS]', '{'], 128)
-  yield* accept(feed, '[ARGS]')
-  yield* space(feed)
-  if ((yield* peek(feed)) !== '{') return false
-  writer.open(tool, id?.trim())
-  yield* readArguments(writer, tool)
-  writer.close()
-  return true
-}
-
 /** Functionary 3.2: every part of the answer begins with `>>>` and its recipient; the prompt ends with the first `>>>`. */
 export const functionaryV32: ToolFormat = {
   triggers: (tools) => [
-    ...tools.map((tool): Trigger => ({ tag: `>>>${tool.name}\n`, position: 'anywhere', read: readRecipient(tool) })),
+    ...tools.map(
+      (tool): Trigger => ({ tag: `>>>${tool.name}\n`, position: 'anywhere', endsReasoning: 'parsed', read: readRecipient(tool) }),
+    ),
     ...tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'start', read: readRecipient(tool) })),
   ],
   droppedTags: [

@@ -3,6 +3,7 @@ import { readCallObject } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
 import { jsonCalls } from './json-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
+import { endMarks } from './turn-marks.ts'
 
 const [start, end] = ['<|message_model|>', '<|end_message|>']
 const invoke = '<|content_invoke_tool_json|>'
@@ -13,8 +14,10 @@ const invoke = '<|content_invoke_tool_json|>'
  */
 export const inkling: ToolFormat = {
   triggers: (tools) => [
-    { tag: invoke, position: 'anywhere', read: readInvocation },
-    ...tools.map(({ name }): Trigger => ({ tag: name + invoke, position: 'anywhere', read: readInvocation })),
+    { tag: invoke, position: 'anywhere', endsReasoning: 'parsed', read: readInvocation },
+    ...tools.map(
+      ({ name }): Trigger => ({ tag: name + invoke, position: 'anywhere', endsReasoning: 'parsed', read: readInvocation }),
+    ),
   ],
   droppedTags: [start, '<|content_text|>', end, '<|content_model_end_sampling|>'].map((tag) => ({ tag, position: 'anywhere' })),
   betweenMessages: start,
@@ -27,10 +30,12 @@ export const inkling: ToolFormat = {
     ),
 }
 
+const ends = endMarks([{ tag: end, before: [start] }])
+
 function* readInvocation(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   yield* space(feed)
-  if ((yield* peek(feed)) !== '{' || !(yield* readCallObject(writer))) return false
+  if ((yield* peek(feed)) !== '{' || !(yield* readCallObject(writer, { ends }))) return false
   yield* acceptAfterSpace(feed, [end])
   return true
 }

@@ -1,12 +1,12 @@
 import { accept, acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
-import { readCallList, readCallObject, readNamedObject } from './call-object.ts'
+import { readCallList, readNamedObject } from './call-object.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
 import { jsonCalls, objectCalls } from './json-calls.ts'
 import { readPythonCalls } from './python-calls.ts'
 import { readBareFunction, readTaggedCall } from './tagged-calls.ts'
 import type { TagPosition, ToolFormat, Trigger } from './tool-format.ts'
 
-const readBareList = readCallList({ close: [], one: (writer) => readCallObject(writer, { bare: true }) })
+const readBareList = readCallList({ close: [], bare: true })
 
 /** Calls in a Markdown fence, after its opening backticks. */
 const readFenced: CallReader = function* (writer) {
@@ -30,7 +30,7 @@ export function bareJson(position: TagPosition): readonly Trigger[] {
 }
 
 const taggedTriggers: readonly Trigger[] = [
-  { tag: '<tool_call>', position: 'anywhere', endsReasoning: true, read: readTaggedCall },
+  { tag: '<tool_call>', position: 'anywhere', endsReasoning: 'constrained', read: readTaggedCall },
   { tag: '<function', position: 'anywhere', read: readBareFunction },
 ]
 
@@ -63,10 +63,13 @@ function taggedList(options: {
   readonly bracketed?: boolean
 }): ToolFormat {
   const { open, close, visible = [], bracketed = true } = options
-  const read = readCallList({ close })
+  const read = readCallList({ close, isBlock: true, ends: open.map((tag) => ({ tag, before: ['{"', '[{', '[\n'] })) })
   const [prefix = '', suffix = ''] = [open[0], close[0]]
   return {
-    triggers: () => [...open.map((tag) => ({ tag, position: 'anywhere' as const, read })), ...bareJson('start')],
+    triggers: () => [
+      ...open.map((tag): Trigger => ({ tag, position: 'anywhere', endsReasoning: 'parsed', read })),
+      ...bareJson('start'),
+    ],
     visibleTokens: visible,
     describeCalls: (tools, { parallel }) =>
       objectCalls(tools, {
@@ -202,7 +205,12 @@ function* readAction(writer: CallWriter): Reading<boolean> {
 /** Apertus: `<|tools_prefix|>[{"NAME": {…}}, …]<|tools_suffix|>`. */
 export const apertus: ToolFormat = {
   triggers: () => [
-    { tag: '<|tools_prefix|>', position: 'anywhere', read: readCallList({ close: ['<|tools_suffix|>'], one: readNamedObject }) },
+    {
+      tag: '<|tools_prefix|>',
+      position: 'anywhere',
+      endsReasoning: 'parsed',
+      read: readCallList({ close: ['<|tools_suffix|>'], one: readNamedObject }),
+    },
   ],
   visibleTokens: ['<|tools_prefix|>', '<|tools_suffix|>'],
   describeCalls: (tools, { parallel }) =>
@@ -219,7 +227,7 @@ const readTaggedPython = readPythonCalls({ close: ['<|python_end|>'] })
 /** Llama 3: a JSON object with `parameters`, or after `<|python_tag|>`, which also calls built-in tools as Python does. */
 export const llama3: ToolFormat = {
   triggers: () => [
-    { tag: '<|python_tag|>', position: 'anywhere', read: readPythonTag },
+    { tag: '<|python_tag|>', position: 'anywhere', endsReasoning: 'parsed', read: readPythonTag },
     { tag: '<function', position: 'anywhere', read: readBareFunction },
     ...bareJson('line').filter(({ tag }) => tag !== '['),
     { tag: '[', position: 'line', keep: true, read: readListOfEither },
@@ -232,7 +240,10 @@ export const llama3: ToolFormat = {
 /** Llama 4: Python calls in a list, between tags or not. */
 export const llama4: ToolFormat = {
   ...llama3,
-  triggers: (tools) => [{ tag: '<|python_start|>', position: 'anywhere', read: readTaggedPython }, ...llama3.triggers(tools)],
+  triggers: (tools) => [
+    { tag: '<|python_start|>', position: 'anywhere', endsReasoning: 'parsed', read: readTaggedPython },
+    ...llama3.triggers(tools),
+  ],
   visibleTokens: ['<|python_start|>', '<|python_end|>', '<|python_tag|>'],
 }
 

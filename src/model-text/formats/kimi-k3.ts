@@ -23,13 +23,13 @@ const readCall: CallReader = function* (writer) {
   if (tool === undefined) return false
   yield* accept(feed, sep)
   writer.open(tool)
-  yield* readElements(writer, tool, { style, wrapped: true })
+  yield* readElements(writer, tool, style)
   return true
 }
 
 /** Kimi K3: XML whose tags are special tokens, `<|open|>call tool="…"<|sep|>`; each argument has its type. */
 export const kimiK3: ToolFormat = {
-  triggers: () => [{ tag: '<|open|>call', position: 'anywhere', read: readCall }],
+  triggers: () => [{ tag: '<|open|>call', position: 'anywhere', endsReasoning: 'parsed', read: readCall }],
   droppedTags: [
     '<|open|>response<|sep|>',
     '<|close|>response<|sep|>',

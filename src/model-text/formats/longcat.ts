@@ -12,7 +12,7 @@ const readJson = readCallList({ close: [end] })
 
 /** LongCat Flash Chat: Hermes' objects between tags of its own. */
 export const longcat: ToolFormat = {
-  triggers: () => [{ tag: begin, position: 'anywhere', endsReasoning: true, read: readLongcat }],
+  triggers: () => [{ tag: begin, position: 'anywhere', endsReasoning: 'constrained', read: readLongcat }],
   visibleTokens: [begin, end],
   describeCalls: (tools, { parallel }) =>
     objectCalls(tools, { prefix: begin, separator: `${end}\n${begin}`, suffix: end, parallel }),

@@ -1,10 +1,22 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import { coerceBare } from '../scan/coerce-bare.ts'
+import { passTo } from '../scan/pass-to.ts'
 import { allowedTypes, type Declared, itemOf, propertyOf } from '../scan/schema-types.ts'
-import { accept, acceptAfterSpace, type Reading, type TextFeed, until, upcoming } from '../scan/text-feed.ts'
+import {
+  accept,
+  acceptAfterSpace,
+  collectText,
+  followedBy,
+  type Reading,
+  type TextFeed,
+  until,
+  upcoming,
+} from '../scan/text-feed.ts'
 import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
 import { elementCalls } from './element-formats.ts'
+import { passOnTo } from './read-arguments.ts'
 import type { ToolFormat } from './tool-format.ts'
+import { turnEnds } from './turn-marks.ts'
 
 const tagPrefix = ']<]minimax[>['
 const maxDepth = 32
@@ -36,27 +48,27 @@ function* readInvoke(writer: CallWriter): Reading<boolean> {
   return true
 }
 
-/** Reads the arguments; each is emitted when it is complete. */
+/** Reads the arguments; each is emitted when it is complete. What cannot be read makes them unparseable. */
 function* readMembers(writer: CallWriter, tool: FunctionTool): Reading<void> {
   const { feed } = writer
   const declared = declaredArguments(tool)
-  let separator = ''
-  writer.arguments('{')
-  while (true) {
-    if ((yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])) !== undefined) break
-    if (feed.ended && feed.text.slice(feed.at).trim() === '') {
-      if (feed.truncated) return
-      break
-    }
+  const ends = [`${tagPrefix}</invoke>`, `${tagPrefix}<invoke`, `${tagPrefix}</tool_call>`]
+  let separator = '{'
+  while (!(yield* followedBy(feed, ends))) {
     const member = yield* readMember(feed, declared, 0)
     if (member === undefined) {
-      if (feed.truncated) return
-      break
+      if (feed.truncated && feed.ended && feed.at === feed.text.length) writer.passOn()
+      else yield* passOnTo(writer, [...ends, ...turnEnds])
+      yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])
+      return
     }
     writer.arguments(`${separator}${JSON.stringify(member.key)}: ${member.json}`)
     separator = ', '
   }
-  writer.arguments('}')
+  if (feed.truncated && feed.text.slice(feed.at).trim() === '') return writer.passOn()
+  writer.arguments(separator === '{' ? '{}' : '}')
+  writer.endArguments()
+  yield* acceptAfterSpace(feed, [`${tagPrefix}</invoke>`])
 }
 
 /** Reads one element: its name, and its content as JSON. Undefined when there is none, or the text ends inside it. */
@@ -71,8 +83,9 @@ function* readMember(
   feed.at += 1
   const own = declared === undefined ? undefined : (propertyOf(declared, key) ?? (key === 'item' ? itemOf(declared) : undefined))
   const end = `${tagPrefix}</${key}>`
-  // The call is open, so its text can no longer become text of the answer: there is no limit.
-  const text = (yield* until(feed, [tagPrefix], Number.POSITIVE_INFINITY)) ?? ''
+  const value = collectText()
+  yield* passTo(feed, [tagPrefix], value.out)
+  const { text } = value
   if (text.trim() === '' && (yield* upcoming(feed, [end, `${tagPrefix}<`])) !== end) {
     const members: { readonly key: string; readonly json: string }[] = []
     while ((yield* acceptAfterSpace(feed, [end])) === undefined) {
@@ -95,7 +108,7 @@ function writeMembers(members: readonly { readonly key: string; readonly json: s
 
 /** MiniMax M3: an element for each argument, nested for objects and arrays; every tag has a prefix. */
 export const minimaxM3: ToolFormat = {
-  triggers: () => [{ tag: `${tagPrefix}<tool_call>`, position: 'anywhere', read: readBlock }],
+  triggers: () => [{ tag: `${tagPrefix}<tool_call>`, position: 'anywhere', endsReasoning: 'parsed', read: readBlock }],
   visibleTokens: [tagPrefix, '<tool_call>', '</tool_call>'],
   describeCalls: elementCalls({
     prefix: `${tagPrefix}<tool_call>\n`,

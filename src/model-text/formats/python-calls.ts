@@ -1,5 +1,7 @@
+import type { FunctionTool } from '../../contract/request.ts'
+import type { EndMarks } from '../scan/end-marks.ts'
 import { readString } from '../scan/json-string.ts'
-import { jsonReader, readValue } from '../scan/json-value.ts'
+import { jsonReader, missingClosers, readValue } from '../scan/json-value.ts'
 import { propertyNames, propertyOf } from '../scan/schema-types.ts'
 import {
   accept,
@@ -12,22 +14,25 @@ import {
   space,
   type TextFeed,
 } from '../scan/text-feed.ts'
-import { type CallReader, type CallWriter, declaredArguments, readArguments } from './call-writer.ts'
+import { type CallReader, type CallWriter, declaredArguments } from './call-writer.ts'
+import { passOnRest, readArguments } from './read-arguments.ts'
+import { endMarks, turnEndMarks } from './turn-marks.ts'
 
 /** Reads `[f(a=1), g()]`, or calls without the brackets, up to one of the tags in `close`, if any. */
 export function readPythonCalls(options: { readonly close?: readonly string[]; readonly bracket?: 'needed' } = {}): CallReader {
   const { close = [], bracket } = options
+  const ends = endMarks(close.map((tag) => ({ tag, before: [] })))
   return function* (writer) {
     const { feed } = writer
     const bracketed = (yield* acceptAfterSpace(feed, ['['])) !== undefined
     if (!bracketed && bracket === 'needed') return false
     yield* space(feed)
-    if (!(yield* readItem(writer))) return false
+    if (!(yield* readItem(writer, ends))) return false
     while (true) {
       feed.hold()
       const comma = yield* acceptAfterSpace(feed, [',', ';'])
       yield* space(feed)
-      if ((comma !== undefined || !bracketed) && (yield* readItem(writer))) continue
+      if ((comma !== undefined || !bracketed) && (yield* readItem(writer, ends))) continue
       feed.rewind()
       break
     }
@@ -38,62 +43,87 @@ export function readPythonCalls(options: { readonly close?: readonly string[]; r
 }
 
 /** One call, or a quoted string that contains one. */
-function* readItem(writer: CallWriter): Reading<boolean> {
+function* readItem(writer: CallWriter, ends: EndMarks): Reading<boolean> {
   const { feed } = writer
   const quote = yield* peek(feed)
-  if (quote !== '"' && quote !== "'") return yield* readCallExpression(writer, feed)
+  if (quote !== '"' && quote !== "'") return yield* readCallExpression(writer, { ends })
   const quoted = collectText()
-  if (!(yield* readString(feed, quote, quoted.out))) return false
-  return yield* readCallExpression(writer, completeFeed(JSON.parse(`"${quoted.text}"`)))
+  feed.at += 1
+  if (!(yield* readString(feed, { quote, out: quoted.out }))) return false
+  return yield* readCallExpression(writer, { feed: completeFeed(JSON.parse(`"${quoted.text}"`)) })
 }
 
 /** Reads `name(key=value, …)`; values without a key belong to the properties in order of declaration. */
-export function* readCallExpression(writer: CallWriter, feed: TextFeed = writer.feed): Reading<boolean> {
+export function* readCallExpression(
+  writer: CallWriter,
+  options: { readonly feed?: TextFeed; readonly ends?: EndMarks } = {},
+): Reading<boolean> {
+  const { feed = writer.feed, ends = turnEndMarks } = options
   const name = yield* readName(feed)
   // Llama 3 writes `NAME.call(…)` for its built-in tools.
   const tool = name === '' ? undefined : (writer.tool(name) ?? writer.tool(name.replace(/\.call$/, '')))
   if (tool === undefined || !(yield* accept(feed, '('))) return false
   yield* space(feed)
   if (!/[\w)"'[{(*-]/.test(yield* peek(feed))) return false
-  writer.open(tool)
   if (yield* accept(feed, '**')) {
     // All arguments as one dictionary.
-    if ((yield* peek(feed)) === '{' && (yield* readArguments(writer, tool, { feed }))) {
-      yield* acceptAfterSpace(feed, [')'])
-    }
+    const isObject = (yield* peek(feed)) === '{'
+    writer.open(tool)
+    if (isObject && (yield* readArguments(writer, tool, { feed, ends }))) yield* acceptAfterSpace(feed, [')'])
     writer.close()
     return true
   }
+  writer.open(tool)
+  if (feed !== writer.feed) writer.readFrom(feed)
+  yield* readKeywords(writer, tool, { feed, ends })
+  writer.close()
+  return true
+}
+
+/** Reads the arguments of the open call and the bracket after them. */
+function* readKeywords(
+  writer: CallWriter,
+  tool: FunctionTool,
+  { feed, ends }: { readonly feed: TextFeed; readonly ends: EndMarks },
+): Reading<void> {
   const declared = declaredArguments(tool)
   const names = propertyNames(declared)
-  const reader = jsonReader(feed, { out: (text) => writer.arguments(text), strict: false, python: true })
+  const reader = jsonReader(feed, {
+    out: (text) => writer.arguments(text),
+    repaired: () => writer.repaired(),
+    strict: false,
+    python: true,
+    ends,
+  })
   reader.closers.push(')')
   writer.arguments('{')
   reader.closable = true
   let separator = ''
   let position = 0
-  let closed = false
   while (true) {
     yield* space(feed)
-    closed = yield* accept(feed, ')')
-    if (closed || (yield* peek(feed)) === '') break
+    if (yield* accept(feed, ')')) {
+      writer.arguments('}')
+      return
+    }
+    if ((yield* peek(feed)) === '' || (yield* ends.areNext(feed))) break
     if (yield* accept(feed, ',')) continue
-    const given = yield* readKeyword(feed)
-    const key = given ?? names[position] ?? `argument${position + 1}`
-    position += 1
     reader.closable = false
+    const key = (yield* readKeyword(feed)) ?? names[position]
+    if (key === undefined) break
+    position += 1
     writer.arguments(`${separator}${JSON.stringify(key)}: `)
     separator = ', '
     yield* space(feed)
     if (!(yield* readValue(reader, propertyOf(declared, key)))) break
   }
-  if (closed) writer.arguments('}')
-  else if (!feed.truncated && reader.closable) {
-    const inner = reader.closers.slice(1).reverse()
-    writer.arguments(`${inner.map((closer) => (closer === '}' ? '}' : ']')).join('')}}`)
-  }
-  writer.close()
-  return true
+  const isAtEnd = feed.ended && feed.at === feed.text.length
+  if (isAtEnd && feed.truncated) writer.passOn()
+  else if (reader.closable && (isAtEnd || (yield* ends.areNext(feed)))) {
+    writer.repaired()
+    reader.closers.shift()
+    writer.arguments(`${missingClosers(reader)}}`)
+  } else yield* passOnRest(writer, feed, { ends, isPython: true })
 }
 
 function* readName(feed: TextFeed): Reading<string> {

@@ -7,6 +7,7 @@ import { bareJson } from './json-formats.ts'
 import { readCallExpression, readPythonCalls } from './python-calls.ts'
 import type { RequiredCalls } from './required-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
+import { endMarks } from './turn-marks.ts'
 
 const readList = readPythonCalls({ bracket: 'needed' })
 
@@ -37,7 +38,7 @@ function* readToolCode(writer: CallWriter): Reading<boolean> {
 /** LFM2: a list of Python calls between tags. */
 export const lfm2: ToolFormat = {
   triggers: () => [
-    { tag: '<|tool_call_start|>', position: 'anywhere', read: readLfm2 },
+    { tag: '<|tool_call_start|>', position: 'anywhere', endsReasoning: 'parsed', read: readLfm2 },
     ...bareJson('start').filter(({ tag }) => tag === '{'),
   ],
   visibleTokens: ['<|tool_call_start|>', '<|tool_call_end|>'],
@@ -64,20 +65,22 @@ function* readLfm2(writer: CallWriter): Reading<boolean> {
 
 /** Olmo 3: a Python call in each line. */
 export const olmo: ToolFormat = {
-  triggers: () => [{ tag: '<function_calls>', position: 'anywhere', read: readOlmo }],
+  triggers: () => [{ tag: '<function_calls>', position: 'anywhere', endsReasoning: 'parsed', read: readOlmo }],
   visibleTokens: ['<function_calls>', '</function_calls>'],
   describeCalls: (tools, { parallel }) =>
     pythonCalls(tools, { prefix: '<function_calls>', suffix: '</function_calls>', separator: '\n', parallel }),
 }
 
+const olmoEnds = endMarks([{ tag: '</function_calls>', before: [] }])
+
 function* readOlmo(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   yield* space(feed)
-  if (!(yield* readCallExpression(writer))) return false
+  if (!(yield* readCallExpression(writer, { ends: olmoEnds }))) return false
   while (true) {
     feed.hold()
     yield* space(feed)
-    if (!/\w/.test(yield* peek(feed)) || !(yield* readCallExpression(writer))) break
+    if (!/\w/.test(yield* peek(feed)) || !(yield* readCallExpression(writer, { ends: olmoEnds }))) break
   }
   feed.rewind()
   yield* acceptAfterSpace(feed, ['</function_calls>'])

@@ -6,7 +6,7 @@ type ReasoningDelimiters = NonNullable<OutputFormat['reasoning']>
 const known: readonly { readonly marker: string; readonly reasoning: ReasoningDelimiters }[] = [
   { marker: '<|content_thinking|>', reasoning: { open: '<|content_thinking|>', close: '<|end_message|>' } },
   { marker: '<longcat_think>', reasoning: { open: '<longcat_think>', close: '</longcat_think>' } },
-  { marker: '<seed:think>', reasoning: { open: '<seed:think>', close: '</seed:think>' } },
+  { marker: '<seed:think>', reasoning: { open: '<seed:think>', close: '</seed:think>\n' } },
   { marker: '<mm:think>', reasoning: { open: '<mm:think>', close: '</mm:think>' } },
   { marker: '[THINK]', reasoning: { open: '[THINK]', close: '[/THINK]' } },
   { marker: '<|START_THINKING|>', reasoning: { open: '<|START_THINKING|>', close: '<|END_THINKING|>' } },
@@ -38,6 +38,8 @@ export function recogniseReasoning(template: string): ReasoningDelimiters | unde
   // The source of a template may contain a line break literally, or escaped in a string.
   const writes = (text: string) => template.includes(text) || template.includes(text.replaceAll('\n', '\\n'))
   const open = writes('<think>\n') ? '<think>\n' : '<think>'
+  // Hunyuan A13B puts tags around the answer as well.
+  if (template.includes('<answer>')) return { open, close: '\n</think>\n<answer>\n' }
   if (writes('</think>\n\n')) return { open, close: '\n</think>\n\n' }
   if (writes('</think>\n')) return { open, close: '\n</think>\n' }
   // It trims the answers of earlier turns, or writes the white space itself.

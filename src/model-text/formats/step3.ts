@@ -13,8 +13,13 @@ const steptml = invocations({ blocks: [], namespace: 'steptml:', ends: [callEnd,
 /** Step 3: a block of special tokens, with an element `<steptml:invoke name="…">` in each call. */
 export const step3: ToolFormat = {
   triggers: () => [
-    { tag: blockBegin, position: 'anywhere', read: readBlockOf({ begin: callBegin, end: [blockEnd], read: readCall }) },
-    { tag: callBegin, position: 'anywhere', read: readCall },
+    {
+      tag: blockBegin,
+      position: 'anywhere',
+      endsReasoning: 'parsed',
+      read: readBlockOf({ begin: callBegin, end: [blockEnd], read: readCall }),
+    },
+    { tag: callBegin, position: 'anywhere', endsReasoning: 'parsed', read: readCall },
   ],
   visibleTokens: [blockBegin, blockEnd, callBegin, callEnd, separator],
   describeCalls(tools, options) {

@@ -1,9 +1,11 @@
 import { accept, acceptAfterSpace, peek, type Reading, space, type TextFeed, until, upcoming } from '../scan/text-feed.ts'
 import { readCallList } from './call-object.ts'
-import { type CallReader, type CallWriter, readArguments } from './call-writer.ts'
+import type { CallReader, CallWriter } from './call-writer.ts'
 import { type ArgumentHead, type ElementStyle, readElements } from './elements.ts'
+import { readArguments } from './read-arguments.ts'
+import { endMarks } from './turn-marks.ts'
 
-const wrapperEnds = ['</tool_call>', '</seed:tool_call>', '<tool_call>', '<seed:tool_call>', '<function=']
+const wrapperEnds = ['</tool_call>', '</seed:tool_call>', '<tool_call>', '<seed:tool_call>', '<function=', '<function name=']
 
 /** `<function=NAME><parameter=KEY>…</parameter></function>`, with or without line breaks between them. */
 const functionStyle: ElementStyle = {
@@ -15,9 +17,14 @@ const functionStyle: ElementStyle = {
   ownLines: true,
 }
 
+/** The same with values as they are, on the line of their tags: Seed OSS. */
+const inlineFunctionStyle: ElementStyle = { ...functionStyle, ownLines: false }
+
 /** `<function name="NAME"><param name="KEY">…</param></function>`. */
 const shortFunctionStyle: ElementStyle = {
   ...functionStyle,
+  ownLines: false,
+  cdata: true,
   head: '<param',
   valueEnd: '</param>',
   wrapperEnds: [...wrapperEnds, '<function'],
@@ -51,15 +58,21 @@ export function argumentPairs({
 }
 
 const pairs = argumentPairs({})
-const readJson = readCallList({ close: ['</tool_call>'] })
+const callBegins = ['{"name"', "{'name'", '{ "name"', '{"arguments"', '<function=']
+const readJson = readCallList({ close: ['</tool_call>'], ends: [{ tag: '<tool_call>', before: callBegins }] })
 
 /** Reads what follows `<tool_call>`: JSON, `<function=…>`, or a name and pairs or JSON. */
-export function* readTaggedCall(writer: CallWriter): Reading<boolean> {
+export const readTaggedCall: CallReader = (writer) => readTagged(writer, functionStyle)
+
+/** The same, with the values of `<parameter=…>` as they are. */
+export const readInlineTaggedCall: CallReader = (writer) => readTagged(writer, inlineFunctionStyle)
+
+function* readTagged(writer: CallWriter, style: ElementStyle): Reading<boolean> {
   const { feed } = writer
   yield* space(feed)
   const next = yield* peek(feed)
   if (next === '{' || next === '[') return yield* readJson(writer)
-  if (next === '<') return (yield* accept(feed, '<function')) && (yield* readFunction(writer, { wrapped: true }))
+  if (next === '<') return (yield* accept(feed, '<function')) && (yield* readFunction(writer, style))
   const name = yield* until(feed, ['\n', '<arg_key>', '{', '</tool_call>'], 512)
   return name !== undefined && (yield* readPairs(writer, { name: name.trim(), style: pairs }))
 }
@@ -72,19 +85,22 @@ export function* readPairs(writer: CallWriter, { name, style }: { name: string; 
   yield* space(feed)
   if ((yield* peek(feed)) === '{') {
     writer.open(tool)
-    const isComplete = yield* readArguments(writer, tool)
+    const ends = style.callEnds.map((tag) => ({ tag, before: style.wrapperEnds }))
+    yield* readArguments(writer, tool, { ends: endMarks([...ends, ...style.wrapperEnds.map((tag) => ({ tag, before: [] }))]) })
     writer.close()
-    if (isComplete) yield* acceptAfterSpace(feed, style.callEnds)
+    yield* acceptAfterSpace(feed, style.callEnds)
     return true
   }
   if ((yield* upcoming(feed, [style.head, ...style.callEnds])) === undefined) return false
   writer.open(tool)
-  yield* readElements(writer, tool, { style, wrapped: false })
+  yield* readElements(writer, tool, style)
   return true
 }
 
+const functionEnds = endMarks([{ tag: '</function>', before: [...wrapperEnds, '<function'] }])
+
 /** Reads a call after `<function`, inside a wrapper or alone. */
-function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolean }): Reading<boolean> {
+function* readFunction(writer: CallWriter, style: ElementStyle): Reading<boolean> {
   const { feed } = writer
   const head = yield* readParameterHead(feed)
   const tool = head && writer.tool(head.key)
@@ -93,19 +109,22 @@ function* readFunction(writer: CallWriter, { wrapped }: { wrapped: boolean }): R
   const next = yield* peek(feed)
   writer.open(tool)
   if (next === '{') {
-    const isComplete = yield* readArguments(writer, tool)
+    yield* readArguments(writer, tool, { ends: functionEnds })
     writer.close()
-    if (isComplete) yield* acceptAfterSpace(feed, ['</function>'])
+    yield* acceptAfterSpace(feed, ['</function>'])
   } else {
     const short = (yield* upcoming(feed, ['<parameter', '<param'])) === '<param'
-    yield* readElements(writer, tool, { style: short ? shortFunctionStyle : functionStyle, wrapped })
+    yield* readElements(writer, tool, short ? shortFunctionStyle : style)
   }
   yield* acceptAfterSpace(feed, ['</tool_call>', '</seed:tool_call>'])
   return true
 }
 
 /** Reads a call after `<function` that has no wrapper. */
-export const readBareFunction: CallReader = (writer) => readFunction(writer, { wrapped: false })
+export const readBareFunction: CallReader = (writer) => readFunction(writer, functionStyle)
+
+/** The same, with the values of `<parameter=…>` as they are. */
+export const readInlineFunction: CallReader = (writer) => readFunction(writer, inlineFunctionStyle)
 
 /** Reads `=NAME>` or ` name="NAME">`, after the name of the tag. */
 function* readParameterHead(feed: TextFeed): Reading<ArgumentHead | undefined> {

@@ -12,8 +12,11 @@ export type TagPosition = 'anywhere' | 'unquoted' | 'line' | 'start'
 export type Trigger = {
   readonly tag: string
   readonly position: TagPosition
-  /** The tag counts inside reasoning as well: models write it there without closing their reasoning first. */
-  readonly endsReasoning?: boolean
+  /**
+   * The tag may end reasoning (`parse/thought-calls.ts`): models write it there without closing their reasoning first. `constrained`:
+   * they do not mention it there, so grammars hold after it as well.
+   */
+  readonly endsReasoning?: 'parsed' | 'constrained'
   /** The reader begins with the tag, not after it. */
   readonly keep?: boolean
   readonly read: CallReader
@@ -25,9 +28,10 @@ export type DroppedTag = {
   readonly position: TagPosition
   /**
    * Dropped only as the `first` thing of a turn, before any text and any call; only as the `last`, followed by nothing but other
-   * such tags and white space; or only after the tag that it closes was dropped. Otherwise it is text.
+   * such tags and white space; as a `header`, with the white space after it; or only after the tag that it closes was dropped.
+   * Otherwise it is text.
    */
-  readonly only?: 'first' | 'last' | { readonly closes: string }
+  readonly only?: 'first' | 'last' | 'header' | { readonly closes: string }
 }
 
 /** How one family of models writes its calls. */

@@ -304,7 +304,7 @@ describe('recognising reasoning', () => {
     ["'<think>\\n' + reasoning + '\\n</think>\\n\\n'", { open: '<think>\n', close: '\n</think>\n\n' }],
     ["content.split('</think>')[-1].lstrip('\\n')", { open: '<think>', close: '</think>\n\n' }],
     ["content.split('</think>')[-1]", { open: '<think>', close: '</think>' }],
-    ['<seed:think>', { open: '<seed:think>', close: '</seed:think>' }],
+    ['<seed:think>', { open: '<seed:think>', close: '</seed:think>\n' }],
     ['[THINK]…[/THINK]', { open: '[THINK]', close: '[/THINK]' }],
     ["'<|content_thinking|>'", { open: '<|content_thinking|>', close: '<|end_message|>' }],
     ["'<longcat_think>'", { open: '<longcat_think>', close: '</longcat_think>' }],

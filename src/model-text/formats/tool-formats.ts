@@ -3,7 +3,7 @@ import { deepseekDsml, glm, hunyuan, hunyuanPreview, laguna, minicpm, minimaxM2,
 import type { ToolFormatName } from './format-names.ts'
 import { functionGemma, gemma4 } from './gemma.ts'
 import { glimmer, harmony } from './harmony.ts'
-import { deepseek, deepseekV31, functionaryV32, glm4, kimiK2, mistral, mistralNamed, react, solar } from './headed-formats.ts'
+import { deepseek, deepseekV31, functionaryV32, glm4, kimiK2, react, solar } from './headed-formats.ts'
 import { inkling } from './inkling.ts'
 import {
   apertus,
@@ -26,6 +26,7 @@ import {
 import { kimiK3 } from './kimi-k3.ts'
 import { longcat, longcatPairs } from './longcat.ts'
 import { minimaxM3 } from './minimax-m3.ts'
+import { mistral, mistralNamed } from './mistral.ts'
 import { lfm2, olmo, pythonic } from './python-formats.ts'
 import { step3 } from './step3.ts'
 import type { ToolFormat } from './tool-format.ts'

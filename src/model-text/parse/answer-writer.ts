@@ -1,6 +1,7 @@
 import type { TagPosition } from '../formats/tool-format.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
 import { isQuote, isSpace } from '../scan/text-feed.ts'
+import { CodeTracker } from './code-tracker.ts'
 
 /**
  * What the text of an answer follows. In every state but `in-text` no visible character has come yet, and white space is held:
@@ -12,7 +13,11 @@ type AnswerState = 'start' | 'after-reasoning' | 'after-call' | 'after-spaced-ca
 
 /** Writes the text of an answer, apart from its calls and its reasoning, and decides which white space around those is text. */
 export class AnswerWriter {
+  /** What of the text is code. */
+  readonly code = new CodeTracker()
   readonly #sink: ChoiceSink
+  /** In a block of calls whose end was not read: what counts at the start of an answer counts here. */
+  inBlock = false
   #state: AnswerState = 'start'
   #heldSpace = ''
   /** The last character written, while `in-text`. */
@@ -36,7 +41,7 @@ export class AnswerWriter {
       case 'unquoted':
         return !isInText || !isQuote(this.#last)
       case 'start':
-        return !isInText
+        return !isInText || (this.inBlock && !isQuote(this.#last))
       case 'line':
         return !isInText || this.#last === '\n'
     }
@@ -48,10 +53,12 @@ export class AnswerWriter {
       return
     }
     this.#last = text.at(-1) ?? ''
+    this.code.push(text)
     this.#sink.text(text)
   }
 
   callEnded(): void {
+    this.code.newLine()
     const isSpaced = this.#state === 'in-text' ? isSpace(this.#last) : this.#state === 'after-spaced-call'
     this.#state = isSpaced ? 'after-spaced-call' : 'after-call'
     this.#heldSpace = ''

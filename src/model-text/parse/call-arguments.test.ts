@@ -7,9 +7,15 @@ const tool = {
   parameters: { type: 'object', properties: { text: { type: 'string' }, count: { type: 'integer' } } },
 }
 
-function read(pieces: readonly string[], truncated = false): string {
+function readAll(pieces: readonly string[], truncated = false) {
   const reader = new CallArguments(tool)
-  return pieces.map((piece) => reader.push(piece)).join('') + reader.end(truncated)
+  const pushed = pieces.map((piece) => reader.push(piece)).join('')
+  const { delta, outcome } = reader.end(truncated)
+  return { input: pushed + delta, ...outcome }
+}
+
+function read(pieces: readonly string[], truncated = false): string {
+  return readAll(pieces, truncated).input
 }
 
 describe('arguments that another server has parsed', () => {
@@ -33,11 +39,45 @@ describe('arguments that another server has parsed', () => {
       parameters: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] },
     })
     expect(reader.push('weather in Oslo')).toBe('')
-    expect(JSON.parse(reader.end(false))).toEqual({ q: 'weather in Oslo' })
+    expect(reader.end(false)).toEqual({
+      delta: '{"q":"weather in Oslo"}',
+      outcome: { state: 'repaired', raw: 'weather in Oslo' },
+    })
   })
 
   test('stay open where a limit truncated them', () => {
     expect(read(['{"text": "a'], true)).toBe('{"text": "a')
+  })
+
+  test.each([
+    { raw: '{"count": 12345678901234567890, "x": 1.10}' },
+    { raw: '{"text": "a", }', input: '{"text": "a" }', state: 'repaired' },
+    { raw: "{'text': 'a'}", input: '{"text": "a"}', state: 'repaired' },
+    { raw: '{"count": "5"}', input: '{"count": 5}', state: 'repaired' },
+    { raw: '{"x": True}', input: '{"x": true}', state: 'repaired' },
+    { raw: '{"count": 5', input: '{"count": 5}', state: 'repaired' },
+    { raw: '{"count": 5} and more', input: '{"count": 5}', state: 'repaired' },
+    { raw: '"{\\"count\\": 5}"', input: '{"count": 5}', state: 'repaired' },
+    { raw: 'not json at all', state: 'unparseable' },
+    { raw: '{oops', state: 'unparseable' },
+    { raw: '{oops}', state: 'unparseable' },
+    { raw: '[1,2]', state: 'unparseable' },
+    { raw: '"words"', state: 'unparseable' },
+    { raw: '{"text": "lon', state: 'unparseable' },
+    { raw: '{"x": tru', state: 'unparseable' },
+    { raw: '{"text" "b": 1}', state: 'unparseable' },
+    { raw: '{"text": , "b": 1}', state: 'unparseable' },
+    { raw: '{"text": "say "hi" now", "count": 1}', state: 'unparseable' },
+    { raw: "{'text': 'a', b}", input: '{"text": "a", b}', state: 'unparseable' },
+  ])('$raw is $state', ({ raw, input = raw, state }) => {
+    const wanted = { input, ...(state !== undefined && { state }), ...(input !== raw && { raw }) }
+    for (const pieces of [[raw], [...raw]]) expect(readAll(pieces)).toEqual(wanted)
+  })
+
+  test('are what came where a limit truncated them', () => {
+    for (const raw of ['{"text": "lon', '{"x": tru', '{"count": 1', '{"text', '"{']) {
+      for (const pieces of [[raw], [...raw]]) expect(readAll(pieces, true)).toEqual({ input: raw })
+    }
   })
 
   test('are the same for every split', () => {

@@ -1,89 +1,160 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import { declaredArguments } from '../formats/call-writer.ts'
-import { jsonReader, readObject } from '../scan/json-value.ts'
+import type { CallOutcome } from '../scan/choice-sink.ts'
+import { jsonReader, missingClosers, readObject } from '../scan/json-value.ts'
 import { soleStringProperty } from '../scan/schema-types.ts'
 import { collectText, completeFeed, type Reading, readNow, TextFeed } from '../scan/text-feed.ts'
 
+/** The end of the arguments: the rest of them, and how they were read. */
+type ArgumentsEnd = { readonly delta: string; readonly outcome: CallOutcome }
+
 /**
- * Repairs the arguments of one call that another server has parsed, in any pieces: the result is JSON, corrected and converted to
- * the declared types like the arguments that we parse. An object inside a string, and empty arguments, become an object as well.
+ * Reads the arguments of one call that another server has parsed, in any pieces, by the rule of `readArguments`: what is JSON stays as
+ * it is, what has a certain meaning is repaired, and everything else is passed on unchanged, as unparseable. Empty arguments are an
+ * empty object.
  */
 export class CallArguments {
   readonly #tool: FunctionTool
   readonly #feed = new TextFeed()
   readonly #reading: Reading<boolean>
+  readonly #reader
   /** Arguments that do not begin as an object are held until they are complete. */
   #held = ''
   #isObject = false
-  #isComplete = false
+  #state: 'reading' | 'complete' | 'broken' = 'reading'
+  #isRepaired = false
   #out = ''
-  readonly #reader
+  #written = ''
+  #writtenTo = 0
+  /** What came after the object was complete, or broken. */
+  #after = ''
 
   constructor(tool: FunctionTool) {
     this.#tool = tool
-    this.#reader = jsonReader(this.#feed, { out: (text) => this.#write(text), strict: false })
+    this.#feed.record()
+    this.#reader = jsonReader(this.#feed, {
+      out: (text) => this.#write(text),
+      repaired: () => {
+        this.#isRepaired = true
+      },
+      strict: false,
+    })
     this.#reading = readObject(this.#reader, declaredArguments(tool))
   }
 
-  /** The object is closed; text after it is ignored. */
+  /** The object is closed: only white space should follow. */
   get isComplete(): boolean {
-    return this.#isComplete
+    return this.#state === 'complete'
   }
 
-  /** Adds a piece; returns the JSON that is certain by now. */
+  /** Adds a piece; returns the arguments that are certain by now. */
   push(piece: string): string {
+    if (this.#state !== 'reading') {
+      this.#after += piece
+      if (this.#state === 'broken') this.#out += piece
+      return this.#take()
+    }
     if (!this.#isObject) {
-      this.#held = (this.#held + piece).trimStart()
-      if (!this.#held.startsWith('{')) return ''
+      this.#held += piece
+      if (!this.#held.trimStart().startsWith('{')) return ''
       this.#isObject = true
-      this.#feed.push(this.#held)
+      this.#feed.push(this.#held.trimStart())
     } else this.#feed.push(piece)
-    this.#isComplete ||= this.#reading.next().value === true
+    this.#step(this.#reading.next())
     return this.#take()
   }
 
-  /** Ends the arguments. If `truncated`, open brackets and strings stay open. */
-  end(truncated: boolean): string {
-    if (!this.#isObject) return truncated && this.#held !== '' ? '' : asObject(this.#held, this.#tool)
-    if (this.#isComplete) return ''
+  /** Ends the arguments. If `truncated`, they stay as they are. */
+  end(truncated: boolean): ArgumentsEnd {
+    if (!this.#isObject) return truncated ? { delta: this.#held.trim(), outcome: {} } : endHeld(this.#held, this.#tool)
+    if (this.#state === 'reading') this.#endReading(truncated)
+    const delta = this.#take()
+    return { delta, outcome: this.#outcome() }
+  }
+
+  #endReading(truncated: boolean): void {
     this.#feed.end(truncated)
     const step = this.#reading.next()
-    if (step.value !== true && !truncated && this.#reader.closable) {
-      for (const closer of this.#reader.closers.toReversed()) this.#write(closer === '}' ? '}' : ']')
+    const isAtEnd = this.#feed.at === this.#feed.text.length
+    if (step.value === true || !isAtEnd) this.#step(step)
+    else if (truncated) this.#passOn()
+    else if (this.#reader.closable) {
+      this.#isRepaired = true
+      this.#write(missingClosers(this.#reader))
+    } else this.#fail()
+  }
+
+  #step(step: IteratorResult<void, boolean>): void {
+    if (step.done !== true) return
+    if (!step.value) {
+      this.#fail()
+      return
     }
-    return this.#take()
+    this.#state = 'complete'
+    this.#after = this.#feed.text.slice(this.#feed.at)
+  }
+
+  #fail(): void {
+    this.#state = 'broken'
+    this.#feed.at = this.#feed.text.length
+    this.#passOn()
+  }
+
+  /** Passes on what was read and not written, unchanged. */
+  #passOn(): void {
+    this.#write(this.#feed.recorded(this.#writtenTo))
+  }
+
+  #outcome(): CallOutcome {
+    const read = this.#feed.recorded()
+    if (this.#state === 'broken') {
+      const raw = read + this.#after
+      return { state: 'unparseable', ...(raw !== this.#written && { raw }) }
+    }
+    const isFollowed = this.#state === 'complete' && this.#after.trim() !== ''
+    return this.#isRepaired || isFollowed ? { state: 'repaired', raw: read + this.#after } : {}
   }
 
   #write(text: string): void {
+    this.#writtenTo = this.#feed.position
     this.#out += text
   }
 
   #take(): string {
     const out = this.#out
     this.#out = ''
+    this.#written += out
     return out
   }
 }
 
-/** The object for arguments that do not begin as one: JSON inside a string, the text of the only parameter, or nothing. */
-function asObject(held: string, tool: FunctionTool): string {
-  const text = unquote(held.trim())
-  if (text === '' || text === 'null') return '{}'
-  if (text.startsWith('{')) {
+/** Arguments that do not begin as an object: nothing, an object inside a string, or the text of the only parameter. */
+function endHeld(held: string, tool: FunctionTool): ArgumentsEnd {
+  const raw = held.trim()
+  if (raw === '' || raw === 'null') return { delta: '{}', outcome: {} }
+  const repaired = (delta: string): ArgumentsEnd => ({ delta, outcome: { state: 'repaired', raw } })
+  const text = unquote(raw)
+  if (text === '') return repaired('{}')
+  if (text?.startsWith('{') === true) {
     const json = collectText()
-    readNow(readObject(jsonReader(completeFeed(text), { out: json.out, strict: false }), declaredArguments(tool)))
-    return json.text
+    const feed = completeFeed(text)
+    const isRead = readNow(readObject(jsonReader(feed, { out: json.out, strict: false }), declaredArguments(tool)))
+    if (isRead && feed.text.slice(feed.at).trim() === '') return repaired(json.text)
+  } else {
+    const property = soleStringProperty(declaredArguments(tool))
+    const isText = text !== undefined || /^[^[{"]/.test(raw)
+    if (property !== undefined && isText) return repaired(JSON.stringify({ [property]: text ?? raw }))
   }
-  const property = soleStringProperty(declaredArguments(tool))
-  return JSON.stringify({ [property ?? 'input']: text })
+  return { delta: raw, outcome: { state: 'unparseable' } }
 }
 
-function unquote(text: string): string {
-  if (!text.startsWith('"')) return text
+/** The text of a string in JSON; undefined for anything else. */
+function unquote(json: string): string | undefined {
+  if (!json.startsWith('"')) return undefined
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'string' ? value.trim() : text
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'string' ? value.trim() : undefined
   } catch {
-    return text
+    return undefined
   }
 }

@@ -1,8 +1,9 @@
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { FunctionTool, OutputConstraint, ToolChoice } from '../../contract/request.ts'
-import type { DroppedTag, MessageSyntax, TagPosition, Trigger } from '../formats/tool-format.ts'
+import type { DroppedTag, MessageSyntax, TagPosition, ToolFormat, Trigger } from '../formats/tool-format.ts'
 import { findToolFormat } from '../formats/tool-formats.ts'
-import { type ReasoningTags, readReasoningTags, unpairedTags } from './reasoning-tags.ts'
+import { turnEnds, turnHeaders } from '../formats/turn-marks.ts'
+import { droppedAround, type ReasoningTags, readReasoningTags } from './reasoning-tags.ts'
 import { createTagSet, type TagSet } from './tags.ts'
 
 /** What to look for in the text of a choice. */
@@ -21,8 +22,10 @@ export type TaggedRules = SharedRules & {
   readonly type: 'tagged'
   readonly answerTags: TagSet<AnswerTag>
   readonly reasoningTags: TagSet<ReasoningTag>
-  /** Absent: there is no reasoning, or it is not split off. */
+  /** Absent: there is no reasoning to look for. */
   readonly reasoning: ReasoningTags | undefined
+  /** Reasoning stays in the text, with its tags: it is only looked for because calls in it are not made. */
+  readonly reasoningIsText: boolean
 }
 
 /** The choice is a row of messages. */
@@ -40,8 +43,8 @@ export type AnswerTag = { readonly position: TagPosition } & (
   | { readonly type: 'dropped'; readonly only: DroppedTag['only'] }
 )
 
-/** A tag that counts in reasoning: one that ends it, or one that begins a call. */
-type ReasoningTag = { readonly type: 'close' } | { readonly type: 'call'; readonly trigger: Trigger }
+/** A tag that counts in reasoning: one that ends it, one that begins a call, one that ends the turn, or markup. */
+type ReasoningTag = { readonly type: 'close' | 'turn-end' | 'dropped' } | { readonly type: 'call'; readonly trigger: Trigger }
 
 /** The part of a request that its rules depend on. */
 export type RulesRequest = {
@@ -56,37 +59,49 @@ export type RulesRequest = {
 }
 
 /** Rules of requests without tools, by format. */
-const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules | 'none'>()
+const rulesWithoutTools = new WeakMap<OutputFormat, ChoiceRules>()
 
-/** What to look for in the choices of one request; undefined when everything is text. */
-export function rulesFor(request: RulesRequest): ChoiceRules | undefined {
+/** What to look for in the choices of one request. */
+export function rulesFor(request: RulesRequest): ChoiceRules {
   const { format, tools = [], splitReasoning = true } = request
-  if (format === undefined) return undefined
+  if (format === undefined) return plainRules
   if (tools.length > 0 || !splitReasoning) return planRules(format, request)
-  const rules = rulesWithoutTools.get(format) ?? planRules(format, request) ?? 'none'
+  const rules = rulesWithoutTools.get(format) ?? planRules(format, request)
   rulesWithoutTools.set(format, rules)
-  return rules === 'none' ? undefined : rules
+  return rules
 }
 
-function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules | undefined {
+function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules {
   const { tools = [], toolChoice = { type: 'auto' }, splitReasoning = true } = request
   const calls = findToolFormat(format.toolFormat ?? '')
   const tags = format.reasoning && readReasoningTags(format.reasoning)
   const startsInReasoning = tags !== undefined && format.startsInReasoning
   const shared: SharedRules = {
-    startsInReasoning: startsInReasoning && splitReasoning,
+    startsInReasoning,
     prefix: startsInReasoning && !splitReasoning ? (format.reasoning?.open ?? '') : '',
     callRequired: toolChoice.type === 'required',
   }
-  if (calls?.messages !== undefined) return { type: 'messages', syntax: calls.messages, splitReasoning, ...shared }
-  const reasoning = splitReasoning ? tags : undefined
+  if (calls?.messages !== undefined) {
+    return {
+      type: 'messages',
+      syntax: calls.messages,
+      splitReasoning,
+      ...shared,
+      startsInReasoning: startsInReasoning && splitReasoning,
+    }
+  }
   const looksForCalls = tools.length > 0 && toolChoice.type !== 'none'
   const triggers = looksForCalls ? (calls?.triggers(tools) ?? []) : []
-  const dropped = [...(calls?.droppedTags ?? []), ...(reasoning === undefined ? [] : unpairedTags(reasoning))]
-  if (reasoning === undefined && !looksForCalls && dropped.length === 0 && shared.prefix === '') return undefined
+  const reasoningIsText = tags === undefined || !splitReasoning
+  const reasoning = reasoningIsText && triggers.length === 0 ? undefined : (tags ?? unknownReasoning)
+  const dropped = [
+    ...(calls === undefined ? [] : [...(calls.droppedTags ?? []), ...strayEnds(calls)]),
+    ...(reasoning === undefined || reasoningIsText ? [] : droppedAround(reasoning)),
+  ]
   return {
     type: 'tagged',
     reasoning,
+    reasoningIsText,
     answerTags: createTagSet<AnswerTag>([
       ...triggers.map((trigger) => ({
         tag: trigger.tag,
@@ -95,23 +110,50 @@ function planRules(format: OutputFormat, request: RulesRequest): ChoiceRules | u
       ...(reasoning === undefined
         ? []
         : [{ tag: reasoning.open, value: { type: 'reasoning' as const, position: reasoning.position, tags: reasoning } }]),
-      ...dropped.map(({ tag, position, only }) => ({ tag, value: { type: 'dropped' as const, position, only } })),
+      ...[...dropped, ...turnTags].map(({ tag, position, only }) => ({
+        tag,
+        value: { type: 'dropped' as const, position, only },
+      })),
     ]),
     reasoningTags: createTagSet<ReasoningTag>([
       ...triggers
-        .filter(({ endsReasoning }) => endsReasoning === true)
+        .filter(({ endsReasoning }) => endsReasoning !== undefined)
         .map((trigger) => ({ tag: trigger.tag, value: { type: 'call' as const, trigger } })),
       ...(reasoning === undefined ? [] : [{ tag: reasoning.close, value: { type: 'close' as const } }]),
+      ...(calls?.droppedTags ?? [])
+        .filter(({ position, only }) => position === 'anywhere' && only === undefined && !reasoningIsText)
+        .map(({ tag }) => ({ tag, value: { type: 'dropped' as const } })),
+      ...turnEnds.map((tag) => ({ tag, value: { type: 'turn-end' as const } })),
     ]),
     ...shared,
   }
 }
 
-/** Nothing to look for: for choices whose text is only freed of a fence. */
+/** The tags that end calls, where there is none to end. */
+function strayEnds({ visibleTokens }: ToolFormat): readonly DroppedTag[] {
+  const ends = visibleTokens.filter((tag) =>
+    /^<\|?\/|(?:end|END_ACTION|suffix)[|｜]>$|^<end_function_call>$|^<tool_call\|>$/.test(tag),
+  )
+  return ends.map((tag) => ({ tag, position: 'start' }))
+}
+
+/** Calls in these tags are never made, also if it is not known that the model reasons in them. */
+const unknownReasoning: ReasoningTags = { open: '<think>', close: '</think>', trimAfter: false, position: 'start', dropped: [] }
+
+/** The tags around a turn. They are text where anything else follows, or stands in front of them: then they are mentioned. */
+const turnTags: readonly DroppedTag[] = [
+  ...turnEnds.map((tag): DroppedTag => ({ tag, position: 'anywhere', only: 'last' })),
+  ...turnHeaders.map((tag): DroppedTag => ({ tag, position: 'start', only: 'header' })),
+]
+
+/** Only the tags around a turn: for text that is not read in any format. */
 export const plainRules: TaggedRules = {
   type: 'tagged',
   reasoning: undefined,
-  answerTags: createTagSet<AnswerTag>([]),
+  reasoningIsText: true,
+  answerTags: createTagSet<AnswerTag>(
+    turnTags.map(({ tag, position, only }) => ({ tag, value: { type: 'dropped' as const, position, only } })),
+  ),
   reasoningTags: createTagSet<ReasoningTag>([]),
   startsInReasoning: false,
   prefix: '',

@@ -32,11 +32,13 @@ describe('reasoning', () => {
     expect(parse('<think>hm</think>f', { splitReasoning: false })).toMatchObject({ text: '<think>hm</think>f' })
   })
 
-  test('is interrupted by a call, and goes on until it is closed', () => {
-    expect(parse(`<think>hm ${inTags('{"name": "f", "arguments": {}}')} more</think>done`)).toEqual({
-      reasoning: 'hm more',
-      text: 'done',
-      calls: [{ id: 'call_0', name: 'f', arguments: '{}' }],
+  test('a call before its closing tag is reasoning, and without a closing tag it ends it', () => {
+    const call = inTags('{"name": "f", "arguments": {}}')
+    expect(parse(`<think>hm ${call} more</think>done`)).toEqual({ reasoning: `hm ${call} more`, text: 'done', calls: [] })
+    expect(parse(`<think>hm ${call}${call}\nmore`)).toMatchObject({
+      reasoning: 'hm',
+      text: '\nmore',
+      calls: [{ name: 'f', arguments: '{}' }, { name: 'f' }],
     })
   })
 
@@ -130,8 +132,6 @@ describe('calls', () => {
 
   test.each([
     '<tool_call>{"name": "unknown", "arguments": {}}</tool_call>',
-    '<tool_call>{"name": "f", "arguments": [1]}</tool_call>',
-    '<tool_call>{"name": "f", "arguments": "words"}</tool_call>',
     '<tool_call>what is this</tool_call>',
     '<tool_call>',
     '{"name": "bob", "age": 3}',
@@ -167,14 +167,21 @@ describe('calls', () => {
     expect(parse(`<tool_call>\n${body}`, {}, 'length').calls.map((call) => call.arguments)).toEqual([json])
   })
 
-  test.each(['<', '<tool_', '<tool_call>', '<tool_call>\n{"na', '<tool_call>\n{"name": "f'])(
-    '%j truncated by a limit is dropped if a call is required, and is text otherwise',
+  test.each(['<tool_', '<tool_call>', '<tool_call>\n{"na', '<tool_call>\n{"name": "f'])(
+    '%j truncated by a limit is the markup of a call, and no text; ended by the model it is text',
     (raw) => {
       expect(parse(raw, { toolChoice: { type: 'required' } }, 'length')).toEqual({ text: '', reasoning: '', calls: [] })
-      expect(parse(raw, {}, 'length')).toMatchObject({ text: raw, calls: [] })
-      expect(parse(raw, { toolChoice: { type: 'required' } }, 'stop')).toMatchObject({ text: raw, calls: [] })
+      expect(parse(`Hm ${raw}`, {}, 'length')).toEqual({ text: 'Hm ', reasoning: '', calls: [] })
+      expect(parse(raw, {}, 'stop')).toMatchObject({ text: raw, calls: [] })
     },
   )
+
+  test('what may be anything is only dropped where a call is required', () => {
+    for (const raw of ['<', '<to', '{"name": "f', '[{"name"']) {
+      expect(parse(raw, {}, 'length')).toMatchObject({ text: raw, calls: [] })
+    }
+    expect(parse('<', { toolChoice: { type: 'required' } }, 'length')).toEqual({ text: '', reasoning: '', calls: [] })
+  })
 
   test('what a limit truncated after a required call is dropped, and text in front of it is not', () => {
     const toolChoice = { type: 'required' } as const

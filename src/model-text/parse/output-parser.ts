@@ -5,7 +5,7 @@ import { CallWriter } from '../formats/call-writer.ts'
 import { ChoiceSink } from '../scan/choice-sink.ts'
 import { JsonFence } from '../scan/json-fence.ts'
 import { type Reading, TextFeed } from '../scan/text-feed.ts'
-import { type ChoiceRules, plainRules, type RulesRequest, rulesFor } from './choice-rules.ts'
+import { type ChoiceRules, type RulesRequest, rulesFor } from './choice-rules.ts'
 import { MessageParser } from './message-parser.ts'
 import { TaggedParser } from './tagged-parser.ts'
 
@@ -33,9 +33,7 @@ export type OutputParserOptions = RulesRequest & {
 
 /** Creates the parser for the output of one request. */
 export function createOutputParser(options: OutputParserOptions = {}): OutputParser {
-  const rules = rulesFor(options)
-  if (rules !== undefined) return new FormatParser(rules, options)
-  return asksForJson(options) ? new FormatParser(plainRules, options) : new PlainParser()
+  return new FormatParser(rulesFor(options), options)
 }
 
 function asksForJson({ output }: OutputParserOptions): boolean {
@@ -44,31 +42,6 @@ function asksForJson({ output }: OutputParserOptions): boolean {
 
 function randomCallId(): string {
   return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`
-}
-
-/** Emits everything as text. */
-class PlainParser implements OutputParser {
-  readonly reasoningTokens = 0
-  readonly #open = new Set<number>()
-
-  push({ choice, text, tokens }: RawText): readonly GenerationEvent[] {
-    const delta: GenerationEvent = { type: 'text-delta', choice, delta: text, ...(tokens !== undefined && { tokens }) }
-    if (this.#open.has(choice)) return [delta]
-    this.#open.add(choice)
-    return [{ type: 'text-start', choice }, delta]
-  }
-
-  end(choice: number): readonly GenerationEvent[] {
-    return this.#open.delete(choice) ? [{ type: 'text-end', choice }] : []
-  }
-
-  interrupt(choice: number): readonly GenerationEvent[] {
-    return this.end(choice)
-  }
-
-  calls(): number {
-    return 0
-  }
 }
 
 type ChoiceReading = {

@@ -4,29 +4,42 @@ import type { DroppedTag } from '../formats/tool-format.ts'
 /** The tags around reasoning. */
 export type ReasoningTags = {
   readonly open: string
+  /** Text after the opening tag that belongs to it: Gemma 4 names the channel. */
+  readonly label?: string
   readonly close: string
   /** The white space after the closing tag belongs to it. */
   readonly trimAfter: boolean
   /** `start`: reasoning begins only where an answer does. `anywhere`: the opening tag is never text. */
   readonly position: 'start' | 'anywhere'
+  /** Tags around the answer that follows. */
+  readonly dropped: readonly DroppedTag[]
 }
 
 /** Splits what a template writes around reasoning into the tags and the white space around them. */
 export function readReasoningTags({ open, close }: NonNullable<OutputFormat['reasoning']>): ReasoningTags {
   const tag = open.trim()
+  // Hunyuan A13B: the answer has tags of its own.
+  const [end = '', answer] = close.trim().split(/\s*(?=<answer>)/)
+  const channel = /^(<\|channel>)(.+)$/.exec(tag)
   return {
-    open: tag,
-    close: close.trim(),
+    open: channel?.[1] ?? tag,
+    ...(channel?.[2] !== undefined && { label: channel[2] }),
+    close: end,
     trimAfter: close !== close.trimEnd(),
     position: isSpecialToken(tag) ? 'anywhere' : 'start',
+    dropped:
+      answer === undefined
+        ? []
+        : [
+            { tag: answer, position: 'start', only: 'header' },
+            { tag: answer.replace('<', '</'), position: 'anywhere', only: 'last' },
+          ],
   }
 }
 
-/** Tags without their partner, which are not text of an answer either. */
-export function unpairedTags({ open, close, position }: ReasoningTags): readonly DroppedTag[] {
-  if (position !== 'anywhere') return []
-  const tags = open.startsWith('<|channel>') ? [close, '<|channel>'] : [close]
-  return tags.map((tag) => ({ tag, position }))
+/** Tags that are no text of an answer: a closing tag without its partner, and those around the answer. */
+export function droppedAround({ close, position, dropped }: ReasoningTags): readonly DroppedTag[] {
+  return [{ tag: close, position }, ...dropped]
 }
 
 /** By its look: a token that vocabularies have for this purpose, and that does not occur in prose. */

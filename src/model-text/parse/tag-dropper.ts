@@ -25,10 +25,14 @@ export class TagDropper {
     if (typeof only === 'object' && !this.#dropped.delete(only.closes)) return false
     this.#dropped.add(tag)
     this.#feed.at += tag.length
+    if (only === 'header') yield* space(this.#feed)
     return true
   }
 
-  /** Passes over all tags that are dropped only at the end, and the space around them: text if anything else follows. */
+  /**
+   * Passes over all tags that are dropped only at the end, and the space around them: text if anything else follows, other than the
+   * header of another turn of the model.
+   */
   *#dropLast(): Reading<true> {
     const feed = this.#feed
     feed.hold()
@@ -40,7 +44,11 @@ export class TagDropper {
       }
       const isLast = next !== 'no-tag' && next.value.type === 'dropped' && next.value.only === 'last'
       if (isLast) feed.at += next.tag.length
-      else if ((yield* space(feed)) === '') {
+      else if (next !== 'no-tag' && next.value.type === 'dropped' && next.value.only === 'header') {
+        feed.at += next.tag.length
+        yield* space(feed)
+        break
+      } else if ((yield* space(feed)) === '') {
         const length = feed.heldChars
         feed.rewind()
         this.#answer.write(feed.text.slice(feed.at, feed.at + length))

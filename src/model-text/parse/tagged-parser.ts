@@ -1,12 +1,13 @@
 import type { CallWriter } from '../formats/call-writer.ts'
 import type { ChoiceSink } from '../scan/choice-sink.ts'
-import { acceptAfterSpace, type Reading, space, type TextFeed } from '../scan/text-feed.ts'
+import { accept, acceptAfterSpace, maxHeldChars, type Reading, space, type TextFeed } from '../scan/text-feed.ts'
 import { AnswerWriter } from './answer-writer.ts'
 import type { AnswerTag, TaggedRules } from './choice-rules.ts'
+import { spanEnd } from './code-tracker.ts'
+import { ReasoningReader } from './reasoning-reader.ts'
 import type { ReasoningTags } from './reasoning-tags.ts'
-import { ReasoningWriter } from './reasoning-writer.ts'
 import { TagDropper } from './tag-dropper.ts'
-import { isTruncatedTag, matchTag } from './tags.ts'
+import { matchTag, truncatedTag } from './tags.ts'
 import { tryCall } from './try-call.ts'
 
 /** Reads the text of a choice in which tags begin calls and reasoning, from beginning to end. */
@@ -17,6 +18,7 @@ export class TaggedParser {
   readonly #rules: TaggedRules
   readonly #answer: AnswerWriter
   readonly #dropper: TagDropper
+  readonly #reasoning: ReasoningReader
   /** Whether the next character is likely to be reasoning. */
   inReasoning: boolean
 
@@ -27,16 +29,25 @@ export class TaggedParser {
     this.#rules = rules
     this.#answer = new AnswerWriter(sink)
     this.#dropper = new TagDropper(calls.feed, this.#answer, rules.answerTags)
-    this.inReasoning = rules.startsInReasoning
+    this.#reasoning = new ReasoningReader({
+      calls,
+      sink,
+      answer: this.#answer,
+      rules,
+      onClosed: () => {
+        this.inReasoning = false
+      },
+    })
+    this.inReasoning = rules.startsInReasoning && !rules.reasoningIsText
   }
 
   /** Reads all of the text; yields to wait for more of it. */
   *read(): Reading<void> {
     const feed = this.#feed
-    const { answerTags, callRequired, prefix, reasoning } = this.#rules
+    const { answerTags, prefix, reasoning, startsInReasoning } = this.#rules
     this.#sink.text(prefix)
-    if (reasoning !== undefined && this.inReasoning) {
-      yield* this.#passRepeatedOpen(reasoning)
+    if (reasoning !== undefined && startsInReasoning) {
+      if (this.inReasoning) yield* this.#passRepeatedOpen(reasoning)
       yield* this.#readReasoning(reasoning)
     }
     while (true) {
@@ -55,101 +66,109 @@ export class TaggedParser {
         yield
         continue
       }
-      const mayCount = next !== 'no-tag' && this.#answer.allows(next.value.position)
-      if (mayCount && (yield* this.#readTag(next.tag, next.value))) continue
-      if (callRequired && isTruncatedTag(answerTags, feed)) break
+      if (next !== 'no-tag' && (yield* this.#mayCount(next.value)) && (yield* this.#readTag(next.tag, next.value))) continue
+      // The tag may have turned out to be code.
+      if (feed.at > at || feed.at === feed.text.length) continue
+      if (this.#isTruncatedCall()) break
       this.#answer.write(feed.text[feed.at] as string)
       feed.at += 1
     }
     this.#answer.end()
   }
 
+  /** Whether a tag that is next counts where it stands. If it is in a code span, the span is passed over. */
+  *#mayCount(value: AnswerTag): Reading<boolean> {
+    const { code } = this.#answer
+    if (!this.#answer.allows(value.position)) return false
+    if (value.type === 'dropped' && value.only === 'last') return true
+    return !code.inFence && (code.openSpan === 0 || !(yield* this.#passSpan()))
+  }
+
+  /** Passes over the code span that the text is in. False, with nothing consumed, when it has no end. */
+  *#passSpan(): Reading<boolean> {
+    const feed = this.#feed
+    const { code } = this.#answer
+    while (true) {
+      const ahead = feed.text.length - feed.at
+      // A run at the end may become longer.
+      const end = spanEnd(feed.text, feed.at, code.openSpan)
+      if (end !== -1 && (end < feed.text.length || feed.ended)) {
+        this.#answer.write(feed.text.slice(feed.at, end))
+        feed.at = end
+        return true
+      }
+      if (feed.ended || ahead > maxHeldChars || /\n[ \t\r]*\n/.test(feed.text.slice(feed.at))) {
+        code.dropSpan()
+        return false
+      }
+      yield
+    }
+  }
+
   /** Reads the tag that is next and what it begins. False, with nothing consumed, when it is text. */
   *#readTag(tag: string, value: AnswerTag): Reading<boolean> {
     switch (value.type) {
       case 'dropped':
-        return yield* this.#dropper.drop(tag, value)
+        if (!(yield* this.#dropper.drop(tag, value))) return false
+        this.#calls.blockIsOpen = false
+        this.#answer.inBlock = false
+        return true
       case 'call':
         if (!(yield* tryCall(this.#calls, value.trigger, this.#rules.callRequired))) return false
         this.#answer.callEnded()
+        this.#answer.inBlock = this.#calls.blockIsOpen
         return true
       case 'reasoning':
         this.#feed.at += tag.length
-        this.#answer.reasoningStarted()
-        this.inReasoning = true
-        yield* space(this.#feed)
+        if (this.#rules.reasoningIsText) this.#answer.write(tag)
+        else {
+          yield* this.#passLabel(value.tags)
+          this.#answer.reasoningStarted()
+          this.inReasoning = true
+          yield* space(this.#feed)
+        }
         yield* this.#readReasoning(value.tags)
         return true
     }
   }
 
-  /** Reads reasoning up to its end, also a closing tag. A call interrupts it: what follows is reasoning until it is closed. */
-  *#readReasoning({ trimAfter }: ReasoningTags): Reading<void> {
-    const feed = this.#feed
-    const { reasoningTags } = this.#rules
-    let writer = new ReasoningWriter(this.#sink)
-    while (true) {
-      const at = reasoningTags.search(feed.text, feed.at)
-      if (at > feed.at) {
-        writer.write(feed.text.slice(feed.at, at))
-        feed.at = at
-      }
-      if (at === feed.text.length) {
-        if (feed.ended) break
-        yield
-        continue
-      }
-      const next = matchTag(reasoningTags, feed)
-      if (next === 'wait') {
-        yield
-        continue
-      }
-      if (next !== 'no-tag' && next.value.type === 'close') {
-        feed.at += next.tag.length
-        this.#endReasoning()
-        if (trimAfter) yield* space(feed)
-        return
-      }
-      if (next !== 'no-tag' && next.value.type === 'call') {
-        this.#calls.sawName = false
-        if (yield* tryCall(this.#calls, next.value.trigger, this.#rules.callRequired)) {
-          writer = new ReasoningWriter(this.#sink)
-          continue
-        }
-        if (this.#calls.sawName) {
-          // A call that names no callable tool is text, but not reasoning.
-          writer.endUnclosed()
-          this.#endReasoning()
-          return
-        }
-      }
-      writer.write(feed.text[feed.at] as string)
-      feed.at += 1
-    }
-    writer.endUnclosed()
+  *#readReasoning(tags: ReasoningTags): Reading<void> {
+    yield* this.#reasoning.read(tags)
+    this.inReasoning = false
   }
 
-  #endReasoning(): void {
-    this.inReasoning = false
-    this.#sink.closeBlock()
-    this.#answer.reasoningEnded()
+  /** Whether the rest of a truncated text is the beginning of a call. Two or three characters of a tag may be anything. */
+  #isTruncatedCall(): boolean {
+    const begun = truncatedTag(this.#rules.answerTags, this.#feed)
+    if (begun === undefined) return false
+    if (this.#rules.callRequired) return true
+    return begun.value.type === 'call' && begun.value.position === 'anywhere' && this.#feed.text.length - this.#feed.at > 3
+  }
+
+  /** Passes over the label of an opening tag, and over the tag itself once more. */
+  *#passLabel({ open, label }: ReasoningTags): Reading<void> {
+    if (label === undefined) return
+    while (yield* accept(this.#feed, open)) {
+      // Gemma 4 repeats it in front of the label.
+    }
+    yield* accept(this.#feed, label)
   }
 
   /**
-   * A model may repeat the tag that its prompt ended with, which is not text then. With nothing between it and the closing tag it
-   * is all that the model said, and stays.
+   * A model may repeat the tag that its prompt ended with, which is not text then. With only white space between it and the closing
+   * tag it is all that the model said, and stays.
    */
-  *#passRepeatedOpen({ open, close }: ReasoningTags): Reading<void> {
+  *#passRepeatedOpen(tags: ReasoningTags): Reading<void> {
     const feed = this.#feed
+    const { open, close } = tags
     feed.hold()
-    if ((yield* acceptAfterSpace(feed, [open])) === undefined) {
-      feed.release()
-      return
-    }
-    const after = yield* space(feed)
-    if ((yield* acceptAfterSpace(feed, [close])) !== undefined) {
-      this.#sink.reasoning(open + after)
-      feed.at -= close.length
+    if ((yield* acceptAfterSpace(feed, [open])) !== undefined) {
+      yield* this.#passLabel(tags)
+      const after = yield* space(feed)
+      if (after !== '' && (yield* acceptAfterSpace(feed, [close])) !== undefined) {
+        this.#sink.reasoning(open + after)
+        feed.at -= close.length
+      }
     }
     feed.release()
   }

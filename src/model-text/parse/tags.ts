@@ -11,7 +11,10 @@ export type TagSet<Value> = {
 
 /** Prepares tags to be looked for; of two that begin alike the longer is tried first. */
 export function createTagSet<Value>(entries: readonly Tagged<Value>[]): TagSet<Value> {
-  const list = [...entries].sort((a, b) => b.tag.length - a.tag.length)
+  // Of two with the same text, the first counts.
+  const list = [...new Map(entries.toReversed().map((entry) => [entry.tag, entry])).values()].sort(
+    (a, b) => b.tag.length - a.tag.length,
+  )
   const firstChars = [...new Set(list.map(({ tag }) => tag[0] as string))]
   if (firstChars.length === 0) return { list, search: (text) => text.length }
   const first = new RegExp(`[${firstChars.map((char) => char.replace(/[\\\]^-]/, '\\$&')).join('')}]`, 'g')
@@ -35,7 +38,9 @@ export function matchTag<Value>({ list }: TagSet<Value>, feed: TextFeed): Tagged
   return 'no-tag'
 }
 
-/** Whether the rest of a truncated text is the beginning of a tag. */
-export function isTruncatedTag<Value>({ list }: TagSet<Value>, feed: TextFeed): boolean {
-  return feed.truncated && list.some(({ tag }) => tag.startsWith(feed.text.slice(feed.at)))
+/** The tag that the rest of a truncated text begins, if any. */
+export function truncatedTag<Value>({ list }: TagSet<Value>, feed: TextFeed): Tagged<Value> | undefined {
+  if (!feed.truncated) return undefined
+  const rest = feed.text.slice(feed.at)
+  return list.find(({ tag }) => tag.startsWith(rest))
 }

@@ -3,22 +3,24 @@ import type { Trigger } from '../formats/tool-format.ts'
 import type { Reading } from '../scan/text-feed.ts'
 
 /**
- * Reads the calls that the tag of a trigger, which is next, may begin. False, with nothing consumed, when the tag is text. Where
- * a call is required, one that was truncated before its name was certain is consumed.
+ * Reads the calls that the tag of a trigger, which is next, may begin. False, with nothing consumed, when the tag is text. A
+ * call that was truncated before its name was certain is consumed: its markup is no text.
  */
 export function* tryCall(
   writer: CallWriter,
-  { tag, keep = false, read: readCalls }: Trigger,
+  { tag, position, keep = false, read: readCalls }: Trigger,
   callRequired: boolean,
 ): Reading<boolean> {
   const { feed } = writer
   feed.hold()
+  feed.starved = false
   if (!keep) feed.at += tag.length
   const before = writer.calls
   const isRead = yield* readCalls(writer)
   const isOpened = isRead || writer.calls > before
-  // The reader was waiting for more of the call when the text was truncated.
-  const isLeftOut = !isOpened && callRequired && feed.truncated
+  // The reader was waiting for more of the call when the text was truncated. Without a tag it may have been text.
+  const isTagged = !keep && position === 'anywhere'
+  const isLeftOut = !isOpened && feed.truncated && feed.starved && (callRequired || isTagged)
   if (isLeftOut) feed.at = feed.text.length
   if (isRead || isLeftOut) feed.release()
   else feed.rewind()

@@ -1,5 +1,9 @@
 import type { GeneratedToken, GenerationEvent } from '../../contract/event.ts'
+import type { ToolCallPart } from '../../contract/request.ts'
 import type { JsonFence } from './json-fence.ts'
+
+/** How the arguments of a call were read; empty where they are what the model wrote. */
+export type CallOutcome = Pick<ToolCallPart, 'state' | 'raw'>
 
 type Block = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly id: string }
 
@@ -48,6 +52,11 @@ export class ChoiceSink {
     this.#close()
   }
 
+  /** Ends the open call. */
+  closeCall(outcome: CallOutcome): void {
+    this.#close(outcome)
+  }
+
   /** The events since the last `take()`. */
   take(): readonly GenerationEvent[] {
     this.#flush()
@@ -78,14 +87,14 @@ export class ChoiceSink {
     this.#delta += text
   }
 
-  #close(): void {
+  #close(outcome: CallOutcome = {}): void {
     this.#flush()
     const block = this.#block
     if (block === undefined) return
     this.#block = undefined
     const choice = this.#choice
     this.#events.push(
-      block.type === 'call' ? { type: 'tool-call-end', choice, id: block.id } : { type: `${block.type}-end`, choice },
+      block.type === 'call' ? { type: 'tool-call-end', choice, id: block.id, ...outcome } : { type: `${block.type}-end`, choice },
     )
   }
 

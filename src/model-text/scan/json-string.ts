@@ -1,31 +1,51 @@
-import { ensure, maxHeldChars, peek, type Reading, type TextFeed } from './text-feed.ts'
+import { type EndMarks, noEndMarks } from './end-marks.ts'
+import { ensure, maxHeldChars, peek, type Reading, type TextFeed, upcoming } from './text-feed.ts'
 
 const simpleEscapes = '"\\/bfnrt'
 
+/** How a string is read. */
+export type StringReading = {
+  readonly quote: string
+  /** Takes the content of the JSON string, right after it was read. */
+  out(text: string): void
+  /** The text is not what JSON allows. */
+  readonly repaired?: (() => void) | undefined
+  /** Tags that end the string, unclosed. */
+  readonly ends?: EndMarks
+}
+
 /**
- * Reads a quoted string, whose quote is next, and writes the content of the JSON string as it comes. False when the text ends
+ * Reads a quoted string, whose opening quote was read, and writes the content of the JSON string as it comes. False when the text ends
  * before the closing quote. Inside `"` and `'` the escapes of JSON and Python apply; a longer delimiter has no escapes.
  */
-export function* readString(feed: TextFeed, quote: string, out: (text: string) => void): Reading<boolean> {
-  feed.at += quote.length
-  if (quote !== '"' && quote !== "'") return yield* readRaw(feed, quote, out)
+export function* readString(feed: TextFeed, reading: StringReading): Reading<boolean> {
+  const { quote, out, ends = noEndMarks, repaired } = reading
+  const isRaw = quote !== '"' && quote !== "'"
+  const stops = isRaw ? quote[0] + ends.firstChars : `${quote}"\\${ends.firstChars}`
   while (true) {
     const next = yield* peek(feed)
     if (next === '' || feed.heldChars > maxHeldChars) return false
-    const plainEnd = endOfPlain(feed, quote)
-    if (plainEnd > feed.at) {
-      out(feed.text.slice(feed.at, plainEnd))
-      feed.at = plainEnd
-    } else if (next === quote) {
-      feed.at += 1
+    const plain = feed.text.slice(feed.at, endOfPlain(feed, stops, isRaw))
+    if (isRaw && /[\ud800-\udbff]$/.test(plain) && !feed.ended && feed.at + plain.length === feed.text.length) {
+      // The other half of a surrogate pair.
+      yield
+    } else if (plain !== '') {
+      feed.at += plain.length
+      out(isRaw ? escapeText(plain) : plain)
+    } else if (next === quote || (isRaw && (yield* upcoming(feed, [quote])) !== undefined)) {
+      feed.at += quote.length
       return true
-    } else if (next === '\\') {
-      const escaped = yield* readEscape(feed)
+    } else if (next === '\\' && !isRaw) {
+      const escaped = yield* readEscape(feed, repaired)
       if (escaped === undefined) return false
       out(escaped)
+    } else if (yield* ends.endString(feed)) {
+      return false
     } else {
       feed.at += 1
-      out(next === '"' ? '\\"' : escapeText(next))
+      // A line break, for instance. Quotes of the other kind, and the first characters of marks, are text.
+      if (next < ' ' && !isRaw) repaired?.()
+      out(escapeText(next))
     }
   }
 }
@@ -35,47 +55,18 @@ export function escapeText(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** The end of the text that needs no escapes. In single quotes, JSON's own quote does. */
-function endOfPlain({ text, at }: TextFeed, quote: string): number {
+/** The end of the text that needs neither escapes nor a look. */
+function endOfPlain({ text, at }: TextFeed, stops: string, isRaw: boolean): number {
   let end = at
   while (end < text.length) {
     const char = text[end] as string
-    if (char === quote || char === '"' || char === '\\' || char < ' ') break
+    if (stops.includes(char) || (char < ' ' && !isRaw)) break
     end += 1
   }
   return end
 }
 
-function* readRaw(feed: TextFeed, quote: string, out: (text: string) => void): Reading<boolean> {
-  while (true) {
-    const end = feed.text.indexOf(quote, feed.at)
-    const upTo = end === -1 ? certainUpTo(feed, quote) : end
-    if (upTo > feed.at) {
-      out(escapeText(feed.text.slice(feed.at, upTo)))
-      feed.at = upTo
-    }
-    if (end !== -1) {
-      feed.at += quote.length
-      return true
-    }
-    if (feed.ended) {
-      out(escapeText(feed.text.slice(feed.at)))
-      feed.at = feed.text.length
-      return false
-    }
-    yield
-  }
-}
-
-/** The end of the text that cannot be part of the closing quote. */
-function certainUpTo(feed: TextFeed, quote: string): number {
-  for (let length = Math.min(quote.length - 1, feed.text.length - feed.at); length > 0; length--) {
-    if (feed.text.endsWith(quote.slice(0, length))) return feed.text.length - length
-  }
-  return feed.text.length
-}
-
-function* readEscape(feed: TextFeed): Reading<string | undefined> {
+function* readEscape(feed: TextFeed, repaired: (() => void) | undefined): Reading<string | undefined> {
   if (!(yield* ensure(feed, 2))) return undefined
   const letter = feed.text[feed.at + 1] as string
   if (letter === 'u' || letter === 'x') {
@@ -84,6 +75,7 @@ function* readEscape(feed: TextFeed): Reading<string | undefined> {
     const hex = feed.text.slice(feed.at + 2, feed.at + 2 + digits)
     if (hex.length === digits && /^[0-9a-fA-F]+$/.test(hex)) {
       feed.at += 2 + digits
+      if (letter === 'x') repaired?.()
       return `\\u${hex.padStart(4, '0')}`
     }
     // Truncated inside the escape: its beginning is not JSON.
@@ -94,6 +86,7 @@ function* readEscape(feed: TextFeed): Reading<string | undefined> {
   const char = String.fromCodePoint(feed.text.codePointAt(feed.at + 1) as number)
   feed.at += 1 + char.length
   if (simpleEscapes.includes(letter)) return `\\${letter}`
+  repaired?.()
   if (letter === "'") return "'"
   // Not an escape of either language, so the backslash is literal.
   return `\\\\${escapeText(char)}`

@@ -1,4 +1,5 @@
 import { coerceScalar, coerceToken } from './coerce.ts'
+import { type EndMarks, noEndMarks } from './end-marks.ts'
 import { readString } from './json-string.ts'
 import { allowedTypes, type Declared, itemOf, type JsonType, propertyOf } from './schema-types.ts'
 import {
@@ -18,14 +19,19 @@ import {
 /** The reading of one value: where its JSON goes, and what is missing when the text ends inside it. */
 type JsonReader = {
   readonly feed: TextFeed
+  /** Takes JSON for all that was read so far. */
   out(text: string): void
-  /** Fails on what is neither JSON nor a Python literal. Otherwise everything is turned into some JSON. */
+  /** What was read is not JSON of the declared type, but its meaning is certain. */
+  repaired(): void
+  /** Fails on what is neither JSON nor a Python literal, and on missing commas and brackets. */
   readonly strict: boolean
-  /** A delimiter of strings in which nothing is escaped, in addition to the usual quotes. */
+  /** Tags that end the reading, even inside a string. */
+  readonly ends: EndMarks
+  /** A delimiter of strings in which nothing is escaped, in addition to the usual quotes; keys and words need no quotes then. */
   readonly rawQuote?: string
-  /** Triple quotes are quotes too. */
+  /** Python's quotes and literals are no repairs, and triple quotes are quotes too. */
   readonly python?: boolean
-  /** The most brackets that may be open; 128 by default. */
+  /** The most brackets that may be open; 256 by default. */
   readonly maxDepth?: number
   /** The closing brackets that would complete the value, innermost last. */
   closers: string[]
@@ -36,24 +42,39 @@ type JsonReader = {
 /** Sets up the reading of one value. */
 export function jsonReader(
   feed: TextFeed,
-  options: Pick<JsonReader, 'out' | 'strict' | 'rawQuote' | 'python' | 'maxDepth'>,
+  options: Pick<JsonReader, 'out' | 'strict' | 'rawQuote' | 'python' | 'maxDepth'> &
+    Partial<Pick<JsonReader, 'repaired' | 'ends'>>,
 ): JsonReader {
-  return { feed, closers: [], closable: false, ...options }
+  return { feed, closers: [], closable: false, repaired: ignore, ends: noEndMarks, ...options }
 }
 
-const defaultMaxDepth = 128
+/** Repairs of values that are only tried. */
+function ignore(): void {
+  // Nothing to report.
+}
+
+/** The closing brackets that are missing. */
+export function missingClosers({ closers }: JsonReader): string {
+  return closers
+    .toReversed()
+    .map((closer) => (closer === '}' ? '}' : ']'))
+    .join('')
+}
+
+const defaultMaxDepth = 256
 
 /**
  * Reads one value in JSON or close to it (single quotes, trailing commas, bare keys, Python's literals) and writes JSON as it
- * reads. A value of another type than declared is converted where that is safe. False when the text ends first or, if strict,
- * when it is not a value.
+ * reads. A value of another type than declared is converted where that is safe. False when the text or an end mark comes first,
+ * and for what has no certain meaning: no key and no value is ever made up.
  */
 export function* readValue(reader: JsonReader, declared: Declared): Reading<boolean> {
   const { feed } = reader
   if (feed.heldChars > maxHeldChars) return false
   const next = yield* peek(feed)
+  if (yield* reader.ends.areNext(feed)) return false
   if (next === '{' || next === '[' || next === '(') {
-    if (reader.closers.length >= (reader.maxDepth ?? defaultMaxDepth)) return yield* readToken(reader, declared)
+    if (reader.closers.length >= (reader.maxDepth ?? defaultMaxDepth)) return false
     const types = allowedTypes(declared)
     const wanted = next === '{' ? 'object' : 'array'
     if (types?.has('string') && !types.has(wanted)) return yield* readAsText(reader)
@@ -72,18 +93,23 @@ function* nextQuote({ feed, rawQuote, python }: JsonReader): Reading<string | un
 }
 
 function* readQuoted(reader: JsonReader, { quote, declared }: { quote: string; declared: Declared }): Reading<boolean> {
+  const { feed, ends } = reader
   const types = allowedTypes(declared)
   const converts = types !== undefined && !types.has('string')
   const held = collectText()
   const out = converts ? held.out : reader.out
+  const repaired = reader.python === true ? undefined : () => reader.repaired()
   reader.closable = false
+  if (quote === "'" && reader.python !== true) reader.repaired()
+  feed.at += quote.length
   out('"')
-  if (!(yield* readString(reader.feed, quote, out))) {
-    if (converts) reader.out(held.text)
-    return false
+  if (!(yield* readString(feed, { quote, out, repaired, ends }))) return false
+  out('"')
+  if (converts) {
+    const converted = coerceText(JSON.parse(held.text), types)
+    if (converted !== undefined) reader.repaired()
+    reader.out(converted ?? held.text)
   }
-  out('"')
-  if (converts) reader.out(coerceText(JSON.parse(held.text), types) ?? held.text)
   reader.closable = true
   return true
 }
@@ -97,20 +123,14 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
   while (true) {
     const next = yield* nextMember(reader, separator)
     if (next !== 'member') return next === 'end'
+    reader.closable = false
     const key = yield* readKey(reader)
     if (key === undefined) return false
     const beforeColon = yield* space(feed)
-    const colon = yield* accept(feed, ':')
-    if (!colon && (reader.strict || (yield* peek(feed)) === '')) return false
-    reader.closable = false
-    out(`${separator}${JSON.stringify(key)}${beforeColon}:`)
-    if (colon) {
-      out(yield* space(feed))
-      if (!(yield* readValue(reader, propertyOf(declared, key)))) return false
-    } else {
-      out('null')
-      reader.closable = true
-    }
+    if (!(yield* accept(feed, ':'))) return false
+    out(`${separator}${key}${beforeColon}:`)
+    out(yield* space(feed))
+    if (!(yield* readValue(reader, propertyOf(declared, JSON.parse(key))))) return false
     const following = yield* readSeparator(reader)
     if (following === undefined) return false
     separator = following
@@ -119,13 +139,14 @@ export function* readObject(reader: JsonReader, declared: Declared): Reading<boo
 
 /** What is next in an object or an array: its end, a member, or something unreadable. Extra separators are skipped. */
 function* nextMember(reader: JsonReader, separator: string): Reading<'member' | 'end' | 'broken'> {
-  const { feed } = reader
+  const { feed, ends } = reader
   while (true) {
     const next = yield* peek(feed)
-    if (next === '') return 'broken'
+    if (next === '' || (yield* ends.areNext(feed))) return 'broken'
     if (endsHere(reader, next, separator)) return 'end'
     if (!isStrayCloser(next) && next !== ',') return 'member'
     if (reader.strict) return 'broken'
+    reader.repaired()
     feed.at += 1
   }
 }
@@ -133,6 +154,7 @@ function* nextMember(reader: JsonReader, separator: string): Reading<'member' | 
 function* readArray(reader: JsonReader, bracket: '[' | '(', declared: Declared): Reading<boolean> {
   const { feed, out } = reader
   feed.at += 1
+  if (bracket === '(' && reader.python !== true) reader.repaired()
   open(reader, '[', bracket === '[' ? ']' : ')')
   let separator = yield* space(feed)
   while (true) {
@@ -161,6 +183,8 @@ function endsHere(reader: JsonReader, next: string, separator: string): boolean 
   if (!own && (reader.strict || !closers.includes(next))) return false
   if (own) feed.at += 1
   closers.pop()
+  const forgotten = separator.includes(',') && reader.python !== true
+  if (!own || forgotten) reader.repaired()
   // JSON does not allow a comma before the closer; the white space around it stays.
   reader.out(separator.replace(',', '') + (closer === '}' ? '}' : ']'))
   reader.closable = true
@@ -172,66 +196,66 @@ function isStrayCloser(char: string): boolean {
 }
 
 /** The comma and the space between two members; undefined at the end of the text or, if strict, where the comma is missing. */
-function* readSeparator({ feed, closers, strict }: JsonReader): Reading<string | undefined> {
+function* readSeparator(reader: JsonReader): Reading<string | undefined> {
+  const { feed, closers, strict } = reader
   const before = yield* space(feed)
   const next = yield* peek(feed)
   if (next === '') return undefined
   if (next === closers.at(-1)) return before
   if (yield* accept(feed, ',')) return `${before},${yield* space(feed)}`
   if (strict) return undefined
-  return isStrayCloser(next) ? before : `${before},`
+  if (isStrayCloser(next) || (yield* reader.ends.areNext(feed))) return before
+  reader.repaired()
+  return `${before},`
 }
 
+/** A key, as JSON. */
 function* readKey(reader: JsonReader): Reading<string | undefined> {
-  const { feed } = reader
+  const { feed, ends, rawQuote } = reader
   const quote = yield* nextQuote(reader)
   if (quote !== undefined) {
     const key = collectText()
-    const isComplete = yield* readString(feed, quote, key.out)
-    return isComplete ? JSON.parse(`"${key.text}"`) : undefined
+    if (quote === "'" && reader.python !== true) reader.repaired()
+    const repaired = () => reader.repaired()
+    feed.at += quote.length
+    return (yield* readString(feed, { quote, out: key.out, repaired, ends })) ? `"${key.text}"` : undefined
   }
   let key = ''
   while (true) {
     const next = yield* peek(feed)
-    if (next === '') return undefined
-    if (next === ':' || next === ',' || isStrayCloser(next)) break
-    if (reader.strict && !/[\w.$-]/.test(next)) {
-      // There may be space between a key and its colon.
-      return isSpace(next) && key !== '' ? key : undefined
-    }
+    if (!/[\w.$-]/.test(next)) break
     key += next
     feed.at += 1
   }
-  if (key === '') {
-    // Not a key: the character is skipped.
-    if (reader.strict) return undefined
-    feed.at += 1
-  }
-  return key.trim()
+  if (rawQuote === undefined) reader.repaired()
+  return key === '' ? undefined : JSON.stringify(key)
 }
 
-/** A number, a literal of JSON or Python or, unless strict, any text up to the next comma, bracket or end of line. */
+/** A number, a literal of JSON or Python or, where words are strings, any text up to the next comma, bracket or end of line. */
 function* readToken(reader: JsonReader, declared: Declared): Reading<boolean> {
-  const { feed, out, strict } = reader
+  const { feed, out, strict, ends, rawQuote, python } = reader
   let token = ''
+  reader.closable = false
   while (true) {
     const next = yield* peek(feed)
     if (next === '' || next === ',' || next === '\n' || (isStrayCloser(next) && reader.closers.includes(next))) break
     if (reader.closers.length === 0 && (isSpace(next) || next === '<' || isStrayCloser(next))) break
     if (strict && !/[\w.+-]/.test(next)) break
+    if (yield* ends.areNext(feed)) break
     token += next
     feed.at += 1
   }
   const trimmed = token.trimEnd()
-  if (trimmed === '') {
-    if (strict || feed.at >= feed.text.length) return false
-    out(`null${token}`)
-    reader.closable = true
-    return true
-  }
-  const json = coerceToken(trimmed, allowedTypes(declared))
-  if (json === undefined && strict) return false
-  out((json ?? JSON.stringify(trimmed)) + token.slice(trimmed.length))
+  if (trimmed === '') return false
+  const types = allowedTypes(declared)
+  const json = coerceToken(trimmed, types)
+  const mayBeText = !strict && (rawQuote !== undefined || types?.has('string') === true)
+  // A word at the end of the text may be the beginning of another.
+  if (json === undefined && (!mayBeText || feed.at === feed.text.length)) return false
+  const written = json ?? JSON.stringify(trimmed)
+  const isNative = python === true ? json !== undefined : rawQuote !== undefined
+  if (written !== trimmed && !isNative) reader.repaired()
+  out(written + token.slice(trimmed.length))
   reader.closable = true
   return true
 }
@@ -240,10 +264,12 @@ function* readToken(reader: JsonReader, declared: Declared): Reading<boolean> {
 function* readAsText(reader: JsonReader): Reading<boolean> {
   const held = collectText()
   const inner = jsonReader(reader.feed, { ...reader, out: held.out })
-  const isComplete = yield* readValue(inner, undefined)
-  reader.out(isComplete ? JSON.stringify(held.text) : held.text)
-  reader.closable = isComplete
-  return isComplete
+  reader.closable = false
+  if (!(yield* readValue(inner, undefined))) return false
+  reader.repaired()
+  reader.out(JSON.stringify(held.text))
+  reader.closable = true
+  return true
 }
 
 /** The JSON of a text of which other types than string are declared; undefined when it is a value of none of them. */

@@ -10,14 +10,86 @@ export class TextFeed {
   ended = false
   /** The text ended at a limit or a stop sequence: what is open must not be completed. */
   truncated = false
+  /** A reader met the end of the text while it needed more, since this was last set to false. */
+  starved = false
   #heldFrom = -1
+  /** Where `attempt()` was called. */
+  #attemptFrom = -1
+  #attemptIsLimited = false
+  /** The number of characters that were forgotten. */
+  #forgotten = 0
+  /** The recorded text that was forgotten. */
+  #record = ''
+  /** Where the record begins, as a `position`; -1 without one. */
+  #recordFrom = -1
 
   /** Adds a piece; text that was read and is not held is forgotten. */
   push(piece: string): void {
-    const from = this.#heldFrom === -1 ? this.at : this.#heldFrom
+    let from = this.at
+    if (this.#heldFrom !== -1) from = Math.min(from, this.#heldFrom)
+    if (this.#attemptFrom !== -1) from = Math.min(from, this.#attemptFrom)
+    if (this.#recordFrom !== -1) {
+      this.#record += this.text.slice(Math.max(0, this.#recordFrom + this.#record.length - this.#forgotten), from)
+    }
     this.text = from === this.text.length ? piece : this.text.slice(from) + piece
+    this.#forgotten += from
     this.at -= from
-    if (this.#heldFrom !== -1) this.#heldFrom = 0
+    if (this.#heldFrom !== -1) this.#heldFrom -= from
+    if (this.#attemptFrom !== -1) this.#attemptFrom -= from
+  }
+
+  /** How many characters of the whole text were read. */
+  get position(): number {
+    return this.#forgotten + this.at
+  }
+
+  /** Records the text from here on, for `recorded()`. */
+  record(): void {
+    this.#record = ''
+    this.#recordFrom = this.position
+  }
+
+  /** What was read since `record()` or, if given, since this position. */
+  recorded(from = this.#recordFrom): string {
+    const here = this.text.slice(Math.max(0, this.#recordFrom + this.#record.length - this.#forgotten), this.at)
+    return (this.#record + here).slice(from - this.#recordFrom)
+  }
+
+  /** Ends the record. */
+  stopRecord(): void {
+    this.#record = ''
+    this.#recordFrom = -1
+  }
+
+  /** Keeps the text from here on, whatever is held or released meanwhile, until `commit()` or `giveUp()`. */
+  attempt(): void {
+    this.#attemptFrom = this.at
+    this.#attemptIsLimited = false
+  }
+
+  /** The attempt may not become longer than what may be held. */
+  limitAttempt(): void {
+    this.#attemptIsLimited = true
+  }
+
+  /** Ends an attempt: its text stays read. */
+  commit(): void {
+    this.#attemptFrom = -1
+  }
+
+  /** Ends an attempt, and goes back to where it began. Returns the number of characters that were read in it. */
+  giveUp(): number {
+    const read = this.at - this.#attemptFrom
+    this.at = this.#attemptFrom
+    this.#attemptFrom = -1
+    this.#heldFrom = -1
+    this.stopRecord()
+    return read
+  }
+
+  /** The number of characters that were read in the attempt. */
+  get attemptedChars(): number {
+    return this.#attemptFrom === -1 ? 0 : this.at - this.#attemptFrom
   }
 
   end(truncated: boolean): void {
@@ -41,9 +113,10 @@ export class TextFeed {
     this.#heldFrom = -1
   }
 
-  /** The number of held characters that were read. */
+  /** The number of held characters that were read, those of a limited attempt included. */
   get heldChars(): number {
-    return this.#heldFrom === -1 ? 0 : this.at - this.#heldFrom
+    const from = this.#attemptIsLimited && this.#attemptFrom !== -1 ? this.#attemptFrom : this.#heldFrom
+    return from === -1 ? 0 : this.at - from
   }
 }
 
@@ -71,7 +144,10 @@ export function readNow<T>(reading: Reading<T>): T {
 /** Waits for `count` characters; false when the text ends first. */
 export function* ensure(feed: TextFeed, count: number): Reading<boolean> {
   while (feed.text.length - feed.at < count) {
-    if (feed.ended) return false
+    if (feed.ended) {
+      feed.starved = true
+      return false
+    }
     yield
   }
   return true
@@ -80,7 +156,10 @@ export function* ensure(feed: TextFeed, count: number): Reading<boolean> {
 /** The next character, which is not consumed; empty at the end. */
 export function* peek(feed: TextFeed): Reading<string> {
   while (feed.at >= feed.text.length) {
-    if (feed.ended) return ''
+    if (feed.ended) {
+      feed.starved = true
+      return ''
+    }
     yield
   }
   return feed.text[feed.at] as string
@@ -106,7 +185,11 @@ export function* accept(feed: TextFeed, literal: string): Reading<boolean> {
       feed.at += literal.length
       return true
     }
-    if (feed.ended || !literal.startsWith(feed.text.slice(feed.at))) return false
+    if (!literal.startsWith(feed.text.slice(feed.at))) return false
+    if (feed.ended) {
+      feed.starved = true
+      return false
+    }
     yield
   }
 }
@@ -115,8 +198,9 @@ export function* accept(feed: TextFeed, literal: string): Reading<boolean> {
 export function* upcoming(feed: TextFeed, literals: readonly string[]): Reading<string | undefined> {
   while (true) {
     const rest = feed.text.slice(feed.at)
-    const open = !feed.ended && literals.some((literal) => literal.length > rest.length && literal.startsWith(rest))
-    if (!open) return literals.find((literal) => rest.startsWith(literal))
+    const open = literals.some((literal) => literal.length > rest.length && literal.startsWith(rest))
+    if (open && feed.ended) feed.starved = true
+    if (!open || feed.ended) return literals.find((literal) => rest.startsWith(literal))
     yield
   }
 }
@@ -129,21 +213,23 @@ export function* acceptAfterSpace(feed: TextFeed, literals: readonly string[]): 
   return found.literal
 }
 
-/** Whether a literal, or the end, comes after optional white space; nothing is consumed. */
-export function* followedBy(feed: TextFeed, literals: readonly string[]): Reading<boolean> {
-  const found = yield* findAfterSpace(feed, literals)
-  return found !== undefined || (feed.ended && feed.text.slice(feed.at).trim() === '')
+/** Whether a literal, or the end, comes after optional white space, `from` characters ahead; nothing is consumed. */
+export function* followedBy(feed: TextFeed, literals: readonly string[], from = 0): Reading<boolean> {
+  const found = yield* findAfterSpace(feed, literals, from)
+  return found !== undefined || (feed.ended && feed.text.slice(feed.at + from).trim() === '')
 }
 
 function* findAfterSpace(
   feed: TextFeed,
   literals: readonly string[],
+  from = 0,
 ): Reading<{ readonly literal: string; readonly ahead: number } | undefined> {
-  let ahead = 0
+  let ahead = from
   while (true) {
     while (ahead < feed.text.length - feed.at && isSpace(feed.text[feed.at + ahead] as string)) ahead += 1
     const rest = feed.text.slice(feed.at + ahead)
-    const open = literals.some((literal) => literal.length > rest.length && literal.startsWith(rest))
+    const open = rest === '' || literals.some((literal) => literal.length > rest.length && literal.startsWith(rest))
+    if (open && feed.ended) feed.starved = true
     if (!open || feed.ended) {
       const literal = longest(literals.filter((candidate) => rest.startsWith(candidate)))
       return literal === undefined ? undefined : { literal, ahead }
@@ -167,7 +253,11 @@ export function* until(feed: TextFeed, stops: readonly string[], limit = maxHeld
       return found
     }
     searched = Math.max(0, text.length - longestStop + 1)
-    if (feed.ended || searched > limit) return undefined
+    if (searched > limit) return undefined
+    if (feed.ended) {
+      feed.starved = true
+      return undefined
+    }
     yield
   }
 }

@@ -92,9 +92,9 @@ export class CallStream {
     const events = open.made === undefined ? [...this.#start(open)] : []
     if (open.muted) return events
     if (open.made === undefined) return [...events, this.#asText(open)]
-    const rest = open.made.arguments.end(truncated)
-    if (rest !== '') events.push(this.#delta(open.made.id, rest, []))
-    return [...events, { type: 'tool-call-end', choice: this.#choice, id: open.made.id }]
+    const { delta, outcome } = open.made.arguments.end(truncated)
+    if (delta !== '') events.push(this.#delta(open.made.id, delta, []))
+    return [...events, { type: 'tool-call-end', choice: this.#choice, id: open.made.id, ...outcome }]
   }
 
   /** A declared name that is not the prefix of another. */

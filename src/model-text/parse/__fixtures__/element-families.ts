@@ -71,7 +71,7 @@ export const elementFamilies: readonly Family[] = [
   ),
   {
     format: 'seed-oss',
-    reasoning: { open: '<seed:think>', close: '</seed:think>' },
+    reasoning: { open: '<seed:think>', close: '</seed:think>\n' },
     write: (calls) =>
       calls
         .map(

@@ -56,10 +56,10 @@ export const reasoningStyles: readonly ReasoningStyle[] = [
   {
     name: 'Seed',
     template: '<seed:think>',
-    reasoning: tags('<seed:think>', '</seed:think>'),
+    reasoning: tags('<seed:think>', '</seed:think>\n'),
     think: (words) => `<seed:think>${words}</seed:think>`,
     special: false,
-    trims: false,
+    trims: true,
   },
   {
     name: 'MiniMax M3',

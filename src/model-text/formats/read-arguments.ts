@@ -1,0 +1,107 @@
+import type { FunctionTool } from '../../contract/request.ts'
+import type { EndMarks } from '../scan/end-marks.ts'
+import { jsonReader, missingClosers, readObject } from '../scan/json-value.ts'
+import { passTo } from '../scan/pass-to.ts'
+import { maxHeldChars, peek, type Reading, type TextFeed } from '../scan/text-feed.ts'
+import { type CallWriter, declaredArguments } from './call-writer.ts'
+import { turnEndMarks } from './turn-marks.ts'
+
+type ArgumentsOptions = {
+  /** Where the arguments come from, if not from the text of the choice. */
+  readonly feed?: TextFeed
+  readonly rawQuote?: string
+  /** The tags that end the arguments. Those that end a turn always do. */
+  readonly ends?: EndMarks
+}
+
+/**
+ * Reads the arguments of the open call, an object, which is next, by the one rule for all formats:
+ * - Arguments in JSON are passed on as they are.
+ * - Other spellings with a certain meaning become JSON, and so do values of another type than declared: the call is `repaired`.
+ *   So it is where the model ended its call without closing brackets, after a complete value.
+ * - What a limit truncated is passed on as it is.
+ * - Everything else is `unparseable`: it is passed on as it is, up to a tag that ends it or its last closing bracket.
+ *
+ * Returns whether the end was found: false where the text ended first.
+ */
+export function* readArguments(writer: CallWriter, tool: FunctionTool, options: ArgumentsOptions = {}): Reading<boolean> {
+  const { feed = writer.feed, rawQuote, ends = turnEndMarks } = options
+  if (feed !== writer.feed) writer.readFrom(feed)
+  const reader = jsonReader(feed, {
+    out: (text) => writer.arguments(text),
+    repaired: () => writer.repaired(),
+    strict: false,
+    ends,
+    ...(rawQuote !== undefined && { rawQuote }),
+  })
+  const isComplete = yield* readObject(reader, declaredArguments(tool))
+  if (!isComplete) {
+    const isAtEnd = feed.at === feed.text.length && feed.ended
+    if (isAtEnd && feed.truncated) writer.passOn()
+    else if (reader.closable && (isAtEnd || (yield* ends.areNext(feed)))) {
+      writer.repaired()
+      writer.arguments(missingClosers(reader))
+    } else yield* passOnRest(writer, feed, { ends })
+  }
+  writer.endArguments()
+  return isComplete || feed.at < feed.text.length
+}
+
+/** Passes on arguments that cannot be read, up to their last closing bracket or an end mark. */
+export function* passOnRest(
+  writer: CallWriter,
+  feed: TextFeed,
+  { ends, isPython = false }: { readonly ends: EndMarks; readonly isPython?: boolean },
+): Reading<void> {
+  const depth = new BracketDepth(feed.recorded(), isPython)
+  writer.unparseable()
+  while ((yield* peek(feed)) !== '' && feed.heldChars <= maxHeldChars && !(yield* ends.areNext(feed))) {
+    let end = feed.at + 1
+    let isLast = depth.closes(feed.text[feed.at] as string)
+    while (!isLast && end < feed.text.length && !ends.firstChars.includes(feed.text[end] as string)) {
+      isLast = depth.closes(feed.text[end] as string)
+      end += 1
+    }
+    const passed = feed.text.slice(feed.at, end)
+    feed.at = end
+    writer.arguments(passed)
+    if (isLast) return
+  }
+}
+
+/** Passes on the text up to one of these tags, or to the end, as arguments that cannot be read. */
+export function* passOnTo(writer: CallWriter, tags: readonly string[]): Reading<void> {
+  writer.unparseable()
+  yield* passTo(writer.feed, tags, (text) => writer.arguments(text))
+  writer.endArguments()
+}
+
+/** Follows brackets and strings, as far as broken JSON has any. */
+class BracketDepth {
+  #depth = 0
+  #quote = ''
+  #escaped = false
+  readonly #isPython: boolean
+
+  /** In Python the bracket of the call is open, and round brackets and single quotes count too. */
+  constructor(text: string, isPython: boolean) {
+    this.#isPython = isPython
+    this.#depth = isPython ? 1 : 0
+    for (const char of text) this.closes(char)
+  }
+
+  /** Whether this character closes the last open bracket. */
+  closes(char: string): boolean {
+    if (this.#escaped) this.#escaped = false
+    else if (this.#quote !== '') {
+      if (char === '\\') this.#escaped = true
+      else if (char === this.#quote) this.#quote = ''
+    } else if (char === '"' || (this.#isPython && char === "'")) this.#quote = char
+    else if (char === '{' || char === '[' || (this.#isPython && char === '(')) this.#depth += 1
+    else if (char === '}' || char === ']' || (this.#isPython && char === ')')) {
+      this.#depth -= 1
+      return this.#depth <= 0
+    }
+    return false
+  }
+}

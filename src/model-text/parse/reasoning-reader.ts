@@ -1,0 +1,124 @@
+import type { CallWriter } from '../formats/call-writer.ts'
+import type { Trigger } from '../formats/tool-format.ts'
+import { turnEnds } from '../formats/turn-marks.ts'
+import type { ChoiceSink } from '../scan/choice-sink.ts'
+import { acceptAfterSpace, followedBy, type Reading, space, type TextFeed } from '../scan/text-feed.ts'
+import type { AnswerWriter } from './answer-writer.ts'
+import type { TaggedRules } from './choice-rules.ts'
+import { CodeTracker } from './code-tracker.ts'
+import type { ReasoningTags } from './reasoning-tags.ts'
+import { ReasoningWriter } from './reasoning-writer.ts'
+import { matchTag } from './tags.ts'
+import { ThoughtCalls } from './thought-calls.ts'
+
+type ReaderParts = {
+  readonly calls: CallWriter
+  readonly sink: ChoiceSink
+  readonly answer: AnswerWriter
+  readonly rules: TaggedRules
+  /** Called as soon as the reasoning is closed. */
+  onClosed(): void
+}
+
+/** Reads reasoning, after its opening tag, up to its end. Where it is not split off, it is text of the answer. */
+export class ReasoningReader {
+  readonly #feed: TextFeed
+  readonly #parts: ReaderParts
+
+  constructor(parts: ReaderParts) {
+    this.#feed = parts.calls.feed
+    this.#parts = parts
+  }
+
+  *read(tags: ReasoningTags): Reading<void> {
+    const feed = this.#feed
+    const { reasoningTags, reasoningIsText } = this.#parts.rules
+    const thoughtCalls = new ThoughtCalls(this.#parts.calls, tags.close)
+    const code = new CodeTracker()
+    const split = reasoningIsText ? undefined : new ReasoningWriter(this.#parts.sink)
+    const write = (text: string) => {
+      code.push(text)
+      if (split === undefined) this.#parts.answer.write(text)
+      else split.write(text)
+      feed.at += text.length
+    }
+    while (true) {
+      const at = reasoningTags.search(feed.text, feed.at)
+      if (at > feed.at) write(feed.text.slice(feed.at, at))
+      if (at === feed.text.length) {
+        if (feed.ended) break
+        yield
+        continue
+      }
+      const next = matchTag(reasoningTags, feed)
+      if (next === 'wait') {
+        yield
+        continue
+      }
+      if (next !== 'no-tag' && next.value.type === 'close') {
+        yield* this.#close(tags)
+        return
+      }
+      if (next !== 'no-tag' && next.value.type === 'turn-end' && (yield* followedBy(feed, turnEnds, next.tag.length))) {
+        if (yield* this.#passTurnEnds()) break
+      }
+      if (next !== 'no-tag' && next.value.type === 'dropped' && !code.inFence && code.openSpan === 0) {
+        feed.at += next.tag.length
+        continue
+      }
+      if (next !== 'no-tag' && next.value.type === 'call' && !code.inFence && code.openSpan === 0) {
+        const hasEnded = yield* this.#readCall(next.value.trigger, { thoughtCalls, write, end: () => split?.endUnclosed() })
+        if (hasEnded) return
+        continue
+      }
+      write(feed.text[feed.at] as string)
+    }
+    split?.endUnclosed()
+  }
+
+  /** Reads the tag of a call, which is next. Returns whether it ends the reasoning. */
+  *#readCall(
+    trigger: Trigger,
+    reasoning: { readonly thoughtCalls: ThoughtCalls; write(text: string): void; end(): void },
+  ): Reading<boolean> {
+    const feed = this.#feed
+    const { sink, answer } = this.#parts
+    const verdict = yield* reasoning.thoughtCalls.read(trigger)
+    if (typeof verdict === 'object') {
+      reasoning.write(feed.text.slice(feed.at, feed.at + verdict.reasoningChars))
+      return false
+    }
+    if (verdict === 'text') reasoning.end()
+    else answer.callEnded()
+    sink.closeBlock()
+    if (verdict === 'text') answer.reasoningEnded()
+    return true
+  }
+
+  *#close({ close, trimAfter }: ReasoningTags): Reading<void> {
+    const { rules, sink, answer } = this.#parts
+    this.#feed.at += close.length
+    this.#parts.onClosed()
+    if (rules.reasoningIsText) {
+      answer.write(close)
+      return
+    }
+    sink.closeBlock()
+    answer.reasoningEnded()
+    if (trimAfter) yield* space(this.#feed)
+  }
+
+  /** Passes over the tags that end the turn, which are next. False, with nothing consumed, when text follows. */
+  *#passTurnEnds(): Reading<boolean> {
+    const feed = this.#feed
+    feed.hold()
+    while ((yield* acceptAfterSpace(feed, turnEnds)) !== undefined) {
+      // All of them.
+    }
+    const isEnd = yield* followedBy(feed, [])
+    if (!isEnd) feed.rewind()
+    else feed.at = feed.text.length
+    feed.release()
+    return isEnd
+  }
+}
