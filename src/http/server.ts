@@ -23,6 +23,7 @@ import { addModelListRoutes } from './routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
 import { addPresetRoutes } from './routes-presets.ts'
+import { addRootRoutes } from './routes-root.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
 import { createDialectHandler } from './serve-dialect.ts'
@@ -198,6 +199,7 @@ export function createServer(deps: ServerDeps): Server {
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)
   addTokenRoutes(app, deps)
+  addRootRoutes(app, deps)
   addOpsRoutes(app, { ...deps, isDraining: () => phase !== 'serving' })
   refuseOtherMethods()
 

@@ -300,6 +300,26 @@ describe('dragoman run', () => {
     expect(running.out().replaceAll('\r', '')).toBe('\u001B[2mHm\u001B[22m\n42\n')
   })
 
+  test.skipIf(!hasPty)('an unknown model is named before a prompt is shown', async () => {
+    const running = startOnTerminal(['run', 'nonesuch', '--config', config])
+    expect(await running.ended).toBe(1)
+    expect(running.out()).toContain("model 'nonesuch' not found")
+    expect(running.out()).not.toContain('> ')
+  })
+
+  test.skipIf(!hasPty)('commands of a conversation are not sent to the model', async () => {
+    const running = startOnTerminal(['run', 'scripted', '--config', config])
+    await until(() => running.out().includes('> '), 30_000)
+    running.type('/help\r')
+    await until(() => running.out().includes('/system TEXT'))
+    running.type('/hlep\r')
+    await until(() => running.out().includes('there is no command /hlep'))
+    running.type('{"chunks":["Hel","lo there"]}\r')
+    await until(() => running.out().includes('Hello there'))
+    running.type('/bye\r')
+    expect(await running.ended).toBe(0)
+  })
+
   test.skipIf(!hasPty)('Ctrl-D ends a conversation', async () => {
     const running = startOnTerminal(['run', 'scripted', '--config', config])
     await until(() => running.out().includes('> '), 30_000)

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify'
+
+/** What somebody sees who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
+export function addRootRoutes(app: FastifyInstance, { version }: { readonly version: string }): void {
+  const title = `Dragoman ${version} is running.`
+  const places = [
+    ['/v1', 'the base URL for clients'],
+    ['/v1/models', 'the models'],
+    ['/ready', 'their states'],
+    ['/health', 'whether the server runs'],
+  ] as const
+  const text = [title, '', ...places.map(([path, what]) => `${path.padEnd(12)}${what}`), ''].join('\n')
+  const items = places.map(([path, what]) => {
+    const name = path === '/v1' ? `<code>${path}</code>` : `<a href="${path}">${path}</a>`
+    return `<li>${name}: ${what}</li>`
+  })
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Dragoman</title><p>${title}</p><ul>${items.join('')}</ul></html>\n`
+
+  app.get('/', { config: { scope: 'public' } }, (request, reply) => {
+    const wantsPage = /\btext\/html\b/.test(request.headers.accept ?? '')
+    return reply.type(wantsPage ? 'text/html; charset=utf-8' : 'text/plain; charset=utf-8').send(wantsPage ? page : text)
+  })
+
+  // Browsers ask for it without being told to.
+  app.get('/favicon.ico', { config: { scope: 'public' } }, (_request, reply) => reply.code(204).send())
+}
