@@ -39,7 +39,7 @@ test('the preset of the configuration is in use from the start', async () => {
 })
 
 test('the folder of the configuration is where templates come from', async () => {
-  expect((await read(await fetch(`${app.url}/v1/templates`))).data).toEqual(['loud'])
+  expect((await read(await fetch(`${app.url}/v1/templates`))).data).toEqual(['model', 'loud'])
   expect((await post('/v1/template/switch', { prompt_template_name: 'loud' })).json.selected).toBe('loud')
   expect((await post('/apply-template', { messages: [{ role: 'user', content: 'hi' }] })).json).toEqual({ prompt: 'HI' })
 })
