@@ -194,7 +194,7 @@ describe('errors', () => {
 
   test('a source on the command line alone is not blamed on a configuration', async () => {
     await expect(loadConfig({ ...bare, cwd: folder, flags: { models: ['hf:me/toy'] } })).rejects.toThrow(
-      /^'hf:me\/toy' is not a model source: name the file too/,
+      /^'hf:me\/toy' is not a model source: it names no file; write hf:me\/toy\/FILE\.gguf$/,
     )
   })
 

@@ -27,7 +27,7 @@ describe('parseSource', () => {
     ['', 'write ./model.gguf, hf:'],
     ['llama3', 'write ./model.gguf, hf:'],
     ['ftp://h/x.gguf', "'ftp:' is not known"],
-    ['hf:o/r', 'name the file too'],
+    ['hf:o/r', 'it names no file; write hf:o/r/FILE.gguf'],
     ['hf:o', 'hf:OWNER/REPO/FILE.gguf'],
     ['hf:o/../x.gguf', 'hf:OWNER/REPO/FILE.gguf'],
     ['hf:o/r/../x.gguf', 'not a plain path'],

@@ -117,6 +117,7 @@ function parseHuggingFace(text: string): Source {
   const isName = (name: string) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name)
   if (!isName(owner) || !isName(repo)) throw invalid(text, 'write hf:OWNER/REPO/FILE.gguf[@REVISION]')
   if (!revision.split('/').every(isName)) throw invalid(text, `'${revision}' is not a branch, tag or commit`)
+  if (file === '') throw invalid(text, `it names no file; write hf:${owner}/${repo}/FILE.gguf`)
   checkFile(text, file)
   return { type: 'hf', owner, repo, file, revision }
 }
