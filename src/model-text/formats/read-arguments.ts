@@ -34,25 +34,26 @@ export function* readArguments(writer: CallWriter, tool: FunctionTool, options: 
     ends,
     ...(rawQuote !== undefined && { rawQuote }),
   })
-  const isComplete = yield* readObject(reader, declaredArguments(tool))
-  if (!isComplete) {
+  let isEnded = yield* readObject(reader, declaredArguments(tool))
+  if (!isEnded) {
     const isAtEnd = feed.at === feed.text.length && feed.ended
+    isEnded = !isAtEnd
     if (isAtEnd && feed.truncated) writer.passOn()
     else if (reader.closable && (isAtEnd || (yield* ends.areNext(feed)))) {
       writer.repaired()
       writer.arguments(missingClosers(reader))
-    } else yield* passOnRest(writer, feed, { ends })
+    } else isEnded = yield* passOnRest(writer, feed, { ends })
   }
   writer.endArguments()
-  return isComplete || feed.at < feed.text.length
+  return isEnded
 }
 
-/** Passes on arguments that cannot be read, up to their last closing bracket or an end mark. */
+/** Passes on arguments that cannot be read, up to their last closing bracket or an end mark; false where the text ends first. */
 export function* passOnRest(
   writer: CallWriter,
   feed: TextFeed,
   { ends, isPython = false }: { readonly ends: EndMarks; readonly isPython?: boolean },
-): Reading<void> {
+): Reading<boolean> {
   const depth = new BracketDepth(feed.recorded(), isPython)
   writer.unparseable()
   while ((yield* peek(feed)) !== '' && feed.heldChars <= maxHeldChars && !(yield* ends.areNext(feed))) {
@@ -65,8 +66,9 @@ export function* passOnRest(
     const passed = feed.text.slice(feed.at, end)
     feed.at = end
     writer.arguments(passed)
-    if (isLast) return
+    if (isLast) return true
   }
+  return feed.at < feed.text.length
 }
 
 /** Passes on the text up to one of these tags, or to the end, as arguments that cannot be read. */

@@ -88,6 +88,11 @@ describe.each(names)('%s: arguments', (format) => {
 
 describe('arguments of other formats', () => {
   const cases: readonly Read[] = [
+    {
+      format: 'gigachat',
+      raw: '<|function_call|>{"name": "f", "arguments": {invalid json}}<|function_call|>{"name": "g"}',
+      calls: [['{invalid json}', 'unparseable'], ['{}']],
+    },
     { format: 'hermes', raw: '<tool_call>{"name": "f", "arguments": [1]}</tool_call>', calls: [['[1]', 'unparseable']] },
     { format: 'hermes', raw: '<tool_call>{"name": "f", "arguments": "words"}</tool_call>', calls: [['"words"', 'unparseable']] },
     {
