@@ -88,9 +88,9 @@ function findInvalidByte(body: Buffer): number {
   return offset
 }
 
-/** Any of its letters may be escaped. */
+/** Any of its characters may be escaped. One pattern: searching megabytes of other escapes for each takes ten times as long. */
 function mayHoldPrototypeKey(text: string): boolean {
-  return ['__proto__', '\\u005', '\\u006', '\\u007'].some((spelling) => text.includes(spelling))
+  return text.includes('__proto__') || /\\u00[567]/.test(text)
 }
 
 /** The key is harmless itself, but code that copies keys one by one would replace its target's prototype. */

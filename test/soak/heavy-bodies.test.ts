@@ -129,12 +129,12 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
     200,
   ],
   ['the score of one text', '/v1/score/evaluation', () => `{"model":"scripted","messages":["${'a '.repeat(2 * mega)}"]}`, 400],
-  ['scores of long texts', '/v1/score/evaluation', () => `{"model":"scripted","messages":["${'a '.repeat(16_000)}"]}`, 200],
+  ['scores of long texts', '/v1/score/evaluation', () => `{"model":"scripted","messages":["${'a '.repeat(8_000)}"]}`, 200],
   ['the tokens of a text', '/tokenize', () => `{"model":"scripted","content":"${'a '.repeat(15 * mega)}"}`, 400],
   [
     'an echo with log-probabilities',
     completions,
-    () => `{"model":"scripted","echo":true,"logprobs":1,"n":4,"max_tokens":1,"prompt":"${'a '.repeat(16_000)}"}`,
+    () => `{"model":"scripted","echo":true,"logprobs":1,"n":4,"max_tokens":1,"prompt":"${'a '.repeat(8_000)}"}`,
     200,
   ],
   [

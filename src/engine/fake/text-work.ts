@@ -13,7 +13,7 @@ export const fakeEmbeddingLength = 64
 /** A longer text would hold up other work while its tokens are listed, as in the embedded engine. */
 const maxTextChars = 1024 * 1024
 /** The most tokens of a prompt that are reported: each is an object in the reply. */
-const maxPromptTokens = 16_384
+const maxPromptTokens = 8192
 /** Words that are hashed before other work of the process runs. */
 const wordsPerTurn = 1000
 
