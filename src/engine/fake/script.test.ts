@@ -92,6 +92,31 @@ describe('a script file', () => {
     expect(script(chat('hi'))).toMatchObject({ chunks: ['no', ' $1', ' here'], finish: 'length' })
   })
 
+  test('an entry with a result waits for that of a tool, which came since the model spoke', () => {
+    const loop = parseScriptFile(
+      '[{ result: "([0-9]+) degrees", reply: { raw: "$1!" } }, { match: weather, reply: { raw: call } }]',
+      's.yaml',
+    )
+    const question = chat('weather?')
+    if (question.type !== 'chat') throw new Error('expected a chat')
+    const answered: Prompt = {
+      ...question,
+      messages: [
+        ...question.messages,
+        { role: 'assistant', parts: [{ type: 'tool-call', id: 't', name: 'f', input: '{}' }] },
+        { role: 'tool', toolCallId: 't', content: [{ type: 'text', text: '21 degrees' }] },
+        ...question.messages,
+      ],
+    }
+    expect(loop(question).chunks).toEqual(['call'])
+    expect(loop(answered).chunks).toEqual(['21!'])
+    const asked: Prompt = {
+      ...answered,
+      messages: [...answered.messages, { role: 'assistant', parts: [] }, ...question.messages],
+    }
+    expect(loop(asked).chunks).toEqual(['call'])
+  })
+
   test('no match is the request’s fault, and says so', () => {
     const only = parseScriptFile('[{ match: "^a$", reply: { raw: b } }]', 's.yaml')
     expect(failure(() => only(chat('c')))).toMatchObject({
@@ -104,6 +129,7 @@ describe('a script file', () => {
     ['{ a: 1 }', 'expected array'],
     ['[]', 'expected array'],
     ['[{ match: "(", reply: { raw: a } }]', '[0].match'],
+    ['[{ result: "(", reply: { raw: a } }]', '[0].result'],
     ['[{ reply: { text: a } }]', '[0].reply'],
     ['[{ reply: { raw: a }, matches: b }]', '[0].matches'],
     ['[unclosed', 'not YAML'],

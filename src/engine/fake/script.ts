@@ -40,7 +40,9 @@ const maxScriptChars = 1024 * 1024
 
 type ReplyFields = z.infer<typeof replySchema>
 
-const fileSchema = z.array(z.strictObject({ match: z.string().optional(), reply: replySchema })).min(1)
+const fileSchema = z
+  .array(z.strictObject({ match: z.string().optional(), result: z.string().optional(), reply: replySchema }))
+  .min(1)
 
 /** The last user message is the script: a JSON object with the reply's fields, or else a text that is echoed. */
 export const scriptFromRequest: Script = (prompt) => {
@@ -53,16 +55,26 @@ export const scriptFromRequest: Script = (prompt) => {
   throw new AppError('invalid-request', `the fake engine's script in the last user message is wrong at ${message}`, { param })
 }
 
-/** Reads a script file: a list of `{match, reply}`, where the first match on the last user message's text wins. */
+/**
+ * Reads a script file: a list of `{match, result, reply}`, where the first entry wins whose `match` matches the last user message, and
+ * whose `result` the results of tools that came since the model spoke.
+ */
 export function parseScriptFile(yaml: string, file: string): Script {
   const parsed = fileSchema.safeParse(readYaml(yaml, file))
   if (!parsed.success) throw wrongFile(file, `wrong at ${firstIssue(parsed.error).message}`, parsed.error)
-  const rules = parsed.data.map(({ match, reply }, index) => ({ pattern: compile(match, { file, index }), reply }))
+  const rules = parsed.data.map(({ match, result, reply }, index) => ({
+    pattern: compile(match, { file, at: `[${index}].match` }),
+    resultPattern: compile(result, { file, at: `[${index}].result` }),
+    reply,
+  }))
   return (prompt) => {
     const text = lastUserText(prompt)
-    for (const { pattern, reply } of rules) {
+    const results = newResults(prompt)
+    for (const { pattern, resultPattern, reply } of rules) {
       const match = pattern === undefined ? [] : pattern.exec(text)
-      if (match !== null) return toReply(reply, match)
+      const found = resultPattern === undefined ? [] : results === undefined ? null : resultPattern.exec(results)
+      // The groups are those of the result, which is newer.
+      if (match !== null && found !== null) return toReply(reply, found.length > 0 ? found : match)
     }
     throw new AppError(
       'invalid-request',
@@ -90,6 +102,14 @@ function lastUserText(prompt: Prompt): string {
   if (prompt.type !== 'chat') return textsOf(prompt).join(' ')
   const message = prompt.messages.findLast(({ role }) => role === 'user')
   return message === undefined || message.role === 'assistant' ? '' : textOf(message.content)
+}
+
+/** The texts of the tools' results since the model spoke; undefined without any. */
+function newResults(prompt: Prompt): string | undefined {
+  if (prompt.type !== 'chat') return undefined
+  const last = prompt.messages.findLastIndex(({ role }) => role === 'assistant')
+  const results = prompt.messages.slice(last + 1).flatMap((message) => (message.role === 'tool' ? [textOf(message.content)] : []))
+  return results.length === 0 ? undefined : results.join('\n')
 }
 
 function toReply({ raw, chunks, delayMs, finish, failAfter }: ReplyFields, match: readonly string[] = []): ScriptedReply {
@@ -132,12 +152,12 @@ function readYaml(yaml: string, file: string): unknown {
   }
 }
 
-function compile(pattern: string | undefined, { file, index }: { file: string; index: number }): RegExp | undefined {
+function compile(pattern: string | undefined, { file, at }: { file: string; at: string }): RegExp | undefined {
   if (pattern === undefined) return undefined
   try {
     return new RegExp(pattern)
   } catch (error) {
-    throw wrongFile(file, `wrong at [${index}].match: ${error instanceof Error ? error.message : error}`, error)
+    throw wrongFile(file, `wrong at ${at}: ${error instanceof Error ? error.message : error}`, error)
   }
 }
 
