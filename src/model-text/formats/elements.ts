@@ -59,6 +59,11 @@ function* endElements(writer: CallWriter, tool: FunctionTool, { style, isBroken,
   const { feed } = writer
   const ends = [...style.callEnds, ...style.wrapperEnds]
   const isAtEnd = !isBroken && (yield* followedBy(feed, ends))
+  if (!isBroken && feed.cutAt === feed.position) {
+    // The beginning of a tag: the call stays open.
+    feed.at = feed.text.length
+    return
+  }
   if (isAtEnd || (feed.ended && feed.at === feed.text.length)) {
     // A call that was truncated before its end stays open.
     if (feed.truncated && feed.text.slice(feed.at).trim() === '') return writer.passOn()

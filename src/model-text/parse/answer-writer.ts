@@ -27,6 +27,11 @@ export class AnswerWriter {
     this.#sink = sink
   }
 
+  /** No visible text has come since the last call. */
+  get isAfterCall(): boolean {
+    return this.#state === 'after-call' || this.#state === 'after-spaced-call'
+  }
+
   /** Neither text nor a call has come yet. */
   get isEmpty(): boolean {
     return this.#state === 'start'

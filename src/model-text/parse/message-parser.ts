@@ -49,6 +49,8 @@ export class MessageParser {
       const trigger = { tag: header + body, position: 'anywhere', read: readCall(kind.name) } as const
       if (yield* tryCall(this.#calls, trigger, callRequired)) {
         yield* acceptAfterSpace(feed, ends)
+        const isRest = feed.truncated && feed.text.slice(feed.at).trim() === ''
+        if (isRest || feed.cutAt === feed.position) feed.at = feed.text.length
         return
       }
     }

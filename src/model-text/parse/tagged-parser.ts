@@ -51,6 +51,7 @@ export class TaggedParser {
       yield* this.#readReasoning(reasoning)
     }
     while (true) {
+      if (this.#isEndOfCall()) break
       const at = answerTags.search(feed.text, feed.at)
       if (at > feed.at) {
         this.#answer.write(feed.text.slice(feed.at, at))
@@ -137,11 +138,17 @@ export class TaggedParser {
     this.inReasoning = false
   }
 
+  /** Whether all that is left of a truncated text is the beginning of a tag that ends the call before it. */
+  #isEndOfCall(): boolean {
+    const { cutAt, position } = this.#feed
+    return cutAt !== -1 && position >= cutAt && this.#answer.isAfterCall
+  }
+
   /** Whether the rest of a truncated text is the beginning of a call. Two or three characters of a tag may be anything. */
   #isTruncatedCall(): boolean {
     const begun = truncatedTag(this.#rules.answerTags, this.#feed)
     if (begun === undefined) return false
-    if (this.#rules.callRequired) return true
+    if (this.#rules.callRequired || this.#answer.isAfterCall) return true
     return begun.value.type === 'call' && begun.value.position === 'anywhere' && this.#feed.text.length - this.#feed.at > 3
   }
 

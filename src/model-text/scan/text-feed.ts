@@ -12,6 +12,11 @@ export class TextFeed {
   truncated = false
   /** A reader met the end of the text while it needed more, since this was last set to false. */
   starved = false
+  /**
+   * Where the truncated text ends in the beginning of a tag that a reader looked for, white space in front of it included, as a
+   * `position`; -1 where it does not.
+   */
+  cutAt = -1
   #heldFrom = -1
   /** Where `attempt()` was called. */
   #attemptFrom = -1
@@ -230,6 +235,7 @@ function* findAfterSpace(
     const rest = feed.text.slice(feed.at + ahead)
     const open = rest === '' || literals.some((literal) => literal.length > rest.length && literal.startsWith(rest))
     if (open && feed.ended) feed.starved = true
+    if (open && feed.ended && feed.truncated && rest !== '' && from === 0) feed.cutAt = feed.position
     if (!open || feed.ended) {
       const literal = longest(literals.filter((candidate) => rest.startsWith(candidate)))
       return literal === undefined ? undefined : { literal, ahead }
