@@ -106,6 +106,7 @@ export const elementFamilies: readonly Family[] = [
         )
         .join('\n'),
     marks: ['</param>', '</function>', '<param name="days">'],
+    except: { 'call in open reasoning': 'its tag occurs in prose' },
     cases: [
       {
         name: 'its long spelling',

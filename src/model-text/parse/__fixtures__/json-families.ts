@@ -133,6 +133,7 @@ export const jsonFamilies: readonly Family[] = [
     format: 'gigachat-header',
     write: (calls) => calls.map((call) => `<|message_sep|>\n\nfunction call<|role_sep|>\n${object(call)}`).join(''),
     marks: ['<|message_sep|>', '<|role_sep|>'],
+    except: { 'code span': 'its tag has an empty line, and a span has none' },
     cases: [
       {
         name: 'the header without its separator',

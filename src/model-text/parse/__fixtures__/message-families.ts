@@ -111,7 +111,7 @@ export const messageFamilies: readonly Family[] = [
         '<|end_of_msg|>'
       )
     },
-    except: { 'unknown tool': 'its delimiters are no text' },
+    except: { 'call in open reasoning': 'its delimiters are no reasoning', 'unknown tool': 'its delimiters are no text' },
     marks: ['</argument>', '<call>', 'index="1"'],
     cases: [
       {

@@ -87,8 +87,30 @@ export function casesOf(family: Family): readonly OutputCase[] {
     reasoning: 'I need the weather.',
     calls: [callOf(oslo)],
   }
-  const all = [...spelled, ...quoted, open].filter(({ name }) => except[name] === undefined)
+  const broken = hasJsonArguments(family) ? brokenArguments.map((each) => brokenCase(family, each)) : []
+  const all = [...spelled, ...quoted, open, ...broken].filter(({ name }) => except[name] === undefined)
   return [...all, ...cases].map((each) => ({ ...each, name: `${format}: ${each.name}` }))
+}
+
+/** Arguments as models get them wrong, and what they are then: repaired, where only one thing can be meant, or left as they are. */
+const brokenArguments = [
+  { written: "{'query': 'a'}", arguments: '{"query": "a"}', state: 'repaired' },
+  { written: '{"query": "a",}', arguments: '{"query": "a"}', state: 'repaired' },
+  { written: '{"query": "a\nb"}', arguments: '{"query": "a\\nb"}', state: 'repaired' },
+  { written: '{"query" "a": 1}', arguments: '{"query" "a": 1}', state: 'unparseable' },
+  { written: '{query is a}', arguments: '{query is a}', state: 'unparseable' },
+] as const
+
+const placeholder = 'PLACEHOLDER'
+
+function hasJsonArguments(family: Family): boolean {
+  return family.write([one('query', placeholder)]).includes(json({ query: placeholder }))
+}
+
+/** A call with broken arguments, and one behind it, which is read all the same. */
+function brokenCase(family: Family, { written, ...call }: (typeof brokenArguments)[number]): OutputCase {
+  const raw = answerOf(family, { calls: [one('query', placeholder), now] }).replace(json({ query: placeholder }), written)
+  return { name: `broken arguments: ${written}`, raw, calls: [{ name: 'search', ...call }, callOf(now)] }
 }
 
 /** An answer as this family writes it. */
