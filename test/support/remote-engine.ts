@@ -7,6 +7,7 @@ import { type GenerationRequest, plainChat, plainRequest, type Tool } from '../.
 import { foldEvents, type GenerationResult } from '../../src/contract/result.ts'
 import { type Generation, generate } from '../../src/core/generate.ts'
 import { createRemoteEngine, type RemoteEngineOptions } from '../../src/engine/remote/engine.ts'
+import { until } from './app.ts'
 import { contextOf } from './context.ts'
 import { iterate } from './iterate.ts'
 import { type Answer, chatChunk, doneLine, type ScriptedUpstream, startUpstream, streamOf, usageChunk } from './upstream.ts'
@@ -31,6 +32,14 @@ export async function upstream(...args: Parameters<typeof startUpstream>): Promi
 export function engineOver(servers: readonly ScriptedUpstream[], options: Partial<RemoteEngineOptions> = {}): Engine {
   const endpoints = servers.map(({ url }) => ({ url, weight: 1, apiKey: secretKey }))
   return closedAfterwards(createRemoteEngine({ id: 'm', endpoints, connections: 16, log, random: () => 0, ...options }))
+}
+
+/** The same, when each server has been probed: what it can do is known. */
+export async function knownEngine(...args: Parameters<typeof engineOver>): Promise<Engine> {
+  const engine = engineOver(...args)
+  await engine.ensureReady(never)
+  await until(() => engine.capabilities.fleet?.replicas().every(({ found }) => found !== undefined) === true)
+  return engine
 }
 
 /** Closes something when the test is over, what was opened last first. */

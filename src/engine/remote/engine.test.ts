@@ -2,7 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { runOf } from '../../../test/support/iterate.ts'
 import { callsIn, reasoning, text, textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  failure,
+  fine,
+  knownEngine,
+  never,
+  refusing,
+  upstream,
+} from '../../../test/support/remote-engine.ts'
 import { chatChunk, doneLine, startUpstream, streamOf, usageChunk } from '../../../test/support/upstream.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -219,7 +229,7 @@ describe('failures', () => {
       streamOf(chatChunk({ delta: { content: 'three.' }, finish_reason: 'stop' }), usageChunk(11, 2), doneLine),
       { ownedBy: 'vllm' },
     )
-    const result = await answer(engineOver([first, second]), ask('count', { maxOutputTokens: 10 }))
+    const result = await answer(await knownEngine([first, second]), ask('count', { maxOutputTokens: 10 }))
     expect(result.choices[0]).toMatchObject({ parts: [text('One, two, three.')], finish: { reason: 'stop' } })
     expect(result.usage).toMatchObject({ inputTokens: 9, outputTokens: 4 })
     expect(second.seen[0]?.body).toMatchObject({

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../test/support/app.ts'
 import { text, textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
+import {
+  answer,
+  ask,
+  engineOver,
+  failure,
+  fine,
+  knownEngine,
+  never,
+  refusing,
+  upstream,
+} from '../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, doneLine, streamOf, usageChunk } from '../../../test/support/upstream.ts'
-import type { Engine } from '../../contract/engine.ts'
-
-/** An engine that has probed all its servers. */
-async function knownEngine(servers: Parameters<typeof engineOver>[0]): Promise<Engine> {
-  const engine = engineOver(servers)
-  await engine.ensureReady(never)
-  await until(() => engine.capabilities.fleet?.replicas().every(({ found }) => found !== undefined) === true)
-  return engine
-}
 
 describe('replicas of several kinds', () => {
   test.each([
@@ -162,7 +163,7 @@ describe('several replicas', () => {
     const second = await upstream(streamOf(chatChunk({ delta: { content: 'two' }, finish_reason: 'stop' }), doneLine), {
       ownedBy: 'vllm',
     })
-    const result = await answer(engineOver([first, second]), ask('hi'))
+    const result = await answer(await knownEngine([first, second]), ask('hi'))
     expect(textsOf(result)).toEqual(['One two'])
     expect(result.usage).toMatchObject({ inputTokens: 9, outputTokens: 6 })
   })
@@ -190,7 +191,7 @@ describe('several replicas', () => {
     const second = await upstream(refusing(400, '{"error":{"message":"prefill is incompatible with thinking"}}'), {
       ownedBy: 'vllm',
     })
-    expect(await failure(engineOver([first, second]))).toMatchObject({ code: 'upstream-failed' })
+    expect(await failure(await knownEngine([first, second]))).toMatchObject({ code: 'upstream-failed' })
   })
 
   test('parallel choices have seeds of their own, and one failure ends all', async () => {

@@ -4,8 +4,8 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { AppError } from '../contract/errors.ts'
-import { fetchFromWheel, type WheelFileOptions } from './wheel.ts'
+import { AppError } from '../../src/contract/errors.ts'
+import { fetchFromWheel, type WheelFileOptions } from '../../src/registry/wheel.ts'
 
 const content = randomBytes(100_000)
 const contentSha256 = createHash('sha256').update(content).digest('hex')

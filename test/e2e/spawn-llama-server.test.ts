@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { until } from '../../../test/support/app.ts'
-import { type ServerProcess, type SpawnOptions, spawnServer } from './spawn-server.ts'
+import { type ServerProcess, type SpawnOptions, spawnServer } from '../../src/engine/llama-server/spawn-server.ts'
+import { until } from '../support/app.ts'
 
 /** A server that says who it is, and who its own child is, and then waits. */
 const family = `
@@ -98,7 +98,7 @@ describe('spawnServer', { timeout: 30_000 }, () => {
   })
 
   test('a killed parent leaves no process running', async () => {
-    const parentFile = fileURLToPath(new URL('../../../test/support/llama-server-parent.ts', import.meta.url))
+    const parentFile = fileURLToPath(new URL('../support/llama-server-parent.ts', import.meta.url))
     const parent: ChildProcess = spawn(
       process.execPath,
       ['--import', 'tsx', parentFile, process.execPath, '-e', `${family}; setInterval(() => 0, 1000)`],
