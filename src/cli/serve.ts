@@ -1,7 +1,7 @@
-import { totalmem } from 'node:os'
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
+import { availableMemoryBytes } from '../registry/memory.ts'
 import { createConsole } from './console.ts'
 import { fetchNotice, type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
 
@@ -23,7 +23,7 @@ export async function serve(config: LoadedConfig): Promise<void> {
     const model = app.models.find(({ state }) => state.type === 'ready')
     if (model === undefined) return
     progress.note(tryItNotice(url, model, keyFacts(config, app)))
-    const toy = toyNotice(model.id, totalmem())
+    const toy = toyNotice(model.id, availableMemoryBytes())
     if (toy !== undefined) progress.note(`${toy}\n`)
   })
   try {

@@ -7,6 +7,7 @@ import {
   load,
   maxQueued,
   modelId,
+  namedSources,
   required,
   samplingDefaults,
   sha256,
@@ -57,7 +58,7 @@ export const llamaServerModel = z
       .describe('The program: a path, or a name without slashes that is looked up on PATH.'),
     source: sources,
     sha256: sha256.exactOptional(),
-    mmproj: sources.exactOptional().describe('The multimodal projector, with which the model reads images or audio.'),
+    mmproj: namedSources.exactOptional().describe('The multimodal projector, with which the model reads images or audio.'),
     contextLength: contextLength
       .default(8192)
       .describe(

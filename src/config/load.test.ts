@@ -193,9 +193,14 @@ describe('errors', () => {
   })
 
   test('a source on the command line alone is not blamed on a configuration', async () => {
-    await expect(loadConfig({ ...bare, cwd: folder, flags: { models: ['hf:me/toy'] } })).rejects.toThrow(
-      /^'hf:me\/toy' is not a model source: it names no file; write hf:me\/toy\/FILE\.gguf$/,
+    await expect(loadConfig({ ...bare, cwd: folder, flags: { models: ['hf:toy'] } })).rejects.toThrow(
+      /^'hf:toy' is not a model source: write hf:OWNER\/REPO\[\/FILE\.gguf\]\[@REVISION\]$/,
     )
+  })
+
+  test('a projector must be named, since the model is what is chosen from a repository', async () => {
+    const model = '{ id: a, engine: llama-server, source: hf:o/r, mmproj: hf:o/r }'
+    expect(await problemsOf(`models: [${model}]`)).toContain('mmproj: name the file of the repository too')
   })
 
   test('never quote an API key', async () => {

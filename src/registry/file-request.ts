@@ -10,6 +10,8 @@ export type FileRequestOptions = {
   readonly responseTimeoutMs: number
   /** Advice that is appended when access is refused. */
   readonly accessHint?: string | undefined
+  /** What is not there when the answer is 404. */
+  readonly missing?: string
 }
 
 /** A response with status 200, 206 or 416 and an unread body. */
@@ -78,7 +80,7 @@ export async function requestFile(options: FileRequestOptions, watchdog: Watchdo
       return { response, host: url.host, ...(linkedSha256 !== undefined && { linkedSha256 }) }
     }
     await response.body?.cancel()
-    throw new AppError('model-unavailable', describeStatus(response.status, url.host, options.accessHint))
+    throw new AppError('model-unavailable', describeStatus(response.status, url.host, options))
   }
   throw new AppError('model-unavailable', `${start.host} redirects more than ${maxRedirects} times`)
 }
@@ -113,7 +115,11 @@ function redirectTarget(location: string, from: URL): URL {
   return url
 }
 
-function describeStatus(status: number, host: string, accessHint: string | undefined): string {
+function describeStatus(
+  status: number,
+  host: string,
+  { accessHint, missing = 'no such file' }: Pick<FileRequestOptions, 'accessHint' | 'missing'>,
+): string {
   const hint = accessHint === undefined ? '' : `; ${accessHint}`
   switch (status) {
     case 401:
@@ -121,7 +127,7 @@ function describeStatus(status: number, host: string, accessHint: string | undef
       return `${host} refuses access (status ${status})${hint}`
     case 404:
     case 410:
-      return `${host} has no such file (status ${status}); check its name${hint}`
+      return `${host} has ${missing} (status ${status}); check its name${hint}`
     case 429:
       return `${host} limits the rate of requests (status 429); try again later${hint}`
     default:

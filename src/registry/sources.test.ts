@@ -10,6 +10,8 @@ describe('parseSource', () => {
     ['x.gguf', { type: 'path', path: 'x.gguf' }],
     ['m/x.GGUF', { type: 'path', path: 'm/x.GGUF' }],
     ['C:\\m\\x.gguf', { type: 'path', path: 'C:\\m\\x.gguf' }],
+    ['hf:o/r', { type: 'hf-repository', owner: 'o', repo: 'r', revision: 'main' }],
+    ['hf:o/r@v1', { type: 'hf-repository', owner: 'o', repo: 'r', revision: 'v1' }],
     ['hf:o/r/x.gguf', { type: 'hf', owner: 'o', repo: 'r', file: 'x.gguf', revision: 'main' }],
     ['hf:o/r.1/q 4/x.gguf@v1', { type: 'hf', owner: 'o', repo: 'r.1', file: 'q 4/x.gguf', revision: 'v1' }],
     ['hf:o/r/x.gguf@refs/pr/1', { type: 'hf', owner: 'o', repo: 'r', file: 'x.gguf', revision: 'refs/pr/1' }],
@@ -27,9 +29,9 @@ describe('parseSource', () => {
     ['', 'write ./model.gguf, hf:'],
     ['llama3', 'write ./model.gguf, hf:'],
     ['ftp://h/x.gguf', "'ftp:' is not known"],
-    ['hf:o/r', 'it names no file; write hf:o/r/FILE.gguf'],
-    ['hf:o', 'hf:OWNER/REPO/FILE.gguf'],
-    ['hf:o/../x.gguf', 'hf:OWNER/REPO/FILE.gguf'],
+    ['hf:o', 'hf:OWNER/REPO[/FILE.gguf]'],
+    ['hf:o/../x.gguf', 'hf:OWNER/REPO[/FILE.gguf]'],
+    ['hf:o/r/', 'name the file too'],
     ['hf:o/r/../x.gguf', 'not a plain path'],
     ['hf:o/r//x.gguf', 'not a plain path'],
     ['hf:o/r/a\\..\\x.gguf', 'not a plain path'],
@@ -54,7 +56,15 @@ describe('parseSource', () => {
   })
 
   test('the written form parses back to the same source', () => {
-    for (const text of ['/m/x.gguf', 'hf:o/r/q/x.gguf', 'hf:o/r/x.gguf@v1', 'https://h/x.gguf', 'wheel:a==1#p/x.gguf']) {
+    for (const text of [
+      '/m/x.gguf',
+      'hf:o/r',
+      'hf:o/r@v1',
+      'hf:o/r/q/x.gguf',
+      'hf:o/r/x.gguf@v1',
+      'https://h/x.gguf',
+      'wheel:a==1#p/x.gguf',
+    ]) {
       expect(formatSource(parseSource(text))).toBe(text)
     }
   })
@@ -90,7 +100,7 @@ describe('isSource', () => {
 describe('landingPath', () => {
   const land = (text: string) => {
     const source = parseSource(text)
-    if (source.type === 'path') throw new Error('a path stays where it is')
+    if (source.type === 'path' || source.type === 'hf-repository') throw new Error('this is no file to fetch')
     return landingPath(source)
   }
 
@@ -130,6 +140,7 @@ test.each([
   ['https://h/a/%ff.gguf', '-ff.gguf'],
   ['https://h/', 'model.gguf'],
   ['hf:o/r/q/x.gguf', 'x.gguf'],
+  ['hf:o/Qwen3-8B-GGUF', 'Qwen3-8B'],
   ['wheel:a==1#p/x.gguf', 'x.gguf'],
   ['C:\\m\\x.gguf', 'x.gguf'],
 ])('the file of %s is called %s', (text, name) => {

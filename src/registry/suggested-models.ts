@@ -1,3 +1,5 @@
+import { fitsMemory } from './memory.ts'
+
 /** A well-known model of one file that Dragoman can fetch, with its approximate size. */
 type SuggestedModel = { readonly name: string; readonly source: string; readonly sizeBytes: number }
 
@@ -16,10 +18,7 @@ const suggestedModels: readonly SuggestedModel[] = [
   qwen3('32B', 19.8e9),
 ]
 
-/** Weights may take this share of the memory: contexts, the system and other programs need the rest. */
-const shareOfMemory = 0.5
-
 /** The largest of these models that fits into a machine's memory; undefined when none does. */
 export function suggestModel(memoryBytes: number): SuggestedModel | undefined {
-  return suggestedModels.findLast(({ sizeBytes }) => sizeBytes <= memoryBytes * shareOfMemory)
+  return suggestedModels.findLast(({ sizeBytes }) => fitsMemory(sizeBytes, memoryBytes))
 }

@@ -19,6 +19,7 @@ export async function randomModel(): Promise<string> {
 export const realModel: string | undefined = defaultModel.sources
   .map((text) => {
     const source = parseSource(text)
+    if (source.type === 'hf-repository') throw new Error('the default model names its file')
     const home = process.env.DRAGOMAN_HOME ?? join(homedir(), '.cache', 'dragoman')
     return source.type === 'path' ? source.path : join(home, 'models', landingPath(source))
   })

@@ -1,0 +1,37 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { fileProblem, type Source } from './sources.ts'
+
+type FileSource = Extract<Source, { type: 'hf' }>
+type RepositorySource = Extract<Source, { type: 'hf-repository' }>
+
+const recordSchema = z.object({ file: z.string().refine((file) => fileProblem(file) === undefined) })
+
+/** The file that was fetched for a repository before: with it, the model needs no network, and stays the same one. */
+export async function recallChoice(repository: RepositorySource, home: string): Promise<FileSource | undefined> {
+  try {
+    const { file } = recordSchema.parse(JSON.parse(await readFile(recordPath(repository, home), 'utf8')))
+    return fileIn(repository, file)
+  } catch {
+    // Absent or damaged: the file is chosen again.
+    return undefined
+  }
+}
+
+/** Records which file was fetched for a repository. */
+export async function rememberChoice(repository: RepositorySource, file: string, home: string): Promise<void> {
+  const path = recordPath(repository, home)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(`${path}.${process.pid}`, JSON.stringify({ file }))
+  await rename(`${path}.${process.pid}`, path)
+}
+
+/** The source of one file of a repository. */
+export function fileIn({ owner, repo, revision }: RepositorySource, file: string): FileSource {
+  return { type: 'hf', owner, repo, revision, file }
+}
+
+function recordPath({ owner, repo, revision }: RepositorySource, home: string): string {
+  return join(home, 'models', 'hf-choices', owner, repo, `${encodeURIComponent(revision)}.json`)
+}
