@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import type { NameOf } from '../contract/field.ts'
 import type { ServerDeps } from './deps.ts'
+import { jsonReply } from './json-reply.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 import { encodeIgnored } from './reply-headers.ts'
 import { takeBody } from './take-body.ts'
@@ -31,7 +32,7 @@ export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unkno
     const header = encodeIgnored(ignored)
     if (header !== '') reply.header('x-dragoman-ignored', header)
     try {
-      return await withRun(deps, request, reply, run)
+      return jsonReply(reply, await withRun(deps, request, reply, run))
     } catch (error) {
       throw nameOf === undefined ? error : AppError.from(error).inWordsOf(nameOf)
     }

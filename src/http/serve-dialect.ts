@@ -9,6 +9,7 @@ import type { ServerDeps } from './deps.ts'
 import { shownTo } from './error-reply.ts'
 import { logFailure, wireCodeOf } from './failure-log.ts'
 import type { GenerationFacts } from './generation-facts.ts'
+import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
@@ -53,7 +54,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       addStartHeaders(result.start, call, reply)
       const serverTiming = encodeServerTiming(result.timings)
       if (serverTiming !== '') reply.header('server-timing', serverTiming)
-      return call.encodeResult(result)
+      return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
       if (!reply.sent) throw error
