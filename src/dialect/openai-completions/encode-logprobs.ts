@@ -21,6 +21,13 @@ export class LogprobsEncoder {
     this.#offset = startOffset
   }
 
+  /** Another one that goes on from here. `tail` are the last bytes, which may begin a character. */
+  forkAfter(tail: readonly number[]): LogprobsEncoder {
+    const fork = new LogprobsEncoder(this.#offset)
+    fork.#decoder.decode(Uint8Array.from(tail), { stream: true })
+    return fork
+  }
+
   encode(tokens: readonly (GeneratedToken | PromptToken)[]): WireLogprobs {
     const encoded: WireLogprobs = { tokens: [], token_logprobs: [], top_logprobs: [], text_offset: [] }
     for (const token of tokens) {
@@ -32,6 +39,35 @@ export class LogprobsEncoder {
       this.#offset += countCharacters(this.#decoder.decode(Uint8Array.from(token.bytes), { stream: true }))
     }
     return encoded
+  }
+}
+
+/** The longest beginning of a character in UTF-8. */
+const maxPendingBytes = 3
+
+/** The tokens of a prompt, encoded once for all choices that follow it. */
+export class ScoredPrompt {
+  readonly #encoded: WireLogprobs
+  readonly #encoder: LogprobsEncoder
+  readonly #tail: readonly number[]
+
+  /** `startOffset` is the length of the text before the first token. */
+  constructor(startOffset: number, tokens: readonly PromptToken[]) {
+    this.#encoder = new LogprobsEncoder(startOffset)
+    this.#encoded = this.#encoder.encode(tokens)
+    this.#tail = tokens.flatMap(({ bytes }) => bytes).slice(-maxPendingBytes)
+  }
+
+  /** The prompt and the tokens of one choice. */
+  followedBy(tokens: readonly GeneratedToken[]): WireLogprobs {
+    const more = this.#encoder.forkAfter(this.#tail).encode(tokens)
+    const { tokens: labels, token_logprobs, top_logprobs, text_offset } = this.#encoded
+    return {
+      tokens: [...labels, ...more.tokens],
+      token_logprobs: [...token_logprobs, ...more.token_logprobs],
+      top_logprobs: [...top_logprobs, ...more.top_logprobs],
+      text_offset: [...text_offset, ...more.text_offset],
+    }
   }
 }
 

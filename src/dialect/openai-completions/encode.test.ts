@@ -168,6 +168,15 @@ describe('an echo by tokens', () => {
     })
   })
 
+  test('counts a character once that begins in the prompt and ends in each choice', () => {
+    const prompt = [given('é'), given([0xf0, 0x9f], -1), given('', -1), given('', -1), given('', -1)]
+    const tokens = [token([0x98, 0x80]), token('!')]
+    const choices = [choice('!', { tokens, promptTokens: prompt }), choice('!', { tokens })]
+    expect((reply(choices, style) as Frame).choices.map(({ logprobs }) => logprobs)).toEqual(
+      [0, 1].map(() => expect.objectContaining({ text_offset: [0, 1, 1, 1, 1, 1, 2] })),
+    )
+  })
+
   test('is streamed as it is read, in as many pieces as it comes', () => {
     const events: GenerationEvent[] = prompts.flatMap((prompt, index) => [
       ...prompt.map((part) => ({ type: 'prompt-tokens', choice: 2 * index, promptTokens: [part] }) as const),

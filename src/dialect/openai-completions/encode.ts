@@ -2,7 +2,7 @@ import type { FinishReason, PromptToken } from '../../contract/event.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { encodeUsage } from '../openai/encode-usage.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
-import { countCharacters, LogprobsEncoder } from './encode-logprobs.ts'
+import { countCharacters, ScoredPrompt } from './encode-logprobs.ts'
 
 /** The options of a reply. */
 export type ReplyStyle = {
@@ -52,6 +52,8 @@ export class PromptText {
 
 /** A complete reply: OpenAI's `text_completion`. */
 export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHead, style: ReplyStyle): unknown {
+  // All choices of a prompt repeat it.
+  const prompts = new Map<number, EncodedPrompt>()
   return {
     id: head.id,
     object: 'text_completion',
@@ -59,17 +61,24 @@ export function encodeResult({ choices, usage }: GenerationResult, head: ReplyHe
     model: head.model,
     system_fingerprint: head.systemFingerprint,
     choices: choices.map(({ parts, tokens, finish }, index) => {
-      const { promptTokens = [] } = choices[firstOfPrompt(index, style)] ?? {}
-      const echo = echoOf(style, index) + new PromptText().push(promptTokens)
-      const scores = new LogprobsEncoder(countCharacters(echoOf(style, index)))
+      const first = firstOfPrompt(index, style)
+      const prompt = prompts.get(first) ?? encodePrompt(choices[first]?.promptTokens ?? [], echoOf(style, index), style)
+      prompts.set(first, prompt)
       return {
         index,
         // A completion does not separate reasoning from text.
-        text: echo + parts.map((part) => ('text' in part ? part.text : '')).join(''),
-        logprobs: style.logprobs ? scores.encode([...promptTokens, ...tokens]) : null,
+        text: prompt.text + parts.map((part) => ('text' in part ? part.text : '')).join(''),
+        logprobs: prompt.scores?.followedBy(tokens) ?? null,
         finish_reason: encodeFinishReason(finish.reason),
       }
     }),
     usage: encodeUsage(usage),
   }
+}
+
+type EncodedPrompt = { readonly text: string; readonly scores: ScoredPrompt | undefined }
+
+function encodePrompt(tokens: readonly PromptToken[], echo: string, { logprobs }: ReplyStyle): EncodedPrompt {
+  const scores = logprobs ? new ScoredPrompt(countCharacters(echo), tokens) : undefined
+  return { text: echo + new PromptText().push(tokens), scores }
 }
