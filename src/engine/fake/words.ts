@@ -43,7 +43,8 @@ export function splitWords(text: string, most = Number.POSITIVE_INFINITY): strin
 /** As `\s` of a regular expression. */
 function isSpace(code: number): boolean {
   if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d)
-  return code >= 0xa0 && rareSpaces.has(code)
+  // Most other scripts are between.
+  return code >= 0xa0 && (code <= 0x3000 || code === 0xfeff) && rareSpaces.has(code)
 }
 
 const rareSpaces = new Set([
