@@ -6,7 +6,7 @@ import type { BodyRoom, BodyShare } from './body-room.ts'
 import { parseJsonBody, parseLargeJsonBody } from './json-body.ts'
 
 /** Parsing a larger body takes several turns of the event loop. */
-const largeBytes = 1024 * 1024
+const largeBytes = 256 * 1024
 /** How soon a client that found no room for its body may try again. */
 const retryAfterMs = 1000
 

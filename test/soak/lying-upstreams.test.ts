@@ -167,6 +167,8 @@ describe('a server that sends', () => {
     expect(stallMs).toBeLessThan(100)
     const whole = await request(app.url, {})
     expect(whole.length).toBeGreaterThan(size * mib)
+    const together = await app.next()
+    expect(together.stallMs).toBeLessThan(100)
   })
 
   test('failures of every kind, on one connection, leave no listeners', async () => {
