@@ -57,7 +57,8 @@ const bodies: readonly (readonly [name: string, path: string, body: () => string
     () => `{"model":"scripted","max_tokens":4,"prompt":[${times(mega - 10, '123')}]}`,
     200,
   ],
-  ['as many fractions as allowed', chats, () => chat(`"more":[${times(mega - 10, '1.2345678901234567e-5')}]`), 200],
+  ['as many fractions as allowed', chats, () => chat(`"more":[${times(0.45 * mega, '1.2345678901234567e-5')}]`), 200],
+  ['more fractions than allowed', chats, () => chat(`"more":[${times(mega - 10, '1.2345678901234567e-5')}]`), 413],
   [
     'prompts of many tokens',
     completions,

@@ -9,7 +9,7 @@ function scan(text: string, pieceBytes = 65_536): void {
 }
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
-const { values, fields, depth } = jsonLimits
+const { values, fields, depth, digits } = jsonLimits
 
 describe('JSON is counted while it arrives', () => {
   test.each([
@@ -17,6 +17,12 @@ describe('JSON is counted while it arrives', () => {
     ['lists', `[${'[1],'.repeat(values / 2 + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
     ['objects', `[${'{},'.repeat(values / 2 + 1)}1]`, 'body-too-large', 'more than 1000000 values'],
     ['fields', `[${'{"a":1},'.repeat(fields + 1)}1]`, 'body-too-large', 'more than 60000 named fields'],
+    [
+      'digits',
+      `[${'1.2345678901234567e-5,'.repeat(digits / 20)}1]`,
+      'body-too-large',
+      'more than 10000000 bytes outside of texts',
+    ],
     ['levels', nested(depth + 1), 'invalid-json', 'more than 128 levels deep at byte 128'],
     ['levels of objects', '{"a":'.repeat(200_000), 'invalid-json', 'levels deep'],
     ['levels behind strings with escapes', `["\\\\", "\\"", ${nested(depth)}]`, 'invalid-json', 'levels deep'],
@@ -27,6 +33,8 @@ describe('JSON is counted while it arrives', () => {
   test.each([
     ['the deepest nesting', nested(depth)],
     ['as many numbers as allowed', `[${'1,'.repeat(values - 1)}1]`],
+    ['as many ids of tokens, on lines of their own', `[${'\n  123456,'.repeat(values - 1)}1]`],
+    ['texts and white space of any length', `[${' \t\r\n'.repeat(digits / 2)}"${'1'.repeat(digits * 2)}"]`],
     ['what strings contain', JSON.stringify({ text: `${'[{,:"\\'.repeat(400_000)}\\` })],
     ['a string without an end', `"${'[,'.repeat(1_000_000)}`],
   ])('%s pass', (_, text) => {
