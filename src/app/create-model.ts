@@ -3,6 +3,8 @@ import type { Logger } from 'pino'
 import type { LoadedModel } from '../config/models.ts'
 import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import { fileReason } from '../contract/failure-reason.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
@@ -142,7 +144,16 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
     ...(toolFormat !== undefined && { toolFormat }),
-    ...(chatTemplate !== undefined && { chatTemplate: await readFile(chatTemplate, 'utf8') }),
+    ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
+  }
+}
+
+async function readTemplate(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const message = `its chatTemplate '${path}' cannot be read: ${fileReason(error)}`
+    throw new AppError('model-unavailable', message, { cause: error })
   }
 }
 

@@ -92,10 +92,12 @@ export class ModelSet {
       await model.engine.ensureReady(signal)
     } catch (error) {
       const standIn = this.#standInOf(model.id)
-      if (standIn === undefined || !model.isAwaitingFile) throw error
+      if (standIn === undefined || !model.isAwaitingFile || signal.aborted) throw error
       const names = model.aliases.join(', ')
-      const note = `${messageOf(error)}\n${standIn.id}, which comes with Dragoman, answers as ${names} instead`
-      this.#observer.onNote(model.id, note)
+      // The note begins with the model's id, which the error would repeat.
+      const { state } = model.engine
+      const reason = state.type === 'failed' ? state.reason : messageOf(error)
+      this.#observer.onNote(model.id, `${standIn.id}, which comes with Dragoman, answers as ${names} instead: ${reason}`)
       await standIn.engine.ensureReady(signal)
     }
   }

@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../contract/errors.ts'
+import { networkReason } from '../contract/failure-reason.ts'
 import { commandName } from './command-name.ts'
 
 export type ChatMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
@@ -93,10 +94,9 @@ async function send({ url, apiKey }: ServerAddress, path: string, init: RequestI
   try {
     return await fetch(new URL(path, url), { ...init, headers })
   } catch (error) {
-    const why = error instanceof Error && error.cause !== undefined ? error.cause : error
     throw new AppError(
       'engine-failed',
-      `the server at ${url} cannot be reached: ${messageOf(why)}; \`${commandName} serve\` starts one`,
+      `the server at ${url} cannot be reached: ${networkReason(error)}; \`${commandName} serve\` starts one`,
       { cause: error },
     )
   }

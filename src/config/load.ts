@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { z } from 'zod'
-import { AppError, messageOf } from '../contract/errors.ts'
+import { AppError } from '../contract/errors.ts'
+import { fileReason } from '../contract/failure-reason.ts'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { resolvePath } from '../registry/sources.ts'
 import { type ConfigDocument, parseConfigDocument } from './document.ts'
@@ -119,8 +120,9 @@ async function readConfigFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const why = messageOf(error)
-    throw new AppError('invalid-request', `the configuration file cannot be read: ${why}`, { cause: error })
+    throw new AppError('invalid-request', `the configuration file '${path}' cannot be read: ${fileReason(error)}`, {
+      cause: error,
+    })
   }
 }
 

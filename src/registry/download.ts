@@ -1,12 +1,6 @@
 import { AppError, messageOf } from '../contract/errors.ts'
-import {
-  createWatchdog,
-  type FileRequestOptions,
-  type FileResponse,
-  networkReason,
-  requestFile,
-  type Watchdog,
-} from './file-request.ts'
+import { networkReason } from '../contract/failure-reason.ts'
+import { createWatchdog, type FileRequestOptions, type FileResponse, requestFile, type Watchdog } from './file-request.ts'
 import { type Expectation, findPart, PartFile } from './part-file.ts'
 
 export type DownloadProgress = { readonly receivedBytes: number; readonly totalBytes?: number }

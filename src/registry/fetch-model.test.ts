@@ -147,7 +147,7 @@ describe('alternatives', () => {
     const failing = ensure([`${origin}/one`, '/missing.gguf'])
     await expect(failing).rejects.toMatchObject({ code: 'model-unavailable' })
     await expect(failing).rejects.toThrow(
-      /every source of the model failed:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*there is no such file/,
+      /the file was not fetched\. Tried:\n {2}http:.*\/one: .*404.*\n {2}\/missing.gguf: .*there is no such file/,
     )
   })
 

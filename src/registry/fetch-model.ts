@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError, messageOf } from '../contract/errors.ts'
+import { fileReason } from '../contract/failure-reason.ts'
 import { chooseFile } from './choose-file.ts'
 import { type DownloadProgress, download } from './download.ts'
 import { withFileLock } from './file-lock.ts'
@@ -55,7 +56,7 @@ export async function ensureModelFile(sources: readonly Source[], options: Model
     }
   }
   const lines = failures.map(({ source, error }) => `${formatSource(source)}: ${error.message}`)
-  const message = lines.length === 1 ? `${lines[0]}` : ['every source of the model failed:', ...lines].join('\n  ')
+  const message = lines.length === 1 ? `${lines[0]}` : ['the file was not fetched. Tried:', ...lines].join('\n  ')
   throw new AppError('model-unavailable', message, { cause: failures.at(-1)?.error })
 }
 
@@ -97,8 +98,7 @@ async function fetchFromRepository(
 
 async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptions): Promise<string> {
   const stats = await stat(path).catch((error) => {
-    const why = error.code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${error.code})`
-    throw new AppError('model-unavailable', why, { cause: error })
+    throw new AppError('model-unavailable', fileReason(error), { cause: error })
   })
   if (stats.isDirectory()) throw new AppError('model-unavailable', 'this is a folder; name a .gguf file in it')
   if (!stats.isFile()) throw new AppError('model-unavailable', 'this is not a file')

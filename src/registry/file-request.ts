@@ -1,4 +1,5 @@
 import { AppError } from '../contract/errors.ts'
+import { networkReason } from '../contract/failure-reason.ts'
 import { isTrustedUrl } from './sources.ts'
 
 export type FileRequestOptions = {
@@ -83,15 +84,6 @@ export async function requestFile(options: FileRequestOptions, watchdog: Watchdo
     throw new AppError('model-unavailable', describeStatus(response.status, url.host, options))
   }
   throw new AppError('model-unavailable', `${start.host} redirects more than ${maxRedirects} times`)
-}
-
-/** The innermost reason of a network failure: fetch's own message is always "fetch failed". */
-export function networkReason(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error
-  // A host with several addresses fails with an AggregateError that has a code, and no message.
-  if (cause instanceof Error && cause.message !== '') return cause.message
-  if (typeof cause === 'object' && cause !== null && 'code' in cause) return String(cause.code)
-  return String(cause)
 }
 
 async function send(url: URL, headers: Headers, signal: AbortSignal): Promise<Response> {

@@ -216,7 +216,9 @@ describe('where no other model can be had', () => {
       await until(() => server.err().includes('until it is ready, dragoman-tiny serves default'), 30_000)
       expect(await ask()).toMatchObject({ model: 'dragoman-tiny', choices: [{ finish_reason: 'stop' }] })
       await until(async () => (await fetch(`${url}/ready`)).status === 200, 60_000)
-      expect(server.err()).toContain('dragoman-tiny, which comes with Dragoman, answers as default instead')
+      expect(server.err()).toContain(
+        'dragoman-tiny, which comes with Dragoman, answers as default instead: the file was not fetched. Tried:',
+      )
       await until(() => server.err().includes('"model":"dragoman-tiny"'))
       expect(await ask()).toMatchObject({ model: 'dragoman-tiny' })
     } finally {

@@ -35,11 +35,12 @@ describe('FifoScheduler', () => {
     expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
   })
 
-  test('a request beyond the queue is refused at once, with a retry time', () => {
+  test('a request beyond the queue is refused at once, with the numbers of the others and a retry time', async () => {
     const scheduler = open({ maxQueued: 1 })
+    await scheduler.enter().slot({}, never)
     scheduler.enter()
-    scheduler.enter()
-    expect(() => scheduler.enter()).toThrow(expect.objectContaining({ code: 'queue-full', retryAfterMs: 1000 }))
+    const message = "the model's queue is full (requests running: 1, waiting: 1); try again shortly"
+    expect(() => scheduler.enter()).toThrow(expect.objectContaining({ code: 'queue-full', retryAfterMs: 1000, message }))
   })
 
   test('requests that wait for the model to load count as well', () => {

@@ -32,7 +32,8 @@ export class FifoScheduler implements Scheduler {
   enter(): Ticket {
     const { slots, maxQueued, engine } = this.#options
     if (this.#present >= slots + maxQueued) {
-      const message = `all ${slots} slots are busy and ${this.load.queued} requests are queued; try again shortly`
+      const { busy, queued } = this.load
+      const message = `the model's queue is full (requests running: ${busy}, waiting: ${queued}); try again shortly`
       throw new AppError('queue-full', message, { retryAfterMs: 1000 })
     }
     this.#present += 1

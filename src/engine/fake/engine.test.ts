@@ -236,7 +236,7 @@ describe('loading the fake engine', () => {
       code: 'model-unavailable',
       message: expect.stringContaining(name),
     })
-    expect(engine.state).toMatchObject({ type: 'failed', reason: expect.stringContaining('ENOENT') })
+    expect(engine.state).toMatchObject({ type: 'failed', reason: expect.stringContaining('there is no such file') })
   })
 
   test('a file that appears later is found at the next try', async () => {
@@ -276,7 +276,7 @@ describe('who wants to know how the fake engine stands', () => {
     const heard: EngineState[] = []
     engine.onState((state) => heard.push(state))
     await expect(engine.ensureReady(never)).rejects.toThrow()
-    expect(heard.at(-1)).toMatchObject({ type: 'failed', reason: expect.stringContaining('ENOENT') })
+    expect(heard.at(-1)).toMatchObject({ type: 'failed', reason: expect.stringContaining('there is no such file') })
   })
 })
 

@@ -2,8 +2,9 @@ import { setMaxListeners } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type Emit, emitAll } from '../../contract/emit.ts'
 import type { Engine, RenderRequest, TemplateChoice, Tokenizer } from '../../contract/engine.ts'
-import { AppError, messageOf } from '../../contract/errors.ts'
+import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
+import { fileReason } from '../../contract/failure-reason.ts'
 import { field } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
@@ -211,7 +212,7 @@ async function readText(kind: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const message = `the fake engine cannot read its ${kind} '${path}': ${messageOf(error)}`
+    const message = `the fake engine cannot read its ${kind} '${path}': ${fileReason(error)}`
     throw new AppError('model-unavailable', message, { cause: error })
   }
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '../../../contract/errors.ts'
+import { networkReason } from '../../../contract/failure-reason.ts'
 import { parseContextOverflow } from './context-overflow.ts'
 import { readError, type SaidError, shortened } from './error-message.ts'
 import { parseRetryAfter } from './retry-after.ts'
@@ -9,10 +9,12 @@ import { parseJson } from './whole-json.ts'
 /** A connection that failed before anything was received. */
 export function connectionFailed(cause: unknown, host: string): UpstreamError {
   const code = codeOf(cause)
-  // The AggregateError for a name with several addresses has an empty message.
-  const why = messageOf(cause) === '' ? (code ?? 'no reason given') : messageOf(cause)
   const isRefused = code !== undefined && refusals.has(code)
-  return new UpstreamError({ type: 'connection', isRefused }, `the server at ${host} cannot be reached: ${why}`, { cause })
+  return new UpstreamError(
+    { type: 'connection', isRefused },
+    `the server at ${host} cannot be reached: ${networkReason(cause)}`,
+    { cause },
+  )
 }
 
 /** Nothing listens there, unlike a server that closed an idle connection just before our request. */
