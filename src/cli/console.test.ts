@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLog } from '../app/log.ts'
-import { logProgress } from './console.ts'
+import { AppError } from '../contract/errors.ts'
+import { logProgress, reportServeFailure } from './console.ts'
 
 test('without a terminal, notes and downloads are entries of the log', () => {
   const lines: string[] = []
@@ -19,4 +20,20 @@ test('without a terminal, notes and downloads are entries of the log', () => {
     { msg: 'fetching m', doneBytes: 5 },
     { msg: 'fetching m', doneBytes: 10 },
   ])
+})
+
+test.each<[string, unknown, object]>([
+  [
+    'with its code, without a stack',
+    new AppError('invalid-request', 'no\nway'),
+    { level: 60, code: 'invalid-request', msg: 'no\nway' },
+  ],
+  ['with its stack, where it is unexpected', new Error('oh'), { level: 60, msg: 'the server failed', err: { message: 'oh' } }],
+])('without a terminal, a server that cannot start says so in one entry of the log, %s', (_, error, entry) => {
+  const lines: string[] = []
+  reportServeFailure(error, createLog({ level: 'fatal', destination: { write: (line: string) => void lines.push(line) } }))
+  expect(lines).toHaveLength(1)
+  const written = JSON.parse(lines[0] ?? '')
+  expect(written).toMatchObject(entry)
+  expect(written.err?.stack === undefined).toBe(error instanceof AppError)
 })

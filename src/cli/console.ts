@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { StartObserver } from '../app/create-model.ts'
 import { createLog, type LogOptions } from '../app/log.ts'
 import { prettyDestination } from '../app/pretty-log.ts'
+import { AppError } from '../contract/errors.ts'
 import { createProgress, type Progress } from './progress.ts'
 
 /** Where a command tells its user what happens: one writer of standard error for the log, notes and the progress line. */
@@ -27,6 +28,25 @@ export function createConsole({ level }: Pick<LogOptions, 'level'>): CommandCons
       onFetch: () => undefined,
     },
   }
+}
+
+/** Tells the user why a command failed: a user error is one line, an internal error needs its stack. */
+export function reportFailure(error: unknown): void {
+  console.error(isExpected(error) ? `dragoman: ${error.message}` : error)
+}
+
+/** As `reportFailure`; with a log, one entry of it: where standard error is not a terminal, its reader expects nothing but JSON. */
+export function reportServeFailure(
+  error: unknown,
+  log: Pick<Logger, 'fatal'> | undefined = process.stderr.isTTY === true ? undefined : createLog({ level: 'fatal' }),
+): void {
+  if (log === undefined) reportFailure(error)
+  else if (isExpected(error)) log.fatal({ code: error.code }, error.message)
+  else log.fatal({ err: error }, 'the server failed')
+}
+
+function isExpected(error: unknown): error is AppError {
+  return error instanceof AppError && error.code !== 'internal'
 }
 
 /** How often a download is logged. */

@@ -6,8 +6,8 @@ import { openKeyFile } from '../app/find-keys.ts'
 import { version } from '../app/version.ts'
 import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { configJsonSchema } from '../config/schema.ts'
-import { AppError } from '../contract/errors.ts'
 import { commandName } from './command-name.ts'
+import { reportFailure, reportServeFailure } from './console.ts'
 import { diagnose } from './doctor.ts'
 import { deleteKey, listKeys, newKey } from './keys.ts'
 import { list } from './list.ts'
@@ -33,7 +33,14 @@ program
   .option('-p, --port <number>', 'port to listen on (default 7411)')
   .option('-m, --model <source...>', 'serve this model, also as `default`: a path, hf:, https: or wheel: source')
   .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
-  .action(async (flags: ServeFlags) => serve(await load({ ...flags, models: flags.model })))
+  .action(async (flags: ServeFlags) => {
+    try {
+      await serve(await load({ ...flags, models: flags.model }))
+    } catch (error) {
+      reportServeFailure(error)
+      process.exitCode = 1
+    }
+  })
 
 program
   .command('run')
@@ -127,8 +134,6 @@ function address({ server }: ServerFlags): { url: string; apiKey: string | undef
 try {
   await program.parseAsync()
 } catch (error) {
-  // A user error is one line; an internal error needs its stack.
-  if (error instanceof AppError && error.code !== 'internal') console.error(`dragoman: ${error.message}`)
-  else console.error(error)
+  reportFailure(error)
   process.exitCode = 1
 }

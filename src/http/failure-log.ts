@@ -13,10 +13,11 @@ export function logFailure(request: FastifyRequest, error: AppError, { what, cod
       request.log.info(entry, what)
       break
     case 'warn':
-      request.log.warn({ ...entry, reason: error.message, ...causeOf(error) }, what)
+      request.log.warn({ ...entry, ...reasonOf(error) }, what)
       break
     case 'error':
-      request.log.error({ ...entry, err: error }, what)
+      // What an upstream did is no mistake of this program: our own stack would say nothing.
+      request.log.error(error.code === 'upstream-failed' ? { ...entry, ...reasonOf(error) } : { ...entry, err: error }, what)
       break
   }
 }
@@ -28,7 +29,7 @@ export function wireCodeOf(body: unknown, error: AppError): string {
   return typeof code === 'string' ? code : typeof type === 'string' ? type : error.code
 }
 
-function causeOf({ cause, message }: AppError): { readonly cause?: string } {
+function reasonOf({ cause, message }: AppError): { readonly reason: string; readonly cause?: string } {
   const text = cause === undefined ? message : messageOf(cause)
-  return text === message ? {} : { cause: text }
+  return { reason: message, ...(text !== message && { cause: text }) }
 }

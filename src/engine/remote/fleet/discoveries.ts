@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import { messageOf } from '../../../contract/errors.ts'
 import { needsProbe, probeAbilities } from '../servers/abilities.ts'
 import { type ProbeOptions, probeServer } from '../servers/probe.ts'
 import { type Discovery, isSameServer, type Upstream, upstreamOf } from '../servers/upstream.ts'
@@ -132,7 +133,8 @@ export class Discoveries {
       log.info({ model: probe.id, server: hostOf(endpoint.url), ...abilities }, 'abilities of the server')
     } catch (error) {
       // The profile of its kind stays in force.
-      if (!this.#closed.aborted) log.warn({ model: probe.id, err: error }, 'the abilities of the server could not be probed')
+      if (!this.#closed.aborted)
+        log.warn({ model: probe.id, reason: messageOf(error) }, 'the abilities of the server could not be probed')
     }
   }
 }
