@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Embeddings, EmbedInput } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
@@ -109,7 +109,7 @@ type Pace = { readonly turn: { words: number }; readonly signal: AbortSignal }
 async function sumOfWords(words: Iterable<string>, { turn, signal }: Pace): Promise<Float32Array> {
   const sum = new Float32Array(fakeEmbeddingLength)
   for (const word of words) {
-    const digest = createHash('sha512').update(word).digest()
+    const digest = hash('sha512', word, 'buffer')
     for (let index = 0; index < fakeEmbeddingLength; index++) {
       sum[index] = (sum[index] as number) + ((digest[index] as number) - 127.5) / 127.5
     }
