@@ -15,6 +15,9 @@ export class BodyRoom {
     let sizeBytes = 0
     let isClosed = false
     return {
+      get sizeBytes() {
+        return sizeBytes
+      },
       grow: (moreBytes) => {
         const more = counted(sizeBytes + moreBytes) - counted(sizeBytes)
         if (isClosed || this.#usedBytes + more > this.#limitBytes) return false
@@ -31,6 +34,8 @@ export class BodyRoom {
 }
 
 export type BodyShare = {
+  /** What was taken. */
+  readonly sizeBytes: number
   /** Whether there is room for more bytes; if so, they are taken. */
   grow(moreBytes: number): boolean
   /** Idempotent; nothing grows afterwards. */

@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DecodedCall, Dialect } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
@@ -17,6 +18,8 @@ import { defaultStalledReaderMs } from './stalled-reader.ts'
 import { takeBody } from './take-body.ts'
 
 const defaultHeartbeatMs = 10_000
+/** Decoding a larger body may take so long that others are served before it is run. */
+const largeBytes = 256 * 1024
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -36,6 +39,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       const decoding = dialect.decode({ body: takeBody(request), headers: request.headers }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
+      if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
       const ignored = encodeIgnored(call.ignored)
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
