@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('../../src/cli/program.ts', import.meta.ur
 const template = '{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}{{ extra }}<|assistant|>'
 /** How many times as long everything takes, because the machine does other work: a stall is measured by the clock. */
 const busyness = () => Math.max(1, (loadavg()[0] ?? 0) / cpus().length)
-/** On a quiet machine nothing takes 100 ms. Half as much again is for code that runs for the first time and collections of garbage. */
+/** The goal is 100 ms. Half as much again is for code that runs for the first time, which may miss it, and collections of garbage. */
 const longestStallMs = () => 150 * busyness()
 const slowestHealthMs = () => 300 * busyness()
 
