@@ -9,9 +9,10 @@ import { scriptedChunks } from './servers/scripted.ts'
 
 /**
  * This checkout against another one, in turns in one run: rates and server CPU of requests and streamed events on the `fake` engine, and
- * tokens per second (dragoman-tiny, one thread). Both must be built. On a shared machine the CPU rows vary less than the rates.
+ * tokens per second, free and under a JSON Schema (one thread; dragoman-tiny, or another GGUF file). Both must be built. On a shared
+ * machine the CPU rows vary less than the rates.
  *
- *   npm run bench:versions -- ../other-checkout
+ *   npm run bench:versions -- ../other-checkout [model.gguf]
  */
 
 const rounds = 9
@@ -22,8 +23,8 @@ const connections = 16
 const eventsPerReply = 200
 const tokensPerReply = 200
 
-const [other] = process.argv.slice(2)
-if (other === undefined) throw new Error('usage: npm run bench:versions -- OTHER_CHECKOUT')
+const [other, file = fileURLToPath(new URL('../models/dragoman-tiny.gguf', import.meta.url))] = process.argv.slice(2)
+if (other === undefined) throw new Error('usage: npm run bench:versions -- OTHER_CHECKOUT [MODEL.gguf]')
 
 const script = join(await mkdtemp(join(tmpdir(), 'dragoman-bench-')), 'script.yaml')
 const replies = [
@@ -31,10 +32,9 @@ const replies = [
   { reply: { chunks: scriptedChunks(eventsPerReply) } },
 ]
 await writeFile(script, JSON.stringify(replies))
-const tiny = fileURLToPath(new URL('../models/dragoman-tiny.gguf', import.meta.url))
 const models = [
   { id: 'scripted', engine: 'fake', script, slots: connections },
-  { id: 'tiny', engine: 'llama', source: tiny, slots: 1, threads: 1, contextLength: 1024 },
+  { id: 'model', engine: 'llama', source: resolve(file), slots: 4, threads: 1, contextLength: 1024 },
 ]
 const [ours, theirs] = [await startDragoman(models), await startDragoman(models, resolve(other))]
 
@@ -75,20 +75,38 @@ async function load(target: BenchProcess, body: object, durationMs = roundMs): P
   return { perSecond: (requests / elapsedMs) * 1000, cpuUs: (cpuAfter - cpuBefore) / requests }
 }
 
-async function tokensPerSecond({ url }: BenchProcess, round: number): Promise<number> {
-  const body = {
-    model: 'tiny',
-    messages: [{ role: 'user', content: `Round ${round}: tell me a long story about the sea.` }],
-    stream: true,
-    max_tokens: tokensPerReply,
-    ignore_eos: true,
-    temperature: 0,
-  }
-  const headers = { 'content-type': 'application/json' }
-  const startedMs = performance.now()
-  await (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) })).text()
-  return (tokensPerReply / (performance.now() - startedMs)) * 1000
+const text = { type: 'string', minLength: 20, maxLength: 60 }
+const person = {
+  type: 'object',
+  properties: { name: text, age: { type: 'integer' }, notes: { type: 'array', items: text, minItems: 6, maxItems: 6 } },
+  required: ['name', 'age', 'notes'],
+  additionalProperties: false,
 }
+const constrained = { response_format: { type: 'json_schema', json_schema: { name: 'person', schema: person, strict: true } } }
+
+/** The tokens that all streams together get in a second. */
+async function tokensPerSecond({ url }: BenchProcess, { round, streams, fields }: TokenLoad): Promise<number> {
+  const startedMs = performance.now()
+  const counts = await Promise.all(
+    Array.from({ length: streams }, async (_, stream) => {
+      const body = {
+        model: 'model',
+        messages: [{ role: 'user', content: `Round ${round}, ${stream}: tell me about a person of the sea, at length.` }],
+        max_tokens: tokensPerReply,
+        temperature: 0.7,
+        seed: round,
+        ...fields,
+      }
+      const headers = { 'content-type': 'application/json' }
+      const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) })
+      const { usage } = (await reply.json()) as { readonly usage: { readonly completion_tokens: number } }
+      return usage.completion_tokens
+    }),
+  )
+  return (counts.reduce((sum, count) => sum + count, 0) / (performance.now() - startedMs)) * 1000
+}
+
+type TokenLoad = { readonly round: number; readonly streams: number; readonly fields: object }
 
 /** Both in turns, the order changing each round. */
 async function inTurns<T>(measure: (target: BenchProcess, round: number) => Promise<T>): Promise<[ours: T, theirs: T][]> {
@@ -134,8 +152,16 @@ for (const [label, body, count] of [
     ),
   )
 }
-for (const target of [ours, theirs]) await tokensPerSecond(target, -1)
-rows.push(toRow('dragoman-tiny, one stream: tokens/s', await inTurns(tokensPerSecond)))
+for (const [label, fields] of [
+  ['free', { ignore_eos: true }],
+  ['JSON Schema', constrained],
+] as const) {
+  for (const streams of [1, 4]) {
+    for (const target of [ours, theirs]) await tokensPerSecond(target, { round: -1, streams, fields })
+    const pairs = await inTurns((target, round) => tokensPerSecond(target, { round, streams, fields }))
+    rows.push(toRow(`${label}, ${streams} at once: tokens/s`, pairs))
+  }
+}
 printTable([`median of ${rounds} rounds`, 'this checkout', 'the other', 'ratio'], rows)
 ours.stop()
 theirs.stop()
