@@ -1,4 +1,5 @@
 import type { FinishReason, Timings, Usage } from '../contract/event.ts'
+import { encodeOddCalls, type OddCall } from './reply-headers.ts'
 
 /** What the log says about a generation when its request has ended. */
 export type GenerationFacts = {
@@ -10,17 +11,20 @@ export type GenerationFacts = {
   finishReasons?: FinishReason[]
   usage?: Usage
   timings?: Timings
+  /** Calls whose arguments were repaired or could not be parsed. */
+  oddCalls?: OddCall[]
   /** The replica of a remote model. */
   servedBy?: string
 }
 
 /** The facts as fields of a log entry. */
-export function factFields({ finishReasons, usage, timings, requestedModel, model, ...rest }: GenerationFacts): object {
+export function factFields({ finishReasons, usage, timings, requestedModel, model, oddCalls, ...rest }: GenerationFacts): object {
   return {
     ...rest,
     ...(requestedModel !== undefined && requestedModel !== model && { requestedModel: requestedModel.slice(0, 200) }),
     ...(model !== undefined && { model }),
     ...(finishReasons !== undefined && { finishReason: [...new Set(finishReasons)].join(',') }),
+    ...(oddCalls !== undefined && { calls: encodeOddCalls(oddCalls) }),
     ...(usage !== undefined && {
       inputTokens: usage.inputTokens,
       cachedInputTokens: usage.cachedInputTokens,

@@ -1,4 +1,5 @@
 import type { Timings } from '../contract/event.ts'
+import type { ToolCallState } from '../contract/request.ts'
 
 /** Proxies reject much longer headers. */
 const maxIgnoredChars = 1024
@@ -22,6 +23,17 @@ export function encodeIgnored(fields: readonly string[]): string {
     value += next
   }
   return value
+}
+
+/** A call whose arguments were repaired, or could not be parsed. */
+export type OddCall = { readonly id: string; readonly state: Exclude<ToolCallState, 'ok'> }
+
+const maxOddCalls = 16
+
+/** The value of `x-dragoman-calls`, such as `call_1;state=repaired`; a final `...` means more. */
+export function encodeOddCalls(calls: readonly OddCall[]): string {
+  const shown = calls.slice(0, maxOddCalls).map(({ id, state }) => `${encodeToken(id.slice(0, 64))};state=${state}`)
+  return [...shown, ...(calls.length > maxOddCalls ? ['...'] : [])].join(', ')
 }
 
 /** The value of `server-timing`: the durations that the engine measured. */

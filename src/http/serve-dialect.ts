@@ -12,7 +12,7 @@ import { logFailure, wireCodeOf } from './failure-log.ts'
 import type { GenerationFacts } from './generation-facts.ts'
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
-import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
+import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { SseWriter } from './sse.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
 import { takeBody } from './take-body.ts'
@@ -58,6 +58,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       addStartHeaders(result.start, call, reply)
       const serverTiming = encodeServerTiming(result.timings)
       if (serverTiming !== '') reply.header('server-timing', serverTiming)
+      if (facts.oddCalls !== undefined) reply.header('x-dragoman-calls', encodeOddCalls(facts.oddCalls))
       return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
@@ -118,6 +119,9 @@ function noted({ run }: Generation, facts: GenerationFacts): Generation {
         if (event.type === 'finish') {
           facts.finishReasons ??= []
           facts.finishReasons.push(event.reason)
+        } else if (event.type === 'tool-call-end' && event.state !== undefined) {
+          facts.oddCalls ??= []
+          facts.oddCalls.push({ id: event.id, state: event.state })
         } else if (event.type === 'usage') {
           facts.usage = event.usage
           facts.timings = event.timings

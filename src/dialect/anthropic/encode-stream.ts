@@ -1,7 +1,7 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
-import { encodeCallHead, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle } from './encode.ts'
+import { encodeCallHead, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, unreadable } from './encode.ts'
 import { encodeAnthropicError } from './errors.ts'
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>
@@ -17,6 +17,8 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
   let block: Block | undefined
   let blocks = 0
   let finish: Finish | undefined
+  /** The tool of the last call. */
+  let called = ''
 
   function open(inputTokens = start?.inputTokens ?? 0, cachedInputTokens = 0): string {
     if (isOpen || start === undefined) return ''
@@ -73,6 +75,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'annotation':
         return toBlock('text') + delta(blocks - 1, { type: 'citations_delta', citation: encodeCitation(event.annotation) })
       case 'tool-call-start':
+        called = event.name
         return openBlock('tool_use', { ...encodeCallHead(event), input: {} })
       case 'tool-call-delta':
         // Calls never interleave, so the open block is this call's.
@@ -83,7 +86,10 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'text-end':
       case 'reasoning-end':
       case 'refusal-end':
+        return closeBlock()
       case 'tool-call-end':
+        // The client would fail to read them, without a reason.
+        if (event.state === 'unparseable') throw unreadable(called)
         return closeBlock()
       case 'finish':
         finish = event

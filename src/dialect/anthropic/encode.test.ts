@@ -41,6 +41,16 @@ describe('a whole reply', () => {
     expect(reply.stop_reason).toBe('tool_use')
   })
 
+  test.each(['{"a":', '[1]', 'x'])('a call with the arguments %s is an invalid output', (input) => {
+    expect(() => encode([call('t1', 'f', input)])).toThrow(expect.objectContaining({ code: 'invalid-output' }))
+    const events: GenerationEvent[] = [
+      { type: 'tool-call-start', choice: 0, id: 't1', name: 'f' },
+      { type: 'tool-call-delta', choice: 0, id: 't1', delta: input },
+      { type: 'tool-call-end', choice: 0, id: 't1', state: 'unparseable' },
+    ]
+    expect(() => stream(events)).toThrow(expect.objectContaining({ code: 'invalid-output' }))
+  })
+
   test('counts cached tokens apart', () => {
     expect(encode([text('x')]).usage).toMatchObject({ input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 5 })
   })

@@ -1,3 +1,4 @@
+import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, Usage } from '../../contract/event.ts'
 import type { Annotation, OutputPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
@@ -92,12 +93,30 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
       return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sealer.seal(part.text) }]
     }
     case 'tool-call':
-      return [{ ...encodeCallHead(part), input: JSON.parse(part.input === '' ? '{}' : part.input) }]
+      return [{ ...encodeCallHead(part), input: readInput(part) }]
     // Nothing makes these yet: no tool is run here, and no model draws.
     case 'tool-result':
     case 'media':
       return []
   }
+}
+
+/** The input of a call, which is an object on this wire. Throws `invalid-output` for a call that has none. */
+function readInput({ name, input }: Extract<OutputPart, { type: 'tool-call' }>): object {
+  let value: unknown
+  try {
+    value = JSON.parse(input === '' ? '{}' : input)
+  } catch {
+    // What the model wrote is no JSON.
+    throw unreadable(name)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(name)
+  return value
+}
+
+/** The failure of a call whose arguments cannot be told to the client. */
+export function unreadable(name: string): AppError {
+  return new AppError('invalid-output', `the model called '${name}' with arguments that are no JSON object; try again`)
 }
 
 /** A call without its input. */
