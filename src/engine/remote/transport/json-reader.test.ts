@@ -7,8 +7,8 @@ const bounds: JsonBounds = { maxLength: 1 << 20, maxUnits: 10_000 }
 /** What is read of a text that arrives in pieces of this length. */
 function read(text: string, size = text.length, more: Partial<JsonBounds> = {}, sink?: TextSink): unknown {
   const reader = new JsonReader({ ...bounds, ...more }, sink)
-  for (let at = 0; at < text.length; at += size) reader.push(text.slice(at, at + size))
   try {
+    for (let at = 0; at < text.length; at += size) reader.push(text.slice(at, at + size))
     return reader.end()
   } finally {
     reader.release()
