@@ -23,9 +23,8 @@ test('what was changed, or sealed elsewhere, is not opened', async () => {
   const home = await newHome()
   const sealer = await createSealer({ home, log, env })
   const sealed = sealer.seal('Hm.')
-  const last = sealed.at(-1) === 'A' ? 'B' : 'A'
-  for (const text of ['', 'dg1.', 'EqQB', sealed.slice(0, -1), `${sealed.slice(0, -1)}${last}`])
-    expect(sealer.open(text)).toBeUndefined()
+  const changed = sealed.slice(0, 20) + (sealed[20] === 'A' ? 'B' : 'A') + sealed.slice(21)
+  for (const text of ['', 'dg1.', 'EqQB', sealed.slice(0, -1), changed]) expect(sealer.open(text)).toBeUndefined()
   const stranger = await createSealer({ home, log, env: { DRAGOMAN_SEAL_KEY: 'two' } })
   expect(stranger.open(sealed)).toBeUndefined()
   expect((await createSealer({ home: await newHome(), log, env })).open(sealed)).toBe('Hm.')

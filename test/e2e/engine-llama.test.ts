@@ -251,7 +251,7 @@ describe('engine llama', () => {
     expect(performance.now() - fromMs).toBeLessThan(250)
   })
 
-  test('a template that never ends costs one restart, and nothing else', async () => {
+  test('a template that never ends fails its requests, and nothing else', async () => {
     const loop = '{% for i in range(30000) %}{% for j in range(30000) %}{% endfor %}{% endfor %}'
     const locate = async () => ({
       modelPath: await randomModel(),
@@ -260,7 +260,7 @@ describe('engine llama', () => {
       flashAttention: true,
       chatTemplate: loop,
     })
-    const looping = new LlamaEngine({ id: 'looping', locate, log: quiet, prepareTimeoutMs: 1000 })
+    const looping = new LlamaEngine({ id: 'looping', locate, log: quiet })
     await looping.ensureReady(never)
     await expect(looping.prepare(chatRequest('hi'), never)).rejects.toMatchObject({ code: 'template-failed' })
     const text = chatRequest('', { prompt: { type: 'text', text: 'hello' }, maxOutputTokens: 3 })
@@ -269,8 +269,7 @@ describe('engine llama', () => {
     // Also when the client does not wait for that.
     const leaving = looping.prepare(chatRequest('hi'), AbortSignal.timeout(50))
     await expect(leaving).rejects.toThrow()
-    await expect.poll(() => looping.state.type).not.toBe('ready')
-    expect(await complete(looping, { ...text, id: 'after-the-second-restart' })).toMatchObject({ reason: 'length' })
+    expect(await complete(looping, { ...text, id: 'after-the-second' })).toMatchObject({ reason: 'length' })
     await looping.close()
   })
 
