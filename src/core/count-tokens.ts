@@ -25,10 +25,15 @@ export async function countTokens(request: CountRequest, context: RequestContext
     const inputTokens = await withTokenizer(context, (tokenizer) => tokenizer.count(conversation, context.signal))
     return { inputTokens, isEstimate: false }
   } catch (error) {
-    const isWithout = error instanceof AppError && error.at?.[0] === 'model' && error.code !== 'model-not-found'
-    if (!isWithout) throw error
+    if (!hasNoTokenizer(error)) throw error
     return { inputTokens: estimate(request), isEstimate: true }
   }
+}
+
+/** A model that is down is another matter. */
+function hasNoTokenizer(error: unknown): boolean {
+  if (!(error instanceof AppError) || error.at?.[0] !== 'model') return false
+  return error.code === 'unsupported-field' || error.code === 'invalid-request'
 }
 
 function estimate({ prompt }: CountRequest): number {
