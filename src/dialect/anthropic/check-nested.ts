@@ -1,4 +1,4 @@
-import { createNestedCheck, type Keys, keysOf } from '../openai/nested-check.ts'
+import { createNestedCheck, type Keys, keysOf } from '../wire/nested-check.ts'
 import {
   assistantMessage,
   type ContentBlock,

@@ -1,7 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, TextPart } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
-import { refuseBadBase64 } from '../openai/data-url.ts'
+import { refuseBadBase64 } from '../wire/base64.ts'
 import { preview } from '../wire/preview.ts'
 import type { AssistantBlock, ContentBlock, CountWire, UserBlock, WireMessage } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { above, between, flag, integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { above, between, flag, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 
 const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
 const urlSource = looseObject({ type: z.literal('url'), url: z.string() })

@@ -1,6 +1,7 @@
+import { checkCommonNested } from '../openai/check-common-nested.ts'
 import { nestedConstraintFields } from '../openai/common-fields.ts'
-import { checkCommonNested, createNestedCheck, type Keys, keysOf, type NestedCheck } from '../openai/nested-check.ts'
 import { indexFields } from '../wire/field-table.ts'
+import { createNestedCheck, type Keys, keysOf, type NestedCheck } from '../wire/nested-check.ts'
 import {
   assistantMessage,
   audioPart,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { flag, text } from '../openai/wire-types.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { flag, text } from '../wire/wire-types.ts'
 
 /** Each kind of object inside a message; `check-nested.ts` reports other keys than theirs. */
 export const textPart = looseObject({ type: z.literal('text'), text: z.string() })

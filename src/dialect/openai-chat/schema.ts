@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
-import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../openai/wire-types.ts'
 import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { wireMessage } from './message-schema.ts'
 import { tool, toolChoice, toolFunction, toolFunctionChoice } from './tool-schema.ts'
 

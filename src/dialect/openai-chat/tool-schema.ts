@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { flag, text } from '../openai/wire-types.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { flag, text } from '../wire/wire-types.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
   error: "a function name of 1 to 64 letters, digits, '_', '-' and '.'",

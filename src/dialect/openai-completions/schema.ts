@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { commonShape, unlimitedOr } from '../openai/common-schema.ts'
-import { flag, integerBetween, integerFrom, text, tokenIdList } from '../openai/wire-types.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
+import { flag, integerBetween, integerFrom, text, tokenIdList } from '../wire/wire-types.ts'
 
 const maxPrompts = 2048
 const maxLogprobs = 5

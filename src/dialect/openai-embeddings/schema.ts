@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { integerFrom, nonEmptyText, text, tokenIdList } from '../openai/wire-types.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
+import { integerFrom, nonEmptyText, text, tokenIdList } from '../wire/wire-types.ts'
 
 const maxInputs = 2048
 const tooMany = { count: maxInputs, error: `at most ${maxInputs} inputs` }

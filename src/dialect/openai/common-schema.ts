@@ -11,7 +11,7 @@ import {
   nonEmptyText,
   numberBetween,
   text,
-} from './wire-types.ts'
+} from '../wire/wire-types.ts'
 
 const maxTokens = integerFrom(1)
 /** llama-server's limit, where -1 is none. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { image } from '../../../test/support/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import { decodeDataUrl, refuseBadBase64 } from './data-url.ts'
+import { decodeDataUrl } from './data-url.ts'
 
 function failureOf(url: string): AppError {
   try {
@@ -67,15 +67,4 @@ test.each([
   ['only begins like the kind', 'data:images/png;base64,AA=='],
 ])('a data URL that %s is an invalid request', (_, url) => {
   expect(failureOf(url)).toMatchObject({ code: 'invalid-request', param: 'messages[0].url' })
-})
-
-test.each(['', 'AA', 'AA==', 'AAA=', 'AAAA', '-_8=', `${'A'.repeat(3_000_000)}==`.slice(0, 3_000_000)])(
-  '%# is base64',
-  (text) => {
-    expect(() => refuseBadBase64(text, 'p')).not.toThrow()
-  },
-)
-
-test('a bad character is found in megabytes', () => {
-  expect(() => refuseBadBase64(`${'A'.repeat(2_000_002)}#A`, 'p')).toThrow(/p is not valid base64/)
 })

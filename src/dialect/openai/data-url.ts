@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { MediaKind, MediaPart } from '../../contract/request.ts'
+import { refuseBadBase64 } from '../wire/base64.ts'
 
 /**
  * The bytes of a `data:` URL (RFC 2397, base64 only). Throws `unsupported-field` for any other URL, which is never fetched, and
@@ -22,20 +23,4 @@ export function decodeDataUrl(url: string, kind: Exclude<MediaKind, 'file'>, par
   const base64 = url.slice(comma + 1)
   refuseBadBase64(base64, param)
   return { type: 'media', kind, mediaType: mediaType.toLowerCase(), source: { type: 'bytes', base64 } }
-}
-
-/** A multiple of four, so that each piece is base64 by itself. */
-const pieceChars = 1024 * 1024
-
-/** Throws `invalid-request` for text that is not base64: it would reach a model's server as an image or a sound. */
-export function refuseBadBase64(text: string, param: string): void {
-  const length = text.replace(/={1,2}$/, '').length
-  let isGood = length % 4 !== 1 && (text.length === length || text.length % 4 === 0)
-  for (let start = 0; isGood && start < length; start += pieceChars) {
-    const piece = text.slice(start, Math.min(start + pieceChars, length))
-    // Node.js leaves out what is not base64.
-    isGood = Buffer.from(piece, 'base64').length === Math.floor((piece.length * 3) / 4)
-  }
-  if (isGood) return
-  throw new AppError('invalid-request', `${param} is not valid base64: encode the bytes again`, { param })
 }

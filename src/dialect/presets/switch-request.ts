@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import type { PresetInUse, ReadPreset } from '../../contract/sampling-preset.ts'
-import { flag, text } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { dictionary, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
+import { flag, text } from '../wire/wire-types.ts'
 import { presetSwitchFields } from './fields.ts'
 import { readPreset } from './read-preset.ts'
 

@@ -1,9 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { nonEmptyText } from '../openai/wire-types.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
+import { nonEmptyText } from '../wire/wire-types.ts'
 import { templateSwitchFields, templateUnloadFields } from './fields.ts'
 
 const model = nonEmptyText.nullish()

@@ -3,11 +3,11 @@ import type { DetokenizeRequest, TokenizeRequest } from '../../contract/engine.t
 import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
-import { flag, nonEmptyText, tokenIdList } from '../openai/wire-types.ts'
 import { type FieldNames, nameField } from '../wire/field-names.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
+import { flag, nonEmptyText, tokenIdList } from '../wire/wire-types.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './fields.ts'
 
 /** A request about tokens of a model (undefined: the default model). `nameOf` is the client's name for a path of it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { list } from '../wire/first-fault.ts'
+import { list } from './first-fault.ts'
 
 const maxTokenId = 0x7fffffff
 const tokenId = z.int({ error: 'a token id' }).min(0, { error: 'a token id' }).max(maxTokenId, { error: 'a token id' })
