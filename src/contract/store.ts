@@ -1,0 +1,92 @@
+import type { JsonObject } from './request.ts'
+
+/**
+ * What outlives a request: responses, their items, and conversations, in the form of OpenAI's Responses protocol. Every call names the
+ * owner, a principal's id; what others own does not exist for it. Times are milliseconds of the epoch.
+ */
+export interface Store {
+  readonly responses: ResponseStore
+  readonly conversations: ConversationStore
+  /** Deletes what has expired, and the oldest responses while the store is larger than its limit. */
+  prune(nowMs: number): Promise<void>
+  close(): Promise<void>
+}
+
+export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+
+/** An item on the wire; `id` is also a member of `json`. */
+export type StoredItem = { readonly id: string; readonly json: JsonObject }
+
+export type StoredResponse = {
+  readonly id: string
+  readonly owner: string
+  readonly createdAtMs: number
+  readonly status: ResponseStatus
+  /** The response on the wire, without its `output`. */
+  readonly json: JsonObject
+  /** What this call added to its history. */
+  readonly input: readonly StoredItem[]
+  readonly output: readonly StoredItem[]
+  /** The response that it continues. */
+  readonly previousId?: string
+  readonly conversationId?: string
+  /** While it runs: its process is taken for dead at this time. Absent for those that do not run on their own. */
+  readonly leaseUntilMs?: number
+}
+
+/** An event of a stream on the wire, with its `sequence_number`. */
+export type StoredEvent = { readonly sequence: number; readonly json: string }
+
+export type ItemPage = { readonly items: readonly StoredItem[]; readonly hasMore: boolean }
+
+/** A page of items: those after the item `after` in this order. */
+export type PageRequest = { readonly after?: string; readonly limit: number; readonly order: 'asc' | 'desc' }
+
+export interface ResponseStore {
+  /**
+   * Saves a response, or what has become of it, in one step. One that has ended also adds its input and output to its conversation,
+   * once. Rejects with `request-conflict` for an id of somebody else's.
+   */
+  save(response: StoredResponse): Promise<void>
+  find(owner: string, id: string): Promise<StoredResponse | undefined>
+  /** False: there was none. Later responses that continue it have lost their history. */
+  delete(owner: string, id: string): Promise<boolean>
+  /** Input and output of the response and of all that it continues, oldest first. Undefined when one of them is not there. */
+  history(owner: string, id: string): Promise<readonly StoredItem[] | undefined>
+  /** A page of the history that the response was given: its own input, and everything that it continues. Undefined: no response. */
+  listInput(owner: string, id: string, page: PageRequest): Promise<ItemPage | undefined>
+  /** The items with these ids, wherever they are; those that are not there are missing. */
+  findItems(owner: string, ids: readonly string[]): Promise<readonly StoredItem[]>
+  /** Keeps events of a response, so that any process can resume its stream. */
+  addEvents(id: string, events: readonly StoredEvent[]): Promise<void>
+  /** Up to `limit` events with a higher number, in order. */
+  events(owner: string, id: string, after: number, limit: number): Promise<readonly StoredEvent[]>
+  /** Extends the leases of responses that run here. Resolves with those that another process asked to cancel. */
+  renew(ids: readonly string[], untilMs: number): Promise<readonly string[]>
+  /** Asks the process that runs a response to cancel it. False: no such response, or it does not run. */
+  requestCancel(owner: string, id: string): Promise<boolean>
+}
+
+export type Conversation = {
+  readonly id: string
+  readonly owner: string
+  readonly createdAtMs: number
+  readonly metadata: { readonly [key: string]: string }
+}
+
+export interface ConversationStore {
+  create(conversation: Conversation, items: readonly StoredItem[]): Promise<void>
+  find(owner: string, id: string): Promise<Conversation | undefined>
+  /** False: no such conversation. */
+  setMetadata(owner: string, id: string, metadata: Conversation['metadata']): Promise<boolean>
+  /** With its items. False: no such conversation. */
+  delete(owner: string, id: string): Promise<boolean>
+  /** All items, oldest first. Undefined: no such conversation. */
+  history(owner: string, id: string): Promise<readonly StoredItem[] | undefined>
+  /** Adds items at the end. False: no such conversation. */
+  add(owner: string, id: string, items: readonly StoredItem[]): Promise<boolean>
+  list(owner: string, id: string, page: PageRequest): Promise<ItemPage | undefined>
+  findItem(owner: string, id: string, itemId: string): Promise<StoredItem | undefined>
+  /** False: no such item. */
+  deleteItem(owner: string, id: string, itemId: string): Promise<boolean>
+}
