@@ -28,7 +28,7 @@ export function createInProcess({ cancellations, generating, resolveModel }: InP
     const { id } = requests[0]
     const handle = cancellations.open({ id, owner: principal.id })
     handle.servedBy(model.id)
-    const cancel = () => handle.cancel('requested')
+    const cancel = () => handle.cancel('client-gone')
     signal?.addEventListener('abort', cancel, { once: true })
     if (signal?.aborted === true) cancel()
     try {

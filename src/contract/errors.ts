@@ -48,6 +48,8 @@ type ErrorOptions = {
   readonly param?: string
   readonly retryAfterMs?: number
   readonly overflow?: ContextOverflow
+  /** Of a cancellation: the output so far is the reply, and its choices end with this reason. */
+  readonly keepsOutput?: 'cancelled' | 'length'
   readonly cause?: unknown
 }
 
@@ -61,6 +63,7 @@ export class AppError extends Error {
   readonly param: string | undefined
   readonly retryAfterMs: number | undefined
   readonly overflow: ContextOverflow | undefined
+  readonly keepsOutput: ErrorOptions['keepsOutput']
   /** The message with its placeholders. */
   readonly template: string
 
@@ -72,6 +75,7 @@ export class AppError extends Error {
     this.param = options.param
     this.retryAfterMs = options.retryAfterMs
     this.overflow = options.overflow
+    this.keepsOutput = options.keepsOutput
     this.template = message
   }
 

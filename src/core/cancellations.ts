@@ -93,11 +93,11 @@ export class Cancellations {
 function cancelError(reason: CancelReason): AppError {
   switch (reason) {
     case 'client-gone':
-      return new AppError('cancelled', 'the client closed the connection before the reply was complete')
+      return new AppError('cancelled', 'the client left before the reply was complete')
     case 'requested':
-      return new AppError('cancelled', 'the request was cancelled')
+      return new AppError('cancelled', 'the request was cancelled', { keepsOutput: 'cancelled' })
     case 'deadline':
-      return new AppError('cancelled', 'the request took longer than its deadline allows')
+      return new AppError('cancelled', 'the request took longer than its deadline allows', { keepsOutput: 'length' })
     case 'over-budget':
       return new AppError('cancelled', 'the request used up its budget')
     case 'unloaded':

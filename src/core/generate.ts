@@ -11,6 +11,7 @@ import type { Ticket } from '../contract/scheduler.ts'
 import type { Validator } from '../contract/validator.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
+import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
@@ -55,7 +56,11 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings'> = { outcome: 'engine-failed' }
       try {
         const end = await seal((inner) => runAll(deps, requests, { context, emit: inner }), emit)
-        outcome = end.type === 'error' ? { outcome: end.error.code } : { outcome: 'ok', usage: end.usage, timings: end.timings }
+        const isCut = finishOfCancelled(context.signal) !== undefined
+        outcome =
+          end.type === 'error'
+            ? { outcome: end.error.code }
+            : { outcome: isCut ? 'cancelled' : 'ok', usage: end.usage, timings: end.timings }
       } catch (error) {
         outcome = { outcome: AppError.from(error).code }
         throw error
@@ -70,20 +75,10 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
 
 async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context, emit }: Run): Promise<void> {
-  const { model, signal } = context
-  const ticket = model.scheduler.enter(context)
+  const ticket = context.model.scheduler.enter(context)
   try {
-    const startedMs = deps.now()
-    await ticket.ready(signal)
-    const loadMs = elapsed(startedMs, deps.now())
-    // Times are summed, and only the first request waited for the model.
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      runStep(deps, deps.presets?.apply(request) ?? request, {
-        context,
-        ticket,
-        loadMs: request === first ? loadMs : 0,
-        emit: inner,
-      })
+      runOrCutShort(deps, deps.presets?.apply(request) ?? request, { context, ticket, emit: inner })
     if (rest.length === 0) await runOne(first, emit)
     else await generateInTurn([first, ...rest], runOne, emit)
   } finally {
@@ -91,16 +86,38 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
   }
 }
 
-type Step = Run & { readonly ticket: Ticket; readonly loadMs: number }
+type Step = Run & { readonly ticket: Ticket }
+
+/** Runs one request. Cancelled, it may still give a reply: the output so far. */
+async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { emit, ...step }: Step): Promise<void> {
+  const { model, signal } = step.context
+  const cutShort = new CutShort(request)
+  try {
+    await runStep(deps, request, {
+      ...step,
+      emit: (event) => {
+        cutShort.observe(event)
+        return emit(event)
+      },
+    })
+  } catch (error) {
+    const reason = finishOfCancelled(signal)
+    if (reason === undefined) throw error
+    await cutShort.end(model.id, reason, emit)
+  }
+}
 
 /** Runs one request, which holds a slot only while the engine generates. */
 async function runStep(
   { now, validator, presets }: GenerateDeps,
   request: GenerationRequest,
-  { context, ticket, loadMs, emit }: Step,
+  { context, ticket, emit }: Step,
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
   refuseOtherTools(request)
+  const arrivedMs = now()
+  await ticket.ready(signal)
+  const loadMs = elapsed(arrivedMs, now())
   const prepared = await prepareFitting(model.engine, request, signal)
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
@@ -130,12 +147,21 @@ async function runStep(
         timings,
         emit: inner,
       })
-      await current.run(signal, (event) => {
-        // Stops engines that ignore their signal.
-        if (signal.aborted) throw AppError.from(signal.reason)
-        if (event.type === 'usage') ticket.charge(event.usage.inputTokens + event.usage.outputTokens)
-        return onEvent(event)
-      })
+      const open = new OpenChoices(wanted.choices)
+      try {
+        await current.run(signal, (event) => {
+          // Stops engines that ignore their signal.
+          if (signal.aborted) throw AppError.from(signal.reason)
+          if (event.type === 'usage') ticket.charge(event.usage.inputTokens + event.usage.outputTokens)
+          open.observe(event)
+          return onEvent(event)
+        })
+      } catch (error) {
+        const reason = finishOfCancelled(signal)
+        // What the parser holds belongs to the output.
+        if (reason !== undefined) await open.finish(reason, onEvent)
+        throw error
+      }
     }
     if (needsCallsHeld(request, prepared))
       await runWithRequiredCalls(request, attempt, { repeatsByGrammar: prepared.repeatsByGrammar, emit })
