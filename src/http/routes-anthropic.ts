@@ -1,7 +1,8 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dialect } from '../contract/dialect.ts'
 import { countTokens } from '../core/count-tokens.ts'
 import { decodeCount } from '../dialect/anthropic/decode.ts'
+import { requestIdHeader } from '../dialect/anthropic/errors.ts'
 import type { ServerDeps } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
@@ -10,10 +11,11 @@ import { createDialectHandler } from './serve-dialect.ts'
 /** Anthropic's routes, apart from the list of models, which they share with OpenAI's. */
 export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messages: Dialect): void {
   const config = { scope: 'inference', encodeError: messages.encodeError } as const
-  app.post('/v1/messages', { config }, createDialectHandler(deps, messages))
+  const route = { config, onRequest: nameRequest }
+  app.post('/v1/messages', route, createDialectHandler(deps, messages))
   app.post(
     '/v1/messages/count_tokens',
-    { config },
+    route,
     createCallHandler(deps, (body) => {
       const { model, ignored, nameOf, ...request } = decodeCount(body, deps.sealer)
       const run = async (caller: CallerContext) => {
@@ -24,4 +26,10 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
       return { ignored, nameOf, run }
     }),
   )
+}
+
+/** Errors name their request themselves. */
+function nameRequest({ id }: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  reply.header(requestIdHeader, id)
+  done()
 }

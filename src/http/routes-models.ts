@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
-import { encodeAnthropicError } from '../dialect/anthropic/errors.ts'
+import { encodeAnthropicError, requestIdHeader } from '../dialect/anthropic/errors.ts'
 import { encodeAnthropicModel, encodeAnthropicModels, readPage } from '../dialect/anthropic/models.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModelDetail, encodeModelList } from '../dialect/openai/models.ts'
@@ -9,13 +9,16 @@ import type { ServerDeps } from './deps.ts'
 /** The models, in OpenAI's form, or in Anthropic's for clients that send its version header. */
 export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
-  app.get<{ Querystring: Record<string, unknown> }>('/v1/models', { config }, (request) =>
-    isAnthropic(request) ? encodeAnthropicModels(models.list(), readPage(request.query)) : encodeModelList(models.list()),
-  )
+  app.get<{ Querystring: Record<string, unknown> }>('/v1/models', { config }, (request, reply) => {
+    if (!isAnthropic(request)) return encodeModelList(models.list())
+    reply.header(requestIdHeader, request.id)
+    return encodeAnthropicModels(models.list(), readPage(request.query))
+  })
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) => {
     const id = request.params['*']
     if (!isAnthropic(request)) return encodeModelDetail(models.get(id))
+    reply.header(requestIdHeader, request.id)
     try {
       return encodeAnthropicModel(models.get(id))
     } catch (error) {

@@ -144,8 +144,6 @@ export function createServer(deps: ServerDeps): Server {
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
     reply.header('x-request-id', request.id)
-    // Anthropic's SDKs read this one.
-    reply.header('request-id', request.id)
     reply.headers(crossOrigin.replyHeaders(request.headers))
     if (phase === 'draining') reply.header('connection', 'close')
     // Health and readiness are answered to the end.

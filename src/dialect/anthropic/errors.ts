@@ -46,11 +46,15 @@ type AnthropicError = {
   readonly request_id: string | null
 }
 
+/** The header in which Anthropic's replies have the id of the request; its SDKs show it. */
+export const requestIdHeader = 'request-id'
+
 /** Encodes an error in Anthropic's form. */
 export function encodeAnthropicError(error: AppError, requestId?: string): ErrorReply & { readonly body: AnthropicError } {
   const [status, type] = errorWords[error.code]
   const message = error.overflow === undefined ? withParam(error) : describeOverflow(error.overflow)
-  return { status, body: { type: 'error', error: { type, message }, request_id: requestId ?? null } }
+  const body = { type: 'error', error: { type, message }, request_id: requestId ?? null } as const
+  return { status, ...(requestId !== undefined && { headers: { [requestIdHeader]: requestId } }), body }
 }
 
 /** The envelope has no field for it. */
