@@ -7,6 +7,8 @@ import type { GenerationResult } from './result.ts'
 /** A request as it arrived. Header names are in lower case. */
 export type CallInput = {
   readonly body: unknown
+  /** The body's text; present where a number in it may have more digits than `body` holds. */
+  readonly exactBody?: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 

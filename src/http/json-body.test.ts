@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseJsonBody, parseLargeJsonBody } from './json-body.ts'
 
 function parse(text: string): unknown {
-  return parseJsonBody(Buffer.from(text))
+  return parseJsonBody(Buffer.from(text)).value
 }
 
 describe('a JSON body', () => {
@@ -52,7 +52,7 @@ describe('a large JSON body', () => {
   test('is read as a small one, whatever bytes its pieces are cut at', async () => {
     for (const shift of [0, 1, 2, 3]) {
       const value = { pad: 'x'.repeat(shift), text: '\u{1f600}中é'.repeat(200_000) }
-      expect(await parseLargeJsonBody(Buffer.from(`\uFEFF${JSON.stringify(value)}`))).toEqual(value)
+      expect(await parseLargeJsonBody(Buffer.from(`\uFEFF${JSON.stringify(value)}`))).toEqual({ value })
     }
   })
 

@@ -1,21 +1,25 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../contract/errors.ts'
+import { mayLoseDigits } from '../dialect/wire/exact-json.ts'
 import { findJsonError } from './json-position.ts'
 
 /** Text that is decoded in one turn of the event loop, when a body takes several. */
 const turnBytes = 1024 * 1024
 
+/** A parsed body, with its text where a number may have lost digits. */
+export type JsonBody = { readonly value: unknown; readonly exactText?: string }
+
 /** Parses a request body. Throws `invalid-json` with the position, never quoting the body. */
-export function parseJsonBody(body: Buffer): unknown {
-  const text = decode(body, 0)
-  const value = parse(withoutMark(text))
+export function parseJsonBody(body: Buffer): JsonBody {
+  const text = withoutMark(decode(body, 0))
+  const value = parse(text)
   refusePrototypeKeys(text, value)
-  return value
+  return withText(value, text)
 }
 
 /** The same in several turns of the event loop, for a body that takes long. */
-export async function parseLargeJsonBody(body: Buffer): Promise<unknown> {
+export async function parseLargeJsonBody(body: Buffer): Promise<JsonBody> {
   const parts: string[] = []
   for (let start = 0; start < body.length; ) {
     const end = characterEnd(body, start + turnBytes)
@@ -28,7 +32,11 @@ export async function parseLargeJsonBody(body: Buffer): Promise<unknown> {
   const value = parse(text)
   await nextTurn()
   refusePrototypeKeys(text, value)
-  return value
+  return withText(value, text)
+}
+
+function withText(value: unknown, text: string): JsonBody {
+  return mayLoseDigits(text) ? { value, exactText: text } : { value }
 }
 
 function decode(bytes: Buffer, offset: number): string {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
+import { RawJson } from '../dialect/wire/exact-json.ts'
 
 /** A value that weighs more is sent in slices; about as many characters as its JSON. */
 const sliceChars = 256 * 1024
@@ -29,9 +30,10 @@ async function* encodeInTurns(value: unknown): AsyncGenerator<Buffer> {
   if (slice !== '') yield Buffer.from(slice)
 }
 
-/** The JSON of a plain value, as `JSON.stringify` writes it, in pieces. */
+/** The JSON of a plain value, as `JSON.stringify` writes it, in pieces; raw JSON is written as it is. */
 export function* jsonPieces(value: unknown, pieceChars = sliceChars): Generator<string> {
-  if (typeof value === 'string' && value.length > pieceChars) yield* stringPieces(value, pieceChars)
+  if (value instanceof RawJson) yield value.text
+  else if (typeof value === 'string' && value.length > pieceChars) yield* stringPieces(value, pieceChars)
   else if (typeof value !== 'object' || value === null || weigh(value, pieceChars) < pieceChars) yield JSON.stringify(value)
   else if (Array.isArray(value)) {
     let before = '['
@@ -65,8 +67,9 @@ function* stringPieces(text: string, pieceChars: number): Generator<string> {
   yield '"'
 }
 
-/** About how many characters of JSON a value takes; no more than `most` are counted. */
+/** About how many characters of JSON a value takes; no more than `most` are counted. Raw JSON takes all: only pieces keep it. */
 function weigh(value: unknown, most: number): number {
+  if (value instanceof RawJson) return most
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 4
   let weight = 2

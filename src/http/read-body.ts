@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import { JsonScanner } from '../dialect/wire/json-scanner.ts'
 import type { BodyRoom, BodyShare } from './body-room.ts'
-import { parseJsonBody, parseLargeJsonBody } from './json-body.ts'
+import { type JsonBody, parseJsonBody, parseLargeJsonBody } from './json-body.ts'
 
 /** Parsing a larger body takes several turns of the event loop. */
 const largeBytes = 256 * 1024
@@ -65,15 +65,19 @@ export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
       const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, sizeBytes)
       pieces = []
       if (sizeBytes > largeBytes) {
-        parseLargeJsonBody(body).then((value) => done(null, value), done)
+        parseLargeJsonBody(body).then(accept, done)
         return
       }
-      let value: unknown
+      let parsed: JsonBody
       try {
-        value = parseJsonBody(body)
+        parsed = parseJsonBody(body)
       } catch (error) {
         return done(AppError.from(error))
       }
+      accept(parsed)
+    }
+    const accept = ({ value, exactText }: JsonBody) => {
+      request.exactBody = exactText
       done(null, value)
     }
     payload.on('data', onData)
@@ -87,6 +91,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The room that the body takes, until the reply is closed; undefined without a body. */
     bodyShare: BodyShare | undefined
+    /** As `CallInput.exactBody`. */
+    exactBody: string | undefined
   }
 }
 

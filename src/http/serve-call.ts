@@ -17,18 +17,22 @@ export type Call = {
   run(context: CallerContext): Promise<unknown>
 }
 
-/** The handler of calls with a body and a JSON reply. `decode` throws `AppError` for an invalid body. */
-export function createCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
-  return createBodilessCallHandler(deps, (body) => {
+/** Throws `AppError` for an invalid body. `exactBody`: as in `CallInput`. */
+type DecodeCall = (body: unknown, exactBody: string | undefined) => Call
+
+/** The handler of calls with a body and a JSON reply. */
+export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
+  return createBodilessCallHandler(deps, (body, exactBody) => {
     if (body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
-    return decode(body)
+    return decode(body, exactBody)
   })
 }
 
 /** The same for calls without a required body; `decode` gets undefined without one. */
-export function createBodilessCallHandler(deps: ServerDeps, decode: (body: unknown) => Call) {
+export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { ignored, nameOf, run } = decode(takeBody(request))
+    const { body, exactBody } = takeBody(request)
+    const { ignored, nameOf, run } = decode(body, exactBody)
     const header = encodeIgnored(ignored)
     if (header !== '') reply.header('x-dragoman-ignored', header)
     try {

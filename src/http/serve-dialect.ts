@@ -36,7 +36,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const { caller, handle, detach } = openRun(deps, request, reply, id)
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ body: takeBody(request), headers: request.headers }, { id, requestId: request.id })
+      const decoding = dialect.decode({ ...takeBody(request), headers: request.headers }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()

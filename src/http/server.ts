@@ -120,6 +120,7 @@ export function createServer(deps: ServerDeps): Server {
   app.decorateRequest('principal', undefined)
   app.decorateRequest('absentReply', undefined)
   app.decorateRequest('bodyShare', undefined)
+  app.decorateRequest('exactBody', undefined)
   const openai = createOpenaiDialects(deps)
   const messages = createAnthropicMessages(deps)
   app.decorate('dialects', [openai.chat, openai.completions, messages, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])

@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify'
+import type { CallInput } from '../contract/dialect.ts'
 
 /**
  * The request's body, which the request lets go: a body of megabytes would otherwise live as long as its reply. Pass it on without
  * keeping it in a variable of an asynchronous function.
  */
-export function takeBody(request: FastifyRequest): unknown {
-  const { body } = request
+export function takeBody(request: FastifyRequest): Pick<CallInput, 'body' | 'exactBody'> {
+  const { body, exactBody } = request
   request.body = undefined
-  return body
+  request.exactBody = undefined
+  return { body, ...(exactBody !== undefined && { exactBody }) }
 }

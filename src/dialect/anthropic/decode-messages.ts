@@ -17,12 +17,19 @@ export type DecodedMessages = {
 /** A block that Claude Code puts before its system prompt; it changes from request to request, and would spoil every prompt cache. */
 const billingBlock = /^x-anthropic-billing-header:/
 
+/** What a conversation needs besides its messages. */
+export type ConversationSources = {
+  readonly sealer: Sealer
+  /** The texts of inputs of calls that `JSON.parse` changed, by path. */
+  readonly exactInputs: ReadonlyMap<string, string>
+}
+
 /** Decodes `system` and `messages`. Throws for media by URL or file, and for bytes that are not base64. */
 export function decodeMessages(
   { system, messages: wire }: Pick<CountWire, 'system' | 'messages'>,
-  sealer: Sealer,
+  sources: ConversationSources,
 ): DecodedMessages {
-  const decoder = new Decoder(sealer)
+  const decoder = new Decoder(sources)
   decoder.addSystem(system ?? [])
   for (const [index, message] of wire.entries()) decoder.addMessage(message, `messages[${index}]`)
   return decoder
@@ -32,10 +39,10 @@ class Decoder implements DecodedMessages {
   readonly messages: Message[] = []
   readonly paths: { message: string; parts: readonly string[] }[] = []
   readonly ignored: string[] = []
-  readonly #sealer: Sealer
+  readonly #sources: ConversationSources
 
-  constructor(sealer: Sealer) {
-    this.#sealer = sealer
+  constructor(sources: ConversationSources) {
+    this.#sources = sources
   }
 
   addSystem(system: NonNullable<CountWire['system']>): void {
@@ -106,7 +113,7 @@ class Decoder implements DecodedMessages {
     const partPaths: string[] = []
     for (const [index, block] of blocks.entries()) {
       const at = typeof content === 'string' ? `${path}.content` : `${path}.content[${index}]`
-      const part = this.#decodeAssistantBlock(block as AssistantBlock)
+      const part = this.#decodeAssistantBlock(block as AssistantBlock, at)
       if (part === undefined) this.ignored.push(at)
       else {
         parts.push(part)
@@ -117,14 +124,15 @@ class Decoder implements DecodedMessages {
   }
 
   /** Undefined for a block that does not reach the model. */
-  #decodeAssistantBlock(block: AssistantBlock): OutputPart | undefined {
+  #decodeAssistantBlock(block: AssistantBlock, path: string): OutputPart | undefined {
     if (isBlock(block, 'text')) return text(block.text)
     if (isBlock(block, 'tool_use')) {
-      return { type: 'tool-call', id: block.id, name: block.name, input: JSON.stringify(block.input) }
+      const input = this.#sources.exactInputs.get(`${path}.input`) ?? JSON.stringify(block.input)
+      return { type: 'tool-call', id: block.id, name: block.name, input }
     }
     // What the model is said to have thought is what it thought, or it is left out.
     if (isBlock(block, 'thinking')) {
-      const thought = this.#sealer.open(block.signature ?? '')
+      const thought = this.#sources.sealer.open(block.signature ?? '')
       const isOwn = thought !== undefined && (block.thinking === '' || block.thinking === thought)
       return isOwn ? { type: 'reasoning', text: thought } : undefined
     }

@@ -351,7 +351,7 @@ test("paths of the canonical request have the caller's names", () => {
 })
 
 test('a count needs no limit', () => {
-  const { prompt, ignored } = decodeCount({ model: 'm', messages: [hi], system: 'S' }, sealer)
+  const { prompt, ignored } = decodeCount({ model: 'm', messages: [hi], system: 'S' }, { sealer })
   expect(prompt.messages).toHaveLength(2)
   expect(ignored).toEqual([])
 })

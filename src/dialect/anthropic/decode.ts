@@ -2,13 +2,13 @@ import { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath, NameOf } from '../../contract/field.ts'
 import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sampling } from '../../contract/request.ts'
 import { plainChat, plainRequest } from '../../contract/request.ts'
-import type { Sealer } from '../../contract/sealer.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { checkNested } from './check-nested.ts'
-import { decodeMessages } from './decode-messages.ts'
+import { type ConversationSources, decodeMessages } from './decode-messages.ts'
 import { decodeTools } from './decode-tools.ts'
+import { findExactInputs } from './exact-inputs.ts'
 import { countFields, messageFields } from './fields.ts'
 import { type CountWire, countSchema, type MessageWire, messageSchema } from './schema.ts'
 
@@ -34,11 +34,17 @@ export type DecodedCount = Pick<GenerationRequest, 'model' | 'reasoning' | 'tool
   readonly nameOf: NameOf
 }
 
+/** What decoding needs besides the body. */
+type DecodeSources = Pick<ConversationSources, 'sealer'> & {
+  /** As in `CallInput`. */
+  readonly exactBody?: string | undefined
+}
+
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
-export function decodeMessage(body: unknown, { id, sealer }: { readonly id: string; readonly sealer: Sealer }): DecodedMessage {
+export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources & { readonly id: string }): DecodedMessage {
   const wire = validate(messageSchema, body)
   const ignored = checkFields(messageIndex, wire)
-  const { parallelToolCalls, ignored: ignoredInside, nameOf, ...asked } = decodePrompt(wire, sealer)
+  const { parallelToolCalls, ignored: ignoredInside, nameOf, ...asked } = decodePrompt(wire, sources)
   return {
     request: {
       ...plainRequest,
@@ -59,15 +65,15 @@ export function decodeMessage(body: unknown, { id, sealer }: { readonly id: stri
 }
 
 /** As `decodeMessage`, for `POST /v1/messages/count_tokens`. */
-export function decodeCount(body: unknown, sealer: Sealer): DecodedCount {
+export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount {
   const wire = validate(countSchema, body)
   const ignored = checkFields(countIndex, wire)
-  const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sealer)
+  const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
   return { ...asked, ignored: [...ignored, ...ignoredInside] }
 }
 
-function decodePrompt(wire: CountWire, sealer: Sealer) {
-  const conversation = decodeMessages(wire, sealer)
+function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
+  const conversation = decodeMessages(wire, { sealer, exactInputs: findExactInputs(exactBody) })
   const tools = decodeTools(wire)
   const nested = checkNested(wire)
   const last = conversation.messages.at(-1)

@@ -9,8 +9,8 @@ import { encodeAnthropicError } from './errors.ts'
 /** Anthropic's `POST /v1/messages`. */
 export function createAnthropicMessages({ sealer }: { readonly sealer: Sealer }): Dialect {
   return {
-    decode({ body }, { id, requestId }) {
-      const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer })
+    decode({ body, exactBody }, { id, requestId }) {
+      const { request, stream, thinking, ignored, nameOf } = decodeMessage(body, { id, sealer, exactBody })
       const style = { id, thinking, sealer, ...(requestId !== undefined && { requestId }) }
       return {
         requests: [request],

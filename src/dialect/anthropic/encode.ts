@@ -3,6 +3,7 @@ import type { FinishReason, Usage } from '../../contract/event.ts'
 import type { Annotation, OutputPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
+import { losesDigits, RawJson } from '../wire/exact-json.ts'
 
 /** The options of a reply. */
 export type ReplyStyle = {
@@ -101,7 +102,7 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
   }
 }
 
-/** The input of a call, which is an object on this wire. Throws `invalid-output` for a call that has none. */
+/** The input of a call, which is an object on this wire, with the digits that the model wrote. Throws `invalid-output` for a call that has none. */
 function readInput({ name, input }: Extract<OutputPart, { type: 'tool-call' }>): object {
   let value: unknown
   try {
@@ -111,7 +112,7 @@ function readInput({ name, input }: Extract<OutputPart, { type: 'tool-call' }>):
     throw unreadable(name)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(name)
-  return value
+  return losesDigits(input) ? new RawJson(input) : value
 }
 
 /** The failure of a call whose arguments cannot be told to the client. */
