@@ -28,6 +28,7 @@ const errorLevels = {
   'upstream-failed': 'error',
   'invalid-output': 'warn',
   'model-unavailable': 'warn',
+  'store-unavailable': 'error',
   'shutting-down': 'info',
 } as const satisfies Record<string, 'info' | 'warn' | 'error'>
 

@@ -2,12 +2,13 @@ import type { JsonObject } from './request.ts'
 
 /**
  * What outlives a request: responses, their items, and conversations, in the form of OpenAI's Responses protocol. Every call names the
- * owner, a principal's id; what others own does not exist for it. Times are milliseconds of the epoch.
+ * owner, a principal's id; what others own, and what has expired, does not exist for it. Times are milliseconds of the epoch. Calls reject
+ * with `store-unavailable` when the database fails.
  */
 export interface Store {
   readonly responses: ResponseStore
   readonly conversations: ConversationStore
-  /** Deletes what has expired, and the oldest responses while the store is larger than its limit. */
+  /** Deletes what has expired, and the oldest responses and conversations while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -39,13 +40,14 @@ export type StoredEvent = { readonly sequence: number; readonly json: string }
 
 export type ItemPage = { readonly items: readonly StoredItem[]; readonly hasMore: boolean }
 
-/** A page of items: those after the item `after` in this order. */
+/** A page of items: those after the item `after` in this order. Calls reject with `not-found` where there is no such item. */
 export type PageRequest = { readonly after?: string; readonly limit: number; readonly order: 'asc' | 'desc' }
 
 export interface ResponseStore {
   /**
-   * Saves a response, or what has become of it, in one step. One that has ended also adds its input and output to its conversation,
-   * once. Rejects with `request-conflict` for an id of somebody else's.
+   * Saves a response, or what has become of it, in one step. The first call decides its input, its times and what it continues; the first
+   * call for a response that has ended decides the rest, and adds input and output to its conversation. Later calls change nothing.
+   * Rejects with `request-conflict` for an id that another owner has.
    */
   save(response: StoredResponse): Promise<void>
   find(owner: string, id: string): Promise<StoredResponse | undefined>
@@ -61,9 +63,12 @@ export interface ResponseStore {
   addEvents(id: string, events: readonly StoredEvent[]): Promise<void>
   /** Up to `limit` events with a higher number, in order. */
   events(owner: string, id: string, after: number, limit: number): Promise<readonly StoredEvent[]>
-  /** Extends the leases of responses that run here. Resolves with those that another process asked to cancel. */
+  /**
+   * Extends the leases of responses that run here. Resolves with those to cancel: because it was requested, or because they have ended
+   * or were deleted elsewhere.
+   */
   renew(ids: readonly string[], untilMs: number): Promise<readonly string[]>
-  /** Asks the process that runs a response to cancel it. False: no such response, or it does not run. */
+  /** Asks the process that runs a response to cancel it. False: no such response, or it has no valid lease. */
   requestCancel(owner: string, id: string): Promise<boolean>
 }
 
@@ -75,6 +80,7 @@ export type Conversation = {
 }
 
 export interface ConversationStore {
+  /** Rejects with `request-conflict` for an id that is in use. */
   create(conversation: Conversation, items: readonly StoredItem[]): Promise<void>
   find(owner: string, id: string): Promise<Conversation | undefined>
   /** False: no such conversation. */

@@ -39,6 +39,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'upstream-failed': [502, 'api_error'],
   'invalid-output': [502, 'api_error'],
   'model-unavailable': [529, 'overloaded_error'],
+  'store-unavailable': [529, 'overloaded_error'],
   'shutting-down': [529, 'overloaded_error'],
 }
 

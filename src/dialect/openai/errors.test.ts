@@ -30,6 +30,7 @@ describe('encodeOpenaiError', () => {
     ['upstream-failed', 502, 'server_error', 'upstream_failed'],
     ['invalid-output', 502, 'server_error', 'invalid_output'],
     ['model-unavailable', 503, 'server_error', 'model_unavailable'],
+    ['store-unavailable', 503, 'server_error', 'store_unavailable'],
     ['shutting-down', 503, 'server_error', 'shutting_down'],
   ])('%s has the status %i, the type %s and the code %s', (code, status, type, wireCode) => {
     expect(encodeOpenaiError(new AppError(code, 'why', { param: 'x[0].y' }))).toEqual({

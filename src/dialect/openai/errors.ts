@@ -41,6 +41,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'upstream-failed': [502, 'server_error', 'upstream_failed'],
   'invalid-output': [502, 'server_error', 'invalid_output'],
   'model-unavailable': [503, 'server_error', 'model_unavailable'],
+  'store-unavailable': [503, 'server_error', 'store_unavailable'],
   'shutting-down': [503, 'server_error', 'shutting_down'],
 }
 
