@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/context.ts'
 import type { TokenizeRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { ContentPart, Message, OutputPart } from '../contract/request.ts'
-import { withTokenizer } from './use-tokenizer.ts'
+import { withoutCustomTools, withTokenizer } from './use-tokenizer.ts'
 
 /** The tokens of a prompt; an estimate where the engine has no tokenizer that we can use. */
 export type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
@@ -21,7 +21,7 @@ const tokensPerMedia = 1024
 /** Counts the prompt of a conversation. Rejects with `queue-full` and the engine's refusals of the conversation. */
 export async function countTokens(request: CountRequest, context: RequestContext): Promise<TokenCount> {
   try {
-    const conversation = { ...request, addBos: true, parseSpecial: true }
+    const conversation = { ...withoutCustomTools(request), addBos: true, parseSpecial: true }
     const inputTokens = await withTokenizer(context, (tokenizer) => tokenizer.count(conversation, context.signal))
     return { inputTokens, isEstimate: false }
   } catch (error) {

@@ -137,15 +137,15 @@ describe('generate', () => {
     expect(first).toEqual({ type: 'start', model: 'm', warnings: [], ...(preset !== undefined && { preset }) })
   })
 
-  test('tools other than functions are refused by path', async () => {
+  test('tools that the server shall run are refused by path', async () => {
     const { engine, facts } = createEngine([raw('a'), finish, usage])
-    const tools = [{ name: 'f' }, { type: 'custom', name: 'c' }] as const
+    const tools = [{ name: 'f' }, { type: 'server', name: 'c', options: {} }] as const
     const asked = { ...request, prompt: { type: 'chat', ...plainChat, messages: [], tools } } as const
     const { generation } = start(engine, { asked })
     await expect(generation.run(() => undefined)).rejects.toMatchObject({
       code: 'unsupported-field',
       at: ['prompt', 'tools', 1],
-      message: expect.stringContaining("prompt.tools[1] is a tool of type 'custom'"),
+      message: expect.stringContaining("prompt.tools[1] is a tool of type 'server'"),
     })
     expect(facts.prepared).toBe(0)
   })

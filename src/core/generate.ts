@@ -11,6 +11,7 @@ import type { Ticket } from '../contract/scheduler.ts'
 import type { Validator } from '../contract/validator.ts'
 import { createCallCheck, needsCallCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
+import { withFunctions } from './custom-tools/with-functions.ts'
 import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
@@ -78,7 +79,9 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
   const ticket = context.model.scheduler.enter(context)
   try {
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      runOrCutShort(deps, deps.presets?.apply(request) ?? request, { context, ticket, emit: inner })
+      withFunctions(deps.presets?.apply(request) ?? request, inner, (wanted, wantedEmit) =>
+        runOrCutShort(deps, wanted, { context, ticket, emit: wantedEmit }),
+      )
     if (rest.length === 0) await runOne(first, emit)
     else await generateInTurn([first, ...rest], runOne, emit)
   } finally {
@@ -196,11 +199,11 @@ function startEvent(model: string, { prepared, isValidated, preset, ignored }: B
   }
 }
 
-/** Only functions are supported: no engine runs other tools. */
+/** No engine runs other tools than functions, and custom tools are functions by now. */
 function refuseOtherTools({ prompt }: GenerationRequest): void {
   const index = prompt.type === 'chat' ? prompt.tools.findIndex((tool) => !isFunctionTool(tool)) : -1
   if (index === -1 || prompt.type !== 'chat') return
-  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported; declare a function`
+  const message = `${field('prompt', 'tools', index)} is a tool of type '${prompt.tools[index]?.type}', which is not supported; declare a function or a custom tool`
   throw new AppError('unsupported-field', message, { at: ['prompt', 'tools', index] })
 }
 

@@ -1,11 +1,12 @@
 import type { RequestContext } from '../contract/context.ts'
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import { asFunctions } from './custom-tools/function-prompt.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
 export function tokenize(request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
-  return withTokenizer(context, (tokenizer) => tokenizer.tokenize(request, context.signal))
+  return withTokenizer(context, async (tokenizer) => tokenizer.tokenize(withoutCustomTools(request), context.signal))
 }
 
 /** The text of tokens; with `special`, including the text of control tokens. */
@@ -15,7 +16,13 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 
 /** The prompt text of a conversation, rendered with the model's template. */
 export function render(request: RenderRequest, context: RequestContext): Promise<string> {
-  return withTokenizer(context, (tokenizer) => tokenizer.render(request, context.signal))
+  return withTokenizer(context, async (tokenizer) => tokenizer.render(withoutCustomTools(request), context.signal))
+}
+
+/** The conversation as engines get it: with functions for custom tools. */
+export function withoutCustomTools<R extends { readonly prompt: TokenizeRequest['prompt'] }>(request: R): R {
+  const { prompt } = request
+  return prompt.type === 'chat' ? { ...request, prompt: asFunctions(prompt) } : request
 }
 
 /** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */
