@@ -1,4 +1,4 @@
-import type { FinishReason, Timings, Usage } from '../contract/event.ts'
+import type { FinishReason, GenerationEvent, Timings, Usage } from '../contract/event.ts'
 import { encodeOddCalls, type OddCall } from './reply-headers.ts'
 
 /** What the log says about a generation when its request has ended. */
@@ -15,6 +15,21 @@ export type GenerationFacts = {
   oddCalls?: OddCall[]
   /** The replica of a remote model. */
   servedBy?: string
+}
+
+/** Adds what an event says. */
+export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void {
+  if (event.type === 'finish') {
+    facts.finishReasons ??= []
+    facts.finishReasons.push(event.reason)
+  } else if (event.type === 'tool-call-end' && event.state !== undefined) {
+    facts.oddCalls ??= []
+    facts.oddCalls.push({ id: event.id, state: event.state })
+  } else if (event.type === 'usage') {
+    facts.usage = event.usage
+    facts.timings = event.timings
+    if (event.servedBy !== undefined) facts.servedBy = event.servedBy
+  }
 }
 
 /** The facts as fields of a log entry. */

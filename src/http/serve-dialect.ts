@@ -1,4 +1,3 @@
-import type { OutgoingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DecodedCall, Dialect } from '../contract/dialect.ts'
@@ -8,25 +7,17 @@ import { foldEvents } from '../contract/result.ts'
 import { type Generation, generate } from '../core/generate.ts'
 import type { ServerDeps } from './deps.ts'
 import { shownTo } from './error-reply.ts'
+import { openEventStream } from './event-stream.ts'
 import { logFailure, wireCodeOf } from './failure-log.ts'
-import type { GenerationFacts } from './generation-facts.ts'
+import { type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
-import { SseWriter } from './sse.ts'
-import { defaultStalledReaderMs } from './stalled-reader.ts'
+import { addStartHeaders } from './start-headers.ts'
 import { takeBody } from './take-body.ts'
 
-const defaultHeartbeatMs = 10_000
 /** Decoding a larger body may take so long that others are served before it is run. */
 const largeBytes = 256 * 1024
-
-const streamHeaders = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
-  // Keeps nginx from buffering the events.
-  'x-accel-buffering': 'no',
-}
 
 /** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
@@ -75,17 +66,11 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
   async function stream({ generation, call, request, reply }: StreamArgs): Promise<void> {
     const encoder = call.createStreamEncoder()
     let start: StartEvent | undefined
-    const writer = new SseWriter({
-      raw: reply.raw,
-      open: () => {
-        if (start !== undefined) addStartHeaders(start, call, reply)
-        reply.hijack()
-        reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
-      },
+    const writer = openEventStream(deps, reply, {
       heartbeat: dialect.heartbeat,
-      heartbeatMs: deps.heartbeatMs ?? defaultHeartbeatMs,
-      stalledReaderMs: deps.stalledReaderMs ?? defaultStalledReaderMs,
-      now: deps.now,
+      addHeaders: () => {
+        if (start !== undefined) addStartHeaders(start, call, reply)
+      },
     })
     try {
       await generation.run((event) => {
@@ -116,17 +101,7 @@ function noted({ run }: Generation, facts: GenerationFacts): Generation {
   return {
     run: (emit) =>
       run((event) => {
-        if (event.type === 'finish') {
-          facts.finishReasons ??= []
-          facts.finishReasons.push(event.reason)
-        } else if (event.type === 'tool-call-end' && event.state !== undefined) {
-          facts.oddCalls ??= []
-          facts.oddCalls.push({ id: event.id, state: event.state })
-        } else if (event.type === 'usage') {
-          facts.usage = event.usage
-          facts.timings = event.timings
-          if (event.servedBy !== undefined) facts.servedBy = event.servedBy
-        }
+        noteEvent(facts, event)
         return emit(event)
       }),
   }
@@ -137,15 +112,4 @@ type StreamArgs = {
   readonly call: DecodedCall
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-}
-
-/** Headers about the generation, if it has started when they are sent. */
-function addStartHeaders({ structured, preset, ignored }: StartEvent, call: DecodedCall, reply: FastifyReply): void {
-  if (ignored !== undefined) {
-    // As for unknown fields, without indices.
-    const names = ignored.map((path) => call.nameOf(path).replace(/\[\d+\]/g, '[]'))
-    reply.header('x-dragoman-ignored', encodeIgnored([...call.ignored, ...names]))
-  }
-  if (structured !== undefined) reply.header('x-dragoman-structured', structured)
-  if (preset !== undefined) reply.header('x-dragoman-preset', preset)
 }
