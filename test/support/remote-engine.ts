@@ -29,7 +29,10 @@ export async function upstream(...args: Parameters<typeof startUpstream>): Promi
 }
 
 /** An engine over these servers, of the model `m`, that is closed when the test is over. */
-export function engineOver(servers: readonly ScriptedUpstream[], options: Partial<RemoteEngineOptions> = {}): Engine {
+export function engineOver(
+  servers: readonly Pick<ScriptedUpstream, 'url'>[],
+  options: Partial<RemoteEngineOptions> = {},
+): Engine {
   const endpoints = servers.map(({ url }) => ({ url, weight: 1, apiKey: secretKey }))
   return closedAfterwards(createRemoteEngine({ id: 'm', endpoints, connections: 16, log, random: () => 0, ...options }))
 }
