@@ -1,21 +1,16 @@
 import { z } from 'zod'
-import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { toolParameters } from '../openai/tool-parameters.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
 import { flag, text } from '../wire/wire-types.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
   error: "a function name of 1 to 64 letters, digits, '_', '-' and '.'",
 })
 
-/** Arguments are an object, so the schema of the parameters must allow one. */
-const parameters = jsonObject.refine(({ type }) => type === undefined || type === 'object', {
-  error: 'a JSON Schema of type "object"',
-  path: ['type'],
-})
-
 export const toolFunction = looseObject({
   name: toolName,
   description: text,
-  parameters: parameters.nullish(),
+  parameters: toolParameters.nullish(),
   strict: flag,
 })
 export const tool = looseObject({ type: text, function: toolFunction.nullish() })
