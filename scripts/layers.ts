@@ -31,6 +31,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-chat': forDialects,
   'dialect/openai-completions': forDialects,
   'dialect/openai-embeddings': forDialects,
+  'dialect/openai-responses': forDialects,
   'dialect/anthropic': ['contract', 'dialect/wire'],
   'dialect/presets': forDialects,
   'dialect/scoring': ['contract', 'dialect/wire'],

@@ -5,6 +5,8 @@ import formats from 'ajv-formats'
 type JsonSchema = {
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly definitions?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly enum?: readonly unknown[]
   readonly additionalProperties?: unknown
 }
 
@@ -44,6 +46,18 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     top_logprobs: { type: 'array', items: { type: ['object', 'null'], additionalProperties: { type: 'number' } } },
   } as Record<string, JsonSchema>,
   Completion: { usage: { anyOf: [{ $ref: '#/definitions/CompletionUsage' }, { type: 'null' }] } } as Record<string, JsonSchema>,
+  // Open Responses has the first four, and null for a usage that is not known yet, as OpenAI's own streams have; its types do not say so.
+  Response: {
+    store: { type: 'boolean' },
+    max_tool_calls: { type: ['number', 'null'] },
+    presence_penalty: { type: 'number' },
+    frequency_penalty: { type: 'number' },
+    usage: { anyOf: [{ $ref: '#/definitions/ResponseUsage' }, { type: 'null' }] },
+  } as Record<string, JsonSchema>,
+  // Codex and others compact the conversation when they see the last one, which OpenAI sends too.
+  ResponseError: {
+    code: { enum: ['server_error', 'rate_limit_exceeded', 'invalid_prompt', 'context_length_exceeded'] },
+  } as Record<string, JsonSchema>,
   // OpenAI streams annotations in the form that its whole replies have; its types do not say so.
   'ChatCompletionChunk.Choice.Delta': {
     reasoning_content: text,
@@ -52,14 +66,28 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   } as Record<string, JsonSchema>,
 }
 
+/** OpenAI's types have it, its replies do not: the SDKs compute it. */
+const computed: Readonly<Record<string, string>> = { Response: 'output_text' }
+
 /** A schema of `test/fixtures/wire-schemas`, as it was generated. */
 export function readWireSchema(name: string): JsonSchema {
   return JSON.parse(readFileSync(new URL(`${name}.schema.json`, folder), 'utf8'))
 }
 
+type CheckOptions = {
+  /** The definition to check with, where it is not the schema's own. */
+  readonly definition?: string
+  /** Keys that the schema does not name are allowed. */
+  readonly isOpen?: true
+}
+
 /** A check that throws with every fault: what is wrong by the schema, and every key that neither it nor we document. */
-export function createWireCheck(name: string): (value: unknown) => void {
-  const validate = compile(readWireSchema(name))
+export function createWireCheck(name: string, { definition, isOpen }: CheckOptions = {}): (value: unknown) => void {
+  const schema = readWireSchema(name)
+  const validate = compile(
+    definition === undefined ? schema : { ...schema, $ref: `#/definitions/${definition}` },
+    isOpen ?? false,
+  )
   return (value) => {
     if (validate(value)) return
     const faults = (validate.errors ?? []).map(
@@ -69,14 +97,22 @@ export function createWireCheck(name: string): (value: unknown) => void {
   }
 }
 
-function compile(schema: JsonSchema): ValidateFunction {
+function compile(schema: JsonSchema & { readonly $ref?: string }, isOpen: boolean): ValidateFunction {
   const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
   formats.default(ajv)
-  const definitions = Object.entries(schema.definitions ?? {}).map(([name, definition]) => [name, close(name, definition)])
+  const definitions = Object.entries(schema.definitions ?? {}).map(([name, definition]) => [
+    name,
+    isOpen ? definition : close(name, definition),
+  ])
   return ajv.compile({ ...schema, definitions: Object.fromEntries(definitions) })
 }
 
 function close(name: string, definition: JsonSchema): JsonSchema {
   if (definition.properties === undefined || definition.additionalProperties !== undefined) return definition
-  return { ...definition, properties: { ...definition.properties, ...extensions[name] }, additionalProperties: false }
+  return {
+    ...definition,
+    properties: { ...definition.properties, ...extensions[name] },
+    required: definition.required?.filter((key) => key !== computed[name]) ?? [],
+    additionalProperties: false,
+  }
 }

@@ -1,0 +1,177 @@
+import { AppError } from '../../contract/errors.ts'
+import type { Message, OutputPart } from '../../contract/request.ts'
+import type { Sealer } from '../../contract/sealer.ts'
+import { preview } from '../wire/preview.ts'
+import { decodeContent, decodePart } from './decode-content.ts'
+import { toolNameOf } from './decode-tools.ts'
+import { isKnownItem, type KnownItem, type WireItem, type WirePart } from './item-schema.ts'
+import type { ToolNames } from './namespaces.ts'
+import { unseal } from './sealed.ts'
+
+/** An item of the conversation, and what the caller calls it: a path of the body, or the field that its history came from. */
+export type Entry = { readonly item: WireItem; readonly path: string; readonly isHistory: boolean }
+
+/** A conversation in canonical form, and where each part of it stood in the request. */
+export type Conversation = {
+  readonly messages: readonly Message[]
+  /** For each message, the caller's path of the message and of each of its parts. */
+  readonly paths: readonly { readonly message: string; readonly parts: readonly string[] }[]
+  /** Items that do not reach the model. */
+  readonly ignored: readonly string[]
+}
+
+type Options = { readonly instructions: string; readonly sealer: Sealer; readonly names: ToolNames }
+
+/**
+ * Decodes instructions and items. The assistant's items up to the next item of another kind are one turn, in their order. Throws for a
+ * result without a call, and for a compaction that another server made.
+ */
+export function decodeItems(entries: readonly Entry[], options: Options): Conversation {
+  const decoder = new Decoder(options)
+  decoder.addInstructions(options.instructions)
+  for (const entry of entries) decoder.add(entry)
+  return decoder.end()
+}
+
+type Turn = { readonly path: string; readonly parts: OutputPart[]; readonly partPaths: string[] }
+
+class Decoder {
+  readonly #messages: Message[] = []
+  readonly #paths: { message: string; parts: readonly string[] }[] = []
+  readonly #ignored: string[] = []
+  readonly #sealer: Sealer
+  readonly #names: ToolNames
+  readonly #callIds = new Set<string>()
+  #turn: Turn | undefined
+
+  constructor({ sealer, names }: Options) {
+    this.#sealer = sealer
+    this.#names = names
+  }
+
+  addInstructions(instructions: string): void {
+    if (instructions !== '') {
+      this.#addMessage({ role: 'system', content: [{ type: 'text', text: instructions }] }, 'instructions', ['instructions'])
+    }
+  }
+
+  add({ item, path, isHistory }: Entry): void {
+    if (isKnownItem(item)) this.#addKnown(item, path)
+    else if (!isHistory) this.#ignored.push(path)
+  }
+
+  end(): Conversation {
+    this.#closeTurn()
+    // Templates render a conversation, so an empty input, which clients send to probe a model, is an empty message.
+    if (!this.#messages.some(({ role }) => role !== 'system' && role !== 'developer')) {
+      this.#addMessage({ role: 'user', content: [{ type: 'text', text: '' }] }, 'input', ['input'])
+    }
+    return { messages: this.#messages, paths: this.#paths, ignored: this.#ignored }
+  }
+
+  #addKnown(item: KnownItem, path: string): void {
+    switch (item.type) {
+      case 'message':
+      case undefined:
+        this.#addContent(item.role, item.content, path)
+        break
+      case 'reasoning':
+        this.#addThought(item, path)
+        break
+      case 'function_call':
+        this.#addCall(item, item.arguments, path)
+        break
+      case 'custom_tool_call':
+        this.#addCall({ ...item, kind: 'custom' }, item.input, path)
+        break
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        this.#addResult(item, path)
+        break
+      case 'compaction':
+        this.#addSummary(item.encrypted_content, path)
+        break
+      // The service acts on a trigger, and replaces references.
+      case 'compaction_trigger':
+      case 'item_reference':
+        break
+    }
+  }
+
+  #addContent(role: 'user' | 'assistant' | 'system' | 'developer', content: string | readonly WirePart[], path: string): void {
+    const paths = typeof content === 'string' ? [`${path}.content`] : content.map((_, index) => `${path}.content[${index}]`)
+    if (role !== 'assistant') {
+      this.#addMessage({ role, content: decodeContent(content, `${path}.content`) }, path, paths)
+      return
+    }
+    const parts = typeof content === 'string' ? [{ type: 'output_text' as const, text: content }] : content
+    for (const [index, part] of parts.entries()) {
+      const at = paths[index] ?? path
+      this.#addPart(part.type === 'refusal' ? { type: 'refusal', text: part.refusal } : decodePart(part, at), at, path)
+    }
+  }
+
+  /** The thought itself where this server sealed it; else its visible text, unless another server has the whole of it. */
+  #addThought(item: Extract<KnownItem, { type: 'reasoning' }>, path: string): void {
+    const { encrypted_content: encrypted, content, summary } = item
+    if (typeof encrypted === 'string' && encrypted !== '') {
+      const thought = unseal(this.#sealer, encrypted, 'thought')
+      if (thought === undefined) this.#ignored.push(path)
+      else {
+        const { text, opaque } = thought
+        this.#addPart({ type: 'reasoning', text, ...(opaque !== undefined && { opaque }) }, path, path)
+      }
+      return
+    }
+    const shown = (content ?? []).length > 0 ? content : summary
+    const text = (shown ?? []).map((part) => part.text).join('\n\n')
+    if (text !== '') this.#addPart({ type: 'reasoning', text }, path, path)
+  }
+
+  #addCall(call: { call_id: string; name: string; namespace?: unknown; kind?: 'custom' }, input: string, path: string): void {
+    const { call_id: id, name, namespace, kind } = call
+    this.#callIds.add(id)
+    const flat = this.#names.flatten(toolNameOf(name, namespace))
+    this.#addPart({ type: 'tool-call', id, name: flat, input, ...(kind !== undefined && { kind }) }, path, path)
+  }
+
+  #addResult({ call_id: id, output }: { call_id: string; output: string | readonly WirePart[] }, path: string): void {
+    if (!this.#callIds.has(id)) {
+      const param = `${path}.call_id`
+      const message = `${param} ${preview(id)} has no call: send the call before its output, or name the response that made it`
+      throw new AppError('invalid-request', message, { param })
+    }
+    const parts = typeof output === 'string' ? [`${path}.output`] : output.map((_, index) => `${path}.output[${index}]`)
+    this.#addMessage({ role: 'tool', content: decodeContent(output, `${path}.output`), toolCallId: id }, path, parts)
+  }
+
+  #addSummary(encrypted: string, path: string): void {
+    const summary = unseal(this.#sealer, encrypted, 'summary')
+    if (summary === undefined) {
+      const param = `${path}.encrypted_content`
+      const message = `${param} was not made by this server, so it cannot be read: compact the conversation again`
+      throw new AppError('invalid-request', message, { param })
+    }
+    const text = `Summary of the conversation so far:\n\n${summary.text}`
+    this.#addMessage({ role: 'user', content: [{ type: 'text', text }] }, path, [path])
+  }
+
+  #addPart(part: OutputPart, at: string, path: string): void {
+    this.#turn ??= { path, parts: [], partPaths: [] }
+    this.#turn.parts.push(part)
+    this.#turn.partPaths.push(at)
+  }
+
+  #closeTurn(): void {
+    if (this.#turn === undefined) return
+    const { path, parts, partPaths } = this.#turn
+    this.#turn = undefined
+    this.#addMessage({ role: 'assistant', parts }, path, partPaths)
+  }
+
+  #addMessage(message: Message, path: string, parts: readonly string[]): void {
+    this.#closeTurn()
+    this.#messages.push(message)
+    this.#paths.push({ message: path, parts })
+  }
+}

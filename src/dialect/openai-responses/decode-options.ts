@@ -1,0 +1,110 @@
+import { AppError } from '../../contract/errors.ts'
+import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
+import { outputLimits } from '../openai/decode-common.ts'
+import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
+import { refuseLargeJson } from '../openai/large-json.ts'
+import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
+import type { ResponseWire } from './schema.ts'
+
+/** The limit on the output, in this protocol's spelling and in others'. */
+export const responseLimits = ['max_output_tokens', ...outputLimits] as const
+
+/** The effort `none` switches thinking off. */
+export function decodeReasoning({ reasoning, enable_thinking }: ResponseWire): ReasoningOptions {
+  const effort = reasoning?.effort ?? undefined
+  const enabled = enable_thinking ?? (effort === 'none' ? false : undefined)
+  const preserve = preserveOf(reasoning?.context ?? 'auto')
+  return {
+    ...(enabled !== undefined && { enabled }),
+    ...(effort !== undefined && { effort }),
+    ...(preserve !== undefined && { preserve }),
+  }
+}
+
+function preserveOf(context: string): boolean | undefined {
+  switch (context) {
+    case 'all_turns':
+      return true
+    case 'current_turn':
+      return false
+    case 'auto':
+      return undefined
+    default: {
+      const param = 'reasoning.context'
+      const message = `${param} ${JSON.stringify(context)} is not known: send "auto", "current_turn" or "all_turns"`
+      throw new AppError('unsupported-field', message, { param })
+    }
+  }
+}
+
+/** Decodes `text.format`, or a constraint of another server's. Throws for two different ones. */
+export function decodeFormat(wire: ResponseWire): DecodedOutput {
+  const other = decodeOutput(wire)
+  const own = decodeTextFormat(wire)
+  if (own.constraint.type === 'text') return other.constraint.type === 'text' ? own : other
+  if (other.constraint.type === 'text' || isSame(own.constraint, other.constraint)) return own
+  const message = `${own.param} and ${other.param} are different constraints on the output: send one of them`
+  throw new AppError('invalid-request', message, { param: other.param })
+}
+
+function decodeTextFormat({ text }: ResponseWire): DecodedOutput {
+  const format = text?.format
+  const param = 'text.format'
+  switch (format?.type) {
+    case undefined:
+    case 'text':
+      return { constraint: { type: 'text' }, param }
+    case 'json_object':
+      return { constraint: { type: 'json-object' }, param }
+    case 'json_schema': {
+      const { name, description, schema, strict } = format
+      refuseLargeJson(schema, `${param}.schema`)
+      const about = {
+        ...(typeof name === 'string' && { name }),
+        ...(typeof description === 'string' && { description }),
+      }
+      return { constraint: { ...about, type: 'json-schema', schema, strict: strict ?? false }, param: `${param}.schema` }
+    }
+  }
+}
+
+/** Log-probabilities are reported when `include` names them, or `top_logprobs` is above 0. */
+export function decodeLogprobs({ include, top_logprobs: top }: ResponseWire): { readonly top: number } | undefined {
+  const isIncluded = (include ?? []).includes('message.output_text.logprobs')
+  return isIncluded || (top ?? 0) > 0 ? { top: top ?? 0 } : undefined
+}
+
+/** Decodes the limits of the output and where it ends. */
+export function decodeLimits(
+  wire: ResponseWire,
+): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos'> {
+  const maximum = pickSpelling(wire, responseLimits)
+  const minimum = pickSpelled(wire, ['min_tokens', 'min_length'])
+  if (minimum !== undefined && maximum !== undefined && minimum.value > maximum) {
+    const { name, value } = minimum
+    const message = `${name} ${value} is more than the limit on the output, which is ${maximum}: lower it, or raise max_output_tokens`
+    throw new AppError('invalid-request', message, { param: name })
+  }
+  const stop = pickSpelling(wire, ['stop', 'stop_sequence']) ?? []
+  return {
+    ...(maximum !== undefined && { maxOutputTokens: maximum }),
+    ...(minimum !== undefined && minimum.value > 0 && { minOutputTokens: minimum.value }),
+    stop: typeof stop === 'string' ? [stop] : stop,
+    ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
+  }
+}
+
+/** The variables of the chat template; `text.verbosity` is one. */
+export function decodeVariables(wire: ResponseWire): JsonObject {
+  const variables = pickSpelled(wire, ['template_vars', 'chat_template_kwargs'])
+  const verbosity = wire.text?.verbosity ?? undefined
+  if (variables !== undefined) {
+    refuseLargeJson(variables.value, variables.name)
+    const reserved = ['messages', 'tools', 'add_generation_prompt'].find((name) => Object.hasOwn(variables.value, name))
+    if (reserved !== undefined) {
+      const param = `${variables.name}.${reserved}`
+      throw new AppError('invalid-request', `${param} comes from the request's own fields: leave it out`, { param })
+    }
+  }
+  return { ...(verbosity !== undefined && { verbosity }), ...variables?.value }
+}

@@ -1,0 +1,69 @@
+import type { Entry } from './decode-items.ts'
+
+/** A turn that can be left out as a whole. */
+type Turn = { readonly entries: Entry[]; readonly isUser: boolean }
+
+/**
+ * The conversation without its oldest `count` turns. A user's message is a turn; so is what the assistant answers up to the next one, with
+ * the results of its calls. System and developer messages stay, and so do the last user's message and everything after it. Undefined
+ * when fewer turns can go.
+ */
+export function dropOldest(
+  entries: readonly Entry[],
+  count: number,
+): { readonly kept: readonly Entry[]; readonly dropped: readonly Entry[] } | undefined {
+  const turns = groupTurns(entries)
+  const lastUser = turns.findLastIndex(({ isUser }) => isUser)
+  const end = lastUser === -1 ? turns.length - 1 : lastUser
+  if (count < 1 || count > end) return undefined
+  const gone = new Set(turns.slice(0, count).flatMap((turn) => turn.entries))
+  return { kept: entries.filter((entry) => !gone.has(entry)), dropped: entries.filter((entry) => gone.has(entry)) }
+}
+
+function groupTurns(entries: readonly Entry[]): readonly Turn[] {
+  const turns: Turn[] = []
+  /** The turn of each call, which its result belongs to. */
+  const byCall = new Map<string, Turn>()
+  let isAnswered = false
+  for (const entry of entries) {
+    const kind = kindOf(entry)
+    if (kind === 'instruction') continue
+    if (kind === 'result') {
+      const turn = byCall.get(callIdOf(entry))
+      if (turn !== undefined) turn.entries.push(entry)
+      isAnswered = true
+      continue
+    }
+    const last = turns.at(-1)
+    const continues = kind === 'assistant' && last !== undefined && !last.isUser && !isAnswered
+    const turn = continues ? last : { entries: [], isUser: kind === 'user' }
+    if (!continues) turns.push(turn)
+    isAnswered = false
+    turn.entries.push(entry)
+    if (kind === 'assistant') byCall.set(callIdOf(entry), turn)
+  }
+  return turns
+}
+
+function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction' {
+  switch (item.type) {
+    case undefined:
+    case 'message':
+      if (item.role === 'user' || item.role === 'assistant') return item.role
+      return 'instruction'
+    case 'compaction':
+      return 'user'
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return 'result'
+    // It says what to do with the conversation.
+    case 'compaction_trigger':
+      return 'instruction'
+    default:
+      return 'assistant'
+  }
+}
+
+function callIdOf({ item }: Entry): string {
+  return typeof item.call_id === 'string' ? item.call_id : ''
+}

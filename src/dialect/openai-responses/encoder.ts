@@ -1,0 +1,217 @@
+import type { AppError } from '../../contract/errors.ts'
+import type { GenerationEvent, Usage } from '../../contract/event.ts'
+import { isTruncated } from '../../contract/is-truncated.ts'
+import type { JsonObject } from '../../contract/request.ts'
+import type { ResponseStatus, StoredItem } from '../../contract/store.ts'
+import { toFrameJson } from '../wire/frame-json.ts'
+import { CallItem } from './call-item.ts'
+import type { DecodedResponse } from './decode.ts'
+import { MessageItem } from './message-item.ts'
+import type { OutputItem, Place } from './output-item.ts'
+import { ReasoningItem } from './reasoning-item.ts'
+import { encodeFailure, encodeUsage, endOf } from './response-end.ts'
+
+/** An event of a stream on the wire. */
+export type ResponseEvent = JsonObject & { readonly type: string; readonly sequence_number: number }
+
+/** Follows one generation, for streams, whole replies and stored responses alike. */
+export interface ResponseEncoder {
+  /** The events of a response that waits to be run in the background. */
+  queued(): readonly ResponseEvent[]
+  /** The events on the wire for this event of the generation; none after the end. */
+  encode(event: GenerationEvent): readonly ResponseEvent[]
+  /** Ends the response on request; it keeps its output so far. No events when it has ended already. */
+  cancelled(): readonly ResponseEvent[]
+  readonly status: ResponseStatus
+  /** The response as it stands now, with its output. */
+  snapshot(): JsonObject
+  readonly output: readonly StoredItem[]
+}
+
+/** An event as server-sent text. */
+export function toSse(event: ResponseEvent): string {
+  return `event: ${event.type}\ndata: ${toFrameJson(event)}\n\n`
+}
+
+export function createResponseEncoder(decoded: Pick<DecodedResponse, 'head' | 'style'>): ResponseEncoder {
+  return new Encoder(decoded)
+}
+
+type Finish = Extract<GenerationEvent, { type: 'finish' }>
+
+class Encoder implements ResponseEncoder {
+  readonly #decoded: Pick<DecodedResponse, 'head' | 'style'>
+  readonly #items: OutputItem[] = []
+  #events: ResponseEvent[] = []
+  #nextSequence = 0
+  #status: ResponseStatus = 'in_progress'
+  #hasBegun = false
+  #hasEnded = false
+  #model: string | undefined
+  #open: OutputItem | undefined
+  #finish: Finish | undefined
+  #usage: Usage | undefined
+  #failure: AppError | undefined
+  #completedAtSeconds: number | null = null
+
+  constructor(decoded: Pick<DecodedResponse, 'head' | 'style'>) {
+    this.#decoded = decoded
+  }
+
+  get status(): ResponseStatus {
+    return this.#status
+  }
+
+  get output(): readonly StoredItem[] {
+    return this.#items.map((item) => ({ id: item.id, json: item.toJson() }))
+  }
+
+  queued(): readonly ResponseEvent[] {
+    this.#status = 'queued'
+    this.#begin()
+    this.#sendResponse('response.queued')
+    return this.#take()
+  }
+
+  encode(event: GenerationEvent): readonly ResponseEvent[] {
+    if (!this.#hasEnded) this.#add(event)
+    return this.#take()
+  }
+
+  cancelled(): readonly ResponseEvent[] {
+    if (!this.#hasEnded) this.#end('cancelled')
+    return this.#take()
+  }
+
+  snapshot(): JsonObject {
+    const reason = this.#finish === undefined ? undefined : endOf(this.#finish.reason).incomplete
+    return {
+      ...this.#decoded.head,
+      model: this.#model ?? this.#decoded.head.model,
+      status: this.#status,
+      completed_at: this.#completedAtSeconds,
+      error: this.#failure === undefined ? null : encodeFailure(this.#failure),
+      incomplete_details: this.#status === 'incomplete' && reason !== undefined ? { reason } : null,
+      output: this.#items.map((item) => item.toJson()),
+      usage: this.#usage === undefined ? null : encodeUsage(this.#usage),
+    }
+  }
+
+  #add(event: GenerationEvent): void {
+    switch (event.type) {
+      case 'start':
+        this.#model = event.model
+        this.#status = 'in_progress'
+        this.#begin()
+        this.#sendResponse('response.in_progress')
+        break
+      case 'text-delta':
+        if (event.delta !== '' || this.#open instanceof MessageItem) this.#toMessage().addText(event.delta, event.tokens ?? [])
+        break
+      case 'refusal-delta':
+        if (event.delta !== '') this.#toMessage().addRefusal(event.delta)
+        break
+      case 'annotation':
+        this.#toMessage().addAnnotation(event.annotation)
+        break
+      case 'reasoning-delta':
+        if (event.delta !== '') this.#toThought().add(event.delta)
+        break
+      case 'reasoning-end':
+        if (event.opaque !== undefined) this.#toThought().addOpaque(event.opaque)
+        if (this.#open instanceof ReasoningItem) this.#close()
+        break
+      case 'tool-call-start': {
+        const tool = this.#decoded.style.names.restore(event.name)
+        this.#openItem((place) => new CallItem(place, event, tool))
+        break
+      }
+      case 'tool-call-delta':
+        // Calls never interleave, so the open item is this call.
+        if (this.#open instanceof CallItem) this.#open.add(event.delta)
+        break
+      case 'tool-call-end':
+        this.#close(event.state === 'unparseable' ? 'incomplete' : 'completed')
+        break
+      case 'text-start':
+      case 'text-end':
+      case 'refusal-start':
+      case 'refusal-end':
+        if (this.#open instanceof MessageItem) this.#open.endBlock()
+        else this.#close()
+        break
+      case 'reasoning-start':
+        this.#close()
+        break
+      case 'finish':
+        this.#finish = event
+        this.#close(isTruncated(event) ? 'incomplete' : 'completed')
+        break
+      case 'usage':
+        this.#usage = event.usage
+        this.#end(endOf(this.#finish?.reason ?? 'stop').status)
+        break
+      case 'error':
+        this.#failure = event.error
+        this.#end('failed')
+        break
+      // The protocol has no place for them.
+      case 'prompt-read':
+      case 'prompt-tokens':
+        break
+    }
+  }
+
+  #begin(): void {
+    if (!this.#hasBegun) this.#sendResponse('response.created')
+    this.#hasBegun = true
+  }
+
+  /** The open message; texts and refusals that follow each other are parts of one. */
+  #toMessage(): MessageItem {
+    const { style } = this.#decoded
+    return this.#open instanceof MessageItem ? this.#open : this.#openItem((place) => new MessageItem(place, style))
+  }
+
+  #toThought(): ReasoningItem {
+    const { style } = this.#decoded
+    return this.#open instanceof ReasoningItem ? this.#open : this.#openItem((place) => new ReasoningItem(place, style))
+  }
+
+  #openItem<Item extends OutputItem>(create: (place: Place) => Item): Item {
+    this.#close()
+    const item = create({ send: this.#send, outputIndex: this.#items.length })
+    this.#items.push(item)
+    this.#open = item
+    return item
+  }
+
+  #close(status: 'completed' | 'incomplete' = 'completed'): void {
+    this.#open?.close(status)
+    this.#open = undefined
+  }
+
+  /** The protocol's streams end with one of three events; a cancelled response is `incomplete`, and says `cancelled` itself. */
+  #end(status: ResponseStatus): void {
+    this.#close('incomplete')
+    this.#status = status
+    this.#hasEnded = true
+    if (status === 'completed') this.#completedAtSeconds = Math.floor(Date.now() / 1000)
+    this.#sendResponse(`response.${status === 'completed' || status === 'failed' ? status : 'incomplete'}`)
+  }
+
+  #sendResponse(type: string): void {
+    this.#send(type, { response: this.snapshot() })
+  }
+
+  readonly #send = (type: string, fields: JsonObject): void => {
+    this.#events.push({ type, sequence_number: this.#nextSequence, ...fields })
+    this.#nextSequence += 1
+  }
+
+  #take(): readonly ResponseEvent[] {
+    const events = this.#events
+    this.#events = []
+    return events
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  constraintFields,
+  minimumField,
+  refusedExtensions,
+  samplingExtensions,
+  sharedOpenaiFields,
+} from '../openai/common-fields.ts'
+import type { Field } from '../wire/field-table.ts'
+
+const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
+
+/** OpenAI's own fields, in the order of their reference. */
+const openaiFields: readonly Field[] = [
+  { name: 'background', treatment: 'used', note: 'the response goes on without the connection; needs `store`' },
+  {
+    name: 'context_management',
+    treatment: 'used',
+    note: '`compaction` with `compact_threshold`: a longer conversation is summarised first',
+  },
+  { name: 'conversation', treatment: 'used', note: 'an id, or an object with one; not with `previous_response_id`' },
+  {
+    name: 'include',
+    treatment: 'used',
+    note: '`reasoning.encrypted_content`, `message.output_text.logprobs`; those of tools that OpenAI runs have no effect; others are ignored and listed',
+  },
+  {
+    name: 'input',
+    treatment: 'used',
+    note: 'a text or items; items of tools that OpenAI runs, and unknown ones, are ignored and listed; files and images by URL are refused',
+  },
+  { name: 'instructions', treatment: 'used', note: 'the first system message; never taken from a previous response' },
+  {
+    name: 'max_output_tokens',
+    aliases: ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
+    treatment: 'used',
+    note: 'at least 1; absent: until the model stops or the context is full',
+  },
+  { name: 'max_tool_calls', treatment: 'informational', note: 'limits tools that OpenAI runs, of which there are none' },
+  { name: 'metadata', treatment: 'used', note: `up to 16 pairs, which the response repeats; ${passedOn}` },
+  sharedOpenaiFields.model,
+  { name: 'moderation', treatment: 'refused', note: 'no moderation model' },
+  { name: 'parallel_tool_calls', treatment: 'used', note: 'false: at most one call in a response' },
+  { name: 'previous_response_id', treatment: 'used', note: 'the response that this one continues; not with `conversation`' },
+  { name: 'prompt', treatment: 'refused', note: 'no stored prompts: send `instructions` and `input`' },
+  { name: 'prompt_cache_key', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
+  { name: 'prompt_cache_options', treatment: 'informational', note: 'equal prefixes are reused without it' },
+  { name: 'prompt_cache_retention', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
+  {
+    name: 'reasoning',
+    treatment: 'used',
+    note: '`effort`: any string, passed to the chat template, `none` switches thinking off; `summary`, `generate_summary`: the thoughts are shown as a summary; `context`: whether the model sees those of earlier turns',
+  },
+  { name: 'safety_identifier', treatment: 'used', note: `identifies the client's end user; ${passedOn}` },
+  { name: 'service_tier', treatment: 'used', note: `${passedOn}; the response says \`default\`` },
+  { name: 'store', treatment: 'used', note: 'default true' },
+  sharedOpenaiFields.stream,
+  { name: 'stream_options', treatment: 'informational', note: 'events are not padded: `include_obfuscation` has no effect' },
+  sharedOpenaiFields.temperature,
+  {
+    name: 'text',
+    treatment: 'used',
+    note: '`format`: `text`, `json_object`, `json_schema`; `verbosity` is passed to the chat template',
+  },
+  {
+    name: 'tool_choice',
+    treatment: 'used',
+    note: '`none`, `auto`, `required`, a function, a custom tool or `allowed_tools`; a tool that OpenAI runs is refused',
+  },
+  {
+    name: 'tools',
+    treatment: 'used',
+    note: 'functions, `custom` tools, and namespaces of both; tools that OpenAI runs are ignored and listed',
+  },
+  { name: 'top_logprobs', treatment: 'used', note: '0 to 20; above 0, output texts have log-probabilities' },
+  sharedOpenaiFields.topP,
+  { name: 'truncation', treatment: 'used', note: '`auto`: the oldest turns give way to the context length; default `disabled`' },
+  sharedOpenaiFields.user,
+]
+
+/** Fields of other protocols and servers that Dragoman supports here too. */
+const extensions: readonly Field[] = [
+  { name: 'client_metadata', treatment: 'informational', note: "Codex's description of itself" },
+  { name: 'enable_thinking', treatment: 'used', note: 'takes precedence over `reasoning`' },
+  sharedOpenaiFields.frequencyPenalty,
+  sharedOpenaiFields.logitBias,
+  sharedOpenaiFields.presencePenalty,
+  sharedOpenaiFields.seed,
+  sharedOpenaiFields.stop,
+  {
+    name: 'template_vars',
+    aliases: ['chat_template_kwargs'],
+    treatment: 'used',
+    note: 'variables for the chat template; they take precedence over every other field',
+  },
+]
+
+const refusedHere: readonly Field[] = [
+  { name: 'chat_template', treatment: 'refused', note: "the model's own template is used" },
+  { name: 'max_infer_iters', treatment: 'refused', accepts: [1], note: 'no tools are run here' },
+  { name: 'messages', treatment: 'refused', note: 'send them as `input`' },
+  { name: 'n', treatment: 'refused', accepts: [1], note: 'a response has one answer' },
+  { name: 'reasoning_effort', treatment: 'refused', note: 'use `reasoning.effort`' },
+]
+
+/** Every top-level request field of `POST /v1/responses` that Dragoman knows, and what it does with it. */
+export const responseFields: readonly Field[] = [
+  ...openaiFields,
+  ...constraintFields,
+  ...samplingExtensions,
+  minimumField,
+  ...extensions,
+  ...refusedExtensions,
+  ...refusedHere,
+]

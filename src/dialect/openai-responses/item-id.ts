@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+
+/** The prefix of each kind of item: messages, reasoning, calls, their results, compactions, and all other items. */
+type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'cmp' | 'item'
+
+export function createItemId(prefix: Prefix): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`
+}
+
+/** A new id of a response. */
+export function createResponseId(): string {
+  return `resp_${randomUUID().replaceAll('-', '')}`
+}
+
+const prefixes: Readonly<Record<string, Prefix>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
+  compaction: 'cmp',
+}
+
+/** A new id for an item that came without one. */
+export function createIdFor(type: string): string {
+  return createItemId(Object.hasOwn(prefixes, type) ? (prefixes[type] ?? 'item') : 'item')
+}

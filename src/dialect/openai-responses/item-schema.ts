@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { list, looseObject } from '../wire/first-fault.ts'
+import { nonEmptyText, text } from '../wire/wire-types.ts'
+
+/** A source of a text; types that come later than this code are left out. */
+const annotation = looseObject({
+  type: z.string(),
+  url: text,
+  title: text,
+  start_index: z.int().nullish(),
+  end_index: z.int().nullish(),
+  file_id: text,
+  filename: text,
+  index: z.int().nullish(),
+})
+export type WireAnnotation = z.output<typeof annotation>
+
+/** Each kind of content part; `check-nested.ts` reports other keys than theirs. */
+export const textPart = looseObject({
+  type: z.enum(['input_text', 'output_text', 'text']),
+  text: z.string(),
+  annotations: list(annotation).nullish(),
+})
+export const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() })
+export const imagePart = looseObject({ type: z.literal('input_image'), image_url: text, file_id: text, detail: text })
+const filePart = looseObject({ type: z.literal('input_file') })
+
+/** A part of a message or of a tool's result. Another type is an error: nothing that was said is lost in silence. */
+const part = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart])
+/** A part of a message or of a tool's result. */
+export type WirePart = z.output<typeof part>
+const content = z.union([z.string(), list(part, { error: 'an array of content parts' })])
+
+const id = nonEmptyText.nullish()
+
+export const message = looseObject({
+  // A message needs no type.
+  type: z.literal('message').optional(),
+  id,
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content,
+  phase: text,
+  status: text,
+})
+export const thoughtText = looseObject({ text: z.string() })
+export const reasoning = looseObject({
+  type: z.literal('reasoning'),
+  id,
+  summary: list(thoughtText).nullish(),
+  content: list(thoughtText).nullish(),
+  encrypted_content: text,
+  status: text,
+})
+export const functionCall = looseObject({
+  type: z.literal('function_call'),
+  id,
+  call_id: nonEmptyText,
+  name: nonEmptyText,
+  namespace: text,
+  arguments: z.string(),
+  status: text,
+})
+export const functionOutput = looseObject({
+  type: z.literal('function_call_output'),
+  id,
+  call_id: nonEmptyText,
+  output: content,
+  status: text,
+})
+export const customCall = looseObject({
+  type: z.literal('custom_tool_call'),
+  id,
+  call_id: nonEmptyText,
+  name: nonEmptyText,
+  namespace: text,
+  input: z.string(),
+  status: text,
+})
+export const customOutput = looseObject({
+  type: z.literal('custom_tool_call_output'),
+  id,
+  call_id: nonEmptyText,
+  output: content,
+  status: text,
+})
+export const itemReference = looseObject({ type: z.literal('item_reference'), id: nonEmptyText })
+export const compaction = looseObject({ type: z.literal('compaction'), id, encrypted_content: nonEmptyText })
+export const compactionTrigger = looseObject({ type: z.literal('compaction_trigger') })
+
+const knownItem = z.discriminatedUnion('type', [
+  message,
+  reasoning,
+  functionCall,
+  functionOutput,
+  customCall,
+  customOutput,
+  itemReference,
+  compaction,
+  compactionTrigger,
+])
+const knownTypes = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'item_reference',
+  'compaction',
+  'compaction_trigger',
+])
+/** Items of tools that OpenAI's servers run, and items that come later than this code. */
+const otherItem = looseObject({ type: z.string().refine((type) => !knownTypes.has(type)), id })
+
+export const wireItem = z.union([knownItem, otherItem])
+
+export type KnownItem = z.output<typeof knownItem>
+/** One item of an input. */
+export type WireItem = z.output<typeof wireItem>
+
+export function isKnownItem(item: WireItem): item is KnownItem {
+  return item.type === undefined || knownTypes.has(item.type)
+}

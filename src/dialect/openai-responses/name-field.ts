@@ -1,0 +1,46 @@
+import type { CanonicalPath } from '../../contract/field.ts'
+import { commonNames, nameOutput } from '../openai/field-names.ts'
+import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
+import type { Conversation } from './decode-items.ts'
+import { responseLimits } from './decode-options.ts'
+
+const names: FieldNames = {
+  ...commonNames,
+  prompt: ['input'],
+  'prompt.messages': ['input'],
+  'prompt.tools': ['tools'],
+  'prompt.templateVariables': ['template_vars', 'chat_template_kwargs'],
+  'prompt.templateVariables.verbosity': ['text.verbosity'],
+  toolChoice: ['tool_choice'],
+  parallelToolCalls: ['parallel_tool_calls'],
+  reasoning: ['reasoning'],
+  'reasoning.enabled': ['enable_thinking', 'reasoning.effort'],
+  'reasoning.effort': ['reasoning.effort'],
+  'reasoning.preserve': ['reasoning.context'],
+  maxOutputTokens: responseLimits,
+  logprobs: ['top_logprobs', 'include'],
+}
+
+type Named = {
+  readonly path: CanonicalPath
+  /** The field that the output constraint came from. */
+  readonly outputField: string
+  readonly paths: Conversation['paths']
+  readonly toolPaths: readonly string[]
+}
+
+/** The client's name for a path of a request: items and tools keep the places that they had there. */
+export function nameResponseField(wire: object, { path, outputField, paths, toolPaths }: Named): string {
+  const [root, second, index, , position, ...rest] = path
+  if (root === 'output') return nameOutput(outputField, path)
+  if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
+    const message = paths[index]
+    if (message === undefined) return 'input'
+    const part = typeof position === 'number' ? message.parts[position] : undefined
+    return part === undefined ? message.message : part + formatRest(rest)
+  }
+  if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
+    return (toolPaths[index] ?? `tools[${index}]`) + formatRest(path.slice(3))
+  }
+  return nameField(names, wire, path)
+}

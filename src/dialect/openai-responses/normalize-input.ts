@@ -1,0 +1,58 @@
+import type { JsonObject } from '../../contract/request.ts'
+import type { StoredItem } from '../../contract/store.ts'
+import { createIdFor } from './item-id.ts'
+import { isKnownItem, type KnownItem, type WireItem, type WirePart } from './item-schema.ts'
+import type { ResponseWire } from './schema.ts'
+
+/** The items of an input as responses list them: each with an id, texts as parts. References and triggers are not items. */
+export function normalizeInput(input: ResponseWire['input']): readonly (StoredItem | undefined)[] {
+  if (input === undefined || input === null || input === '') return []
+  if (typeof input === 'string') return [withId({ type: 'message', role: 'user', content: input })]
+  return input.map((item) => (item.type === 'item_reference' || item.type === 'compaction_trigger' ? undefined : withId(item)))
+}
+
+function withId(item: WireItem): StoredItem {
+  const type = item.type ?? 'message'
+  const id = typeof item.id === 'string' ? item.id : createIdFor(type)
+  return { id, json: { ...(isKnownItem(item) ? complete(item) : item), type, id } }
+}
+
+/** An item with all fields that its type in a reply has. */
+function complete(item: KnownItem): JsonObject {
+  switch (item.type) {
+    case 'message':
+    case undefined:
+      return { ...item, status: item.status ?? 'completed', content: completeContent(item.content, item.role) }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+    case 'function_call':
+      return { ...item, status: item.status ?? 'completed' }
+    case 'reasoning':
+      return { ...item, summary: item.summary ?? [] }
+    case 'custom_tool_call':
+    case 'compaction':
+    case 'item_reference':
+    case 'compaction_trigger':
+      return item
+  }
+}
+
+function completeContent(content: string | readonly WirePart[], role: string): readonly JsonObject[] {
+  const type = role === 'assistant' ? 'output_text' : 'input_text'
+  const parts: readonly WirePart[] = typeof content === 'string' ? [{ type, text: content }] : content
+  return parts.map((part) => completePart(part, type))
+}
+
+function completePart(part: WirePart, type: 'input_text' | 'output_text'): JsonObject {
+  switch (part.type) {
+    case 'text':
+    case 'input_text':
+    case 'output_text':
+      return type === 'output_text' ? { annotations: [], ...part, type } : { ...part, type }
+    case 'input_image':
+      return { ...part, detail: part.detail ?? 'auto' }
+    case 'refusal':
+    case 'input_file':
+      return part
+  }
+}

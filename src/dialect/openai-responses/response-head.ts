@@ -1,0 +1,73 @@
+import type { JsonObject } from '../../contract/request.ts'
+import type { References } from './references.ts'
+import type { ResponseWire } from './schema.ts'
+import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
+
+/** The fields of a response that only its request decides, on the wire. */
+export type ResponseHead = JsonObject & { readonly id: string; readonly model: string }
+
+type HeadOptions = { readonly id: string; readonly createdAtMs: number; readonly references: References }
+
+/**
+ * What a response repeats of its request. Fields that OpenAI's types require have OpenAI's default where the request has none, also
+ * where the model's own default is another, as with `temperature`.
+ */
+export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: HeadOptions): ResponseHead {
+  const { background, conversationId, previousResponseId, store } = references
+  return {
+    id,
+    object: 'response',
+    created_at: Math.floor(createdAtMs / 1000),
+    background,
+    conversation: conversationId === undefined ? null : { id: conversationId },
+    instructions: wire.instructions ?? null,
+    max_output_tokens: wire.max_output_tokens ?? null,
+    max_tool_calls: wire.max_tool_calls ?? null,
+    metadata: wire.metadata ?? {},
+    model: wire.model,
+    parallel_tool_calls: wire.parallel_tool_calls ?? true,
+    previous_response_id: previousResponseId ?? null,
+    prompt_cache_key: wire.prompt_cache_key ?? null,
+    reasoning: { effort: wire.reasoning?.effort ?? null, summary: summaryOf(wire) ?? null },
+    safety_identifier: wire.safety_identifier ?? null,
+    // There is one tier here.
+    service_tier: 'default',
+    store,
+    temperature: wire.temperature ?? 1,
+    text: encodeText(wire),
+    tool_choice: wire.tool_choice ?? 'auto',
+    tools: (wire.tools ?? []).map(encodeTool),
+    top_logprobs: wire.top_logprobs ?? 0,
+    top_p: wire.top_p ?? 1,
+    presence_penalty: wire.presence_penalty ?? 0,
+    frequency_penalty: wire.frequency_penalty ?? 0,
+    truncation: wire.truncation ?? 'disabled',
+    ...(typeof wire.user === 'string' && { user: wire.user }),
+  }
+}
+
+/** The summary of its thoughts that the request asks for. */
+export function summaryOf({ reasoning }: ResponseWire): string | undefined {
+  return reasoning?.summary ?? reasoning?.generate_summary ?? undefined
+}
+
+function encodeText({ text }: ResponseWire): JsonObject {
+  const format = text?.format
+  const verbosity = text?.verbosity ?? 'medium'
+  if (format?.type !== 'json_schema') return { format: { type: format?.type ?? 'text' }, verbosity }
+  const { name, description, schema, strict } = format
+  const named = { type: 'json_schema', name: name ?? '', ...(typeof description === 'string' && { description }) }
+  return { format: { ...named, schema, strict: strict ?? false }, verbosity }
+}
+
+function encodeTool(tool: WireTool): JsonObject {
+  if (!isKnownTool(tool)) return tool
+  if (tool.type !== 'namespace') return encodeMember(tool)
+  return { ...tool, description: tool.description ?? '', tools: tool.tools.map(encodeMember) }
+}
+
+function encodeMember(tool: MemberTool): JsonObject {
+  if (tool.type === 'custom') return { ...tool, format: tool.format ?? { type: 'text' } }
+  const { description, parameters, strict } = tool
+  return { ...tool, description: description ?? null, parameters: parameters ?? null, strict: strict ?? false }
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { commonShape } from '../openai/common-schema.ts'
+import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { wireItem } from './item-schema.ts'
+import { tool, toolChoice } from './tool-schema.ts'
+
+const maxTopLogprobs = 20
+const maxTools = 2048
+const maxMetadata = 16
+
+export const conversationObject = looseObject({ id: nonEmptyText })
+export const reasoningObject = looseObject({
+  effort: nonEmptyText.nullish(),
+  summary: nonEmptyText.nullish(),
+  generate_summary: nonEmptyText.nullish(),
+  context: nonEmptyText.nullish(),
+  mode: text,
+})
+export const formats = {
+  text: looseObject({ type: z.literal('text') }),
+  json_object: looseObject({ type: z.literal('json_object') }),
+  json_schema: looseObject({
+    type: z.literal('json_schema'),
+    name: text,
+    description: text,
+    schema: jsonObject,
+    strict: flag,
+  }),
+}
+export const textObject = looseObject({
+  format: z.discriminatedUnion('type', [formats.text, formats.json_object, formats.json_schema]).nullish(),
+  verbosity: nonEmptyText.nullish(),
+})
+export const streamOptions = looseObject({ include_obfuscation: flag })
+export const managementEntry = looseObject({ type: z.string(), compact_threshold: integerFrom(1) })
+
+const metadataKey = z.string().max(64, { error: 'keys of at most 64 characters' })
+const metadataValue = z.string().max(512, { error: 'a string of at most 512 characters' })
+export const metadata = dictionary(metadataKey, metadataValue, {
+  max: { count: maxMetadata, error: `at most ${maxMetadata} entries` },
+}).nullish()
+
+const conversation = z.union([nonEmptyText, conversationObject]).nullish()
+export const input = z.union([z.string(), list(wireItem, { error: 'an array of items' })]).nullish()
+
+/** What a body refers to; its other fields are checked later. */
+export const referencesSchema = looseObject({
+  model: nonEmptyText,
+  previous_response_id: nonEmptyText.nullish(),
+  conversation,
+  input: z.union([z.string(), list(looseObject({}), { error: 'an array of items' })]).nullish(),
+  store: flag,
+  background: flag,
+  stream: flag,
+})
+
+// One answer to a prompt, and no options of chat streams.
+const shared = z.object(commonShape).omit({ n: true, stream_options: true }).shape
+
+/** The body of `POST /v1/responses`. Refused fields are not in it: the field table refuses them whatever their type. */
+export const responseSchema = looseObject({
+  ...shared,
+  input,
+  instructions: text,
+  previous_response_id: nonEmptyText.nullish(),
+  conversation,
+  store: flag,
+  background: flag,
+
+  tools: list(tool, { error: 'an array of tools', max: { count: maxTools, error: `at most ${maxTools} tools` } }).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: flag,
+  max_tool_calls: integerFrom(0),
+
+  text: textObject.nullish(),
+  reasoning: reasoningObject.nullish(),
+  include: list(z.string()).nullish(),
+  max_output_tokens: integerFrom(1),
+  top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  context_management: list(managementEntry, { error: 'an array of objects' }).nullish(),
+  stream_options: streamOptions.nullish(),
+
+  enable_thinking: flag,
+  template_vars: jsonObject.nullish(),
+  chat_template_kwargs: jsonObject.nullish(),
+
+  metadata,
+  client_metadata: jsonObject.nullish(),
+  prompt_cache_key: text,
+  prompt_cache_options: looseObject({}).nullish(),
+  prompt_cache_retention: text,
+  safety_identifier: text,
+  service_tier: text,
+})
+
+/** A request body with valid types and ranges; decoding finds contradictions. */
+export type ResponseWire = z.output<typeof responseSchema>

@@ -1,0 +1,32 @@
+import type { Sealer } from '../../contract/sealer.ts'
+
+/** A thought of the model, or a summary of a conversation; neither passes for the other. */
+type Sealed = {
+  readonly kind: 'thought' | 'summary'
+  readonly text: string
+  /** The upstream's signature or encrypted content. */
+  readonly opaque?: string
+}
+
+/** The `encrypted_content` of an item. */
+export function seal(sealer: Sealer, content: Sealed): string {
+  return sealer.seal(JSON.stringify(content))
+}
+
+/** Undefined for what another server encrypted, and for content of another kind. */
+export function unseal(sealer: Sealer, encrypted: string, kind: Sealed['kind']): Omit<Sealed, 'kind'> | undefined {
+  const json = sealer.open(encrypted)
+  if (json === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(json)
+    return isSealed(value) && value.kind === kind ? value : undefined
+  } catch {
+    // Sealed here, but by another protocol.
+    return undefined
+  }
+}
+
+function isSealed(value: unknown): value is Sealed {
+  if (typeof value !== 'object' || value === null || !('kind' in value) || !('text' in value)) return false
+  return typeof value.kind === 'string' && typeof value.text === 'string'
+}
