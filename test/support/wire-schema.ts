@@ -58,6 +58,11 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   ResponseError: {
     code: { enum: ['server_error', 'rate_limit_exceeded', 'invalid_prompt', 'context_length_exceeded'] },
   } as Record<string, JsonSchema>,
+  // OpenAI streams custom calls in the form that its whole replies have; its types do not say so.
+  'ChatCompletionChunk.Choice.Delta.ToolCall': {
+    type: { enum: ['function', 'custom'] },
+    custom: { type: 'object', properties: { name: text, input: text }, required: ['input'], additionalProperties: false },
+  } as Record<string, JsonSchema>,
   // OpenAI streams annotations in the form that its whole replies have; its types do not say so.
   'ChatCompletionChunk.Choice.Delta': {
     reasoning_content: text,

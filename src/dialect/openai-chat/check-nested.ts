@@ -5,6 +5,7 @@ import { createNestedCheck, type Keys, keysOf, type NestedCheck } from '../wire/
 import {
   assistantMessage,
   audioPart,
+  customCall,
   filePart,
   functionCall,
   functionMessage,
@@ -20,7 +21,20 @@ import {
   type WirePart,
 } from './message-schema.ts'
 import { type ChatWire, reasoningObject, thinkingObject } from './schema.ts'
-import { allowedChoice, allowedTool, allowedTools, functionName, namedChoice, tool, toolFunction } from './tool-schema.ts'
+import {
+  allowedChoice,
+  allowedTool,
+  allowedTools,
+  customChoice,
+  customTool,
+  grammar,
+  grammarFormat,
+  named,
+  namedChoice,
+  textFormat,
+  tool,
+  toolFunction,
+} from './tool-schema.ts'
 
 const refused = indexFields(nestedConstraintFields)
 
@@ -44,13 +58,18 @@ const imageUrlKeys = keysOf(imageUrl)
 const inputAudioKeys = keysOf(inputAudio)
 const toolCallKeys = keysOf(toolCall)
 const functionCallKeys = keysOf(functionCall)
+const customCallKeys = keysOf(customCall)
 const toolKeys = keysOf(tool)
 const toolFunctionKeys = keysOf(toolFunction)
+const customToolKeys = keysOf(customTool)
+const formatKeys = { text: keysOf(textFormat), grammar: keysOf(grammarFormat) }
+const grammarKeys = keysOf(grammar)
+const customChoiceKeys = keysOf(customChoice)
 const namedChoiceKeys = keysOf(namedChoice)
 const allowedChoiceKeys = keysOf(allowedChoice)
 const allowedToolsKeys = keysOf(allowedTools)
 const allowedToolKeys = keysOf(allowedTool)
-const functionNameKeys = keysOf(functionName)
+const namedKeys = keysOf(named)
 const reasoningKeys = keysOf(reasoningObject)
 const thinkingKeys = keysOf(thinkingObject)
 
@@ -76,6 +95,7 @@ function checkMessage(nested: NestedCheck, message: WireMessage, index: number):
   for (const call of message.tool_calls ?? []) {
     check(call, toolCallKeys, { path: 'messages[].tool_calls[]', index })
     check(call.function, functionCallKeys, { path: 'messages[].tool_calls[].function', index })
+    check(call.custom, customCallKeys, { path: 'messages[].tool_calls[].custom', index })
   }
   check(message.function_call, functionCallKeys, { path: 'messages[].function_call', index })
 }
@@ -90,25 +110,32 @@ function checkTools({ check }: NestedCheck, { tools, functions, function_call, t
   for (const [index, item] of (tools ?? []).entries()) {
     check(item, toolKeys, { path: 'tools[]', index })
     check(item.function, toolFunctionKeys, { path: 'tools[].function', index })
+    check(item.custom, customToolKeys, { path: 'tools[].custom', index })
+    const format = item.custom?.format
+    if (!format) continue
+    check(format, formatKeys[format.type], { path: 'tools[].custom.format', index })
+    if (format.type === 'grammar') check(format.grammar, grammarKeys, { path: 'tools[].custom.format.grammar', index })
   }
   for (const [index, item] of (functions ?? []).entries()) check(item, toolFunctionKeys, { path: 'functions[]', index })
-  if (typeof function_call === 'object') check(function_call, functionNameKeys, { path: 'function_call' })
+  if (typeof function_call === 'object') check(function_call, namedKeys, { path: 'function_call' })
   if (typeof choice !== 'object' || choice === null) return
   switch (choice.type) {
     case 'function':
       check(choice, namedChoiceKeys, { path: 'tool_choice' })
-      check(choice.function, functionNameKeys, { path: 'tool_choice.function' })
+      check(choice.function, namedKeys, { path: 'tool_choice.function' })
       break
     case 'allowed_tools':
       check(choice, allowedChoiceKeys, { path: 'tool_choice' })
       check(choice.allowed_tools, allowedToolsKeys, { path: 'tool_choice.allowed_tools' })
       for (const allowed of choice.allowed_tools.tools) {
         check(allowed, allowedToolKeys, { path: 'tool_choice.allowed_tools.tools[]' })
-        check(allowed.function, functionNameKeys, { path: 'tool_choice.allowed_tools.tools[].function' })
+        check(allowed.function, namedKeys, { path: 'tool_choice.allowed_tools.tools[].function' })
+        check(allowed.custom, namedKeys, { path: 'tool_choice.allowed_tools.tools[].custom' })
       }
       break
     case 'custom':
-      // Decoding refuses it.
+      check(choice, customChoiceKeys, { path: 'tool_choice' })
+      check(choice.custom, namedKeys, { path: 'tool_choice.custom' })
       break
   }
 }

@@ -81,6 +81,11 @@ describe('decodeMessages', () => {
       { tool_calls: [{ ...wireCall, function: { name: 'f', arguments: { a: 1 } } }] },
       [call('call_1', 'f', '{"a":1}')],
     ],
+    [
+      'custom tool calls',
+      { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: 'a "b"' } }] },
+      [{ type: 'tool-call', id: 'c', name: 'f', kind: 'custom', input: 'a "b"' }],
+    ],
     ['tool calls without a type', { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] }, [call('c', 'f', '')]],
     [
       'all optional fields null',
@@ -173,6 +178,11 @@ describe('decodeMessages', () => {
     [{ role: 'function', content: 'a' }, 'messages[0].name'],
     [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'messages[0].tool_calls[0].function'],
     [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: '' } }] }, 'messages[0].tool_calls[0].id'],
+    [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' }] }, 'messages[0].tool_calls[0].custom'],
+    [
+      { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f' } }] },
+      'messages[0].tool_calls[0].custom.input',
+    ],
     [
       { role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: 5 } }] },
       'messages[0].tool_calls[0].function.arguments',
@@ -189,10 +199,7 @@ describe('decodeMessages', () => {
       { role: 'user', content: [text('a'), { type: 'image_url', image_url: { url: 'https://x.example/y.png' } }] },
       'messages[0].content[1].image_url.url',
     ],
-    [
-      { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: '' } }] },
-      'messages[0].tool_calls[0].type',
-    ],
+    [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'web_search' }] }, 'messages[0].tool_calls[0].type'],
   ])('%j is not supported, and says so', (message, param) => {
     expect(failureOf(message)).toMatchObject({ code: 'unsupported-field', param })
   })

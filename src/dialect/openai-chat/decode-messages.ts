@@ -93,17 +93,20 @@ function decodeReasoningText(message: WireAssistant, index: number): string | un
 function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number): ToolCallPart[] {
   const calls = (tool_calls ?? []).map((call, position) => {
     const callPath = `messages[${index}].tool_calls[${position}]`
+    if (call.type === 'custom') {
+      const { name, input } = call.custom ?? missing(`${callPath}.custom`)
+      return { type: 'tool-call', id: call.id, name, input, kind: 'custom' } as const
+    }
     if (typeof call.type === 'string' && call.type !== 'function') {
-      throw unsupported(`${callPath}.type`, `expected "function", got ${preview(call.type)}`)
+      throw unsupported(`${callPath}.type`, `expected "function" or "custom", got ${preview(call.type)}`)
     }
-    if (!call.function) {
-      throw new AppError('invalid-request', `${callPath}.function is missing: expected an object`, {
-        param: `${callPath}.function`,
-      })
-    }
-    return decodeCall(call.id, call.function, `${callPath}.function`)
+    return decodeCall(call.id, call.function ?? missing(`${callPath}.function`), `${callPath}.function`)
   })
   return function_call ? [...calls, decodeCall(functionCallId(index), function_call, `messages[${index}].function_call`)] : calls
+}
+
+function missing(param: string): never {
+  throw new AppError('invalid-request', `${param} is missing: expected an object`, { param })
 }
 
 function decodeCall(id: string, call: WireFunctionCall, path: string): ToolCallPart {

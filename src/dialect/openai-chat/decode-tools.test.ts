@@ -38,6 +38,20 @@ describe('tools', () => {
     ])
   })
 
+  test('custom ones may have a grammar', () => {
+    const custom = (format?: object) => ({ type: 'custom', custom: { name: 'c', description: 'd', ...(format && { format }) } })
+    const grammar = { syntax: 'lark', definition: 'start: "a"' }
+    const plain = { type: 'custom', name: 'c', description: 'd' }
+    expect(toolsOf({ tools: [custom()] })).toEqual([plain])
+    expect(toolsOf({ tools: [custom({ type: 'text' })] })).toEqual([plain])
+    expect(toolsOf({ tools: [custom({ type: 'grammar', grammar })] })).toEqual([{ ...plain, grammar }])
+  })
+
+  test('that share a name are both named', () => {
+    const tools = [f, { type: 'custom', custom: { name: 'f' } }]
+    expect(failureOf({ tools }).message).toBe('tools[1].custom.name "f" is also tools[0].function.name: names must differ')
+  })
+
   test('an empty list is none', () => {
     expect(requestOf({ tools: [] })).toEqual(requestOf({}))
   })
@@ -53,11 +67,16 @@ describe('tools', () => {
     [[f, { type: 'function', function: { name: 'g', parameters: [] } }], 'tools[1].function.parameters'],
     [[f, { type: 'function', function: { name: 'g', parameters: { type: 'string' } } }], 'tools[1].function.parameters.type'],
     [[f, g, f], 'tools[2].function.name'],
+    [[{ type: 'custom' }], 'tools[0].custom'],
+    [[{ type: 'custom', custom: { name: '' } }], 'tools[0].custom.name'],
+    [[{ type: 'custom', custom: { name: 'c', format: { type: 'json' } } }], 'tools[0].custom.format.type'],
+    [[{ type: 'custom', custom: { name: 'c', format: { type: 'grammar' } } }], 'tools[0].custom.format.grammar'],
+    [[f, { type: 'custom', custom: { name: 'f' } }], 'tools[1].custom.name'],
   ])('%j is refused with its param', (tools, param) => {
     expect(failureOf({ tools })).toMatchObject({ code: 'invalid-request', param })
   })
 
-  test.each(['custom', 'web_search', 'code_interpreter'])('a tool of type %s is refused by name', (type) => {
+  test.each(['web_search', 'code_interpreter'])('a tool of type %s is refused by name', (type) => {
     expect(failureOf({ tools: [f, { type, [type]: { name: 'x' } }] })).toMatchObject({
       code: 'unsupported-field',
       param: 'tools[1].type',
@@ -73,7 +92,8 @@ describe('tools', () => {
 })
 
 describe('tool_choice', () => {
-  const tools = [f, g]
+  const c = { type: 'custom', custom: { name: 'c' } }
+  const tools = [f, g, c]
   const named = (name: string) => ({ type: 'function', function: { name } })
   const allowed = (mode: string, ...names: string[]) => ({
     type: 'allowed_tools',
@@ -89,6 +109,11 @@ describe('tool_choice', () => {
     [named('g'), { type: 'required', names: ['g'] }],
     [allowed('auto', 'g'), { type: 'auto', names: ['g'] }],
     [allowed('required', 'g', 'f', 'g'), { type: 'required', names: ['g', 'f'] }],
+    [c, { type: 'required', names: ['c'] }],
+    [
+      { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [c, f] } },
+      { type: 'auto', names: ['c', 'f'] },
+    ],
   ])('%j means %j', (tool_choice, expected) => {
     expect(requestOf({ tools, tool_choice }).toolChoice).toEqual(expected)
   })
@@ -100,6 +125,10 @@ describe('tool_choice', () => {
     [{ type: 'function' }, 'tool_choice.function'],
     [{ type: 'function', function: {} }, 'tool_choice.function.name'],
     [{ type: 'tool' }, 'tool_choice.type'],
+    [named('c'), 'tool_choice'],
+    [{ type: 'custom', custom: { name: 'f' } }, 'tool_choice'],
+    [{ type: 'custom' }, 'tool_choice.custom'],
+    [{ type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'custom' }] } }, 'tool_choice'],
     [allowed('auto', 'f', 'h'), 'tool_choice'],
     [allowed('auto'), 'tool_choice.allowed_tools.tools'],
     [allowed('some', 'f'), 'tool_choice.allowed_tools.mode'],
@@ -114,10 +143,8 @@ describe('tool_choice', () => {
     )
   })
 
-  test.each([
-    { type: 'custom', custom: { name: 'f' } },
-    { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'custom', custom: { name: 'f' } }] } },
-  ])('%j is not supported', (tool_choice) => {
+  test('an allowed tool of another type is not supported', () => {
+    const tool_choice = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'web_search' }] } }
     expect(failureOf({ tools, tool_choice })).toMatchObject({ code: 'unsupported-field', param: 'tool_choice' })
   })
 

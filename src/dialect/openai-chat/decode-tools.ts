@@ -1,9 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
-import type { Tool, ToolChoice } from '../../contract/request.ts'
+import type { CustomTool, FunctionTool, Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { preview } from '../wire/preview.ts'
 import type { ChatWire } from './schema.ts'
-import type { WireAllowedTools, WireFunction, WireTool } from './tool-schema.ts'
+import type { WireAllowedTools, WireCustom, WireFunction, WireTool } from './tool-schema.ts'
 
 /** The tools of a request. `legacy`: the request has `functions`, so the reply has a `function_call`. */
 export type DecodedTools = {
@@ -17,7 +17,7 @@ export type DecodedTools = {
 export function decodeTools(wire: ChatWire): DecodedTools {
   const { functions, function_call, tool_choice, parallel_tool_calls } = wire
   const tools = (wire.tools ?? []).map((tool, index) => decodeTool(tool, `tools[${index}]`))
-  refuseRepeatedNames(tools, (index) => `tools[${index}].function.name`)
+  refuseRepeatedNames(tools, (index) => `tools[${index}].${kindOf(tools[index])}.name`)
   if (functions === undefined || functions === null || functions.length === 0) {
     refuseChoiceWithoutTools('function_call', function_call, 'functions')
     if (tools.length === 0) refuseChoiceWithoutTools('tool_choice', tool_choice, 'tools')
@@ -34,16 +34,25 @@ export function decodeTools(wire: ChatWire): DecodedTools {
   return { tools: declared, toolChoice: decodeFunctionChoice(function_call, declared), parallelToolCalls: false, legacy: true }
 }
 
-function decodeTool({ type, function: declared }: WireTool, path: string): Tool {
+function decodeTool({ type, function: declared, custom }: WireTool, path: string): Tool {
+  if (type === 'custom') return decodeCustom(custom ?? missing(`${path}.custom`, `${path}.custom`))
   if (typeof type === 'string' && type !== 'function') {
-    const message = `${path}.type ${preview(type)} is not supported: declare it as a tool of type "function"`
+    const message = `${path}.type ${preview(type)} is not supported: declare it as a tool of type "function" or "custom"`
     throw new AppError('unsupported-field', message, { param: `${path}.type` })
   }
-  if (!declared) throw invalid(`${path}.function`, `${path}.function is missing: expected an object`)
-  return decodeFunction(declared, `${path}.function`)
+  return decodeFunction(declared ?? missing(`${path}.function`, `${path}.function`), `${path}.function`)
 }
 
-function decodeFunction({ name, description, parameters, strict }: WireFunction, path: string): Tool {
+function decodeCustom({ name, description, format }: WireCustom): CustomTool {
+  return {
+    type: 'custom',
+    name,
+    ...(typeof description === 'string' && { description }),
+    ...(format?.type === 'grammar' && { grammar: { syntax: format.grammar.syntax, definition: format.grammar.definition } }),
+  }
+}
+
+function decodeFunction({ name, description, parameters, strict }: WireFunction, path: string): FunctionTool {
   refuseLargeJson(parameters, `${path}.parameters`)
   return {
     name,
@@ -54,10 +63,14 @@ function decodeFunction({ name, description, parameters, strict }: WireFunction,
 }
 
 function refuseRepeatedNames(tools: readonly Tool[], pathOf: (index: number) => string): void {
-  const seen = new Set<string>()
+  const seen = new Map<string, number>()
   for (const [index, { name }] of tools.entries()) {
-    if (seen.has(name)) throw invalid(pathOf(index), `${pathOf(index)} ${preview(name)} is declared twice: names must differ`)
-    seen.add(name)
+    const first = seen.get(name)
+    if (first !== undefined) {
+      const message = `${pathOf(index)} ${preview(name)} is also ${pathOf(first)}: names must differ`
+      throw invalid(pathOf(index), message)
+    }
+    seen.set(name, index)
   }
 }
 
@@ -72,27 +85,30 @@ function decodeToolChoice(choice: ChatWire['tool_choice'], tools: readonly Tool[
   if (typeof choice === 'string') return { type: choice }
   switch (choice.type) {
     case 'function':
-      return { type: 'required', names: [requireDeclared(choice.function.name, namesOf(tools), 'tool_choice')] }
+      return { type: 'required', names: [requireDeclared(choice.function.name, declaredIn(tools, 'function'), 'tool_choice')] }
+    case 'custom':
+      return { type: 'required', names: [requireDeclared(choice.custom.name, declaredIn(tools, 'custom'), 'tool_choice')] }
     case 'allowed_tools':
       return { type: choice.allowed_tools.mode, names: decodeAllowed(choice.allowed_tools, tools) }
-    case 'custom': {
-      const message = 'tool_choice of type "custom" is not supported: choose a tool of type "function"'
-      throw new AppError('unsupported-field', message, { param: 'tool_choice' })
-    }
   }
 }
 
 function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Tool[]): string[] {
-  const declared = namesOf(tools)
-  const names = allowed.map(({ type, function: named }, index) => {
+  const declared = { function: declaredIn(tools, 'function'), custom: declaredIn(tools, 'custom') }
+  const names = allowed.map(({ type, ...named }, index) => {
     const path = `tool_choice.allowed_tools.tools[${index}]`
-    if (typeof type === 'string' && type !== 'function') {
-      throw new AppError('unsupported-field', `${path}.type ${preview(type)} is not supported: only "function" is`, {
-        param: 'tool_choice',
-      })
+    if (typeof type === 'string' && type !== 'function' && type !== 'custom') {
+      throw new AppError(
+        'unsupported-field',
+        `${path}.type ${preview(type)} is not supported: only "function" and "custom" are`,
+        {
+          param: 'tool_choice',
+        },
+      )
     }
-    if (!named) throw invalid('tool_choice', `${path}.function is missing: expected an object with a name`)
-    return requireDeclared(named.name, declared, 'tool_choice')
+    const kind = type === 'custom' ? 'custom' : 'function'
+    const { name } = named[kind] ?? missing('tool_choice', `${path}.${kind}`)
+    return requireDeclared(name, declared[kind], 'tool_choice')
   })
   return [...new Set(names)]
 }
@@ -100,17 +116,28 @@ function decodeAllowed({ tools: allowed }: WireAllowedTools, tools: readonly Too
 function decodeFunctionChoice(choice: ChatWire['function_call'], tools: readonly Tool[]): ToolChoice {
   if (choice === undefined || choice === null) return { type: 'auto' }
   if (typeof choice === 'string') return { type: choice }
-  return { type: 'required', names: [requireDeclared(choice.name, namesOf(tools), 'function_call')] }
+  return { type: 'required', names: [requireDeclared(choice.name, declaredIn(tools, 'function'), 'function_call')] }
 }
 
-function namesOf(tools: readonly Tool[]): ReadonlySet<string> {
-  return new Set(tools.map(({ name }) => name))
+type Kind = 'function' | 'custom'
+type Declared = { readonly kind: Kind; readonly names: ReadonlySet<string> }
+
+function kindOf(tool: Tool | undefined): Kind {
+  return tool?.type === 'custom' ? 'custom' : 'function'
 }
 
-function requireDeclared(name: string, declared: ReadonlySet<string>, param: string): string {
-  if (declared.has(name)) return name
-  const known = preview([...declared])
-  throw invalid(param, `${param} names ${preview(name)}, which is not declared; the declared functions are ${known}`)
+function declaredIn(tools: readonly Tool[], kind: Kind): Declared {
+  return { kind, names: new Set(tools.filter((tool) => kindOf(tool) === kind).map(({ name }) => name)) }
+}
+
+function requireDeclared(name: string, { kind, names }: Declared, param: string): string {
+  if (names.has(name)) return name
+  const known = `the declared ${kind === 'custom' ? 'custom tools' : 'functions'} are ${preview([...names])}`
+  throw invalid(param, `${param} names ${preview(name)}, which is not declared; ${known}`)
+}
+
+function missing(param: string, path: string): never {
+  throw invalid(param, `${path} is missing: expected an object with a name`)
 }
 
 function invalid(param: string, message: string): AppError {

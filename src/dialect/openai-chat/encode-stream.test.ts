@@ -185,6 +185,24 @@ describe('createChunkEncoder', () => {
     expect(frames[3]).toMatchObject({ choices: [{ index: 1, delta: { tool_calls: [{ index: 0, id: 'call_b' }] } }] })
   })
 
+  test('custom calls have their text, beside the arguments of functions', () => {
+    const frames = framesOf([
+      { type: 'tool-call-start', choice: 0, id: 'call_a', name: 'f', kind: 'custom' },
+      { type: 'tool-call-delta', choice: 0, id: 'call_a', delta: 'a "b"' },
+      { type: 'tool-call-end', choice: 0, id: 'call_a' },
+      { type: 'tool-call-start', choice: 0, id: 'call_b', name: 'g' },
+      { type: 'tool-call-delta', choice: 0, id: 'call_b', delta: '{}' },
+    ])
+    expect(frames.slice(1)).toEqual(
+      [
+        { index: 0, id: 'call_a', type: 'custom', custom: { name: 'f', input: '' } },
+        { index: 0, custom: { input: 'a "b"' } },
+        { index: 1, id: 'call_b', type: 'function', function: { name: 'g', arguments: '' } },
+        { index: 1, function: { arguments: '{}' } },
+      ].map((call) => chunkOf({ tool_calls: [call] })),
+    )
+  })
+
   test.each([
     ['reasoning_content', { reasoning_content: 'hm' }],
     ['reasoning', { reasoning: 'hm' }],

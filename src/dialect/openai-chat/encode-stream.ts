@@ -25,7 +25,7 @@ export function createChunkEncoder(
   const names = reasoningNames[style.reasoningFields]
   const choiceHeads: string[] = []
   const started: boolean[] = []
-  const toolCallIds: string[][] = []
+  const toolCalls: CallHead[][] = []
   /** Tokens of each choice that are not sent yet: those of tags and of held-back text go with the next chunk. */
   const unsent: (GeneratedToken[] | undefined)[] = []
 
@@ -60,9 +60,9 @@ export function createChunkEncoder(
     return start(choice) + chunkHead(choice) + delta + endOf(choice, null)
   }
 
-  function toolIdsOf(choice: number): string[] {
-    toolCallIds[choice] ??= []
-    return toolCallIds[choice]
+  function callsOf(choice: number): CallHead[] {
+    toolCalls[choice] ??= []
+    return toolCalls[choice]
   }
 
   function keepTokens(event: GenerationEvent): void {
@@ -92,17 +92,24 @@ export function createChunkEncoder(
         return annotations.length === 0 ? start(event.choice) : chunk(event.choice, `"annotations":${toFrameJson(annotations)}`)
       }
       case 'tool-call-start': {
-        const { choice, id, name } = event
-        const index = toolIdsOf(choice).push(id) - 1
+        const { choice, id, name, kind } = event
+        const index = callsOf(choice).push({ id, kind }) - 1
         if (legacyCalls) return chunk(choice, `"function_call":${toFrameJson({ name, arguments: '' })}`)
-        return chunk(choice, `"tool_calls":${toFrameJson([{ index, id, type: 'function', function: { name, arguments: '' } }])}`)
+        // As OpenAI sends custom calls; its description of chunks has only functions (openai/openai-openapi issue 576).
+        const call =
+          kind === 'custom'
+            ? { index, id, type: 'custom', custom: { name, input: '' } }
+            : { index, id, type: 'function', function: { name, arguments: '' } }
+        return chunk(choice, `"tool_calls":${toFrameJson([call])}`)
       }
       case 'tool-call-delta': {
         const { choice, id, delta } = event
         if (legacyCalls) return chunk(choice, `"function_call":${toFrameJson({ arguments: delta })}`)
         // The last one, in case an upstream gives two calls the same id.
-        const index = toolIdsOf(choice).lastIndexOf(id)
-        return chunk(choice, `"tool_calls":${toFrameJson([{ index, function: { arguments: delta } }])}`)
+        const index = callsOf(choice).findLastIndex((call) => call.id === id)
+        const isCustom = callsOf(choice)[index]?.kind === 'custom'
+        const call = isCustom ? { index, custom: { input: delta } } : { index, function: { arguments: delta } }
+        return chunk(choice, `"tool_calls":${toFrameJson([call])}`)
       }
       case 'finish':
         return (
@@ -132,6 +139,8 @@ export function createChunkEncoder(
 
   return { encode }
 }
+
+type CallHead = { readonly id: string; readonly kind: 'custom' | undefined }
 
 /** The chunk's constant first fields, without the closing brace. */
 function encodeOpening({ id, createdSeconds, model, systemFingerprint }: ReplyHead): string {

@@ -67,6 +67,11 @@ describe('encodeResult', () => {
       [text('Hello'), call],
       { content: 'Hello', tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }] },
     ],
+    [
+      'a custom call, with its text',
+      [{ type: 'tool-call', id: 'call_1', name: 'f', kind: 'custom', input: 'a "b"' }],
+      { content: null, tool_calls: [{ id: 'call_1', type: 'custom', custom: { name: 'f', input: 'a "b"' } }] },
+    ],
     ['a refusal only: null content', [refusal('I cannot.')], { content: null, refusal: 'I cannot.' }],
     ['a refusal after a text', [text('Well.'), refusal('No.')], { content: 'Well.', refusal: 'No.' }],
   ])('a message with %s', (_, parts, message) => {

@@ -98,7 +98,8 @@ export function encodeAnnotation(annotation: Annotation): readonly unknown[] {
   }
 }
 
-function encodeToolCall({ id, name, input }: ToolCallPart) {
+function encodeToolCall({ id, name, input, kind }: ToolCallPart) {
+  if (kind === 'custom') return { id, type: 'custom', custom: { name, input } }
   return { id, type: 'function', function: { name, arguments: input } }
 }
 

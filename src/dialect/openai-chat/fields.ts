@@ -14,7 +14,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'messages',
     treatment: 'used',
-    note: 'all roles, also the deprecated `function`; file parts and custom tool calls are refused',
+    note: 'all roles, also the deprecated `function`; file parts are refused',
   },
   sharedOpenaiFields.model,
   { name: 'audio', treatment: 'refused', note: 'no speech output' },
@@ -59,12 +59,12 @@ const openaiFields: readonly Field[] = [
   {
     name: 'tool_choice',
     treatment: 'used',
-    note: '`none`, `auto`, `required`, a named function or `allowed_tools`; requires `tools`, except `none`',
+    note: '`none`, `auto`, `required`, a named function or custom tool, or `allowed_tools`; requires `tools`, except `none`',
   },
   {
     name: 'tools',
     treatment: 'used',
-    note: 'functions; a call to a `strict` one satisfies its schema or is an error; an empty list counts as absent; `custom` tools are refused',
+    note: 'functions and `custom` tools; a call that breaks a `strict` schema or a grammar is an error; an empty list counts as absent',
   },
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; requires `logprobs`' },
   sharedOpenaiFields.topP,

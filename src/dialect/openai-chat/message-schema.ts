@@ -30,7 +30,13 @@ const annotation = looseObject({ type: z.string(), url_citation: urlCitation.nul
 const callArguments = z.union([z.string(), jsonObject])
 
 export const functionCall = looseObject({ name: z.string(), arguments: callArguments })
-export const toolCall = looseObject({ id: z.string(), type: text, function: functionCall.nullish() })
+export const customCall = looseObject({ name: z.string(), input: z.string() })
+export const toolCall = looseObject({
+  id: z.string(),
+  type: text,
+  function: functionCall.nullish(),
+  custom: customCall.nullish(),
+})
 
 export const promptMessage = looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: text })
 export const assistantMessage = looseObject({

@@ -35,6 +35,7 @@ const rich = {
   tools: [
     { type: 'function', function: { name: 'f', parameters: { type: 'object' } } },
     { type: 'function', function: { name: 'g' } },
+    { type: 'custom', custom: { name: 'c', format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a' } } } },
   ],
   tool_choice: 'auto',
   parallel_tool_calls: false,
@@ -147,6 +148,8 @@ describe('what the sender of a chat calls a place of it', () => {
     [['prompt', 'messages', 8, 'parts', 1], 'messages[8].tool_calls[0]'],
     [['prompt', 'messages', 99, 'content', 0], 'messages[99].content[0]'],
     [['prompt', 'tools', 0, 'parameters', 'properties'], 'tools[0].function.parameters.properties'],
+    [['prompt', 'tools', 2, 'name'], 'tools[2].custom.name'],
+    [['prompt', 'tools', 2, 'grammar', 'definition'], 'tools[2].custom.format.grammar.definition'],
     [['prompt', 'templateVariables', 'mood'], 'template_vars.mood'],
     [['output'], 'guided_regex'],
     [['output', 'pattern'], 'guided_regex'],

@@ -38,10 +38,16 @@ export function nameChatField(wire: ChatWire, outputField: string, path: Canonic
       return namePart(message, { index, position, list }) + formatRest(rest)
   }
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
-    const base = wire.tools?.[index] === undefined ? `functions[${index}]` : `tools[${index}].function`
+    const tool = wire.tools?.[index]
+    if (tool?.type === 'custom') return nameInCustom(`tools[${index}].custom`, path.slice(3))
+    const base = tool === undefined ? `functions[${index}]` : `tools[${index}].function`
     return base + formatRest(path.slice(3))
   }
   return nameField(chatNames, wire, path)
+}
+
+function nameInCustom(base: string, path: CanonicalPath): string {
+  return path[0] === 'grammar' ? `${base}.format${formatRest(path)}` : base + formatRest(path)
 }
 
 type PartPosition = { readonly index: number; readonly position: number; readonly list: unknown }

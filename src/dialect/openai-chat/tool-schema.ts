@@ -4,7 +4,7 @@ import { list, looseObject } from '../wire/first-fault.ts'
 import { flag, text } from '../wire/wire-types.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/, {
-  error: "a function name of 1 to 64 letters, digits, '_', '-' and '.'",
+  error: "a tool name of 1 to 64 letters, digits, '_', '-' and '.'",
 })
 
 export const toolFunction = looseObject({
@@ -13,26 +13,37 @@ export const toolFunction = looseObject({
   parameters: toolParameters.nullish(),
   strict: flag,
 })
-export const tool = looseObject({ type: text, function: toolFunction.nullish() })
 
-export const functionName = looseObject({ name: z.string() })
-export const allowedTool = looseObject({ type: text, function: functionName.nullish() })
+export const textFormat = looseObject({ type: z.literal('text') })
+export const grammar = looseObject({ definition: z.string(), syntax: z.enum(['lark', 'regex']) })
+export const grammarFormat = looseObject({ type: z.literal('grammar'), grammar })
+export const customTool = looseObject({
+  name: toolName,
+  description: text,
+  format: z.discriminatedUnion('type', [textFormat, grammarFormat]).nullish(),
+})
+export const tool = looseObject({ type: text, function: toolFunction.nullish(), custom: customTool.nullish() })
 
-export const namedChoice = looseObject({ type: z.literal('function'), function: functionName })
+/** The name of a function or a custom tool. */
+export const named = looseObject({ name: z.string() })
+export const allowedTool = looseObject({ type: text, function: named.nullish(), custom: named.nullish() })
+
+export const namedChoice = looseObject({ type: z.literal('function'), function: named })
+export const customChoice = looseObject({ type: z.literal('custom'), custom: named })
 export const allowedTools = looseObject({
   mode: z.enum(['auto', 'required']),
   tools: list(allowedTool).min(1, { error: 'at least one tool' }),
 })
 export const allowedChoice = looseObject({ type: z.literal('allowed_tools'), allowed_tools: allowedTools })
-const customChoice = looseObject({ type: z.literal('custom') })
 
 export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
   z.discriminatedUnion('type', [namedChoice, allowedChoice, customChoice]),
 ])
-export const toolFunctionChoice = z.union([z.enum(['auto', 'none']), functionName])
+export const toolFunctionChoice = z.union([z.enum(['auto', 'none']), named])
 
 /** Each kind of object that declares or chooses tools. */
 export type WireTool = z.output<typeof tool>
 export type WireFunction = z.output<typeof toolFunction>
+export type WireCustom = z.output<typeof customTool>
 export type WireAllowedTools = z.output<typeof allowedTools>
