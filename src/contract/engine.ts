@@ -1,5 +1,6 @@
 import type { Emit } from './emit.ts'
 import type { EngineEvent } from './event.ts'
+import type { CanonicalPath } from './field.ts'
 import type { OutputFormat } from './output-format.ts'
 import type { GenerationRequest, Prompt, Sampling } from './request.ts'
 
@@ -28,6 +29,8 @@ export type PreparedGeneration = {
   readonly callsAreCertain?: boolean
   /** A request whose `toolChoice.isRepeated` is set gets its call from a grammar: text instead of a call is then worth another try. */
   readonly repeatsByGrammar?: true
+  /** Places of the request that this engine does not honour, and that the request allows to ignore. */
+  readonly ignored?: readonly CanonicalPath[]
   /** The run reports prompt tokens as `promptTokens` asks; without it, such a request is refused. */
   readonly reportsPrompt?: true
   /** The run enforces `minOutputTokens`; without it, such a request is refused. */

@@ -119,6 +119,8 @@ export type ReasoningOptions = {
   readonly effort?: string
   /** Reasoning is closed after this many tokens; 0 closes it at once. */
   readonly budgetTokens?: number
+  /** A server that has no such switch or budget goes on without; a budget that is not enforced is reported as ignored. */
+  readonly isWish?: true
   /** Whether the prompt includes the reasoning of earlier turns. */
   readonly preserve?: boolean
 }

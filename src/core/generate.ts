@@ -134,7 +134,12 @@ async function runStep(
     // A stop sequence may truncate the JSON, which is then not validated.
     const isValidated = check?.coversSchema === true && request.stop.length === 0
     const starting = emit(
-      startEvent(model.id, { prepared, isValidated, preset: presets?.inUse, ignored: ignoredByTemplate(request, model.engine) }),
+      startEvent(model.id, {
+        prepared,
+        isValidated,
+        preset: presets?.inUse,
+        ignored: [...ignoredByTemplate(request, model.engine), ...(prepared.ignored ?? [])],
+      }),
     )
     if (starting !== undefined) await starting
     const attempt = async (wanted: GenerationRequest, inner: Emit<GenerationEvent>) => {

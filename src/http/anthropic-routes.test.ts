@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
+import { engineOver, fine, upstream } from '../../test/support/remote-engine.ts'
 import { openTestServer } from '../../test/support/test-server.ts'
 import { createWireCheck } from '../../test/support/wire-schema.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
@@ -37,6 +38,15 @@ describe('POST /v1/messages', () => {
     expect(message).toMatchObject({ role: 'assistant', model: 'org/fake', stop_reason: 'end_turn' })
     expect(message.id).toMatch(/^msg_/)
     expect(response.headers.get('request-id')).toMatch(/^req_/)
+  })
+
+  test('a thinking budget that a server behind the model does not know is ignored, and said so', async () => {
+    const server = await upstream(fine)
+    const ask = await open({ engine: engineOver([server]) })
+    const thinking = { type: 'enabled', budget_tokens: 1024 }
+    const response = await ask('/v1/messages', { ...body, max_tokens: 2000, thinking })
+    requireMessage(await response.json())
+    expect(response.headers.get('x-dragoman-ignored')).toBe('thinking.budget_tokens')
   })
 
   test('a stream has the text of the whole reply', async () => {

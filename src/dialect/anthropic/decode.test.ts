@@ -191,9 +191,14 @@ describe('messages', () => {
 
 describe('options', () => {
   test.each([
-    ['absent', {}, { enabled: false }, 'none'],
+    ['absent', {}, { enabled: false, isWish: true }, 'none'],
     ['disabled', { thinking: { type: 'disabled' } }, { enabled: false }, 'none'],
-    ['enabled', { thinking: { type: 'enabled', budget_tokens: 2000 } }, { enabled: true, budgetTokens: 2000 }, 'shown'],
+    [
+      'enabled',
+      { thinking: { type: 'enabled', budget_tokens: 2000 } },
+      { enabled: true, budgetTokens: 2000, isWish: true },
+      'shown',
+    ],
     ['adaptive, omitted', { thinking: { type: 'adaptive', display: 'omitted' } }, {}, 'omitted'],
     [
       'adaptive with an effort',
@@ -201,7 +206,7 @@ describe('options', () => {
       { effort: 'high' },
       'shown',
     ],
-    ['of a later kind', { thinking: { type: 'between_tools' } }, { enabled: true }, 'shown'],
+    ['of a later kind', { thinking: { type: 'between_tools' } }, { enabled: true, isWish: true }, 'shown'],
   ])('thinking: %s', (_, fields, reasoningOptions, shown) => {
     const decoded = decode(fields)
     expect(decoded.request.reasoning).toEqual(reasoningOptions)

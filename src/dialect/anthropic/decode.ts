@@ -101,10 +101,11 @@ function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
 function decodeReasoning({ thinking, output_config }: CountWire): ReasoningOptions {
   const effort = output_config?.effort ?? undefined
   const options = effort === undefined ? {} : { effort }
-  if (thinking === undefined || thinking === null || thinking.type === 'disabled') return { ...options, enabled: false }
+  if (thinking === undefined || thinking === null) return { ...options, enabled: false, isWish: true }
+  if (thinking.type === 'disabled') return { ...options, enabled: false }
   if (thinking.type === 'adaptive') return options
   const { budget_tokens: budget } = thinking
-  return { ...options, enabled: true, ...(typeof budget === 'number' && { budgetTokens: budget }) }
+  return { ...options, enabled: true, ...(typeof budget === 'number' && { budgetTokens: budget }), isWish: true }
 }
 
 function readDisplay({ thinking }: CountWire): DecodedMessage['thinking'] {

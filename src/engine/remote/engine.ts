@@ -140,6 +140,7 @@ class RemoteEngine implements Engine {
     const outputFormat = this.#formatOf(request, discovery)
     return {
       ...(inputTokens !== undefined && { inputTokens }),
+      ...(ignoresBudget(request) && { ignored: [['reasoning', 'budgetTokens']] }),
       ...(outputFormat !== undefined && { outputFormat }),
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
@@ -222,6 +223,11 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof UpstreamError ? toAppError(error) : error
   }
+}
+
+/** No server that speaks chat completions has a budget of tokens for reasoning. */
+function ignoresBudget({ reasoning }: GenerationRequest): boolean {
+  return reasoning.isWish === true && (reasoning.budgetTokens ?? 0) > 0
 }
 
 function draining(id: string): AppError {

@@ -123,12 +123,14 @@ function reasoningFields(
   { profile, thinkingSwitch }: Upstream,
 ): Record<string, unknown> {
   const effort = reasoning.effort === undefined ? {} : { reasoning_effort: reasoning.effort }
-  if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0)
-    throw unsupported(profile, ['reasoning', 'budgetTokens'])
+  const { budgetTokens = 0, isWish } = reasoning
+  if (budgetTokens > 0 && isWish !== true) throw unsupported(profile, ['reasoning', 'budgetTokens'])
   if (!profile.templateVariables) {
     const verbosity = verbosityField(templateVariables, profile)
     if (reasoning.preserve !== undefined) throw unsupported(profile, ['reasoning', 'preserve'])
-    if (reasoning.enabled === undefined && reasoning.budgetTokens === undefined) return { ...effort, ...verbosity }
+    // A model that does not reason refuses an effort.
+    if (isWish === true || (reasoning.enabled === undefined && reasoning.budgetTokens === undefined))
+      return { ...effort, ...verbosity }
     // The only switch that such servers have.
     if (reasoning.enabled === true) return { reasoning_effort: reasoning.effort ?? 'medium', ...verbosity }
     return { reasoning_effort: 'none', ...verbosity }

@@ -103,6 +103,16 @@ describe('the request to a server', () => {
     expect(() => bodyOf(kind, options, prompt)).toThrow(expect.objectContaining({ code: 'unsupported-field', at }))
   })
 
+  test.each<[ProfileName, Partial<GenerationRequest['reasoning']>, Record<string, unknown>]>([
+    ['vllm', { enabled: true, budgetTokens: 100 }, { chat_template_kwargs: expect.objectContaining({ enable_thinking: true }) }],
+    ['openai', { enabled: true, budgetTokens: 100 }, { reasoning_effort: undefined }],
+    ['openai', { enabled: false }, { reasoning_effort: undefined }],
+    ['openai', { effort: 'low' }, { reasoning_effort: 'low' }],
+  ])('of reasoning options that are a wish, %s gets what it knows of %j', (kind, options, fields) => {
+    const { reasoning_effort, chat_template_kwargs } = bodyOf(kind, { reasoning: { ...options, isWish: true } })
+    expect({ reasoning_effort, chat_template_kwargs }).toMatchObject(fields)
+  })
+
   test.each<[ProfileName, Record<string, unknown>]>([
     ['vllm', { structured_outputs: { regex: 'a+' } }],
     ['sglang', { regex: 'a+' }],
