@@ -51,10 +51,11 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'engine/remote/servers': ['contract', 'engine', 'threads', 'model-text/template', 'engine/remote/transport'],
   'engine/remote/wire': [...forEngines, 'grammar', 'engine/remote/transport', 'engine/remote/servers'],
   'engine/remote/fleet': ['contract', 'engine', 'engine/remote/transport', 'engine/remote/servers'],
+  store: ['contract', 'threads'],
   registry: ['contract'],
   config: ['contract', 'registry', 'model-text/formats'],
   http: ['contract', 'core', 'core/schedule', 'dialect/*'],
-  app: ['contract', 'core', 'core/schedule', 'dialect/presets', 'engine/*', 'registry', 'config', 'http', 'threads'],
+  app: ['contract', 'core', 'core/schedule', 'dialect/presets', 'engine/*', 'registry', 'config', 'http', 'store', 'threads'],
   cli: ['contract', 'app', 'config', 'engine/llama', 'registry', 'http'],
 }
 

@@ -2,7 +2,8 @@ import { AppError } from '../contract/errors.ts'
 import type { GrammarRequest } from '../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../grammar/grammar-builder.ts'
 import { createGrammarCache } from '../grammar/grammar-cache.ts'
-import { ThreadPool, threadModule } from './thread-pool.ts'
+import { threadModule } from './thread-module.ts'
+import { ThreadPool } from './thread-pool.ts'
 import { resultOf, type ThreadReply } from './thread-reply.ts'
 
 /** The grammar limits stop the work after about a second; a busy machine needs longer. */

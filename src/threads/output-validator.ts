@@ -1,6 +1,7 @@
 import type { JsonObject } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
-import { ThreadPool, threadModule } from './thread-pool.ts'
+import { threadModule } from './thread-module.ts'
+import { ThreadPool } from './thread-pool.ts'
 import type { ValidationReply, ValidationRequest } from './validator-thread.ts'
 
 type Options = {

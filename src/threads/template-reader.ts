@@ -1,5 +1,6 @@
 import { type ThinkingSwitch, thinkingSwitches } from '../model-text/template/reasoning-variables.ts'
-import { ThreadPool, threadModule } from './thread-pool.ts'
+import { threadModule } from './thread-module.ts'
+import { ThreadPool } from './thread-pool.ts'
 import type { ThreadReply } from './thread-reply.ts'
 
 /** The limits of a probe end it after a second at most; a busy machine needs longer. */

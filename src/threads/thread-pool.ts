@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
-import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { threadSource } from './thread-module.ts'
 
 type Options = {
   /** The module that the threads run: it posts `ready`, then one reply per request. */
@@ -182,11 +180,6 @@ async function stop<Request, Reply>(seat: Seat<Request, Reply>): Promise<void> {
   await thread?.terminate()
 }
 
-/** The URL of a thread's module in the caller's folder, with the caller's extension; `name` has none. */
-export function threadModule(name: string, callerUrl: string): URL {
-  return new URL(`./${name}${extname(fileURLToPath(callerUrl))}`, callerUrl)
-}
-
 async function startThread(module: URL): Promise<Worker> {
   const thread = new Worker(threadSource(module), {
     eval: true,
@@ -200,12 +193,4 @@ async function startThread(module: URL): Promise<Worker> {
   // A failure between two requests shows in the next one, which gets no reply in time.
   thread.on('error', () => undefined)
   return thread
-}
-
-/** Run from sources (tests, development), the thread has to load TypeScript; built, it loads JavaScript. */
-function threadSource(module: URL): string {
-  const path = fileURLToPath(module)
-  if (extname(path) !== '.ts') return `import(${JSON.stringify(module.href)})`
-  const tsx = createRequire(import.meta.url).resolve('tsx/cjs/api')
-  return `require(${JSON.stringify(tsx)}).register(); require(${JSON.stringify(path)})`
 }

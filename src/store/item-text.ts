@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { JsonObject } from '../contract/request.ts'
+import type { StoredItem } from '../contract/store.ts'
+
+/** An item as a row holds it. */
+export type ItemText = { readonly item_id: string; readonly json: string; readonly sizeBytes: number }
+
+/** How much JSON is written or read before others get a turn. */
+const sliceLength = 256 * 1024
+/** A statement with more takes long to build, and to run. */
+const maxBatchRows = 200
+const maxBatchBytes = 1024 * 1024
+
+/** Large items give others a turn of the event loop. */
+export function encodeItems(items: readonly StoredItem[]): Promise<ItemText[]> {
+  return inSlices(items, ({ id, json }) => {
+    const text = JSON.stringify(json)
+    return { value: { item_id: id, json: text, sizeBytes: Buffer.byteLength(text) }, length: text.length }
+  })
+}
+
+/** Large items give others a turn of the event loop. */
+export function decodeItems(rows: readonly Pick<ItemText, 'item_id' | 'json'>[]): Promise<StoredItem[]> {
+  return inSlices(rows, ({ item_id, json }) => ({ value: { id: item_id, json: decodeObject(json) }, length: json.length }))
+}
+
+/** JSON that this folder wrote. */
+export function decodeObject(text: string): JsonObject {
+  return JSON.parse(text)
+}
+
+export function sizeOf(items: readonly Pick<ItemText, 'sizeBytes'>[]): number {
+  return items.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+}
+
+/** The rows in parts that one statement can hold. */
+export function* batchesOf<Row extends { readonly json: string }>(rows: readonly Row[]): Generator<Row[], void, void> {
+  let batch: Row[] = []
+  let length = 0
+  for (const row of rows) {
+    if (batch.length > 0 && (batch.length >= maxBatchRows || length + row.json.length > maxBatchBytes)) {
+      yield batch
+      batch = []
+      length = 0
+    }
+    batch.push(row)
+    length += row.json.length
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function inSlices<From, To>(
+  from: readonly From[],
+  convert: (value: From) => { readonly value: To; readonly length: number },
+): Promise<To[]> {
+  const converted: To[] = []
+  let sinceTurn = 0
+  for (const each of from) {
+    if (sinceTurn > sliceLength) {
+      await nextTurn()
+      sinceTurn = 0
+    }
+    const { value, length } = convert(each)
+    sinceTurn += length
+    converted.push(value)
+  }
+  return converted
+}

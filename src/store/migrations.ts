@@ -1,0 +1,77 @@
+import type { Kysely, Migration, MigrationProvider } from 'kysely'
+
+/**
+ * All changes of the tables, by name, in the order of their names. One that was released stays as it is. They see the tables of their
+ * own time, so that they are not typed.
+ */
+const migrations: Readonly<Record<string, Migration>> = {
+  '0001-responses-and-conversations': {
+    async up(db) {
+      await createResponses(db)
+      await createConversations(db)
+    },
+  },
+}
+
+export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
+
+async function createResponses(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('responses')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('previous_id', 'text')
+    .addColumn('conversation_id', 'text')
+    .addColumn('lease_until', 'bigint')
+    .addColumn('cancel_requested', 'integer', (column) => column.notNull())
+    .addColumn('size_bytes', 'bigint', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+    .execute()
+  await db.schema.createIndex('responses_expiry').on('responses').column('expires_at').execute()
+  await db.schema.createIndex('responses_age').on('responses').columns(['created_at', 'size_bytes']).execute()
+  await db.schema
+    .createTable('response_items')
+    .addColumn('response_id', 'text', (column) => column.notNull().references('responses.id').onDelete('cascade'))
+    .addColumn('is_output', 'integer', (column) => column.notNull())
+    .addColumn('position', 'integer', (column) => column.notNull())
+    .addColumn('item_id', 'text', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('response_items_key', ['response_id', 'is_output', 'position'])
+    .execute()
+  await db.schema.createIndex('response_items_id').on('response_items').column('item_id').execute()
+  await db.schema
+    .createTable('response_events')
+    .addColumn('response_id', 'text', (column) => column.notNull().references('responses.id').onDelete('cascade'))
+    .addColumn('sequence', 'integer', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('response_events_key', ['response_id', 'sequence'])
+    .execute()
+}
+
+async function createConversations(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('conversations')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('changed_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('next_position', 'integer', (column) => column.notNull())
+    .addColumn('size_bytes', 'bigint', (column) => column.notNull())
+    .addColumn('metadata', 'text', (column) => column.notNull())
+    .execute()
+  await db.schema.createIndex('conversations_expiry').on('conversations').column('expires_at').execute()
+  await db.schema.createIndex('conversations_age').on('conversations').columns(['changed_at', 'size_bytes']).execute()
+  await db.schema
+    .createTable('conversation_items')
+    .addColumn('conversation_id', 'text', (column) => column.notNull().references('conversations.id').onDelete('cascade'))
+    .addColumn('position', 'integer', (column) => column.notNull())
+    .addColumn('item_id', 'text', (column) => column.notNull())
+    .addColumn('json', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('conversation_items_key', ['conversation_id', 'position'])
+    .execute()
+  await db.schema.createIndex('conversation_items_id').on('conversation_items').column('item_id').execute()
+}

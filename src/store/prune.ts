@@ -1,0 +1,67 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from './tables.ts'
+
+type Prunable = 'responses' | 'conversations'
+
+const prunable = ['responses', 'conversations'] as const
+const batchRows = 100
+
+/** Deletes what expired before `nowMs`. Each row is a transaction of its own, so that others wait for one row at most. */
+export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<void> {
+  for (const table of prunable) {
+    for (;;) {
+      const expired = await db.selectFrom(table).select('id').where('expires_at', '<=', nowMs).limit(batchRows).execute()
+      for (const { id } of expired) {
+        await db.deleteFrom(table).where('id', '=', id).where('expires_at', '<=', nowMs).execute()
+      }
+      if (expired.length < batchRows) break
+    }
+  }
+}
+
+/** Deletes what was changed longest ago until the JSON of everything that is stored is not larger than this. */
+export async function deleteOldest(db: Kysely<Tables>, maxBytes: number): Promise<void> {
+  let excessBytes = (await measure(db)) - maxBytes
+  while (excessBytes > 0) {
+    const oldest = await findOldest(db)
+    for (const { table, id, size_bytes } of oldest) {
+      if (excessBytes <= 0) return
+      await db.deleteFrom(table).where('id', '=', id).execute()
+      excessBytes -= size_bytes
+    }
+    if (oldest.length === 0) return
+  }
+}
+
+async function measure(db: Kysely<Tables>): Promise<number> {
+  const sums = prunable.map((table) =>
+    db
+      .selectFrom(table)
+      .select((row) => row.fn.sum<number | null>('size_bytes').as('sizeBytes'))
+      .executeTakeFirst(),
+  )
+  return (await Promise.all(sums)).reduce((total, sum) => total + Number(sum?.sizeBytes ?? 0), 0)
+}
+
+async function findOldest(
+  db: Kysely<Tables>,
+): Promise<{ readonly table: Prunable; readonly id: string; readonly size_bytes: number }[]> {
+  const responses = await db
+    .selectFrom('responses')
+    .select(['id', 'size_bytes', 'created_at as at'])
+    .orderBy('created_at')
+    .limit(batchRows)
+    .execute()
+  const conversations = await db
+    .selectFrom('conversations')
+    .select(['id', 'size_bytes', 'changed_at as at'])
+    .orderBy('changed_at')
+    .limit(batchRows)
+    .execute()
+  return [
+    ...responses.map((row) => ({ ...row, table: 'responses' as const })),
+    ...conversations.map((row) => ({ ...row, table: 'conversations' as const })),
+  ]
+    .sort((a, b) => a.at - b.at)
+    .slice(0, batchRows)
+}

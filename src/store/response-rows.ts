@@ -1,0 +1,65 @@
+import { type Kysely, sql } from 'kysely'
+import type { StoredEvent } from '../contract/store.ts'
+import { batchesOf, type ItemText } from './item-text.ts'
+import type { Tables } from './tables.ts'
+
+/** What belongs to one response. The row of the response is locked by its change, which came before in the same transaction. */
+export class ResponseRows {
+  readonly #db: Kysely<Tables>
+  readonly #id: string
+
+  constructor(db: Kysely<Tables>, id: string) {
+    this.#db = db
+    this.#id = id
+  }
+
+  async addItems(kind: 'input' | 'output', items: readonly ItemText[]): Promise<void> {
+    const rows = items.map(({ item_id, json }, position) => ({
+      response_id: this.#id,
+      is_output: kind === 'output' ? 1 : 0,
+      position,
+      item_id,
+      json,
+    }))
+    for (const batch of batchesOf(rows)) await this.#db.insertInto('response_items').values(batch).execute()
+  }
+
+  /** Deletes the output that an earlier save brought. */
+  async removeOutput(): Promise<void> {
+    const removed = await this.#db
+      .deleteFrom('response_items')
+      .where('response_id', '=', this.#id)
+      .where('is_output', '=', 1)
+      .returning(sql<number>`octet_length(json)`.as('sizeBytes'))
+      .execute()
+    if (removed.length === 0) return
+    const sizeBytes = removed.reduce((sum, row) => sum + row.sizeBytes, 0)
+    await this.#db
+      .updateTable('responses')
+      .set((row) => ({ size_bytes: row('size_bytes', '-', sizeBytes) }))
+      .where('id', '=', this.#id)
+      .execute()
+  }
+
+  /** Events with a number that is there already are left out. */
+  async addEvents(events: readonly StoredEvent[]): Promise<void> {
+    const rows = events.map(({ sequence, json }) => ({ response_id: this.#id, sequence, json }))
+    for (const batch of batchesOf(rows)) {
+      await this.#db
+        .insertInto('response_events')
+        .values(batch)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    }
+  }
+
+  /** The number and size of its items. */
+  async measure(): Promise<{ readonly count: number; readonly sizeBytes: number }> {
+    const items = await this.#db
+      .selectFrom('response_items')
+      .select(sql<number>`octet_length(json)`.as('sizeBytes'))
+      .where('response_id', '=', this.#id)
+      .execute()
+    return { count: items.length, sizeBytes: items.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) }
+  }
+}

@@ -1,0 +1,155 @@
+import type { Kysely } from 'kysely'
+import { AppError } from '../contract/errors.ts'
+import type { ResponseStore, StoredItem, StoredResponse } from '../contract/store.ts'
+import { listInput, readHistory } from './history.ts'
+import { decodeItems, decodeObject, encodeItems, type ItemText, sizeOf } from './item-text.ts'
+import type { Lifetimes } from './lifetimes.ts'
+import { Owned } from './owned.ts'
+import type { ResponseRows } from './response-rows.ts'
+import { addEvents, renewLeases } from './running-responses.ts'
+import { runningStatuses, type Tables } from './tables.ts'
+
+const maxIds = 500
+
+/** Responses in the tables. */
+export function createResponseStore(db: Kysely<Tables>, lifetimes: Lifetimes): ResponseStore {
+  const of = (owner: string) => new Owned(db, owner, lifetimes.now())
+  return {
+    save: (response) => save(of(response.owner), response, lifetimes),
+    find: (owner, id) => of(owner).read((own) => find(own, owner, id)),
+    delete: (owner, id) => of(owner).deleteResponse(id),
+    history: (owner, id) => readHistory(of(owner), id),
+    listInput: (owner, id, page) => of(owner).read((own) => listInput(own, id, page)),
+    findItems: (owner, ids) => findItems(of(owner), ids),
+    addEvents: (id, events) => addEvents(db, id, events),
+    events: (owner, id, after, limit) =>
+      of(owner)
+        .responseEvents()
+        .select(['response_events.sequence', 'response_events.json'])
+        .where('responses.id', '=', id)
+        .where('sequence', '>', after)
+        .orderBy('sequence')
+        .limit(limit)
+        .execute(),
+    renew: (ids, untilMs) => renewLeases(db, ids, untilMs),
+    requestCancel: (owner, id) => of(owner).requestCancel(id),
+  }
+}
+
+async function save(owned: Owned, response: StoredResponse, lifetimes: Lifetimes): Promise<void> {
+  const [input, output] = [await encodeItems(response.input), await encodeItems(response.output)]
+  await owned.change(async (own) => {
+    const rows = (await add(own, response, { input, output }, lifetimes)) ?? (await change(own, response, output))
+    if (rows !== undefined) {
+      if (hasEnded(response)) await addToConversation(own, response, rows, lifetimes)
+      return
+    }
+    // Its owner may save one that has ended again; of another owner, nothing is found.
+    const known = await own.responses().select('id').where('id', '=', response.id).executeTakeFirst()
+    if (known === undefined) throw new AppError('request-conflict', `the response id '${response.id}' is in use`)
+  })
+}
+
+/** Undefined: the id is in use. */
+async function add(
+  own: Owned,
+  response: StoredResponse,
+  { input, output }: { readonly input: readonly ItemText[]; readonly output: readonly ItemText[] },
+  lifetimes: Lifetimes,
+): Promise<ResponseRows | undefined> {
+  const json = JSON.stringify(response.json)
+  const rows = await own.addResponse({
+    id: response.id,
+    created_at: response.createdAtMs,
+    expires_at: lifetimes.responseExpiry(response.createdAtMs),
+    status: response.status,
+    previous_id: response.previousId ?? null,
+    conversation_id: response.conversationId ?? null,
+    lease_until: leaseOf(response),
+    cancel_requested: 0,
+    size_bytes: Buffer.byteLength(json) + sizeOf(input) + sizeOf(output),
+    json,
+  })
+  await rows?.addItems('input', input)
+  await rows?.addItems('output', output)
+  return rows
+}
+
+/** Undefined: there is none that runs. */
+async function change(own: Owned, response: StoredResponse, output: readonly ItemText[]): Promise<ResponseRows | undefined> {
+  const json = JSON.stringify(response.json)
+  const rows = await own.changeRunning(
+    response.id,
+    { status: response.status, lease_until: leaseOf(response), json },
+    Buffer.byteLength(json) + sizeOf(output),
+  )
+  await rows?.removeOutput()
+  await rows?.addItems('output', output)
+  return rows
+}
+
+/** A conversation that has been deleted meanwhile stays deleted. */
+async function addToConversation(
+  own: Owned,
+  { id, conversationId }: StoredResponse,
+  rows: ResponseRows,
+  lifetimes: Lifetimes,
+): Promise<void> {
+  if (conversationId === undefined) return
+  const expiresAtMs = lifetimes.conversationExpiry()
+  const conversation = await own.extendConversation(conversationId, { ...(await rows.measure()), expiresAtMs })
+  await conversation?.addItemsOf(id)
+}
+
+function hasEnded({ status }: StoredResponse): boolean {
+  return !runningStatuses.some((running) => running === status)
+}
+
+function leaseOf(response: StoredResponse): number | null {
+  return hasEnded(response) ? null : (response.leaseUntilMs ?? null)
+}
+
+async function find(own: Owned, owner: string, id: string): Promise<StoredResponse | undefined> {
+  const row = await own
+    .responses()
+    .select(['created_at', 'status', 'json', 'previous_id', 'conversation_id', 'lease_until'])
+    .where('responses.id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const items = await own
+    .responseItems()
+    .select(['is_output', 'item_id', 'response_items.json'])
+    .where('responses.id', '=', id)
+    .orderBy('is_output')
+    .orderBy('position')
+    .execute()
+  return {
+    id,
+    owner,
+    createdAtMs: row.created_at,
+    status: row.status,
+    json: decodeObject(row.json),
+    input: await decodeItems(items.filter(({ is_output }) => is_output === 0)),
+    output: await decodeItems(items.filter(({ is_output }) => is_output === 1)),
+    ...(row.previous_id !== null && { previousId: row.previous_id }),
+    ...(row.conversation_id !== null && { conversationId: row.conversation_id }),
+    ...(row.lease_until !== null && { leaseUntilMs: row.lease_until }),
+  }
+}
+
+/** An item can be in several responses and conversations; the copies are equal. */
+async function findItems(own: Owned, ids: readonly string[]): Promise<StoredItem[]> {
+  const found = new Map<string, Pick<ItemText, 'item_id' | 'json'>>()
+  for (let start = 0; start < ids.length; start += maxIds) {
+    const part = ids.slice(start, start + maxIds)
+    const rows = await own
+      .responseItems()
+      .select(['item_id', 'response_items.json'])
+      .where('item_id', 'in', part)
+      .union(own.conversationItems().select(['item_id', 'conversation_items.json']).where('item_id', 'in', part))
+      .execute()
+    for (const row of rows) found.set(row.item_id, row)
+  }
+  const ordered = [...new Set(ids)].flatMap((id) => found.get(id) ?? [])
+  return decodeItems(ordered)
+}

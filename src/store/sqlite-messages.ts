@@ -1,0 +1,10 @@
+import type { SqliteLibrary, SqliteRow } from './sqlite-driver.ts'
+
+/** What the thread is started with. */
+export type SqliteSettings = { readonly path: string; readonly libraries: readonly SqliteLibrary[] }
+
+/** A query to the thread, or the order to close the file and to end. Queries are answered in their order. */
+export type SqliteCall = { readonly sql: string; readonly parameters: readonly unknown[] } | 'close'
+
+/** The first answer says whether the file is open. */
+export type SqliteAnswer = { readonly rows: readonly SqliteRow[] } | { readonly failure: string }

@@ -1,0 +1,74 @@
+// The thread that owns a database file: SQLite's calls block, and wait for locks of other processes.
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../contract/errors.ts'
+import { openSqliteFile, type SqliteFile } from './sqlite-driver.ts'
+import type { SqliteAnswer, SqliteCall, SqliteSettings } from './sqlite-messages.ts'
+
+/** How long a call waits for other processes. */
+const busyTimeoutMs = 10_000
+/** What the log of changes shrinks to after a large one. */
+const journalSizeLimit = 64 * 1024 * 1024
+
+const pragmas = [
+  `busy_timeout = ${busyTimeoutMs}`,
+  'journal_mode = wal',
+  // What was committed survives the end of the process; a loss of power may undo the last commits, and damages nothing.
+  'synchronous = normal',
+  'foreign_keys = on',
+  `journal_size_limit = ${journalSizeLimit}`,
+]
+
+async function open({ path, libraries }: SqliteSettings): Promise<SqliteFile> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  // Created here for its mode, which SQLite gives to the files beside it too.
+  closeSync(openSync(path, 'a', 0o600))
+  const file = await openSqliteFile(path, libraries)
+  for (const pragma of pragmas) retryWhileBusy(() => file.query(`pragma ${pragma}`, []))
+  return file
+}
+
+/** Switching to `wal` does not wait for others that do the same. */
+function retryWhileBusy(work: () => void): void {
+  const deadlineMs = performance.now() + busyTimeoutMs
+  for (;;) {
+    try {
+      work()
+      return
+    } catch (error) {
+      if (!/locked|busy/.test(messageOf(error)) || performance.now() > deadlineMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+    }
+  }
+}
+
+function answer(work: () => SqliteAnswer): void {
+  let message: SqliteAnswer
+  try {
+    message = work()
+  } catch (error) {
+    message = { failure: messageOf(error) }
+  }
+  parentPort?.postMessage(message)
+}
+
+async function serve(): Promise<void> {
+  // Node.js 22 warns that its SQLite may change, on standard error, which is for the log.
+  process.removeAllListeners('warning')
+  try {
+    const file = await open(workerData)
+    parentPort?.on('message', (call: SqliteCall) => {
+      if (call === 'close') {
+        file.close()
+        parentPort?.close()
+      } else answer(() => ({ rows: file.query(call.sql, call.parameters) }))
+    })
+    answer(() => ({ rows: [] }))
+  } catch (error) {
+    answer(() => ({ failure: messageOf(error) }))
+    parentPort?.close()
+  }
+}
+
+void serve()

@@ -1,0 +1,51 @@
+import type { ResponseStatus } from '../contract/store.ts'
+
+/**
+ * The tables, the same on SQLite and PostgreSQL. Times are milliseconds of the epoch, JSON is text, flags are 0 or 1. `size_bytes`
+ * counts the JSON of a row and of what belongs to it.
+ */
+export type Tables = {
+  responses: ResponseTable
+  response_items: ResponseItemTable
+  response_events: ResponseEventTable
+  conversations: ConversationTable
+  conversation_items: ConversationItemTable
+}
+
+/** The time of what does not expire: a number, so that one comparison is enough. */
+export const never = Number.MAX_SAFE_INTEGER
+
+export const runningStatuses = ['queued', 'in_progress'] as const satisfies readonly ResponseStatus[]
+
+type ResponseTable = {
+  id: string
+  owner: string
+  created_at: number
+  expires_at: number
+  status: ResponseStatus
+  json: string
+  previous_id: string | null
+  conversation_id: string | null
+  lease_until: number | null
+  cancel_requested: number
+  size_bytes: number
+}
+
+/** In the order of `is_output` and `position`. */
+type ResponseItemTable = { response_id: string; is_output: number; position: number; item_id: string; json: string }
+
+type ResponseEventTable = { response_id: string; sequence: number; json: string }
+
+type ConversationTable = {
+  id: string
+  owner: string
+  created_at: number
+  changed_at: number
+  expires_at: number
+  metadata: string
+  /** The position of the next item. Adding items begins with increasing it, which locks the row. */
+  next_position: number
+  size_bytes: number
+}
+
+type ConversationItemTable = { conversation_id: string; position: number; item_id: string; json: string }

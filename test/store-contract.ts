@@ -1,0 +1,18 @@
+import { describe } from 'vitest'
+import { describeConversations } from './store-contract/conversations.ts'
+import { describeHistories } from './store-contract/histories.ts'
+import { describeLifetimes } from './store-contract/lifetimes.ts'
+import { describeOwners } from './store-contract/owners.ts'
+import { describeResponses } from './store-contract/responses.ts'
+import type { OpenStore } from './store-contract/suite.ts'
+
+/** What every store must do, whatever database it has. */
+export function describeStoreContract(name: string, open: OpenStore): void {
+  describe(`store contract: ${name}`, () => {
+    describeResponses(open)
+    describeHistories(open)
+    describeConversations(open)
+    describeOwners(open)
+    describeLifetimes(open)
+  })
+}
