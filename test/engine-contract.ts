@@ -11,6 +11,8 @@ export type ContractOptions = {
   readonly create: () => Promise<Engine>
   /** A user message that the engine answers with at least 200 tokens when it may not end its turn. */
   readonly longPrompt: string
+  /** What no request to the engine's upstream can express; it has to be refused by name. */
+  readonly lacks?: readonly ('ignoreEos' | 'logprobs')[]
 }
 
 type Outcome = { text: string; reason: FinishReason | undefined; stopSequence: string | undefined; usage: Usage | undefined }
@@ -72,7 +74,10 @@ export function textOfTokens(tokens: readonly GeneratedToken[]): string {
 }
 
 /** What every engine must do, whatever runs behind it. */
-export function describeEngineContract(name: string, { create, longPrompt }: ContractOptions): void {
+export function describeEngineContract(name: string, { create, longPrompt, lacks = [] }: ContractOptions): void {
+  const askFor = (text: string, options: Partial<GenerationRequest> = {}) => {
+    return chatRequest(text, { ignoreEos: !lacks.includes('ignoreEos'), ...options })
+  }
   describe(`engine contract: ${name}`, () => {
     let engine: Engine
     beforeAll(async () => {
@@ -86,7 +91,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('events come in order: prompt-read, text, finish, usage, and nothing after it', async () => {
-      const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 5 }), never)
+      const prepared = await engine.prepare(askFor(longPrompt, { maxOutputTokens: 5 }), never)
       const events: EngineEvent[] = []
       for await (const event of runOf(prepared, never)) events.push(event)
       const types = events.map((event) => event.type).filter((type, index, all) => type !== all[index - 1])
@@ -95,12 +100,12 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('the token limit ends with length, and is never exceeded', async () => {
-      const outcome = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 7 }))
+      const outcome = await complete(engine, askFor(longPrompt, { maxOutputTokens: 7 }))
       expect(outcome).toMatchObject({ reason: 'length', usage: { outputTokens: 7 } })
     })
 
     test('usage counts the prompt that was announced', async () => {
-      const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 2 }), never)
+      const prepared = await engine.prepare(askFor(longPrompt, { maxOutputTokens: 2 }), never)
       const usages: Usage[] = []
       for await (const event of runOf(prepared, never)) if (event.type === 'usage') usages.push(event.usage)
       expect(usages).toHaveLength(1)
@@ -109,10 +114,10 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('a stop string ends the text before it, and no part of it leaks', async () => {
-      const whole = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 60 }))
+      const whole = await complete(engine, askFor(longPrompt, { maxOutputTokens: 60 }))
       const start = Math.floor(whole.text.length / 2)
       const stop = whole.text.slice(start, start + 6)
-      const cut = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 60, stop: [stop] }))
+      const cut = await complete(engine, askFor(longPrompt, { maxOutputTokens: 60, stop: [stop] }))
       expect(cut).toMatchObject({ reason: 'stop', stopSequence: stop })
       expect(cut.text).toBe(whole.text.slice(0, whole.text.indexOf(stop)))
     })
@@ -121,35 +126,33 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       const { tokensAfterCancel: before = 0 } = engine
       const controller = new AbortController()
       const reason = new AppError('cancelled', 'enough')
-      const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 200 }), controller.signal)
+      const prepared = await engine.prepare(askFor(longPrompt, { maxOutputTokens: 200 }), controller.signal)
       const run = async () => {
         for await (const event of runOf(prepared, controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
       }
       await expect(run()).rejects.toBe(reason)
       // Of 200: a tiny model writes a hundred while a busy machine passes the word on.
       expect((engine.tokensAfterCancel ?? before) - before).toBeLessThan(190)
-      expect(await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
+      expect(await complete(engine, askFor(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
     })
 
     test('a reader that leaves early has stopped the work when its iteration has ended', async () => {
-      const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 200 }), never)
+      const prepared = await engine.prepare(askFor(longPrompt, { maxOutputTokens: 200 }), never)
       for await (const event of runOf(prepared, never)) if (event.type === 'raw-text') break
-      const outcomes = await Promise.all(
-        [1, 2, 3, 4].map(() => complete(engine, chatRequest(longPrompt, { maxOutputTokens: 4 }))),
-      )
+      const outcomes = await Promise.all([1, 2, 3, 4].map(() => complete(engine, askFor(longPrompt, { maxOutputTokens: 4 }))))
       expect(outcomes.map((outcome) => outcome.reason)).toEqual(['length', 'length', 'length', 'length'])
     })
 
     test('a request that was cancelled before it began does no work', async () => {
       const controller = new AbortController()
-      const prepared = await engine.prepare(chatRequest(longPrompt), never)
+      const prepared = await engine.prepare(askFor(longPrompt), never)
       controller.abort(new AppError('cancelled', 'gone'))
       await expect(runOf(prepared, controller.signal).next()).rejects.toMatchObject({ code: 'cancelled' })
-      await expect(engine.prepare(chatRequest(longPrompt), controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
+      await expect(engine.prepare(askFor(longPrompt), controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
     })
 
     test('requests run side by side, each with its own text', async () => {
-      const requests = () => [4, 8, 12, 16].map((maxOutputTokens) => chatRequest(longPrompt, { maxOutputTokens }))
+      const requests = () => [4, 8, 12, 16].map((maxOutputTokens) => askFor(longPrompt, { maxOutputTokens }))
       const alone: string[] = []
       for (const request of requests()) alone.push((await complete(engine, request)).text)
       const together = await Promise.all(requests().map((request) => complete(engine, request)))
@@ -157,8 +160,8 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('a slow reader loses nothing', async () => {
-      const whole = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 150 }))
-      const prepared = await engine.prepare(chatRequest(longPrompt, { maxOutputTokens: 150 }), never)
+      const whole = await complete(engine, askFor(longPrompt, { maxOutputTokens: 150 }))
+      const prepared = await engine.prepare(askFor(longPrompt, { maxOutputTokens: 150 }), never)
       let text = ''
       let events = 0
       for await (const event of runOf(prepared, never)) {
@@ -171,8 +174,8 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     })
 
     test('each choice ends once, and the prompt is counted once for all', async () => {
-      const alone = await completeChoices(engine, chatRequest(longPrompt, { maxOutputTokens: 6 }))
-      const { choices, usage } = await completeChoices(engine, chatRequest(longPrompt, { choices: 3, maxOutputTokens: 6 }))
+      const alone = await completeChoices(engine, askFor(longPrompt, { maxOutputTokens: 6 }))
+      const { choices, usage } = await completeChoices(engine, askFor(longPrompt, { choices: 3, maxOutputTokens: 6 }))
       expect(choices.map((choice) => choice.finishes)).toEqual([['length'], ['length'], ['length']])
       // Greedy choices have no reason to differ: what the first left behind must not change the others.
       expect(choices.map((choice) => choice.text)).toEqual(Array.from(choices, () => alone.choices[0]?.text))
@@ -182,7 +185,7 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
     test('of choices that nobody waits for any more nothing comes', async () => {
       const controller = new AbortController()
       const reason = new AppError('cancelled', 'enough')
-      const prepared = await engine.prepare(chatRequest(longPrompt, { choices: 3, maxOutputTokens: 4 }), never)
+      const prepared = await engine.prepare(askFor(longPrompt, { choices: 3, maxOutputTokens: 4 }), never)
       let seen = 0
       const run = async () => {
         for await (const event of runOf(prepared, controller.signal)) {
@@ -195,45 +198,57 @@ export function describeEngineContract(name: string, { create, longPrompt }: Con
       expect(seen).toBe(1)
     })
 
-    test('every generated token is told once, and together they are the text', async () => {
-      const request = chatRequest(longPrompt, { maxOutputTokens: 60 })
-      const plain = await complete(engine, request)
-      const { choices } = await completeChoices(engine, { ...request, id: `${request.id}-scored`, logprobs: { top: 2 } })
-      const tokens = choices[0]?.tokens ?? []
-      expect(choices[0]?.text).toBe(plain.text)
-      expect(tokens).toHaveLength(60)
-      // A character that the output ends inside of is in the tokens only.
-      expect(textOfTokens(tokens).startsWith(plain.text)).toBe(true)
-      for (const { logprob, top } of tokens) {
-        expect(logprob).toBeLessThanOrEqual(0)
-        expect(top.map((other) => other.logprob)).toEqual(top.map((other) => other.logprob).sort((a, b) => b - a))
-        expect(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0)).toBeLessThanOrEqual(1.001)
-      }
-    })
+    if (!lacks.includes('logprobs')) {
+      test('every generated token is told once, and together they are the text', async () => {
+        const request = askFor(longPrompt, { maxOutputTokens: 60 })
+        const plain = await complete(engine, request)
+        const { choices } = await completeChoices(engine, { ...request, id: `${request.id}-scored`, logprobs: { top: 2 } })
+        const tokens = choices[0]?.tokens ?? []
+        expect(choices[0]?.text).toBe(plain.text)
+        expect(tokens).toHaveLength(60)
+        // A character that the output ends inside of is in the tokens only.
+        expect(textOfTokens(tokens).startsWith(plain.text)).toBe(true)
+        for (const { logprob, top } of tokens) {
+          expect(logprob).toBeLessThanOrEqual(0)
+          expect(top.map((other) => other.logprob)).toEqual(top.map((other) => other.logprob).sort((a, b) => b - a))
+          expect(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0)).toBeLessThanOrEqual(1.001)
+        }
+      })
 
-    test('tokens behind a stop string are not told', async () => {
-      const whole = await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 60 }))
-      const start = Math.floor(whole.text.length / 2)
-      const stop = whole.text.slice(start, start + 6)
-      const request = chatRequest(longPrompt, { maxOutputTokens: 60, stop: [stop], logprobs: { top: 0 } })
-      const { choices } = await completeChoices(engine, request)
-      const text = choices[0]?.text ?? ''
-      const told = textOfTokens(choices[0]?.tokens ?? [])
-      expect(told.startsWith(text)).toBe(true)
-      // The last one may begin before the stop string and end inside of it.
-      expect(told.length).toBeLessThan(text.length + stop.length)
-    })
+      test('tokens behind a stop string are not told', async () => {
+        const whole = await complete(engine, askFor(longPrompt, { maxOutputTokens: 60 }))
+        const start = Math.floor(whole.text.length / 2)
+        const stop = whole.text.slice(start, start + 6)
+        const request = askFor(longPrompt, { maxOutputTokens: 60, stop: [stop], logprobs: { top: 0 } })
+        const { choices } = await completeChoices(engine, request)
+        const text = choices[0]?.text ?? ''
+        const told = textOfTokens(choices[0]?.tokens ?? [])
+        expect(told.startsWith(text)).toBe(true)
+        // The last one may begin before the stop string and end inside of it.
+        expect(told.length).toBeLessThan(text.length + stop.length)
+      })
+    }
+
+    for (const field of lacks) {
+      test(`what its upstream lacks is refused by name: ${field}`, async () => {
+        const wanted = { ignoreEos: { ignoreEos: true }, logprobs: { logprobs: { top: 0 } } }[field]
+        await expect(engine.prepare(askFor(longPrompt, wanted), never)).rejects.toMatchObject({
+          code: 'unsupported-field',
+          at: [field],
+        })
+      })
+    }
 
     test('a closed engine starts again when it is asked to be ready', async () => {
       await engine.close()
       expect(engine.state).toEqual({ type: 'stopped' })
-      expect(await complete(engine, chatRequest(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
+      expect(await complete(engine, askFor(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })
     })
 
     test('a request beyond the context is refused before it runs, with both numbers', async () => {
       const { contextLength } = engine.facts
       if (contextLength === undefined) throw new Error('the contract needs an engine with a known context length')
-      const tooLong = engine.prepare(chatRequest(longPrompt, { maxOutputTokens: contextLength }), never)
+      const tooLong = engine.prepare(askFor(longPrompt, { maxOutputTokens: contextLength }), never)
       const error = await tooLong.catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'context-length-exceeded', overflow: { contextLength, outputTokens: contextLength } })
       const { message, overflow } = error as AppError

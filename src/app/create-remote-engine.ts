@@ -9,7 +9,7 @@ export function createRemote(
   config: RemoteModelConfig,
   { log, env = process.env }: { log: Logger; env?: NodeJS.ProcessEnv },
 ): Engine {
-  const { id, endpoints, server, upstreamModel, contextLength, toolFormat, slots, defaults, deadlineMs } = config
+  const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, deadlineMs } = config
   return createRemoteEngine({
     id,
     endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
@@ -17,6 +17,7 @@ export function createRemote(
     log,
     probesAbilities: config.probe,
     ...(server !== 'auto' && { profile: server }),
+    ...(protocol !== 'auto' && { protocol }),
     ...(upstreamModel !== undefined && { upstreamModel }),
     ...(deadlineMs !== undefined && { deadlineMs }),
     ...(contextLength !== undefined && { contextLength }),

@@ -12,7 +12,7 @@ import {
 } from './model-fields.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
-const serverKinds = ['auto', 'vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'openai'] as const
+const serverKinds = ['auto', 'vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'anthropic', 'openai'] as const
 
 const endpoint = z
   .strictObject({
@@ -20,7 +20,7 @@ const endpoint = z
       .url({ protocol: /^https?$/, error: 'must be a URL such as http://10.0.0.1:8000/v1' })
       .refine((url) => !/[#@]/.test(url), 'must not contain a user, password or #; set apiKeyEnv for a key')
       .transform((url) => url.replace(/\/+$/, ''))
-      .describe("The base URL of the server's OpenAI routes, usually ending in `/v1`."),
+      .describe("The base URL of the server's API, usually ending in `/v1`."),
     apiKeyEnv: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
@@ -33,9 +33,7 @@ const endpoint = z
 /** A model on servers that are already running. */
 export const remoteModel = z
   .strictObject({
-    engine: z
-      .literal('remote')
-      .describe('A model on one or more OpenAI-compatible servers, such as vLLM, SGLang or llama-server.'),
+    engine: z.literal('remote').describe('A model on one or more servers, such as vLLM, SGLang, llama-server or a provider.'),
     id: modelId,
     endpoints: z
       .array(endpoint)
@@ -51,6 +49,13 @@ export const remoteModel = z
       .enum(serverKinds)
       .default('auto')
       .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.'),
+    protocol: z
+      .enum(['auto', 'chat', 'messages'])
+      .default('auto')
+      .describe(
+        'How conversations are sent: `chat` (OpenAI chat completions), `messages` (Anthropic Messages), or `auto`, what the kind of ' +
+          'server has.',
+      ),
     upstreamModel: z
       .string()
       .min(1)

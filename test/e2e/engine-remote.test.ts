@@ -1,28 +1,19 @@
-import { pino } from 'pino'
-import { createRemoteEngine } from '../../src/engine/remote/engine.ts'
 import { describeEngineContract } from '../engine-contract.ts'
-import { startApp } from '../support/app.ts'
 import { randomModel } from '../support/models.ts'
+import { engineOverDragoman } from '../support/over-dragoman.ts'
+
+const script = JSON.stringify({ chunks: Array.from({ length: 250 }, (_, index) => ` word${index}`) })
+const scripted = { id: 'up', engine: 'fake', script: 'from-request', contextLength: 2048 } as const
 
 describeEngineContract('remote, over another Dragoman', {
   longPrompt: 'Tell me a long story about the sea.',
   create: async () => {
-    const source = await randomModel()
-    const upstream = await startApp({
-      models: [{ id: 'up', engine: 'llama', source, contextLength: 2048, threads: 1 }],
-      builtinModel: false,
-    })
-    const log = pino({ level: 'silent' })
-    const engine = createRemoteEngine({ id: 'up', endpoints: [{ url: `${upstream.url}/v1`, weight: 1 }], connections: 8, log })
-    const close = engine.close.bind(engine)
-    let closings = 0
-    return Object.assign(engine, {
-      close: async () => {
-        await close()
-        closings += 1
-        // The suite closes the engine once to open it again, and once at its end.
-        if (closings === 2) await upstream.close()
-      },
-    })
+    return engineOverDragoman({ id: 'up', engine: 'llama', source: await randomModel(), contextLength: 2048, threads: 1 })
   },
+})
+
+describeEngineContract('remote, over the Messages of another Dragoman', {
+  longPrompt: script,
+  lacks: ['ignoreEos', 'logprobs'],
+  create: () => engineOverDragoman(scripted, { protocol: 'messages' }),
 })

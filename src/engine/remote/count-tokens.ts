@@ -4,7 +4,7 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
-import { tokenizeRemotely } from './wire/tokenizer.ts'
+import { countRemotely } from './wire/tokenizer.ts'
 
 /** Whether a request fits every upstream without being counted. A token is at least a byte; counting costs a round trip. */
 export function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
@@ -24,7 +24,7 @@ export async function countInput(
   if (prompt.type === 'tokens') return prompt.tokens.length
   const conversation = { prompt, reasoning, toolChoice, addBos: true, parseSpecial: true }
   try {
-    return (await ask((access) => tokenizeRemotely(conversation, access))).length
+    return await ask((access) => countRemotely(conversation, access))
   } catch (error) {
     signal.throwIfAborted()
     // Uncounted, the server refuses a prompt that is too long by itself.

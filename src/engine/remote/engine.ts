@@ -14,7 +14,7 @@ import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
 import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
-import type { ProfileName } from './servers/profiles.ts'
+import type { ProfileName, Protocol } from './servers/profile.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { type Endpoint, UpstreamClient } from './transport/client.ts'
@@ -27,6 +27,8 @@ export type RemoteEngineOptions = {
   readonly endpoints: readonly (Omit<Endpoint, 'id'> & { readonly id?: string })[]
   /** Absent: the servers are probed. */
   readonly profile?: ProfileName
+  /** The protocol of conversations; absent: that of the kind of server, or the one that it has. */
+  readonly protocol?: Protocol
   /** The servers' name for the model; absent: our id, or the only model that a server has. */
   readonly upstreamModel?: string
   readonly contextLength?: number
@@ -191,7 +193,7 @@ class RemoteEngine implements Engine {
   }
 
   #open(): Session {
-    const { id, connections, profile, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
+    const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
     const client = new UpstreamClient({ connections, endpoints })
@@ -201,7 +203,7 @@ class RemoteEngine implements Engine {
         this.#state.current = { type: 'ready' }
     }
     const templates = new TemplateReader()
-    const probe = { profile, upstreamModel, id, contextLength, templates }
+    const probe = { profile, protocol, upstreamModel, id, contextLength, templates }
     return {
       client,
       replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),

@@ -9,7 +9,7 @@ import type { AcquiredReplica } from './fleet/replicas.ts'
 import type { Progress } from './fleet/retry-rule.ts'
 import { type AttemptResult, type ReplicaTask, type RetryDeps, tryReplicas } from './fleet/try-replicas.ts'
 import { type CountedRequest, checkUpstream } from './servers/check-upstream.ts'
-import type { Profile } from './servers/profiles.ts'
+import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
 import type { UpstreamClient } from './transport/client.ts'
 import { readStream, type StreamEnd } from './transport/read-reply.ts'
@@ -141,7 +141,8 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   }
 
   async #read(reader: ReplyReader, replica: AcquiredReplica, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
-    const reply = await this.#deps.client.stream(replica.endpoint, { method: 'POST', ...request }, this.signal)
+    const { head } = replica.upstream.profile
+    const reply = await this.#deps.client.stream(replica.endpoint, { method: 'POST', head, ...request }, this.signal)
     const take = (value: unknown) => {
       const events = reader.read(value)
       // Progress reports of a prompt count, too.

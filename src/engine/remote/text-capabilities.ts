@@ -1,7 +1,7 @@
 import type { EngineCapabilities, Tokenizer } from '../../contract/engine.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
-import { detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
+import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
 
 type Deps = {
   /** One call that costs no slot, by any replica. */
@@ -19,7 +19,7 @@ export function createTextCapabilities({
   return {
     tokenizer: {
       tokenize,
-      count: async (request, signal) => (await tokenize(request, signal)).length,
+      count: (request, signal) => ask(signal, (access) => countRemotely(request, access)),
       detokenize: (request, signal) => ask(signal, (access) => detokenizeRemotely(request, access)),
       render: (request, signal) => ask(signal, (access) => renderRemotely(request, access)),
     },

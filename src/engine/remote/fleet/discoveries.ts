@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../contract/errors.ts'
 import { needsProbe, probeAbilities } from '../servers/abilities.ts'
+import { findProtocol } from '../servers/find-protocol.ts'
 import { type ProbeOptions, probeServer } from '../servers/probe.ts'
 import { type Discovery, isSameServer, type Upstream, upstreamOf } from '../servers/upstream.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
@@ -84,11 +85,23 @@ export class Discoveries {
     try {
       const found = await probeServer(this.#options.client, endpoint, this.#options.probe, this.#closed)
       this.#closed.throwIfAborted()
-      return this.#remember(endpoint, found)
+      return this.#remember(endpoint, await this.#withProtocol(endpoint, found))
     } catch (error) {
       if (!this.#closed.aborted) this.#onFailure(endpoint, toAppError(error).message)
       throw error
     }
+  }
+
+  /** A server of unknown kind may lack chat completions; it is asked once. */
+  async #withProtocol(endpoint: Endpoint, found: Discovery): Promise<Discovery> {
+    const { client, probe, probesAbilities } = this.#options
+    if (!probesAbilities || probe.protocol !== undefined || probe.profile !== undefined || !needsProbe(found.profile))
+      return found
+    const before = this.#known.get(endpoint.id)?.discovery
+    const wasDown = this.#failures.has(endpoint.id)
+    if (before !== undefined && !wasDown && before.profile === found.profile && before.version === found.version)
+      return { ...found, protocol: before.protocol }
+    return { ...found, protocol: await findProtocol({ client, endpoint, model: found.model, signal: this.#closed }) }
   }
 
   #remember(endpoint: Endpoint, found: Discovery): KnownReplica {
@@ -100,7 +113,8 @@ export class Discoveries {
     const discovery = isSame ? { ...found, abilities: before.discovery.abilities } : found
     if (isSame && isDeepStrictEqual(discovery, before.discovery)) return before
     const known = this.#set(endpoint, discovery)
-    if (!isSame && probesAbilities && probe.profile === undefined && needsProbe(discovery.profile)) {
+    const mayProbe = probesAbilities && probe.profile === undefined && discovery.protocol === 'chat'
+    if (!isSame && mayProbe && needsProbe(discovery.profile)) {
       // In the background: until it is done, the server is treated as OpenAI's.
       const probing = this.#findAbilities(endpoint, discovery).finally(() => this.#abilityProbes.delete(probing))
       this.#abilityProbes.add(probing)

@@ -30,7 +30,7 @@ export function outcomeOfFailure({ failure, message: reason }: UpstreamError): R
   if (status === 401 || status === 403) return { type: 'failed', reason }
   // The request is at fault, which says nothing about the replica.
   if (!isTransient(failure)) return { type: 'neutral' }
-  if (status === 429 || (status === 503 && retryAfterMs !== undefined)) {
+  if (status === 429 || ((status === 503 || status === 529) && retryAfterMs !== undefined)) {
     return { type: 'busy', retryAfterMs: retryAfterMs ?? 1000 }
   }
   return { type: 'failed', reason }

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, messageOf } from '../../../contract/errors.ts'
-import { profiles } from '../servers/profiles.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
 import { unlessAborted } from '../transport/time-limit.ts'
@@ -193,6 +192,6 @@ export class Replicas {
     const known = this.#discoveries.get(endpoint.id)
     const isDown = this.#pool.describe(this.#options.now()).some(({ id, breaker }) => id === endpoint.id && breaker !== 'closed')
     if (known === undefined || isDown) await unlessAborted(this.#discoveries.probe(endpoint), signal)
-    else await this.#options.client.touch(endpoint, profiles[known.discovery.profile].health, signal)
+    else await this.#options.client.touch(endpoint, known.upstream.profile.health, signal)
   }
 }

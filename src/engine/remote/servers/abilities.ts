@@ -1,8 +1,10 @@
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import { readStream } from '../transport/read-reply.ts'
 import { toAppError } from '../transport/upstream-error.ts'
-import { readChunk, type WireChunk } from '../transport/wire-reply.ts'
-import { type Profile, type ProfileName, profiles } from './profiles.ts'
+import type { WireChunk } from '../transport/wire-chunk.ts'
+import { readChunk } from '../transport/wire-reply.ts'
+import type { Profile, ProfileName } from './profile.ts'
+import { profiles } from './profiles.ts'
 
 /** The observed abilities of a server of unknown kind. */
 export type Abilities = Partial<Pick<Profile, 'choices' | 'logprobs' | 'jsonSchema' | 'toolChoice' | 'maxTokens'>> & {

@@ -14,15 +14,17 @@ export type CountedRequest = {
 }
 
 /** Throws `unsupported-field` for media that the upstream cannot read, `context-length-exceeded` for a prompt that is too long. */
-export function checkUpstream({ request, model, inputTokens }: CountedRequest, { contextLength, modalities }: Upstream): void {
-  if (modalities !== undefined) {
-    const reads = { video: false, file: false, ...modalities }
-    refuseMedia(
-      request,
-      (kind) => reads[kind],
-      (kind) => `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`,
-    )
-  }
+export function checkUpstream({ request, model, inputTokens }: CountedRequest, upstream: Upstream): void {
+  const { contextLength, modalities, profile } = upstream
+  const reads = modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
+  refuseMedia(
+    request,
+    (kind) => reads[kind],
+    (kind) =>
+      profile.reads[kind]
+        ? `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`
+        : `the server behind this model (${profile.name}) reads no ${kind}: leave the part out`,
+  )
   if (inputTokens === undefined || contextLength === undefined) return
   checkContextFit({ inputTokens, outputTokens: request.maxOutputTokens, contextLength })
 }

@@ -19,7 +19,15 @@ async function probe(routes: Record<string, unknown>, options: Partial<ProbeOpti
     await close()
   })
   const endpoint = { id: 'a', url: `${origin}/v1`, weight: 1 }
-  const all = { profile: undefined, upstreamModel: undefined, contextLength: undefined, id: 'm', templates, ...options }
+  const all = {
+    profile: undefined,
+    protocol: undefined,
+    upstreamModel: undefined,
+    contextLength: undefined,
+    id: 'm',
+    templates,
+    ...options,
+  }
   return probeServer(client, endpoint, all, new AbortController().signal)
 }
 
@@ -46,6 +54,18 @@ describe('a server is recognised by its replies', () => {
       contextLength: 2048,
       chatTemplate: template,
       modalities: { image: true, audio: false },
+    })
+  })
+
+  test('Anthropic, whose list of models has a form of its own, with the limits of the model', async () => {
+    const capabilities = { image_input: { supported: true }, pdf_input: { supported: false } }
+    const model = { type: 'model', id: 'c', max_input_tokens: 200_000, max_tokens: 64_000, capabilities }
+    expect(await probe(models(model))).toMatchObject({
+      profile: 'anthropic',
+      protocol: 'messages',
+      contextLength: 200_000,
+      outputLength: 64_000,
+      modalities: { image: true, audio: false, file: false },
     })
   })
 

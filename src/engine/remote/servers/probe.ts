@@ -1,15 +1,18 @@
 import { AppError } from '../../../contract/errors.ts'
 import type { TemplateReader } from '../../../threads/template-reader.ts'
-import type { Endpoint, UpstreamClient } from '../transport/client.ts'
+import type { Endpoint, RequestHead, UpstreamClient } from '../transport/client.ts'
 import { shortened } from '../transport/error-message.ts'
 import { asArray, asObject, asText, type Loose } from '../transport/loose-json.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import { type ProfileName, profileNames } from './profiles.ts'
+import { type ProfileName, type Protocol, profileNames } from './profile.ts'
+import { profileIn, protocolOf } from './protocols.ts'
 import type { Discovery } from './upstream.ts'
 
 export type ProbeOptions = {
   /** The kind of server, where configured. */
   readonly profile: ProfileName | undefined
+  /** The protocol of its conversations, where configured. */
+  readonly protocol: Protocol | undefined
   /** The server's name for the model, where configured. */
   readonly upstreamModel: string | undefined
   /** Our name for the model, which the server may share. */
@@ -43,24 +46,33 @@ export async function probeServer(
   const chatTemplate = asText(props?.chat_template)
   return {
     profile,
+    protocol: options.protocol ?? protocolOf(profile),
     version: await findVersion(profile, props, (path) => ask(path).catch(() => signal.throwIfAborted())),
     model: options.upstreamModel ?? asText(entry?.id) ?? options.id,
     contextLength: options.contextLength ?? findContextLength(entry, props),
+    outputLength: [entry?.max_tokens, entry?.max_completion_tokens].find(isLength),
     chatTemplate: chatTemplate === '' ? undefined : chatTemplate,
     thinkingSwitch: chatTemplate === undefined ? undefined : await options.templates.findSwitch(chatTemplate),
     abilities: {},
-    modalities: readModalities(props?.modalities),
+    modalities: readModalities(props?.modalities) ?? readCapabilities(entry?.capabilities),
   }
 }
 
+type Listing = { readonly options: ProbeOptions; readonly signal: AbortSignal }
+
 /** The models of a server, which need not list them when its kind and model are configured. */
-async function listModels(
-  client: UpstreamClient,
-  endpoint: Endpoint,
-  { options, signal }: { readonly options: ProbeOptions; readonly signal: AbortSignal },
-): Promise<readonly unknown[]> {
+async function listModels(client: UpstreamClient, endpoint: Endpoint, listing: Listing): Promise<readonly unknown[]> {
+  const { options, signal } = listing
+  const { profile = 'openai', protocol = protocolOf(profile) } = options
+  const list = async (head: RequestHead | undefined) =>
+    asArray(asObject(await client.ask(endpoint, { method: 'GET', path: '/models', head }, signal))?.data)
   try {
-    return asArray(asObject(await client.ask(endpoint, { method: 'GET', path: '/models' }, signal))?.data)
+    return await list(profileIn(profile, protocol).head).catch((error: unknown) => {
+      signal.throwIfAborted()
+      // Anthropic knows no bearer tokens.
+      if (options.profile !== undefined || !isUnauthorized(error)) throw error
+      return list(profileIn('anthropic', 'messages').head)
+    })
   } catch (error) {
     signal.throwIfAborted()
     if (isAbsent(error) && options.profile !== undefined && options.upstreamModel !== undefined) return []
@@ -73,6 +85,10 @@ function isAbsent(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false
   const { failure } = error
   return failure.type === 'status' && [401, 403, 404, 405, 501].includes(failure.status)
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof UpstreamError && error.failure.type === 'status' && [401, 403].includes(error.failure.status)
 }
 
 function pickModel(listed: readonly unknown[], { upstreamModel, id }: ProbeOptions): Loose | undefined {
@@ -107,6 +123,7 @@ const owners: Readonly<Record<string, ProfileName>> = {
 
 function recogniseServer(entry: Loose | undefined): ProfileName {
   const owner = asText(entry?.owned_by) ?? ''
+  if (entry?.type === 'model' && entry.owned_by === undefined) return 'anthropic'
   const known = Object.hasOwn(owners, owner) ? owners[owner] : undefined
   return known ?? profileNames.find((name) => owner === name) ?? 'openai'
 }
@@ -131,6 +148,8 @@ async function findVersion(
       return asText(asObject(await ask('/get_server_info'))?.version)
     case 'ollama':
       return asText(asObject(await ask('/api/version'))?.version)
+    case 'anthropic':
+      return undefined
     case 'openai':
       // Not part of the protocol, but common with vLLM and its relatives.
       return asText(asObject(await ask('/version'))?.version)
@@ -139,12 +158,24 @@ async function findVersion(
 
 function findContextLength(entry: Loose | undefined, props: Loose | undefined): number | undefined {
   const settings = asObject(props?.default_generation_settings)
-  const candidates = [settings?.n_ctx, entry?.max_model_len, entry?.context_length, asObject(entry?.meta)?.n_ctx]
-  return candidates.find((value): value is number => typeof value === 'number' && Number.isInteger(value) && value > 0)
+  const own = [entry?.max_model_len, entry?.context_length, entry?.context_window, entry?.max_input_tokens]
+  return [settings?.n_ctx, ...own, asObject(entry?.meta)?.n_ctx].find(isLength)
+}
+
+function isLength(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0
 }
 
 function readModalities(value: unknown): Discovery['modalities'] {
   const modalities = asObject(value)
   if (modalities === undefined) return undefined
   return { image: modalities.vision === true, audio: modalities.audio === true }
+}
+
+/** Anthropic's description of a model. */
+function readCapabilities(value: unknown): Discovery['modalities'] {
+  const capabilities = asObject(value)
+  if (capabilities === undefined) return undefined
+  const can = (name: string) => asObject(capabilities[name])?.supported === true
+  return { image: can('image_input'), audio: false, file: can('pdf_input') }
 }

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { type Profile, profiles } from './profiles.ts'
+import { type Profile, profileNames } from './profile.ts'
+import { profileIn, protocolOf } from './protocols.ts'
 
 const page = fileURLToPath(new URL('../../../../docs/engines/remote.md', import.meta.url))
 
 const rows: readonly [string, (profile: Profile) => boolean | string][] = [
+  ['protocol of conversations', ({ protocol }) => protocol],
   ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'one request each')],
   ['log-probabilities', ({ logprobs }) => logprobs],
   ['`top_k`', ({ fields }) => fields.topK !== undefined],
@@ -14,6 +16,8 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['its range', ({ fields }) => fields.repetitionRange !== undefined],
   ['XTC, DRY', ({ fields }) => fields.xtc === true && fields.dry === true],
   ['`ignore_eos`', ({ fields }) => fields.ignoreEos !== undefined],
+  ['`seed`', ({ fields }) => fields.seed !== undefined],
+  ['presence and frequency penalty', ({ fields }) => fields.frequencyPenalty !== undefined],
   ['`logit_bias`', ({ logitBias }) => logitBias],
   ['JSON mode', ({ jsonObject, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonObject)],
   ['JSON Schema', ({ jsonSchema, takesOurGrammars }) => (takesOurGrammars ? 'by our grammar' : jsonSchema)],
@@ -24,16 +28,20 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['template variables, thinking', ({ templateVariables }) => (templateVariables ? true : 'effort only')],
   ['fill in the middle (`suffix`)', ({ suffix }) => suffix],
   ['continues a partial reply', ({ continuation }) => continuation !== undefined],
-  ['reports the stop sequence', ({ stopField, stopsHere }) => (stopsHere ? 'found by us' : stopField !== undefined)],
+  [
+    'reports the stop sequence',
+    ({ stopField, stopsHere, protocol }) => (stopsHere ? 'found by us' : stopField !== undefined || protocol === 'messages'),
+  ],
   ['running usage', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
   ["OpenAI's fields about the caller", ({ forwards }) => forwards === true],
-  ['tokenizer', ({ tokenizer }) => tokenizer !== undefined],
+  ['documents', ({ reads }) => reads.file],
+  ['tokenizer', ({ tokenizer }) => (tokenizer === 'messages' ? 'counts' : tokenizer !== undefined)],
   ['health check', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],
 ]
 
 /** The table of all profiles. */
 function table(): string {
-  const kinds = Object.values(profiles)
+  const kinds = profileNames.map((kind) => profileIn(kind, protocolOf(kind)))
   const cell = (value: boolean | string) => (typeof value === 'string' ? value : value ? 'yes' : 'no')
   const lines = [
     ['', ...kinds.map(({ name }) => `\`${name}\``)],

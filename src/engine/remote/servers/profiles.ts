@@ -1,89 +1,25 @@
-/** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
-export const profileNames = ['vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'openai'] as const
+import type { Profile, ProfileName } from './profile.ts'
 
-export type ProfileName = (typeof profileNames)[number]
-
-/** The path of the request field that takes a pattern or grammar. */
-type ConstraintField = readonly [string, ...string[]]
-
-/** The field names and abilities of a kind of server, as data: no other code asks which kind it talks to. */
-export type Profile = {
-  readonly name: ProfileName
-  /** The names of sampling fields beyond OpenAI's; absent ones are refused. */
-  readonly fields: {
-    readonly topK?: string
-    readonly minP?: string
-    readonly repetitionPenalty?: string
-    readonly repetitionRange?: string
-    readonly ignoreEos?: string
-    /** With llama.cpp's field names. */
-    readonly xtc?: true
-    readonly dry?: true
-  }
-  /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
-  readonly temperatureLast?: boolean | { readonly field: string }
-  readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
-  /** Takes token ids. */
-  readonly logitBias: boolean
-  /** Takes `n`; otherwise each choice is a request. */
-  readonly choices: boolean
-  /** Refuses `n` with temperature 0, which gives equal choices. */
-  readonly refusesEqualChoices?: true
-  readonly logprobs: boolean
-  /** Sends no log-probabilities when `top_logprobs` is below this. */
-  readonly leastTop?: number
-  /** Scores of `rerank` are logits, not probabilities. */
-  readonly ranksByLogits?: true
-  /** Completions take `suffix`. */
-  readonly suffix: boolean
-  readonly regex?: ConstraintField
-  readonly gbnf?: ConstraintField
-  /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
-  readonly takesOurGrammars?: true
-  readonly jsonObject: boolean
-  readonly jsonSchema: boolean
-  /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */
-  readonly toolChoice: 'full' | 'no-names' | 'none'
-  /** Takes `parallel_tool_calls`; llama-server's default is false. */
-  readonly parallelToolCalls: boolean
-  /** Takes OpenAI's fields about the caller, its tier and its cache. */
-  readonly forwards?: true
-  /** Takes `verbosity`. */
-  readonly verbosity?: true
-  /** `chat_template_kwargs` reach the template. */
-  readonly templateVariables: boolean
-  /** Continues a last assistant message: on request, or always. */
-  readonly continuation?: 'fields' | 'always'
-  /** The field of a choice with the stop sequence that ended it. */
-  readonly stopField?: 'stop_reason' | 'matched_stop'
-  /**
-   * Stop sequences are not sent but found here, and end the request: the server would not report which one it was, but counts
-   * tokens in each chunk.
-   */
-  readonly stopsHere: boolean
-  /** Can report usage in each chunk. */
-  readonly runningUsage: boolean
-  /** Fields of every request. */
-  readonly extras: Readonly<Record<string, unknown>>
-  /** Whose tokenizer routes it has. */
-  readonly tokenizer?: 'vllm' | 'llama-server'
-  /** The route of health checks, below the server's root or its OpenAI base. */
-  readonly health: { readonly path: string; readonly fromRoot: boolean }
-}
+/** The sampling fields of OpenAI's chat and completions. */
+const openaiFields = { seed: 'seed', presencePenalty: 'presence_penalty', frequencyPenalty: 'frequency_penalty' } as const
 
 const plain: Profile = {
   name: 'openai',
-  fields: {},
+  protocol: 'chat',
+  fields: openaiFields,
   maxTokens: 'max_completion_tokens',
   logitBias: true,
   choices: true,
   logprobs: true,
   suffix: true,
+  outputStyle: 'openai',
   jsonObject: true,
   jsonSchema: true,
   toolChoice: 'full',
   parallelToolCalls: true,
   templateVariables: false,
+  reads: { image: true, audio: true, video: true, file: false },
+  stop: 'stop',
   stopsHere: false,
   runningUsage: false,
   extras: {},
@@ -99,7 +35,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     temperatureLast: false,
     refusesEqualChoices: true,
     suffix: false,
-    fields: { topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
+    fields: { ...openaiFields, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
     maxTokens: 'max_tokens',
     regex: ['structured_outputs', 'regex'],
     gbnf: ['structured_outputs', 'grammar'],
@@ -115,7 +51,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     name: 'sglang',
     temperatureLast: false,
     suffix: false,
-    fields: { topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
+    fields: { ...openaiFields, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },
     maxTokens: 'max_tokens',
     regex: ['regex'],
     gbnf: ['ebnf'],
@@ -129,6 +65,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     name: 'llama-server',
     temperatureLast: true,
     fields: {
+      ...openaiFields,
       topK: 'top_k',
       minP: 'min_p',
       repetitionPenalty: 'repeat_penalty',
@@ -170,6 +107,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     forwards: true,
     temperatureLast: { field: 'temperature_last' },
     fields: {
+      ...openaiFields,
       topK: 'top_k',
       minP: 'min_p',
       repetitionPenalty: 'repetition_penalty',
@@ -186,4 +124,5 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     tokenizer: 'llama-server',
     health: { path: '/health', fromRoot: true },
   },
+  anthropic: { ...plain, name: 'anthropic' },
 }

@@ -1,18 +1,21 @@
 import type { ThinkingSwitch } from '../../../model-text/template/reasoning-variables.ts'
 import type { Endpoint, UpstreamClient } from '../transport/client.ts'
 import type { Abilities } from './abilities.ts'
-import { type Profile, type ProfileName, profiles } from './profiles.ts'
+import type { Profile, ProfileName, Protocol } from './profile.ts'
+import { profileIn } from './protocols.ts'
 
-type Modalities = { readonly image: boolean; readonly audio: boolean }
+type Modalities = { readonly image: boolean; readonly audio: boolean; readonly file?: boolean }
 
 /** What a probe found out about a server. */
 export type Discovery = {
   readonly profile: ProfileName
+  readonly protocol: Protocol
   /** The version that the server reports; when it changes, the server is probed again. */
   readonly version: string | undefined
   /** The server's name for the model. */
   readonly model: string
   readonly contextLength: number | undefined
+  readonly outputLength: number | undefined
   readonly chatTemplate: string | undefined
   readonly thinkingSwitch: ThinkingSwitch | undefined
   /** Observed abilities; they override the profile's. */
@@ -30,6 +33,8 @@ export type Upstream = {
   readonly thinkingSwitch?: ThinkingSwitch
   /** The most tokens of one request; absent when the server does not report it. */
   readonly contextLength?: number
+  /** The most tokens of one output; absent when the server does not report it. */
+  readonly outputLength?: number
   /** Absent when the server does not report them. */
   readonly modalities?: Modalities
 }
@@ -44,23 +49,26 @@ export type UpstreamAccess = {
 
 /** Whether two discoveries are of the same version of the same server, so that its abilities need not be probed again. */
 export function isSameServer(one: Discovery, other: Discovery): boolean {
-  return one.profile === other.profile && one.version === other.version && one.model === other.model
+  return (
+    one.profile === other.profile && one.protocol === other.protocol && one.version === other.version && one.model === other.model
+  )
 }
 
-/** The profile of a server's kind with the observed abilities. */
-export function profileOf({ profile, abilities }: Pick<Discovery, 'profile' | 'abilities'>): Profile {
+/** The profile of a server's kind, in its protocol, with the observed abilities. */
+export function profileOf({ profile, protocol, abilities }: Pick<Discovery, 'profile' | 'protocol' | 'abilities'>): Profile {
   const { usageInStreams: _, ...observed } = abilities
-  return { ...profiles[profile], ...observed }
+  return { ...profileIn(profile, protocol), ...observed }
 }
 
 /** What a server can do, by what a probe found out about it. */
 export function upstreamOf(discovery: Discovery): Upstream {
-  const { model, thinkingSwitch, contextLength, modalities } = discovery
+  const { model, thinkingSwitch, contextLength, outputLength, modalities } = discovery
   return {
     profile: profileOf(discovery),
     model,
     ...(thinkingSwitch !== undefined && { thinkingSwitch }),
     ...(contextLength !== undefined && { contextLength }),
+    ...(outputLength !== undefined && { outputLength }),
     ...(modalities !== undefined && { modalities }),
   }
 }

@@ -18,12 +18,20 @@ export type Endpoint = {
   readonly weight: number
 }
 
+/** Which headers hold the key, and headers besides. */
+export type RequestHead = {
+  readonly keyHeader: 'x-api-key' | 'both'
+  readonly headers: Readonly<Record<string, string>>
+}
+
 type UpstreamRequest = {
   readonly method: 'GET' | 'POST'
   /** Below `url`, or, with `fromRoot`, below the server's root. */
   readonly path: string
   readonly fromRoot?: boolean
   readonly body?: unknown
+  /** Absent: the key as a bearer token. */
+  readonly head?: RequestHead | undefined
   /** The bounds of the reply, where it may be larger than those of its kind. */
   readonly bounds?: JsonBounds
 }
@@ -100,20 +108,21 @@ export class UpstreamClient {
     return await readWhole(body, request.bounds)
   }
 
-  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false }: UpstreamRequest): Address {
+  #addressOf(endpoint: Endpoint, { method, path, fromRoot = false, head }: UpstreamRequest): Address {
     const routes = this.#addresses.get(endpoint) ?? new Map<string, Address>()
     this.#addresses.set(endpoint, routes)
     const known = routes.get(path)
-    if (known?.method === method && known.fromRoot === fromRoot) return known
+    if (known?.method === method && known.fromRoot === fromRoot && known.head === head) return known
     const { url, apiKey } = endpoint
     const { origin, pathname, search } = new URL(urlOf(fromRoot ? rootOf(url) : url, path))
     const headers = {
       accept: 'text/event-stream, application/json',
       'accept-encoding': 'identity',
       ...(method === 'POST' && { 'content-type': 'application/json' }),
-      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+      ...(apiKey !== undefined && keyHeaders(apiKey, head)),
+      ...head?.headers,
     }
-    const address = { method, fromRoot, origin, path: pathname + search, headers }
+    const address = { method, fromRoot, head, origin, path: pathname + search, headers }
     routes.set(path, address)
     return address
   }
@@ -157,7 +166,17 @@ export class UpstreamClient {
 }
 
 /** A route of a server: its URL in parts and its headers. */
-type Address = Pick<HttpRequest, 'origin' | 'path' | 'method' | 'headers'> & { readonly fromRoot: boolean }
+type Address = Pick<HttpRequest, 'origin' | 'path' | 'method' | 'headers'> & {
+  readonly fromRoot: boolean
+  readonly head: RequestHead | undefined
+}
+
+function keyHeaders(apiKey: string, head: RequestHead | undefined): Readonly<Record<string, string>> {
+  return {
+    ...(head?.keyHeader !== 'x-api-key' && { authorization: `Bearer ${apiKey}` }),
+    ...(head !== undefined && { 'x-api-key': apiKey }),
+  }
+}
 
 /** The key, the password in the URL, and what its query names a secret. */
 function secretsOf({ url, apiKey }: Endpoint): readonly string[] {

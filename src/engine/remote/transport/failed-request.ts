@@ -70,6 +70,7 @@ function messageFor(status: number, quoted: string, host: string): string {
     case 429:
       return `the server behind this model has no room: ${quoted}`
     case 503:
+    case 529:
       return `the server at ${host} is not available: ${quoted}`
   }
   if (status >= 300 && status < 400) return `the server at ${host} is not where its url says: ${quoted}`

@@ -9,7 +9,8 @@ export type JsonBounds = {
   readonly maxUnits: number
 }
 
-type Path = readonly (string | number)[]
+/** Keys and positions, from the outermost. */
+export type Path = readonly (string | number)[]
 
 /** Where a long text goes piece by piece; undefined: it is kept. `owners` are the objects on its path, from the outermost. */
 export type TextSink = (path: Path, owners: readonly unknown[]) => ((piece: string) => void) | undefined

@@ -1,4 +1,4 @@
-import { type JsonBounds, JsonReader, type TextSink } from './json-reader.ts'
+import { type JsonBounds, JsonReader, type Path, type TextSink } from './json-reader.ts'
 import { asCount, asObject } from './loose-json.ts'
 
 /** The bounds of one chunk, and of a reply that is not streamed. */
@@ -24,6 +24,7 @@ export class LongChunk {
 
   /** Where the long texts of a reader go. */
   readonly sink: TextSink = (path, owners) => {
+    if (path[0] === 'delta') return this.#inDelta(path, owners)
     const [root, position, holder, name] = path
     if (root !== 'choices' || typeof position !== 'number') return undefined
     const [, , choice, message] = owners.map(asObject)
@@ -37,6 +38,13 @@ export class LongChunk {
     const pieces: string[] = []
     this.#deferred.push({ message, name, index, pieces })
     return (text) => void pieces.push(text)
+  }
+
+  /** An event of Messages, which names its type before its text. */
+  #inDelta([, name]: Path, [event]: readonly unknown[]): ReturnType<TextSink> {
+    const { type, index } = asObject(event) ?? {}
+    if (type !== 'content_block_delta' || (name !== 'text' && name !== 'thinking')) return undefined
+    return (text) => void this.#pieces.push({ type, index, delta: { type: `${name}_delta`, [name]: text } })
   }
 
   /** The chunks that are complete so far. */

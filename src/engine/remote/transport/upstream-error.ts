@@ -75,11 +75,11 @@ function codeOfStatus({ status, overflow, isTooLong }: FailedStatus): ErrorCode 
   if (isBusy(status)) return 'queue-full'
   // The operator's fault, not the client's: a wrong key, a wrong address, a missing model.
   if ((status >= 300 && status < 400) || status === 401 || status === 403 || status === 404) return 'model-unavailable'
-  return status === 503 ? 'model-unavailable' : 'upstream-failed'
+  return status === 503 || status === 529 ? 'model-unavailable' : 'upstream-failed'
 }
 
 function detailsOf({ status, retryAfterMs, overflow, param }: FailedStatus) {
-  const canWait = isBusy(status) || status === 503
+  const canWait = isBusy(status) || status === 503 || status === 529
   return {
     ...(overflow !== undefined && { overflow }),
     // The client may have used another of the names.

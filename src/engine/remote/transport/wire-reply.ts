@@ -1,47 +1,8 @@
 import type { Annotation } from '../../../contract/request.ts'
-import { readError } from './error-message.ts'
-import { statusFailed } from './failed-request.ts'
 import { asArray, asCount, asObject, asText, type Loose } from './loose-json.ts'
-import { valueWithoutSecrets } from './secrets.ts'
+import { reportedError } from './reported-error.ts'
 import { UpstreamError } from './upstream-error.ts'
-
-/** The fields of a reply or chunk that are read. Each may be missing, null or of another type: reading is lenient. */
-export type WireChunk = {
-  readonly choices: readonly WireChoice[]
-  readonly usage: WireUsage | undefined
-  /** llama-server's running counts. */
-  readonly timings: { readonly inputTokens: number; readonly cachedTokens: number; readonly outputTokens: number } | undefined
-}
-
-export type WireChoice = {
-  readonly index: number
-  readonly text: string
-  readonly reasoning: string
-  readonly refusal: string
-  readonly annotations: readonly Annotation[]
-  readonly calls: readonly WireCall[]
-  readonly logprobs: unknown
-  /** Of a chunk that is one token. */
-  readonly tokenId: number | undefined
-  readonly finishReason: string | undefined
-  /** The stop sequence that the server reports, in whatever form. */
-  readonly stop: unknown
-}
-
-/** A piece of a tool call; `arguments` is JSON text, also where the server sent an object. */
-export type WireCall = {
-  readonly index: number
-  readonly id: string | undefined
-  readonly name: string
-  readonly arguments: string
-}
-
-type WireUsage = {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cachedTokens: number
-  readonly reasoningTokens: number
-}
+import { noAnnotations, noCalls, type WireCall, type WireChoice, type WireChunk } from './wire-chunk.ts'
 
 type ReadOptions = {
   readonly stopField?: string | undefined
@@ -52,10 +13,7 @@ type ReadOptions = {
 /** Reads a chunk of a stream or a whole reply, of chat or completions. Throws an error that the server reports in it. */
 export function readChunk(value: unknown, { stopField, choices }: ReadOptions): WireChunk {
   const chunk = asObject(value)
-  if (chunk === undefined) {
-    const message = 'the server behind this model sent something that is not a JSON object'
-    throw new UpstreamError({ type: 'malformed' }, message)
-  }
+  if (chunk === undefined) throw notAnObject()
   if (chunk.error !== undefined && chunk.error !== null) throw reportedError(chunk.error)
   // Older versions of vLLM.
   if (chunk.object === 'error') throw reportedError(chunk)
@@ -66,20 +24,9 @@ export function readChunk(value: unknown, { stopField, choices }: ReadOptions): 
   }
 }
 
-/** An error inside a reply, as if it had come as a status: most servers give a number, others a word. */
-function reportedError(error: unknown): UpstreamError {
-  const object = asObject(error)
-  const code = Number(object?.code ?? object?.status ?? object?.status_code)
-  const words = `${asText(object?.code)} ${asText(object?.type)}`
-  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : statusOfWords(words)
-  return statusFailed({ status, said: readError(valueWithoutSecrets(error)), retryAfter: undefined, host: 'its address' })
-}
-
-/** OpenAI's and Anthropic's error types. */
-function statusOfWords(words: string): number {
-  if (/rate_limit|insufficient_quota|too_?many_?requests/i.test(words)) return 429
-  if (/overloaded|service_unavailable/i.test(words)) return 503
-  return /invalid_request|bad_?request|context_length_exceeded/i.test(words) ? 400 : 500
+/** The failure of a reply whose JSON is something else than an object. */
+export function notAnObject(): UpstreamError {
+  return new UpstreamError({ type: 'malformed' }, 'the server behind this model sent something that is not a JSON object')
 }
 
 function readChoice(value: unknown, position: number, stopField: string | undefined): WireChoice[] {
@@ -131,8 +78,6 @@ function readReasoning(message: Loose): string {
   return message.content.map((part) => readText(asObject(part)?.thinking)).join('')
 }
 
-const noAnnotations: readonly Annotation[] = []
-
 /** OpenAI's citations of pages; other types have no form that all readers share. */
 function readAnnotations(value: unknown): readonly Annotation[] {
   if (!Array.isArray(value)) return noAnnotations
@@ -158,8 +103,6 @@ function readWord(value: unknown): string | undefined {
   const word = asText(value)
   return word === '' || word === 'null' ? undefined : word
 }
-
-const noCalls: readonly WireCall[] = []
 
 /** Most chunks have no calls. */
 function readCalls({ tool_calls, function_call }: Loose): readonly WireCall[] {
@@ -193,7 +136,7 @@ function readArguments(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-function readUsage(value: unknown): WireUsage | undefined {
+function readUsage(value: unknown): WireChunk['usage'] {
   const usage = asObject(value)
   const inputTokens = asCount(usage?.prompt_tokens)
   const outputTokens = asCount(usage?.completion_tokens)

@@ -2,7 +2,7 @@ import { callableTools } from '../../../contract/callable-tools.ts'
 import { field } from '../../../contract/field.ts'
 import type { FunctionTool, GenerationRequest, JsonObject } from '../../../contract/request.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 
 /**
  * Whether our grammar makes the required call. A llama-server refuses a grammar beside tools, and its own enforcement fails for some

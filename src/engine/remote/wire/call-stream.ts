@@ -2,7 +2,7 @@ import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
 import { CallArguments } from '../../../model-text/parse/call-arguments.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import type { WireCall } from '../transport/wire-reply.ts'
+import type { WireCall } from '../transport/wire-chunk.ts'
 
 /** The bounds of one choice: the calls that it may have at all, and unfinished at one time, and their length together. */
 const maxCalls = 1024

@@ -1,21 +1,20 @@
 import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
-import { AppError } from '../../../contract/errors.ts'
-import { field } from '../../../contract/field.ts'
-import type { FunctionTool, GenerationRequest, Prompt } from '../../../contract/request.ts'
+import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { reasoningVariables } from '../../../model-text/template/reasoning-variables.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { callsByGrammar } from './call-grammar.ts'
 import { toWireMessages } from './chat-messages.ts'
 import { nested, type OutputFields, outputFields } from './output-fields.ts'
+import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A request to an upstream, and how far it binds the output. */
 export type UpstreamBody = Pick<OutputFields, 'structured'> & {
-  readonly path: '/chat/completions' | '/completions'
+  readonly path: '/chat/completions' | '/completions' | '/messages'
   readonly body: Readonly<Record<string, unknown>>
 }
 
@@ -33,7 +32,7 @@ export function chatBody(
     path: '/chat/completions',
     body: {
       model,
-      messages: [...toWireMessages(prompt.messages), ...prefixMessage(prompt, profile)],
+      messages: toWireMessages(messagesWithPrefix(prompt, profile)),
       stream: true,
       stream_options: streamOptions(profile),
       ...sharedFields(request, profile),
@@ -57,16 +56,11 @@ function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upst
   return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, reasoning_format: 'none', ...constraint } }
 }
 
-/** A beginning of the answer that is not the caller's message: it becomes the message that is continued. */
-function prefixMessage({ responsePrefix, start, messages }: ChatPrompt, profile: Profile): Record<string, unknown>[] {
-  if (responsePrefix === '') return []
+/** The conversation with the beginning of the answer. */
+function messagesWithPrefix(prompt: ChatPrompt, profile: Profile): readonly Message[] {
+  if (prompt.responsePrefix === '') return prompt.messages
   if (profile.continuation === undefined) throw unsupported(profile, ['prompt', 'responsePrefix'])
-  if (start === 'last-message') {
-    const last = messages.length - 1
-    const message = `${field('prompt', 'responsePrefix')} cannot be combined with a message that is continued, on this model: put it into that message`
-    throw new AppError('unsupported-field', message, { at: ['prompt', 'messages', last] })
-  }
-  return [{ role: 'assistant', content: responsePrefix }]
+  return [...prompt.messages, ...prefixMessages(prompt)]
 }
 
 function startFields({ start, responsePrefix }: ChatPrompt, profile: Profile): Record<string, unknown> {

@@ -6,9 +6,9 @@ import { isTruncated } from '../../../contract/is-truncated.ts'
 import type { FunctionTool, GenerationRequest } from '../../../contract/request.ts'
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
-import type { WireChoice } from '../transport/wire-reply.ts'
+import type { WireChoice } from '../transport/wire-chunk.ts'
 import { CallStream } from './call-stream.ts'
 import { type ReadFinish, readFinishReason } from './finish-reasons.ts'
 import { type ChunkCount, OutputLimit } from './output-limit.ts'
@@ -129,6 +129,7 @@ export class ChoiceReader {
       tokens = []
       return taken
     }
+    if (wire.endsCalls === true) events.push(...(this.#calls?.end(false) ?? []))
     this.#hasText ||= wire.text !== ''
     this.#hasTokens ||= tokens.length > 0
     if (wire.reasoning !== '') {
@@ -137,6 +138,7 @@ export class ChoiceReader {
       this.#inReasoning = true
       events.push({ type: 'reasoning-delta', choice, delta: wire.reasoning, ...withTokens(take()) })
     }
+    if (wire.opaque !== undefined) events.push(...this.#endReasoning(wire.opaque))
     if (wire.text !== '' || (tokens.length > 0 && wire.refusal === '' && wire.calls.length === 0)) {
       if (wire.text !== '') events.push(...this.#closeBlock())
       const text = this.#joinHalves(wire.text)
@@ -155,6 +157,15 @@ export class ChoiceReader {
       events.push(...this.#closeBlock(), ...this.#callStream().push(call, take()))
     }
     return events
+  }
+
+  /** A server may sign a block without showing it. */
+  #endReasoning(opaque: string): readonly EngineEvent[] {
+    const choice = this.#choice
+    this.#context.onPiece(undefined)
+    const start: readonly EngineEvent[] = this.#inReasoning ? [] : [...this.#closeBlock(), { type: 'reasoning-start', choice }]
+    this.#inReasoning = false
+    return [...start, { type: 'reasoning-end', choice, opaque }]
   }
 
   #count({ text, reasoning, refusal, annotations }: WireChoice): void {

@@ -1,6 +1,6 @@
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
 import { outputFields } from './output-fields.ts'

@@ -14,7 +14,11 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   model_length: 'length',
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
+  tool_use: 'tool-calls',
   content_filter: 'content-filter',
+  refusal: 'refusal',
+  pause_turn: 'paused',
+  model_context_window_exceeded: 'context-full',
 }
 
 /** Finish reasons of a reply that failed. */

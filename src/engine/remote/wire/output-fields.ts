@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../../../contract/request.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { outputParam } from '../../../threads/grammar-failure.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 
 /** Request fields that constrain the output, and how far they do. */
 export type OutputFields = {
@@ -61,6 +61,8 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (!jsonSchema) return refuse('JSON Schema')
       // Servers enforce a part of JSON Schema, and do not report which.
+      if (profile.outputStyle === 'messages')
+        return { fields: { format: { type: 'json_schema', schema: schema === true ? {} : schema } }, structured: 'partial' }
       const described = { name: schemaName, ...(description !== undefined && { description }) }
       const format = { type: 'json_schema', json_schema: { ...described, schema, strict } }
       return { fields: { response_format: format }, structured: 'partial' }

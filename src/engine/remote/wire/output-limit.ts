@@ -1,4 +1,4 @@
-import type { WireChoice } from '../transport/wire-reply.ts'
+import type { WireChoice } from '../transport/wire-chunk.ts'
 
 /** The tokens of a reply before and after a chunk, where the server counts as it goes. */
 export type ChunkCount = { readonly before: number; readonly after: number }

@@ -1,8 +1,7 @@
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { recogniseFormat } from '../../../model-text/model-format.ts'
-import { profiles } from '../servers/profiles.ts'
-import type { Discovery } from '../servers/upstream.ts'
+import { type Discovery, profileOf } from '../servers/upstream.ts'
 import { callsByGrammar } from './call-grammar.ts'
 
 /** Of the JSON that our grammar makes. */
@@ -21,7 +20,8 @@ export function createReplyFormat(toolFormat: string | undefined) {
     discovery: Discovery,
   ): OutputFormat | undefined => {
     if (prompt.type !== 'chat') return undefined
-    if (callsByGrammar({ prompt, toolChoice }, profiles[discovery.profile])) return callFormat
+    if (discovery.protocol !== 'chat' && toolFormat === undefined) return undefined
+    if (callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return callFormat
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)
     return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools

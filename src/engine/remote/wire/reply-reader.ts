@@ -1,9 +1,10 @@
 import { callableTools } from '../../../contract/callable-tools.ts'
 import type { EngineEvent, Usage } from '../../../contract/event.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
-import type { Profile } from '../servers/profiles.ts'
-import { readChunk, type WireChoice, type WireChunk } from '../transport/wire-reply.ts'
+import type { Profile } from '../servers/profile.ts'
+import type { WireChoice, WireChunk } from '../transport/wire-chunk.ts'
 import { ChoiceReader } from './choice-reader.ts'
+import { type ChunkReader, createChunkReader } from './read-chunks.ts'
 
 /** The most characters of a reply that another server continues: they are sent to it. */
 const maxContinuable = 1024 * 1024
@@ -20,6 +21,7 @@ export type ReplyContext = {
 export class ReplyReader {
   readonly #context: ReplyContext
   #profile: Profile
+  #readChunk: ChunkReader
   readonly #choices: readonly ChoiceReader[]
   #usage: WireChunk['usage']
   #timings: WireChunk['timings']
@@ -34,6 +36,7 @@ export class ReplyReader {
     this.#context = context
     this.#profile = context.profile
     const { request, choices } = context
+    this.#readChunk = createChunkReader(context.profile, choices)
     this.#canContinue =
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
     const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
@@ -78,6 +81,7 @@ export class ReplyReader {
   /** The reply broke off, and another server goes on with it: what it counts is added to what was counted. */
   resume(profile: Profile): void {
     this.#profile = profile
+    this.#readChunk = createChunkReader(profile, this.#choices.length)
     for (const choice of this.#choices) choice.resume()
     const inputTokens = this.#readUsage()?.inputTokens ?? this.#before?.inputTokens
     this.#before = { inputTokens, outputTokens: this.outputTokens }
@@ -88,7 +92,7 @@ export class ReplyReader {
 
   /** The events of one chunk, or of a whole reply. Throws what the server reports, and for what is no chunk. */
   read(value: unknown): readonly EngineEvent[] {
-    const chunk = readChunk(value, { stopField: this.#profile.stopField, choices: this.#choices.length })
+    const chunk = this.#readChunk(value)
     const before = this.#choices.length === 1 ? this.outputTokens : 0
     this.#usage = chunk.usage ?? this.#usage
     this.#timings = chunk.timings ?? this.#timings

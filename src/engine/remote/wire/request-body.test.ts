@@ -10,7 +10,8 @@ import {
   plainRequest,
 } from '../../../contract/request.ts'
 import { compileOutput } from '../../../grammar/compile-output.ts'
-import { type ProfileName, profileNames, profiles } from '../servers/profiles.ts'
+import { type ProfileName, profileNames } from '../servers/profile.ts'
+import { profiles } from '../servers/profiles.ts'
 import { chatBody } from './chat-body.ts'
 import { grammarRequest } from './output-fields.ts'
 import { continued, requestBody } from './request-body.ts'

@@ -1,3 +1,4 @@
+import { AppError } from '../../../contract/errors.ts'
 import { textOf } from '../../../contract/parts.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
@@ -6,6 +7,7 @@ import type { Upstream } from '../servers/upstream.ts'
 import { callGrammar, callsByGrammar } from './call-grammar.ts'
 import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
+import { messagesBody } from './messages-body.ts'
 import { grammarRequest } from './output-fields.ts'
 
 /**
@@ -30,9 +32,20 @@ export function requestBody(
 
 function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: CompiledGrammar | undefined): UpstreamBody {
   const { prompt } = request
-  return prompt.type === 'chat'
-    ? chatBody(request, prompt, upstream, grammar)
-    : completionBody(request, prompt, upstream, grammar)
+  switch (upstream.profile.protocol) {
+    case 'chat':
+      return prompt.type === 'chat'
+        ? chatBody(request, prompt, upstream, grammar)
+        : completionBody(request, prompt, upstream, grammar)
+    case 'messages':
+      if (prompt.type !== 'chat') throw onlyConversations(upstream)
+      return messagesBody(request, prompt, upstream)
+  }
+}
+
+function onlyConversations({ profile: { name, protocol } }: Upstream): AppError {
+  const message = `the server behind this model (${name}) is spoken to in ${protocol}, which has conversations only: send messages`
+  return new AppError('unsupported-field', message, { at: ['prompt'] })
 }
 
 /** The request that continues a reply after `text`; undefined where the upstream cannot continue one, or the limit is reached. */

@@ -1,10 +1,10 @@
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
 import type { GenerationRequest, Sampling } from '../../../contract/request.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 
 /**
- * The fields that chat and completions share, in the server's names. Throws `unsupported-field` for what would change the output
+ * The fields that all protocols share, in the server's names. Throws `unsupported-field` for what would change the output
  * and the server does not know.
  */
 export function sharedFields(request: GenerationRequest, profile: Profile): Record<string, unknown> {
@@ -13,10 +13,20 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
   return {
     ...given('temperature', temperature),
     ...given('top_p', topP),
-    ...given('seed', seed),
-    ...given('presence_penalty', presencePenalty),
-    ...given('frequency_penalty', frequencyPenalty),
     // A value that means off may be left out; any other must be supported.
+    ...extension(profile, { field: profile.fields.seed, at: ['sampling', 'seed'], value: seed, off: undefined }),
+    ...extension(profile, {
+      field: profile.fields.presencePenalty,
+      at: ['sampling', 'presencePenalty'],
+      value: presencePenalty,
+      off: 0,
+    }),
+    ...extension(profile, {
+      field: profile.fields.frequencyPenalty,
+      at: ['sampling', 'frequencyPenalty'],
+      value: frequencyPenalty,
+      off: 0,
+    }),
     ...extension(profile, { field: profile.fields.topK, at: ['sampling', 'topK'], value: topK, off: 0 }),
     ...extension(profile, { field: profile.fields.minP, at: ['sampling', 'minP'], value: minP, off: 0 }),
     ...extension(profile, {
@@ -37,7 +47,7 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
     ...xtcFields(sampling.xtc, profile),
     ...dryFields(sampling.dry, profile),
     ...given(profile.maxTokens, maxOutputTokens),
-    ...(stop.length > 0 && !profile.stopsHere && { stop }),
+    ...(stop.length > 0 && !profile.stopsHere && { [profile.stop]: stop }),
     ...(choices > 1 && profile.choices && { n: choices }),
     ...(profile.forwards === true && forwardedFields(request)),
     ...profile.extras,
@@ -68,7 +78,7 @@ type Extension = {
   readonly field: string | undefined
   readonly at: CanonicalPath
   readonly value: number | boolean | undefined
-  readonly off: number | boolean
+  readonly off: number | boolean | undefined
 }
 
 function extension(profile: Profile, { field, at, value, off }: Extension): Record<string, unknown> {

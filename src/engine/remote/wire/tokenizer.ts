@@ -1,10 +1,11 @@
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
-import type { Profile } from '../servers/profiles.ts'
+import type { Profile } from '../servers/profile.ts'
 import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'
-import { asArray, asObject, asText } from '../transport/loose-json.ts'
+import { asArray, asCount, asObject, asText } from '../transport/loose-json.ts'
 import { chatBody } from './chat-body.ts'
+import { countableBody, messagesBody } from './messages-body.ts'
 import { unsupported } from './sampling-fields.ts'
 
 /** A prompt declares only the tools that may be called. */
@@ -17,7 +18,7 @@ export async function tokenizeRemotely(
 ): Promise<readonly number[]> {
   const { prompt, addBos, parseSpecial, ...rest } = request
   const { profile, model } = access.upstream
-  if (profile.tokenizer === undefined) throw cannot(profile, 'tokenize')
+  if (profile.tokenizer === undefined || profile.tokenizer === 'messages') throw cannot(profile, 'tokenize')
   if (profile.tokenizer === 'vllm') {
     if (!parseSpecial) throw unsupported(profile, ['parseSpecial'])
     const what =
@@ -31,10 +32,23 @@ export async function tokenizeRemotely(
   return readIds(await post(access, '/tokenize', { model, content, ...flags }))
 }
 
+/** The number of tokens of a text or conversation. Throws `unsupported-field` where the server cannot count it. */
+export async function countRemotely(request: TokenizeRequest & WithToolChoice, access: UpstreamAccess): Promise<number> {
+  const { upstream } = access
+  const { prompt } = request
+  if (upstream.profile.tokenizer !== 'messages') return (await tokenizeRemotely(request, access)).length
+  if (prompt.type !== 'chat') throw cannot(upstream.profile, 'count the tokens of a text')
+  const written = messagesBody(conversation({ ...request, prompt }, upstream), prompt, upstream)
+  const reply = asObject(await post(access, '/messages/count_tokens', countableBody(written), { fromRoot: false }))
+  const count = asCount(reply?.input_tokens)
+  if (count === undefined) throw unexpected('messages/count_tokens')
+  return count
+}
+
 /** The text of tokens, special tokens included. Throws `unsupported-field` without a tokenizer, or when they are to be left out. */
 export async function detokenizeRemotely({ tokens, special }: DetokenizeRequest, access: UpstreamAccess): Promise<string> {
   const { profile, model } = access.upstream
-  if (profile.tokenizer === undefined) throw cannot(profile, 'detokenize')
+  if (profile.tokenizer === undefined || profile.tokenizer === 'messages') throw cannot(profile, 'detokenize')
   if (!special) throw unsupported(profile, ['special'])
   const reply = asObject(await post(access, '/detokenize', { model, tokens }))
   const text = asText(reply?.content) ?? asText(reply?.prompt)
@@ -53,17 +67,26 @@ export async function renderRemotely(request: RenderRequest & WithToolChoice, ac
 }
 
 /** The fields of a chat request that its prompt depends on. */
-function conversationOf(conversation: RenderRequest & WithToolChoice, upstream: Upstream): Readonly<Record<string, unknown>> {
-  const request = { ...plainRequest, id: '', model: upstream.model, ...conversation }
-  const { stream: _, stream_options: __, ...body } = chatBody(request, conversation.prompt, upstream).body
+function conversationOf(given: RenderRequest & WithToolChoice, upstream: Upstream): Readonly<Record<string, unknown>> {
+  const { stream: _, stream_options: __, ...body } = chatBody(conversation(given, upstream), given.prompt, upstream).body
   return body
+}
+
+function conversation(given: RenderRequest & WithToolChoice, { model }: Upstream): GenerationRequest {
+  return { ...plainRequest, id: '', model, ...given }
 }
 
 /** Ids of a long text. */
 const bounds = { maxLength: 64 * 1024 * 1024, maxUnits: 8 * 1024 * 1024 }
 
-function post({ client, endpoint, signal }: UpstreamAccess, path: string, body: unknown): Promise<unknown> {
-  return client.ask(endpoint, { method: 'POST', path, fromRoot: true, body, bounds }, signal)
+function post(
+  { client, endpoint, upstream, signal }: UpstreamAccess,
+  path: string,
+  body: unknown,
+  { fromRoot = true }: { readonly fromRoot?: boolean } = {},
+): Promise<unknown> {
+  const { head } = upstream.profile
+  return client.ask(endpoint, { method: 'POST', path, fromRoot, body, bounds, head }, signal)
 }
 
 function readIds(reply: unknown): readonly number[] {

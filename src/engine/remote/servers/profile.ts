@@ -1,0 +1,104 @@
+import type { MediaKind } from '../../../contract/request.ts'
+import type { RequestHead } from '../transport/client.ts'
+
+/** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
+export const profileNames = ['vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'anthropic', 'openai'] as const
+
+export type ProfileName = (typeof profileNames)[number]
+
+/** The protocols in which conversations are sent: OpenAI's chat completions, Anthropic's Messages. */
+export const protocolNames = ['chat', 'messages'] as const
+
+export type Protocol = (typeof protocolNames)[number]
+
+/** The path of the request field that takes a pattern or grammar. */
+type ConstraintField = readonly [string, ...string[]]
+
+/** The field names and abilities of a kind of server, as data: no other code asks which kind it talks to. */
+export type Profile = {
+  readonly name: ProfileName
+  readonly protocol: Protocol
+  /** Where the key goes, and headers of every request; absent: a bearer token. */
+  readonly head?: RequestHead
+  /** The names of sampling fields; absent ones are refused. */
+  readonly fields: {
+    readonly seed?: string
+    readonly presencePenalty?: string
+    readonly frequencyPenalty?: string
+    readonly topK?: string
+    readonly minP?: string
+    readonly repetitionPenalty?: string
+    readonly repetitionRange?: string
+    readonly ignoreEos?: string
+    /** With llama.cpp's field names. */
+    readonly xtc?: true
+    readonly dry?: true
+  }
+  /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
+  readonly temperatureLast?: boolean | { readonly field: string }
+  readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
+  /** Takes token ids. */
+  readonly logitBias: boolean
+  /** Takes `n`; otherwise each choice is a request. */
+  readonly choices: boolean
+  /** Refuses `n` with temperature 0, which gives equal choices. */
+  readonly refusesEqualChoices?: true
+  readonly logprobs: boolean
+  /** Sends no log-probabilities when `top_logprobs` is below this. */
+  readonly leastTop?: number
+  /** Scores of `rerank` are logits, not probabilities. */
+  readonly ranksByLogits?: true
+  /** Completions take `suffix`. */
+  readonly suffix: boolean
+  readonly regex?: ConstraintField
+  readonly gbnf?: ConstraintField
+  /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
+  readonly takesOurGrammars?: true
+  /** How constraints are written. */
+  readonly outputStyle: 'openai' | 'messages'
+  readonly jsonObject: boolean
+  readonly jsonSchema: boolean
+  /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */
+  readonly toolChoice: 'full' | 'no-names' | 'none'
+  /** Takes `parallel_tool_calls`; llama-server's default is false. */
+  readonly parallelToolCalls: boolean
+  /** Takes OpenAI's fields about the caller, its tier and its cache. */
+  readonly forwards?: true
+  /** Takes `verbosity`. */
+  readonly verbosity?: true
+  /** `chat_template_kwargs` reach the template. */
+  readonly templateVariables: boolean
+  /** The media that its requests can hold. */
+  readonly reads: Readonly<Record<MediaKind, boolean>>
+  /** Continues a last assistant message: on request, or always. */
+  readonly continuation?: 'fields' | 'always'
+  /** The request field of stop sequences. */
+  readonly stop: 'stop' | 'stop_sequences'
+  /** The field of a choice with the stop sequence that ended it. */
+  readonly stopField?: 'stop_reason' | 'matched_stop'
+  /**
+   * Stop sequences are not sent but found here, and end the request: the server would not report which one it was, but counts
+   * tokens in each chunk.
+   */
+  readonly stopsHere: boolean
+  /** Can report usage in each chunk. */
+  readonly runningUsage: boolean
+  /** Fields of every request. */
+  readonly extras: Readonly<Record<string, unknown>>
+  /** Whose tokenizer routes it has; that of Messages only counts. */
+  readonly tokenizer?: 'vllm' | 'llama-server' | 'messages'
+  /** What a Messages route does with what the protocol leaves open. */
+  readonly messages?: MessagesTraits
+  /** The route of health checks, below the server's root or its OpenAI base. */
+  readonly health: { readonly path: string; readonly fromRoot: boolean }
+}
+
+/** How servers with a Messages route differ. */
+export type MessagesTraits = {
+  /** Takes system messages between others. */
+  readonly lateSystem?: true
+  /** `thinking` of a request that leaves it open; absent: none is sent. */
+  readonly openThinking?: 'adaptive'
+  /** `thinking` of a request that wants some and sets no budget. */
+  readonly freeThinking: 'adaptive' | 'enabled'
+}

@@ -1,0 +1,71 @@
+import type { MessagesTraits, Profile, ProfileName, Protocol } from './profile.ts'
+import { profiles } from './profiles.ts'
+
+/** What is the same for a server in all its protocols. */
+type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits'>
+
+/** The version of the API that clients of Messages must name. */
+const anthropicVersion = { 'anthropic-version': '2023-06-01' }
+
+/** Anthropic's Messages, with no more than the protocol has. */
+const overMessages: Omit<Profile, keyof Identity> = {
+  protocol: 'messages',
+  // Servers of other kinds mostly check the bearer token only.
+  head: { keyHeader: 'both', headers: anthropicVersion },
+  fields: { topK: 'top_k' },
+  maxTokens: 'max_tokens',
+  logitBias: false,
+  choices: false,
+  logprobs: false,
+  suffix: false,
+  outputStyle: 'messages',
+  jsonObject: false,
+  jsonSchema: true,
+  toolChoice: 'full',
+  parallelToolCalls: true,
+  templateVariables: false,
+  reads: { image: true, audio: false, video: false, file: true },
+  continuation: 'always',
+  stop: 'stop_sequences',
+  stopsHere: false,
+  runningUsage: false,
+  extras: {},
+  tokenizer: 'messages',
+  messages: { freeThinking: 'adaptive' },
+}
+
+/** What kinds of servers take in Messages besides. */
+const messagesOf: Partial<Record<ProfileName, Partial<Profile> & { readonly messages: MessagesTraits }>> = {
+  anthropic: {
+    head: { keyHeader: 'x-api-key', headers: anthropicVersion },
+    messages: { lateSystem: true, freeThinking: 'adaptive' },
+  },
+  dragoman: {
+    fields: {
+      topK: 'top_k',
+      minP: 'min_p',
+      repetitionPenalty: 'repetition_penalty',
+      presencePenalty: 'presence_penalty',
+    },
+    // Without `thinking`, it does not think; `adaptive` leaves it to the template.
+    messages: { lateSystem: true, openThinking: 'adaptive', freeThinking: 'enabled' },
+  },
+}
+
+/** The protocol of a kind of server, unless it is configured. */
+export function protocolOf(kind: ProfileName): Protocol {
+  return kind === 'anthropic' ? 'messages' : 'chat'
+}
+
+/** The profile of a kind of server that is spoken to in a protocol. */
+export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
+  const profile = profiles[kind]
+  switch (protocol) {
+    case 'chat':
+      return profile
+    case 'messages': {
+      const { name, health, ranksByLogits } = profile
+      return { ...overMessages, ...messagesOf[kind], name, health, ...(ranksByLogits && { ranksByLogits }) }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import type { Annotation } from '../../../contract/request.ts'
+
+/** What is read of a reply, or of a piece of it, in any protocol. */
+export type WireChunk = {
+  readonly choices: readonly WireChoice[]
+  readonly usage: WireUsage | undefined
+  /** llama-server's running counts. */
+  readonly timings: { readonly inputTokens: number; readonly cachedTokens: number; readonly outputTokens: number } | undefined
+}
+
+export type WireChoice = {
+  readonly index: number
+  readonly text: string
+  readonly reasoning: string
+  /** Ends a block of reasoning, with the server's signature or encrypted content. */
+  readonly opaque?: string
+  /** Another block begins: the calls so far are complete. */
+  readonly endsCalls?: true
+  readonly refusal: string
+  readonly annotations: readonly Annotation[]
+  readonly calls: readonly WireCall[]
+  readonly logprobs: unknown
+  /** Of a chunk that is one token. */
+  readonly tokenId: number | undefined
+  readonly finishReason: string | undefined
+  /** The stop sequence that the server reports, in whatever form. */
+  readonly stop: unknown
+}
+
+/** A piece of a tool call; `arguments` is JSON text, also where the server sent an object. */
+export type WireCall = {
+  readonly index: number
+  readonly id: string | undefined
+  readonly name: string
+  readonly arguments: string
+}
+
+export type WireUsage = {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedTokens: number
+  readonly reasoningTokens: number
+}
+
+export const noAnnotations: readonly Annotation[] = []
+export const noCalls: readonly WireCall[] = []
+
+const nothing: WireChoice = {
+  index: 0,
+  text: '',
+  reasoning: '',
+  refusal: '',
+  annotations: noAnnotations,
+  calls: noCalls,
+  logprobs: undefined,
+  tokenId: undefined,
+  finishReason: undefined,
+  stop: undefined,
+}
+
+/** A piece of the only choice of a reply. */
+export function pieceOf(given: Partial<WireChoice>): WireChoice {
+  return { ...nothing, ...given }
+}
+
+/** A chunk with these pieces of the only choice. */
+export function chunkOf(choices: readonly WireChoice[], usage?: WireUsage): WireChunk {
+  return { choices, usage, timings: undefined }
+}
