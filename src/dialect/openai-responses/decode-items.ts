@@ -4,12 +4,10 @@ import type { Sealer } from '../../contract/sealer.ts'
 import { preview } from '../wire/preview.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
 import { toolNameOf } from './decode-tools.ts'
-import { isKnownItem, type KnownItem, type WireItem, type WirePart } from './item-schema.ts'
+import type { Entry } from './entries.ts'
+import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
 import type { ToolNames } from './namespaces.ts'
 import { unseal } from './sealed.ts'
-
-/** An item of the conversation, and what the caller calls it: a path of the body, or the field that its history came from. */
-export type Entry = { readonly item: WireItem; readonly path: string; readonly isHistory: boolean }
 
 /** A conversation in canonical form, and where each part of it stood in the request. */
 export type Conversation = {
@@ -55,9 +53,9 @@ class Decoder {
     }
   }
 
-  add({ item, path, isHistory }: Entry): void {
+  add({ item, path, isOwn }: Entry): void {
     if (isKnownItem(item)) this.#addKnown(item, path)
-    else if (!isHistory) this.#ignored.push(path)
+    else if (isOwn) this.#ignored.push(path)
   }
 
   end(): Conversation {

@@ -9,14 +9,20 @@ import type { ResponseWire } from './schema.ts'
 /** The limit on the output, in this protocol's spelling and in others'. */
 export const responseLimits = ['max_output_tokens', ...outputLimits] as const
 
+/** The limit on thinking, in other servers' spellings; a negative one counts as absent. */
+export const budgets = ['reasoning_budget_tokens', 'reasoning_budget', 'thinking_budget', 'thinking_token_budget'] as const
+
 /** The effort `none` switches thinking off. */
-export function decodeReasoning({ reasoning, enable_thinking }: ResponseWire): ReasoningOptions {
+export function decodeReasoning(wire: ResponseWire): ReasoningOptions {
+  const { reasoning, enable_thinking } = wire
   const effort = reasoning?.effort ?? undefined
   const enabled = enable_thinking ?? (effort === 'none' ? false : undefined)
+  const budgetTokens = pickSpelling(wire, budgets) ?? -1
   const preserve = preserveOf(reasoning?.context ?? 'auto')
   return {
     ...(enabled !== undefined && { enabled }),
     ...(effort !== undefined && { effort }),
+    ...(budgetTokens >= 0 && { budgetTokens }),
     ...(preserve !== undefined && { preserve }),
   }
 }

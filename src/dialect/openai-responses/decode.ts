@@ -1,4 +1,3 @@
-import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { plainChat, plainRequest } from '../../contract/request.ts'
@@ -7,19 +6,17 @@ import type { StoredItem } from '../../contract/store.ts'
 import { decodeForwarded } from '../openai/decode-forwarded.ts'
 import { decodeSampling } from '../openai/decode-sampling.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { preview } from '../wire/preview.ts'
 import { validate } from '../wire/validate.ts'
 import { checkNested } from './check-nested.ts'
-import { type Conversation, decodeItems, type Entry } from './decode-items.ts'
+import { type Conversation, decodeItems } from './decode-items.ts'
 import { decodeFormat, decodeLimits, decodeLogprobs, decodeReasoning, decodeVariables } from './decode-options.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
-import { dropOldest } from './drop-oldest.ts'
+import { dropOldest, replaceOldest } from './drop-oldest.ts'
+import { type Entry, readEntries } from './entries.ts'
 import { responseFields } from './fields.ts'
-import { wireItem } from './item-schema.ts'
 import { nameResponseField } from './name-field.ts'
 import type { ToolNames } from './namespaces.ts'
-import { normalizeInput } from './normalize-input.ts'
-import { type References, readReferences } from './references.ts'
+import { readReferences } from './references.ts'
 import { encodeHead, type ResponseHead, summaryOf } from './response-head.ts'
 import { type ResponseWire, responseSchema } from './schema.ts'
 
@@ -67,11 +64,12 @@ export type DecodedResponse = {
   readonly head: ResponseHead
   readonly style: ReplyStyle
   /**
-   * The same call without the oldest `count` turns of its conversation, and what went: paths of the input, or the field that the history
-   * came from. A call and its result go together; instructions, and what follows the last user's message, stay. Undefined when fewer
-   * turns can go.
+   * The same call without the oldest `count` turns of its conversation, and what went: paths of the input, ids of older items. A call and
+   * its result go together; instructions, and what follows the last user's message, stay. Undefined when fewer turns can go.
    */
   withoutOldest(count: number): { readonly decoded: DecodedResponse; readonly dropped: readonly string[] } | undefined
+  /** The same call with a compaction in the place of all turns that can go; undefined when none can. */
+  compacted(compaction: StoredItem): DecodedResponse | undefined
 }
 
 /** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
@@ -81,7 +79,8 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
   const nested = checkNested(wire)
   const references = readReferences(body)
   const tools = decodeTools(wire)
-  const { entries, input } = readEntries(wire, context, references)
+  const source = references.conversationId === undefined ? 'previous_response_id' : 'conversation'
+  const { entries, input } = readEntries(wire, { history: context.history, items: context.items, source })
   const decodeWith = (kept: readonly Entry[]): DecodedResponse => {
     const instructions = wire.instructions ?? ''
     const conversation = decodeItems(kept, { instructions, sealer: context.sealer, names: tools.names })
@@ -94,7 +93,11 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
       withoutOldest(count) {
         const left = dropOldest(kept, count)
         if (left === undefined) return undefined
-        return { decoded: decodeWith(left.kept), dropped: [...new Set(left.dropped.map(({ path }) => path))] }
+        return { decoded: decodeWith(left.kept), dropped: left.dropped.map(({ label }) => label) }
+      },
+      compacted(compaction) {
+        const shorter = replaceOldest(kept, compaction)
+        return shorter === undefined ? undefined : decodeWith(shorter)
       },
     }
   }
@@ -144,30 +147,6 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation }: Decoded)
     ...decodeForwarded(wire),
   }
   return { request, outputField }
-}
-
-/** The whole conversation, and this call's part of it. Throws for a reference to an item that is not there. */
-function readEntries(wire: ResponseWire, { history, items }: ResponseContext, { conversationId }: References) {
-  const source = conversationId === undefined ? 'previous_response_id' : 'conversation'
-  const entries: Entry[] = history.map(({ json }) => ({ item: validate(wireItem, json), path: source, isHistory: true }))
-  const input: StoredItem[] = []
-  const given = Array.isArray(wire.input) ? wire.input : []
-  for (const [index, normal] of normalizeInput(wire.input).entries()) {
-    const item = given[index]
-    const path = item === undefined ? 'input' : `input[${index}]`
-    const stored = item?.type === 'item_reference' ? findItem(items, item.id, path) : normal
-    if (stored !== undefined) input.push(stored)
-    if (stored !== undefined) entries.push({ item: validate(wireItem, stored.json), path, isHistory: false })
-    else if (item !== undefined) entries.push({ item, path, isHistory: false })
-  }
-  return { entries, input }
-}
-
-function findItem(items: readonly StoredItem[], id: unknown, path: string): StoredItem {
-  const found = items.find((item) => item.id === id)
-  if (found !== undefined) return found
-  const param = `${path}.id`
-  throw new AppError('invalid-request', `${param} ${preview(id)} is not a stored item: send the item itself`, { param })
 }
 
 function thresholdOf({ context_management: entries }: ResponseWire): Pick<DecodedResponse, 'compactThreshold'> {

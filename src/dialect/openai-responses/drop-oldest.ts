@@ -1,4 +1,5 @@
-import type { Entry } from './decode-items.ts'
+import type { StoredItem } from '../../contract/store.ts'
+import { type Entry, entryOf, isInstruction } from './entries.ts'
 
 /** A turn that can be left out as a whole. */
 type Turn = { readonly entries: Entry[]; readonly isUser: boolean }
@@ -12,12 +13,24 @@ export function dropOldest(
   entries: readonly Entry[],
   count: number,
 ): { readonly kept: readonly Entry[]; readonly dropped: readonly Entry[] } | undefined {
-  const turns = groupTurns(entries)
-  const lastUser = turns.findLastIndex(({ isUser }) => isUser)
-  const end = lastUser === -1 ? turns.length - 1 : lastUser
-  if (count < 1 || count > end) return undefined
+  const turns = oldTurns(entries)
+  if (count < 1 || count > turns.length) return undefined
   const gone = new Set(turns.slice(0, count).flatMap((turn) => turn.entries))
   return { kept: entries.filter((entry) => !gone.has(entry)), dropped: entries.filter((entry) => gone.has(entry)) }
+}
+
+/** The conversation with a compaction in the place of all turns that can go; undefined when none can. */
+export function replaceOldest(entries: readonly Entry[], compaction: StoredItem): readonly Entry[] | undefined {
+  const left = dropOldest(entries, oldTurns(entries).length)
+  if (left === undefined) return undefined
+  const begin = left.kept.findIndex((entry) => !isInstruction(entry))
+  return [...left.kept.slice(0, begin), entryOf(compaction, 'input'), ...left.kept.slice(begin)]
+}
+
+function oldTurns(entries: readonly Entry[]): readonly Turn[] {
+  const turns = groupTurns(entries)
+  const lastUser = turns.findLastIndex(({ isUser }) => isUser)
+  return turns.slice(0, lastUser === -1 ? -1 : lastUser)
 }
 
 function groupTurns(entries: readonly Entry[]): readonly Turn[] {

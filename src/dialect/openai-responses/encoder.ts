@@ -10,6 +10,7 @@ import { MessageItem } from './message-item.ts'
 import type { OutputItem, Place } from './output-item.ts'
 import { ReasoningItem } from './reasoning-item.ts'
 import { encodeFailure, encodeUsage, endOf } from './response-end.ts'
+import { WholeItem } from './whole-item.ts'
 
 /** An event of a stream on the wire. */
 export type ResponseEvent = JsonObject & { readonly type: string; readonly sequence_number: number }
@@ -20,6 +21,8 @@ export interface ResponseEncoder {
   queued(): readonly ResponseEvent[]
   /** The events on the wire for this event of the generation; none after the end. */
   encode(event: GenerationEvent): readonly ResponseEvent[]
+  /** Adds an item that the server made itself, such as a compaction. */
+  add(item: StoredItem): readonly ResponseEvent[]
   /** Ends the response on request; it keeps its output so far. No events when it has ended already. */
   cancelled(): readonly ResponseEvent[]
   readonly status: ResponseStatus
@@ -75,6 +78,12 @@ class Encoder implements ResponseEncoder {
 
   encode(event: GenerationEvent): readonly ResponseEvent[] {
     if (!this.#hasEnded) this.#add(event)
+    return this.#take()
+  }
+
+  add(item: StoredItem): readonly ResponseEvent[] {
+    if (!this.#hasEnded) this.#openItem((place) => new WholeItem(place, item))
+    this.#close()
     return this.#take()
   }
 

@@ -35,7 +35,11 @@ const openaiFields: readonly Field[] = [
     treatment: 'used',
     note: 'at least 1; absent: until the model stops or the context is full',
   },
-  { name: 'max_tool_calls', treatment: 'informational', note: 'limits tools that OpenAI runs, of which there are none' },
+  {
+    name: 'max_tool_calls',
+    treatment: 'used',
+    note: 'the response repeats it; it limits tools that OpenAI runs, of which there are none',
+  },
   { name: 'metadata', treatment: 'used', note: `up to 16 pairs, which the response repeats; ${passedOn}` },
   sharedOpenaiFields.model,
   { name: 'moderation', treatment: 'refused', note: 'no moderation model' },
@@ -84,6 +88,12 @@ const extensions: readonly Field[] = [
   sharedOpenaiFields.frequencyPenalty,
   sharedOpenaiFields.logitBias,
   sharedOpenaiFields.presencePenalty,
+  {
+    name: 'reasoning_budget_tokens',
+    aliases: ['reasoning_budget', 'thinking_budget', 'thinking_token_budget'],
+    treatment: 'used',
+    note: 'thinking ends after this many tokens; 0: at once; negative: no limit',
+  },
   sharedOpenaiFields.seed,
   sharedOpenaiFields.stop,
   {
@@ -95,11 +105,25 @@ const extensions: readonly Field[] = [
 ]
 
 const refusedHere: readonly Field[] = [
-  { name: 'chat_template', treatment: 'refused', note: "the model's own template is used" },
+  { name: 'add_bos_token', treatment: 'refused', note: 'the chat template decides' },
+  { name: 'add_generation_prompt', treatment: 'refused', accepts: [true], note: 'a response is a new turn' },
+  { name: 'chat_template', aliases: ['prompt_template'], treatment: 'refused', note: "the model's own template is used" },
+  { name: 'continue_final_message', treatment: 'refused', accepts: [false], note: 'a response is a new turn' },
+  { name: 'documents', treatment: 'refused', accepts: [[]], note: 'send `template_vars` with `documents`' },
+  { name: 'echo', treatment: 'refused', accepts: [false], note: 'a response contains generated text only' },
+  { name: 'functions', aliases: ['function_call'], treatment: 'refused', accepts: [[]], note: 'use `tools`' },
+  { name: 'include_reasoning', treatment: 'refused', accepts: [true], note: 'reasoning is an item of its own' },
+  { name: 'logprobs', treatment: 'refused', accepts: [false, 0], note: 'use `top_logprobs` or `include`' },
   { name: 'max_infer_iters', treatment: 'refused', accepts: [1], note: 'no tools are run here' },
-  { name: 'messages', treatment: 'refused', note: 'send them as `input`' },
+  { name: 'messages', treatment: 'refused', note: 'use `input`' },
   { name: 'n', treatment: 'refused', accepts: [1], note: 'a response has one answer' },
+  { name: 'preserve_thinking', treatment: 'refused', note: 'use `reasoning.context`' },
+  { name: 'reasoning_budget_message', treatment: 'refused', accepts: [''], note: 'thinking ends without a message' },
   { name: 'reasoning_effort', treatment: 'refused', note: 'use `reasoning.effort`' },
+  { name: 'response_prefix', treatment: 'refused', accepts: [''], note: 'a response is a new turn' },
+  { name: 'suffix', treatment: 'refused', accepts: [''], note: 'not available for chats' },
+  { name: 'thinking', treatment: 'refused', note: 'use `reasoning` or `enable_thinking`' },
+  { name: 'verbosity', treatment: 'refused', note: 'use `text.verbosity`' },
 ]
 
 /** Every top-level request field of `POST /v1/responses` that Dragoman knows, and what it does with it. */
@@ -112,3 +136,36 @@ export const responseFields: readonly Field[] = [
   ...refusedExtensions,
   ...refusedHere,
 ]
+
+/** The fields of `POST /v1/responses/input_tokens`: those that the prompt is made of. */
+export const inputTokensFields: readonly Field[] = pick([
+  'conversation',
+  'input',
+  'instructions',
+  'model',
+  'parallel_tool_calls',
+  'previous_response_id',
+  'reasoning',
+  'text',
+  'tool_choice',
+  'tools',
+  'truncation',
+  'template_vars',
+  'enable_thinking',
+])
+
+/** The fields of `POST /v1/responses/compact`. */
+export const compactFields: readonly Field[] = pick([
+  'input',
+  'instructions',
+  'model',
+  'previous_response_id',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'service_tier',
+])
+
+function pick(names: readonly string[]): readonly Field[] {
+  return responseFields.filter(({ name }) => names.includes(name))
+}

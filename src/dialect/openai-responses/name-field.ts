@@ -2,7 +2,7 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import type { Conversation } from './decode-items.ts'
-import { responseLimits } from './decode-options.ts'
+import { budgets, responseLimits } from './decode-options.ts'
 
 const names: FieldNames = {
   ...commonNames,
@@ -16,6 +16,7 @@ const names: FieldNames = {
   reasoning: ['reasoning'],
   'reasoning.enabled': ['enable_thinking', 'reasoning.effort'],
   'reasoning.effort': ['reasoning.effort'],
+  'reasoning.budgetTokens': budgets,
   'reasoning.preserve': ['reasoning.context'],
   maxOutputTokens: responseLimits,
   logprobs: ['top_logprobs', 'include'],

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../contract/request.ts'
+import { pickSpelling } from '../openai/spelling.ts'
+import { responseLimits } from './decode-options.ts'
 import type { References } from './references.ts'
 import type { ResponseWire } from './schema.ts'
 import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
@@ -21,7 +23,7 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     background,
     conversation: conversationId === undefined ? null : { id: conversationId },
     instructions: wire.instructions ?? null,
-    max_output_tokens: wire.max_output_tokens ?? null,
+    max_output_tokens: pickSpelling(wire, responseLimits) ?? null,
     max_tool_calls: wire.max_tool_calls ?? null,
     metadata: wire.metadata ?? {},
     model: wire.model,

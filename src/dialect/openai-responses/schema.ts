@@ -8,6 +8,7 @@ import { tool, toolChoice } from './tool-schema.ts'
 const maxTopLogprobs = 20
 const maxTools = 2048
 const maxMetadata = 16
+const budget = z.int({ error: 'an integer' }).nullish()
 
 export const conversationObject = looseObject({ id: nonEmptyText })
 export const reasoningObject = looseObject({
@@ -83,6 +84,10 @@ export const responseSchema = looseObject({
   stream_options: streamOptions.nullish(),
 
   enable_thinking: flag,
+  reasoning_budget_tokens: budget,
+  reasoning_budget: budget,
+  thinking_budget: budget,
+  thinking_token_budget: budget,
   template_vars: jsonObject.nullish(),
   chat_template_kwargs: jsonObject.nullish(),
 

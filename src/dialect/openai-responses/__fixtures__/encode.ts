@@ -60,7 +60,7 @@ function isOpenResponse(event: ResponseEvent): boolean {
 }
 
 /** Random ids become `msg_0`, `fc_1` …, in the order in which they appear. */
-function countIds(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
+export function countIds(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
   const seen: string[] = []
   const text = JSON.stringify(events).replace(/\b(msg|rs|fc|ctc|cmp)_[0-9a-f]{32}\b/g, (id, prefix: string) => {
     if (!seen.includes(id)) seen.push(id)

@@ -1,0 +1,44 @@
+import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
+import { AppError } from '../../../contract/errors.ts'
+import type { Message, Prompt } from '../../../contract/request.ts'
+import type { StoredItem } from '../../../contract/store.ts'
+import { type DecodedResponse, decodeResponse } from '../decode.ts'
+
+type Known = { readonly history?: readonly StoredItem[]; readonly items?: readonly StoredItem[] }
+
+/** Decodes a request with these fields. */
+export function decode(fields: object, { history = [], items = [] }: Known = {}): DecodedResponse {
+  const context = { id: 'resp_1', createdAtMs: 1_700_000_000_000, sealer, history, items }
+  return decodeResponse({ model: 'm', input: 'hi', ...fields }, context)
+}
+
+export function promptOf({ request: { prompt } }: DecodedResponse): Extract<Prompt, { type: 'chat' }> {
+  if (prompt.type !== 'chat') throw new Error('expected a chat')
+  return prompt
+}
+
+/** The conversation of a request with these fields. */
+export function messagesOf(fields: object, known?: Known): readonly Message[] {
+  return promptOf(decode(fields, known)).messages
+}
+
+/** The failure of a request with these fields. */
+export function failureOf(fields: object, known?: Known): AppError {
+  try {
+    decode(fields, known)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error('it should have failed')
+}
+
+/** An item of a history. */
+export function stored(json: { readonly id: string; readonly [field: string]: unknown }): StoredItem {
+  return { id: json.id, json }
+}
+
+export function said(id: string, role: 'user' | 'assistant', text: string): StoredItem {
+  const type = role === 'user' ? 'input_text' : 'output_text'
+  return stored({ id, type: 'message', status: 'completed', role, content: [{ type, text, annotations: [] }] })
+}

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { said } from './__fixtures__/decode.ts'
+import {
+  createConversationId,
+  decodeMetadata,
+  decodeNewConversation,
+  encodeConversation,
+  encodeDeletedConversation,
+} from './conversations.ts'
+import { decodeNewItems, encodeItemPage } from './items.ts'
+
+describe('a new conversation', () => {
+  test.each([[undefined], [null], [{}], [{ metadata: null, items: null }]])('of %j is empty', (body) => {
+    expect(decodeNewConversation(body)).toEqual({ metadata: {}, items: [] })
+  })
+
+  test('begins with items, each with an id', () => {
+    const { items } = decodeNewConversation({ items: [{ role: 'user', content: 'hi' }] })
+    expect(items).toEqual([
+      {
+        id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+        json: {
+          id: items[0]?.id,
+          type: 'message',
+          status: 'completed',
+          role: 'user',
+          content: [{ type: 'input_text', text: 'hi' }],
+        },
+      },
+    ])
+  })
+
+  test('is OpenAI’s object', () => {
+    const id = createConversationId()
+    expect(id).toMatch(/^conv_[0-9a-f]{32}$/)
+    expect(encodeConversation({ id, createdAtMs: 1_700_000_000_999, metadata: { a: 'b' } })).toEqual({
+      id,
+      object: 'conversation',
+      created_at: 1_700_000_000,
+      metadata: { a: 'b' },
+    })
+    expect(encodeDeletedConversation(id)).toEqual({ id, object: 'conversation.deleted', deleted: true })
+  })
+})
+
+describe('metadata', () => {
+  test('replaces what was there; null is none', () => {
+    expect(decodeMetadata({ metadata: { a: 'b' } })).toEqual({ a: 'b' })
+    expect(decodeMetadata({ metadata: null })).toEqual({})
+  })
+
+  test.each<[string, object]>([
+    ['17 pairs', Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`key${index}`, 'a']))],
+    ['a key of 65 characters', { ['k'.repeat(65)]: 'a' }],
+    ['a value of 513 characters', { a: 'v'.repeat(513) }],
+    ['a number', { a: 1 }],
+  ])('with %s is refused by name', (_, metadata) => {
+    expect(() => decodeMetadata({ metadata })).toThrow(
+      expect.objectContaining({ code: 'invalid-request', param: expect.stringMatching(/^metadata/) }),
+    )
+  })
+
+  test('may have 16 pairs of 64 and 512 characters', () => {
+    const pairs = Array.from({ length: 16 }, (_, index) => [String(index).padStart(64, 'k'), 'v'.repeat(512)])
+    const metadata = Object.fromEntries(pairs)
+    expect(decodeMetadata({ metadata })).toEqual(metadata)
+  })
+})
+
+describe('items of a conversation', () => {
+  test('keep their ids and fields, also those that are not known here', () => {
+    const item = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'a' } }
+    expect(decodeNewItems({ items: [item] })).toEqual([{ id: 'ws_1', json: item }])
+  })
+
+  test.each([{ type: 'item_reference', id: 'msg_1' }, { type: 'compaction_trigger' }])('are not %j', (item) => {
+    expect(() => decodeNewItems({ items: [item] })).toThrow(expect.objectContaining({ param: 'items[0].type' }))
+  })
+
+  test('come in lists of at most 20', () => {
+    const items = Array.from({ length: 21 }, () => ({ role: 'user', content: 'a' }))
+    expect(() => decodeNewItems({ items })).toThrow(/at most 20 items/)
+  })
+
+  test('are listed in pages', () => {
+    const items = [said('msg_1', 'user', 'hi'), said('msg_2', 'assistant', 'ho')]
+    const data = items.map(({ json }) => json)
+    const page = { object: 'list', data, first_id: 'msg_1', last_id: 'msg_2', has_more: true }
+    expect(encodeItemPage({ items, hasMore: true })).toEqual(page)
+    expect(encodeItemPage({ items: [], hasMore: false })).toMatchObject({ data: [], has_more: false })
+  })
+})

@@ -1,0 +1,69 @@
+import { AppError } from '../../contract/errors.ts'
+import type { StoredItem } from '../../contract/store.ts'
+import { preview } from '../wire/preview.ts'
+import { validate } from '../wire/validate.ts'
+import { type WireItem, wireItem } from './item-schema.ts'
+import { normalizeInput } from './normalize-input.ts'
+import type { ResponseWire } from './schema.ts'
+
+/** An item of a conversation. */
+export type Entry = {
+  readonly item: WireItem
+  /** What the caller calls it: a path of the body, or the field that its history came from. */
+  readonly path: string
+  /** Whether this call's input has it. */
+  readonly isOwn: boolean
+  /** What names it when it is left out: its path, or the id of an older item. */
+  readonly label: string
+}
+
+export type Entries = {
+  readonly entries: readonly Entry[]
+  /** This call's own items, as responses list them; references are resolved. */
+  readonly input: readonly StoredItem[]
+}
+
+type Known = {
+  readonly history: readonly StoredItem[]
+  readonly items: readonly StoredItem[]
+  /** The field that the history came from. */
+  readonly source: string
+}
+
+/** The conversation of a request. Throws for a reference to an item that is not there. */
+export function readEntries({ input: wire }: Pick<ResponseWire, 'input'>, { history, items, source }: Known): Entries {
+  const entries = history.map((stored): Entry => ({ ...entryOf(stored, source), isOwn: false, label: stored.id }))
+  const input: StoredItem[] = []
+  const given = Array.isArray(wire) ? wire : []
+  for (const [index, normal] of normalizeInput(wire).entries()) {
+    const item = given[index]
+    const path = item === undefined ? 'input' : `input[${index}]`
+    const stored = item?.type === 'item_reference' ? findItem(items, item.id, path) : normal
+    if (stored !== undefined) {
+      input.push(stored)
+      entries.push(entryOf(stored, path))
+    } else if (item !== undefined) entries.push({ item, path, isOwn: true, label: path })
+  }
+  return { entries: withoutCompacted(entries), input }
+}
+
+export function entryOf({ json }: StoredItem, path: string): Entry {
+  return { item: validate(wireItem, json), path, isOwn: true, label: path }
+}
+
+export function isInstruction({ item }: Entry): boolean {
+  return item.role === 'system' || item.role === 'developer'
+}
+
+/** The last compaction stands for everything before it but the instructions. */
+function withoutCompacted(entries: readonly Entry[]): readonly Entry[] {
+  const last = entries.findLastIndex(({ item }) => item.type === 'compaction')
+  return entries.filter((entry, index) => index >= last || isInstruction(entry))
+}
+
+function findItem(items: readonly StoredItem[], id: unknown, path: string): StoredItem {
+  const found = items.find((item) => item.id === id)
+  if (found !== undefined) return found
+  const param = `${path}.id`
+  throw new AppError('invalid-request', `${param} ${preview(id)} is not a stored item: send the item itself`, { param })
+}

@@ -1,0 +1,42 @@
+import { AppError } from '../../contract/errors.ts'
+import type { ItemPage, StoredItem } from '../../contract/store.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
+import { preview } from '../wire/preview.ts'
+import { validate } from '../wire/validate.ts'
+import { wireItem } from './item-schema.ts'
+import { normalizeInput } from './normalize-input.ts'
+
+/** OpenAI's limit for one call. */
+const maxItems = 20
+
+export const itemList = list(wireItem, {
+  error: 'an array of items',
+  max: { count: maxItems, error: `at most ${maxItems} items` },
+})
+const itemsBody = looseObject({ items: itemList })
+
+/** Items that are added to a conversation, each with an id. Throws `invalid-request`. */
+export function decodeNewItems(body: unknown): readonly StoredItem[] {
+  return storeItems(validate(itemsBody, body).items)
+}
+
+/** Throws for what only a response can have. */
+export function storeItems(items: ReturnType<typeof validate<typeof itemList>>): readonly StoredItem[] {
+  return normalizeInput(items).map((stored, index) => {
+    if (stored !== undefined) return stored
+    const param = `items[${index}].type`
+    const message = `${param} ${preview(items[index]?.type)} is no item of a conversation: send the item itself`
+    throw new AppError('invalid-request', message, { param })
+  })
+}
+
+/** OpenAI's page of a list of items. */
+export function encodeItemPage({ items, hasMore }: ItemPage) {
+  return {
+    object: 'list' as const,
+    data: items.map(({ json }) => json),
+    first_id: items[0]?.id ?? '',
+    last_id: items.at(-1)?.id ?? '',
+    has_more: hasMore,
+  }
+}
