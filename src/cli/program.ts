@@ -6,10 +6,13 @@ import { openKeyFile } from '../app/find-keys.ts'
 import { version } from '../app/version.ts'
 import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { configJsonSchema } from '../config/schema.ts'
+import { protocols } from './agents/agent.ts'
+import { agents } from './agents/agents.ts'
 import { commandName } from './command-name.ts'
 import { reportFailure, reportServeFailure } from './console.ts'
 import { diagnose } from './doctor.ts'
 import { deleteKey, listKeys, newKey } from './keys.ts'
+import { launch } from './launch.ts'
 import { list } from './list.ts'
 import { pull } from './pull.ts'
 import { run } from './run.ts'
@@ -19,6 +22,7 @@ const defaultUrl = 'http://127.0.0.1:7411'
 
 type ServeFlags = { config?: string; host?: string; port?: string; model?: string[]; logLevel?: string }
 type ServerFlags = { server: string; config?: string }
+type LaunchFlags = ServerFlags & { model?: string; protocol?: string; print?: boolean }
 
 const program = new Command('dragoman')
   .description('Serves language models over public protocols, with llama.cpp or on other servers.')
@@ -57,6 +61,20 @@ program
       isServerNamed: command.getOptionValueSource('server') === 'cli',
       loadConfig: (models) => load({ config: flags.config, models, port: '0', host: '127.0.0.1', logLevel: 'error' }),
     })
+  })
+
+program
+  .command('launch')
+  .description('start a coding agent on a model of the running server; its own configuration stays as it is')
+  .argument('<agent>', [...agents.keys()].join(', '))
+  .argument('[args...]', 'arguments of the agent, behind --')
+  .option('-m, --model <name>', "a model of the server (default: the server's default)")
+  .option('--protocol <name>', `what the agent speaks, if it has a choice: ${protocols.join(', ')}`)
+  .option('--print', 'show what the agent would be started with, and start nothing')
+  .option('--server <url>', 'the server to use', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (name: string, args: string[], flags: LaunchFlags) => {
+    const { model, protocol, print = false } = flags
+    process.exitCode = await launch({ name, args, server: address(flags), model, protocol, print })
   })
 
 program

@@ -3,24 +3,20 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
 import { until } from '../support/app.ts'
+import { buildProgram, builtProgram as program } from '../support/built-program.ts'
 import { encodeGguf } from '../support/gguf-writer.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
 
-/** What users run: it starts in a third of the time that the sources need. */
-const program = fileURLToPath(new URL('../../dist/cli/program.js', import.meta.url))
-const bootstrap = fileURLToPath(new URL('../../scripts/bootstrap.mjs', import.meta.url))
 const nowhere = 'http://127.0.0.1:9'
 
 let home: string
 let config: string
 beforeAll(async () => {
-  const build = `import('${pathToFileURL(bootstrap)}').then(({ ensureBuilt }) => ensureBuilt())`
-  expect(spawnSync(process.execPath, ['-e', build], { stdio: 'inherit' }).status).toBe(0)
+  buildProgram()
   home = await mkdtemp(join(tmpdir(), 'dragoman-cli-'))
   config = join(home, 'dragoman.yaml')
   await writeFile(config, 'models:\n  - { id: scripted, engine: fake, script: from-request, aliases: [default] }\n')

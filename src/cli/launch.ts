@@ -1,0 +1,124 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { AppError } from '../contract/errors.ts'
+import { type Agent, type Protocol, protocols, type Setup } from './agents/agent.ts'
+import { agents } from './agents/agents.ts'
+import { isServing, listModels, type ModelCard, type ServerAddress } from './client.ts'
+import { commandName } from './command-name.ts'
+import { findProgram } from './find-program.ts'
+import { formatSetup } from './format-setup.ts'
+import { runProgram } from './run-program.ts'
+
+type LaunchOptions = {
+  /** The name of an agent. */
+  readonly name: string
+  /** The user's own arguments of the agent. */
+  readonly args: readonly string[]
+  readonly server: ServerAddress
+  /** An id or an alias; absent: the server's default. */
+  readonly model: string | undefined
+  /** Absent: the agent's first. */
+  readonly protocol: string | undefined
+  /** Shows what the agent would be started with. */
+  readonly print: boolean
+}
+
+/** Starts an agent that uses the running server, with a configuration of its own, and returns its exit code. */
+export async function launch({ name, args, server, model, protocol, print }: LaunchOptions): Promise<number> {
+  const agent = findAgent(name)
+  const wanted = chooseProtocol(agent, protocol)
+  const file = print ? agent.command : requireProgram(agent)
+  if (!(await isServing(server))) {
+    const message = `no server runs at ${server.url}: \`${commandName} serve\` starts one, and --server names another`
+    throw new AppError('engine-failed', message)
+  }
+  const card = chooseModel(await listModels(server), model)
+  const warning = contextWarning(agent, card)
+  if (warning !== undefined) console.error(`dragoman: ${warning}`)
+  const target = {
+    url: new URL(server.url).origin,
+    model: model ?? card.id,
+    protocol: wanted,
+    ...(card.context_length !== undefined && { contextLength: card.context_length }),
+  }
+  if (print) {
+    const shown = { ...target, apiKey: server.apiKey === undefined ? noKey : '***', folder: join(tmpdir(), folderPrefix) }
+    console.log(formatSetup(agent, shown, args))
+    return 0
+  }
+  return inFolder(async (folder) => {
+    const setup = agent.setUp({ ...target, apiKey: server.apiKey ?? noKey, folder })
+    writeFiles(folder, setup.files)
+    return runProgram(file, [...setup.args, ...args], { ...process.env, ...setup.env })
+  })
+}
+
+/** What agents send to a server that asks for no key. */
+const noKey = 'unused'
+
+const folderPrefix = 'dragoman-launch-'
+
+function findAgent(name: string): Agent {
+  const agent = agents.get(name)
+  if (agent !== undefined) return agent
+  throw new AppError('invalid-request', `'${name}' is not an agent that can be launched: ${[...agents.keys()].join(', ')}`)
+}
+
+function chooseProtocol(agent: Agent, wanted: string | undefined): Protocol {
+  if (wanted === undefined) return agent.protocols[0]
+  const protocol = protocols.find((name) => name === wanted)
+  if (protocol !== undefined && agent.protocols.includes(protocol)) return protocol
+  throw new AppError(
+    'invalid-request',
+    `${agent.title} does not speak '${wanted}'; --protocol is one of: ${agent.protocols.join(', ')}`,
+  )
+}
+
+function requireProgram({ title, command, npmPackage }: Agent): string {
+  const file = findProgram(command, process.env.PATH)
+  if (file !== undefined) return file
+  throw new AppError(
+    'invalid-request',
+    `${title} is not installed: there is no '${command}' on the PATH. \`npm install --global ${npmPackage}\` installs it`,
+  )
+}
+
+/** The model with this id or alias; without a name, the server's default or else its first, as for requests that name none. */
+export function chooseModel(cards: readonly ModelCard[], wanted: string | undefined): ModelCard {
+  const named = cards.find(({ id, aliases }) => id === (wanted ?? 'default') || aliases?.includes(wanted ?? 'default'))
+  const card = named ?? (wanted === undefined ? cards[0] : undefined)
+  if (card !== undefined) return card
+  const available = cards.map(({ id }) => id).join(', ')
+  const missing =
+    wanted === undefined ? 'the server has no models' : `the server has no model '${wanted}'; available: ${available}`
+  throw new AppError('model-not-found', missing)
+}
+
+/** A token of English text and JSON is about four bytes. */
+const bytesPerToken = 4
+
+/** What to say where an agent's first request leaves less than half of the context for the work. */
+export function contextWarning({ title, firstRequestBytes }: Agent, card: ModelCard): string | undefined {
+  const firstTokens = Math.round(firstRequestBytes / bytesPerToken / 100) * 100
+  if (card.context_length === undefined || card.context_length >= 2 * firstTokens) return undefined
+  return `the context of ${card.id} is ${card.context_length} tokens, and the first request of ${title} takes about ${firstTokens}: use a model, or a \`contextLength\`, with at least ${2 * firstTokens}`
+}
+
+/** Runs with a folder that only this user can read, since it may hold a key, and removes it. */
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), folderPrefix))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function writeFiles(folder: string, files: Setup['files']): void {
+  for (const [path, content] of Object.entries(files)) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, content, { mode: 0o600 })
+  }
+}
