@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config'
 /** Model workers spin and soak tests want the machine: one file at a time, and never beside files of another project. */
 const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }
 
-// `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes.
+// `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes,
+// `agents` runs coding agents.
 export default defineConfig({
   test: {
     reporters: ['default', './test/closing-line.ts'],
@@ -21,6 +22,7 @@ export default defineConfig({
         },
       },
       { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...alone, sequence: { groupOrder: 1 } } },
+      { test: { name: 'agents', include: ['test/agents/**/*.test.ts'], ...alone, sequence: { groupOrder: 3 } } },
       { test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...alone, sequence: { groupOrder: 2 } } },
     ],
   },
