@@ -1,0 +1,13 @@
+import type { AppError } from '../../contract/errors.ts'
+import { encodeOpenaiError } from '../openai/errors.ts'
+import type { ResponseEvent } from './encoder.ts'
+
+/**
+ * An error that belongs to no response: in the form of the stream's `error` event and, for sockets, with the HTTP status and the
+ * envelope that a reply would have.
+ */
+export function encodeErrorEvent(error: AppError, sequenceNumber: number): ResponseEvent {
+  const { status, body } = encodeOpenaiError(error)
+  const { code, message, param } = body.error
+  return { type: 'error', sequence_number: sequenceNumber, code, message, param, status, error: body.error }
+}
