@@ -52,9 +52,10 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'engine/remote/wire': [...forEngines, 'grammar', 'engine/remote/transport', 'engine/remote/servers'],
   'engine/remote/fleet': ['contract', 'engine', 'engine/remote/transport', 'engine/remote/servers'],
   store: ['contract', 'threads'],
+  responses: ['contract', 'core', 'dialect/openai-responses'],
   registry: ['contract'],
   config: ['contract', 'registry', 'model-text/formats'],
-  http: ['contract', 'core', 'core/schedule', 'dialect/*'],
+  http: ['contract', 'core', 'core/schedule', 'dialect/*', 'responses'],
   app: ['contract', 'core', 'core/schedule', 'dialect/presets', 'engine/*', 'registry', 'config', 'http', 'store', 'threads'],
   cli: ['contract', 'app', 'config', 'engine/llama', 'registry', 'http'],
 }

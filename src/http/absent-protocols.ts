@@ -10,14 +10,6 @@ type AbsentProtocol = {
 
 const absent: readonly AbsentProtocol[] = [
   {
-    name: 'OpenAI Responses',
-    paths: /^\/(v1\/)?(responses|conversations)(\/|$)/,
-    encode: (message) => ({
-      status: 400,
-      body: { error: { message, type: 'invalid_request_error', param: null, code: 'unsupported_protocol' } },
-    }),
-  },
-  {
     name: "Ollama's own protocol",
     paths: /^\/api\/(chat|generate|tags|show|ps|version|embed|embeddings|pull|push|create|copy|delete|blobs)(\/|$)/,
     encode: (message) => ({ status: 404, body: { error: message } }),

@@ -4,6 +4,7 @@ import type { EngineState, ServerReport } from '../contract/engine.ts'
 import type { ApiKey } from '../contract/principal.ts'
 import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
+import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
 import type { PresetSwitch } from '../core/preset-switch.ts'
@@ -56,6 +57,8 @@ export type ServerDeps = GenerateDeps & {
   readonly cancellations: Cancellations
   /** Seals reasoning that clients keep and send back. */
   readonly sealer: Sealer
+  /** Keeps responses and conversations; absent: nothing is kept. */
+  readonly store?: Store
   /** The keys of the configuration, and those that commands make and delete. */
   readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
   readonly hosts: HostPolicy

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestContext, TraceContext } from '../contract/context.ts'
 import type { RunHandle } from '../core/cancellations.ts'
+import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 
 /** A request context before the model is known. */
@@ -17,8 +18,7 @@ type OpenRun = {
 /** Registers a request, which is cancelled when its client disconnects. Call `handle.close` when it has ended. */
 export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: FastifyReply, id: string): OpenRun {
   const { cancellations, metrics, now } = deps
-  const principal = request.principal
-  if (principal === undefined) throw new Error(`the route ${request.routeOptions.url} runs requests without requiring a scope`)
+  const principal = callerOf(request)
   const handle = cancellations.open({ id, owner: principal.id })
   let isDetached = false
   const onClose = () => {

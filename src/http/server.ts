@@ -6,12 +6,13 @@ import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
+import { createResponsesService } from '../responses/service.ts'
 import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
 import { authorize, createAuthenticator } from './auth.ts'
 import { BodyRoom } from './body-room.ts'
 import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
-import { type EncodeError, sendError } from './error-reply.ts'
+import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
 import { createHostCheck, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
@@ -23,6 +24,7 @@ import { addModelListRoutes } from './routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
 import { addOpsRoutes } from './routes-ops.ts'
 import { addPresetRoutes } from './routes-presets.ts'
+import { addResponsesRoutes } from './routes-responses.ts'
 import { addRootRoutes } from './routes-root.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
@@ -123,12 +125,19 @@ export function createServer(deps: ServerDeps): Server {
   app.decorateRequest('exactBody', undefined)
   const openai = createOpenaiDialects(deps)
   const messages = createAnthropicMessages(deps)
+  const responses = createResponsesService({
+    ...deps,
+    shownTo,
+    wallClock: Date.now,
+    onFailure: (error, what, id) => log.error({ err: error, ...(id !== undefined && { generationId: id }) }, what),
+  })
   app.decorate('dialects', [openai.chat, openai.completions, messages, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
   const served = [
     '/v1/chat/completions',
     '/v1/completions',
     '/v1/embeddings',
     '/v1/messages',
+    '/v1/responses',
     ...(deps.dialects ?? []).map(({ path }) => path),
   ]
   const unknownRoute = (request: FastifyRequest): AppError => {
@@ -189,6 +198,7 @@ export function createServer(deps: ServerDeps): Server {
   const { refuseOtherMethods, routes } = watchRoutes(app)
   addOpenaiRoutes(app, deps, openai)
   addAnthropicRoutes(app, deps, messages)
+  addResponsesRoutes(app, deps, responses)
   addModelListRoutes(app, deps)
   for (const { path, dialect } of deps.dialects ?? []) {
     const config = { scope: 'inference', encodeError: dialect.encodeError } as const
@@ -207,9 +217,10 @@ export function createServer(deps: ServerDeps): Server {
     if (delayMs > 0) await pause(delayMs)
     phase = 'draining'
     inFlight.closeIncomplete()
-    if (!(await inFlight.idleWithin(graceMs))) {
+    const idle = await Promise.all([inFlight.idleWithin(graceMs), responses.background.idleWithin(graceMs)])
+    if (idle.includes(false)) {
       metrics.requestsCancelled('shutting-down', cancellations.cancelWhere({}, 'shutting-down'))
-      await inFlight.idleWithin(cancelledGraceMs)
+      await Promise.all([inFlight.idleWithin(cancelledGraceMs), responses.background.idleWithin(cancelledGraceMs)])
     }
     // Not the HTTP server's `close`: that closes connections whose replies are written but not sent.
     Listener.prototype.close.call(app.server)

@@ -1,0 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent, StartEvent } from '../contract/event.ts'
+import { acceptResponse, createResponseId } from '../responses/accept.ts'
+import type { ResponseRun } from '../responses/response-run.ts'
+import type { ResponsesService } from '../responses/service.ts'
+import type { ServerDeps } from './deps.ts'
+import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
+import { jsonReply } from './json-reply.ts'
+import { openRun } from './open-run.ts'
+import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
+import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun } from './stream-response.ts'
+import { takeBody } from './take-body.ts'
+
+/** Decoding a larger body may take so long that others are served before it is run. */
+const largeBytes = 256 * 1024
+
+/** The handler of `POST /v1/responses`. */
+export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
+    const id = createResponseId()
+    const { caller, handle, detach } = openRun(deps, request, reply, id)
+    let run: ResponseRun | undefined
+    let isDetached = false
+    try {
+      run = await acceptResponse(service, takeBody(request).body, { caller })
+      if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
+      const { decoded, context } = run.parts
+      handle.servedBy(context.model.id)
+      const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }
+      request.generation = facts
+      const ignored = encodeIgnored(decoded.ignored)
+      if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+      if (!decoded.background) {
+        if (!decoded.stream) return await answerWhole(run, { request, reply, facts })
+        await streamRun(deps, run, { request, reply, facts })
+        reply.hijack()
+        return
+      }
+      detach()
+      const live = await service.background.start(run, noteInto(facts, request))
+      isDetached = true
+      void live.ended.then(() => {
+        handle.close()
+        const fields = { requestId: request.id, key: caller.principal.id, ...factFields(facts) }
+        request.log.info({ ...fields, durationMs: Math.round(deps.now() - caller.receivedAtMs) }, 'background response ended')
+      })
+      if (!decoded.stream) return jsonReply(reply, run.snapshot())
+      await streamFollowed(deps, { request, reply }, (emit, signal) => live.log.follow(-1, emit, signal))
+      reply.hijack()
+      return
+    } catch (thrown) {
+      throw run === undefined ? thrown : AppError.from(thrown).inWordsOf(run.parts.decoded.nameOf)
+    } finally {
+      if (!isDetached) {
+        handle.close()
+        run?.close()
+      }
+    }
+  }
+}
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly facts: GenerationFacts }
+
+/** A failed response is an error, as in other protocols: clients of whole replies do not look at its status. */
+async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promise<unknown> {
+  let start: StartEvent | undefined
+  let failure: AppError | undefined
+  const observe = (event: GenerationEvent) => {
+    noteEvent(facts, event)
+    if (event.type === 'start') start = event
+    if (event.type === 'error') failure = event.error
+  }
+  await run.run({ observe, emit: () => undefined })
+  if (failure !== undefined) throw failure
+  addResponseHeaders(run, start, reply)
+  const serverTiming = facts.timings === undefined ? '' : encodeServerTiming(facts.timings)
+  if (serverTiming !== '') reply.header('server-timing', serverTiming)
+  if (facts.oddCalls !== undefined) reply.header('x-dragoman-calls', encodeOddCalls(facts.oddCalls))
+  return jsonReply(reply, run.snapshot())
+}
+
+function noteInto(facts: GenerationFacts, request: FastifyRequest) {
+  return (event: GenerationEvent) => {
+    noteEvent(facts, event)
+    if (event.type === 'error') logResponseFailure(request, event.error)
+  }
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import type { RequestContext } from '../contract/context.ts'
+import type { StoredItem } from '../contract/store.ts'
+import { decodeResponse } from '../dialect/openai-responses/decode.ts'
+import { readReferences } from '../dialect/openai-responses/references.ts'
+import { findReferences, refuseWithoutStore } from './references.ts'
+import { ResponseRun } from './response-run.ts'
+import type { ResponsesService } from './service.ts'
+
+/** A caller before the model is known; its id is the response's. */
+export type Caller = Omit<RequestContext, 'model'>
+
+export type AcceptOptions = {
+  /** The history of a response that only this connection knows. */
+  readonly recall?: (id: string) => readonly StoredItem[] | undefined
+  /** False: a warm-up, which generates nothing. */
+  readonly generates?: boolean
+}
+
+/** A new response's id. */
+export function createResponseId(): string {
+  return `resp_${randomUUID().replaceAll('-', '')}`
+}
+
+/**
+ * Checks a request and finds what it refers to. Rejects with what is wrong, in the caller's words. Close the run, also when it never
+ * ran.
+ */
+export async function acceptResponse(
+  service: ResponsesService,
+  body: unknown,
+  { caller, recall, generates = true }: AcceptOptions & { readonly caller: Caller },
+): Promise<ResponseRun> {
+  const { store, sealer, wallClock } = service
+  const refs = readReferences(body)
+  if (store === undefined) refuseWithoutStore(body, refs)
+  const owner = caller.principal.id
+  const release = refs.conversationId === undefined ? () => undefined : service.locks.lock(owner, refs.conversationId)
+  try {
+    const createdAtMs = wallClock()
+    const references = await findReferences(refs, {
+      owner,
+      store,
+      nowMs: createdAtMs,
+      ...(recall !== undefined && { recall }),
+    })
+    const { history, items } = references
+    const stored = store === undefined ? withoutStoring(body) : body
+    const decoded = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })
+    const context = { ...caller, model: service.resolveModel(decoded.request.model) }
+    return new ResponseRun(service, { decoded, references, context, createdAtMs, generates, release })
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+/** So that the reply says what happens. */
+function withoutStoring(body: unknown): unknown {
+  return typeof body === 'object' && body !== null ? { ...body, store: false } : body
+}

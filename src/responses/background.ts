@@ -1,0 +1,83 @@
+import type { GenerationEvent } from '../contract/event.ts'
+import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import type { ResponsesDeps } from './deps.ts'
+import { EventLog } from './event-log.ts'
+import { leaseMs, type ResponseRun } from './response-run.ts'
+
+/** How often leases are renewed, which also tells what other processes asked to cancel. */
+const renewEveryMs = 2000
+
+/** A background response that runs in this process. */
+export type LiveResponse = {
+  readonly run: ResponseRun
+  readonly log: EventLog
+  /** Resolves when it has ended and is stored. */
+  readonly ended: Promise<void>
+}
+
+/** The background responses of this process. They outlive the requests that created them. */
+export class BackgroundResponses {
+  readonly #deps: ResponsesDeps
+  readonly #live = new Map<string, LiveResponse>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: ResponsesDeps) {
+    this.#deps = deps
+  }
+
+  find(owner: string, id: string): LiveResponse | undefined {
+    const live = this.#live.get(id)
+    return live?.run.owner === owner ? live : undefined
+  }
+
+  /** Stores the response as queued and lets it run. Rejects when it cannot be stored. */
+  async start(run: ResponseRun, observe: (event: GenerationEvent) => void): Promise<LiveResponse> {
+    const log = new EventLog()
+    const emit = (events: readonly ResponseEvent[]) => {
+      log.add(events)
+      return undefined
+    }
+    await run.queue(emit)
+    const listener = { observe, emit }
+    const ended = run
+      .run(listener)
+      .catch((error: unknown) => run.fail(error, listener))
+      .finally(() => {
+        this.#live.delete(run.id)
+        log.close()
+        run.close()
+      })
+    const live = { run, log, ended }
+    this.#live.set(run.id, live)
+    this.#timer ??= setInterval(() => void this.#renew(), renewEveryMs)
+    return live
+  }
+
+  /** Whether all of them ended within the time. */
+  async idleWithin(timeoutMs: number): Promise<boolean> {
+    const all = Promise.all([...this.#live.values()].map(({ ended }) => ended))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeoutMs)
+    })
+    const isIdle = await Promise.race([all.then(() => true), late])
+    clearTimeout(timer)
+    return isIdle
+  }
+
+  async #renew(): Promise<void> {
+    const { store, cancellations, onFailure, wallClock } = this.#deps
+    const ids = [...this.#live.keys()]
+    if (ids.length === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+      return
+    }
+    try {
+      const cancelled = await store?.responses.renew(ids, wallClock() + leaseMs)
+      for (const id of cancelled ?? []) cancellations.cancelWhere({ id }, 'requested')
+    } catch (error) {
+      onFailure(error, 'the leases of background responses could not be renewed')
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { AppError } from '../contract/errors.ts'
+import type { Principal } from '../contract/principal.ts'
+import type { Sealer } from '../contract/sealer.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import type { Store } from '../contract/store.ts'
+import type { Cancellations } from '../core/cancellations.ts'
+import type { GenerateDeps } from '../core/generate.ts'
+
+/** What the service of stored responses gets from the layers around it. */
+export type ResponsesDeps = GenerateDeps & {
+  /** Throws `model-not-found`. */
+  resolveModel(name: string): ServedModel
+  readonly cancellations: Cancellations
+  readonly sealer: Sealer
+  /** Absent: nothing is stored, and requests that need it are refused. */
+  readonly store?: Store
+  /** The error as this caller may see it. */
+  shownTo(principal: Principal, error: AppError): AppError
+  /** Reports a failure that no caller waits for, such as a database that is gone. `id` is the response's. */
+  onFailure(error: unknown, what: string, id?: string): void
+  /** Milliseconds of the epoch. */
+  wallClock(): number
+}

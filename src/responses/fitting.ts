@@ -1,0 +1,68 @@
+import type { RequestContext } from '../contract/context.ts'
+import type { Emit } from '../contract/emit.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { GenerationRecord } from '../contract/record.ts'
+import { type GenerateDeps, generate } from '../core/generate.ts'
+import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
+
+type FittingRun = {
+  readonly context: RequestContext
+  readonly emit: Emit<GenerationEvent>
+  /** Called before the first event with the ids of the items that the model does not see. */
+  onDropped(ids: readonly string[]): void
+}
+
+/**
+ * Generates; with `truncation: auto`, without the oldest turns where the context has no room for them. Rejects like `generate`, with
+ * `context-length-exceeded` when nothing is left to drop.
+ */
+export async function generateFitting(deps: GenerateDeps, decoded: DecodedResponse, run: FittingRun): Promise<void> {
+  if (decoded.truncation === 'disabled') return generate(deps, [decoded.request], run.context).run(run.emit)
+  // A request that is shortened is one generation in the records.
+  let record: GenerationRecord | undefined
+  const recording: GenerateDeps = { ...deps, record: (last) => (record = last) }
+  try {
+    let dropped = 0
+    for (let current = decoded; ; ) {
+      try {
+        return await generate(recording, [current.request], run.context).run(holdingStart(run.emit))
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== 'context-length-exceeded') throw error
+        dropped += turnsToDrop(error, dropped)
+        const shorter = decoded.withoutOldest(dropped)
+        if (shorter === undefined) throw error
+        current = shorter.decoded
+        run.onDropped(shorter.dropped)
+      }
+    }
+  } finally {
+    if (record !== undefined) deps.record?.(record)
+  }
+}
+
+/**
+ * One more turn at a time, so that no turn is dropped that has room; from the fourth on an eighth of those that are gone already, so
+ * that the number of tries grows with the logarithm of a long history.
+ */
+function turnsToDrop({ overflow }: AppError, dropped: number): number {
+  if (overflow === undefined || overflow.inputTokens < 2 * overflow.contextLength) return Math.max(1, Math.floor(dropped / 8))
+  // Less than half of it will fit.
+  return Math.max(1, dropped)
+}
+
+/** An upstream may refuse a prompt after the start, which must not be seen twice. */
+function holdingStart(emit: Emit<GenerationEvent>): Emit<GenerationEvent> {
+  let held: GenerationEvent | undefined
+  return (event) => {
+    if (event.type === 'start') {
+      held = event
+      return undefined
+    }
+    const start = held
+    if (start === undefined) return emit(event)
+    held = undefined
+    const starting = emit(start)
+    return starting === undefined ? emit(event) : starting.then(() => emit(event))
+  }
+}

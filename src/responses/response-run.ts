@@ -1,0 +1,183 @@
+import type { RequestContext } from '../contract/context.ts'
+import type { Emit } from '../contract/emit.ts'
+import { AppError } from '../contract/errors.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+import type { JsonObject } from '../contract/request.ts'
+import type { ResponseStatus, StoredItem } from '../contract/store.ts'
+import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
+import { createResponseEncoder, type ResponseEncoder, type ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import type { ResponsesDeps } from './deps.ts'
+import { EventWriter } from './event-writer.ts'
+import { generateFitting } from './fitting.ts'
+import type { FoundReferences } from './references.ts'
+
+export type RunParts = {
+  readonly decoded: DecodedResponse
+  readonly references: FoundReferences
+  readonly context: RequestContext
+  readonly createdAtMs: number
+  /** False: a warm-up, which generates nothing. */
+  readonly generates: boolean
+  /** Called once, when the run is closed. */
+  release(): void
+}
+
+export type RunListener = {
+  /** Called with each canonical event before it is encoded. */
+  observe(event: GenerationEvent): void
+  emit: Emit<readonly ResponseEvent[]>
+}
+
+/** The process of a background response is taken for dead when it was not heard of for this long. */
+export const leaseMs = 30_000
+
+const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
+
+/** One response, from its request to what is stored of it. Close it. */
+export class ResponseRun {
+  readonly parts: RunParts
+  readonly encoder: ResponseEncoder
+  readonly #deps: ResponsesDeps
+  /** Only of background streams, which can be resumed in another process. */
+  readonly #writer: EventWriter | undefined
+  /** The items that `truncation: auto` hid from the model. */
+  dropped: readonly string[] = []
+  /** Deleted while it ran: it is not stored again. */
+  isDeleted = false
+
+  constructor(deps: ResponsesDeps, parts: RunParts) {
+    this.#deps = deps
+    this.parts = parts
+    this.encoder = createResponseEncoder(parts.decoded)
+    const { background, stream } = parts.decoded
+    if (deps.store !== undefined && background && stream) {
+      const onFailure = (error: unknown) => deps.onFailure(error, 'the events of a response could not be stored', this.id)
+      this.#writer = new EventWriter({ id: this.id, responses: deps.store.responses, onFailure })
+    }
+  }
+
+  get id(): string {
+    return this.parts.context.id
+  }
+
+  get owner(): string {
+    return this.parts.context.principal.id
+  }
+
+  get status(): ResponseStatus {
+    return this.encoder.status
+  }
+
+  snapshot(): JsonObject {
+    return this.encoder.snapshot()
+  }
+
+  /** Input and output with all that came before: what a response that continues this one sees. */
+  get history(): readonly StoredItem[] {
+    const { references, decoded } = this.parts
+    return [...references.history, ...decoded.input, ...this.encoder.output]
+  }
+
+  /** Begins as a background response. Rejects when it cannot be stored. */
+  async queue(emit: Emit<readonly ResponseEvent[]>): Promise<void> {
+    const events = this.encoder.queued()
+    await this.#save()
+    this.#writer?.add(events)
+    await emit(events)
+  }
+
+  /**
+   * Generates. The response is stored before its last events are emitted. Rejects for failures before the first event after the
+   * start, with nothing stored; later, the last events say what failed.
+   */
+  async run({ observe, emit }: RunListener): Promise<void> {
+    const { decoded, context, generates } = this.parts
+    const onEvent = (event: GenerationEvent) => {
+      observe(event)
+      const events = this.#encode(event)
+      if (isOver(this.status)) return this.#end(events, emit)
+      this.#writer?.add(events)
+      if (event.type === 'start' && decoded.background) return this.#trySave().then(() => emit(events))
+      return emit(events)
+    }
+    if (!generates) {
+      for (const event of emptyGeneration(context.model.id)) await onEvent(event)
+      return
+    }
+    await generateFitting(this.#deps, decoded, {
+      context,
+      emit: onEvent,
+      onDropped: (ids) => {
+        this.dropped = ids
+      },
+    })
+  }
+
+  /** Ends a response that `run` rejected, and that its caller knows already. */
+  async fail(thrown: unknown, { observe, emit }: RunListener): Promise<void> {
+    if (isOver(this.status)) return
+    const event: GenerationEvent = { type: 'error', error: AppError.from(thrown) }
+    observe(event)
+    await this.#end(this.#encode(event), emit)
+  }
+
+  close(): void {
+    this.parts.release()
+  }
+
+  #encode(event: GenerationEvent): readonly ResponseEvent[] {
+    if (event.type !== 'error') return this.encoder.encode(event)
+    if (event.error.code === 'cancelled') return this.encoder.cancelled()
+    const { decoded, context } = this.parts
+    const error = this.#deps.shownTo(context.principal, event.error.inWordsOf(decoded.nameOf))
+    return this.encoder.encode({ type: 'error', error })
+  }
+
+  async #end(events: readonly ResponseEvent[], emit: Emit<readonly ResponseEvent[]>): Promise<void> {
+    this.#writer?.add(events)
+    await this.#writer?.flush()
+    await this.#trySave()
+    await emit(events)
+  }
+
+  /** The caller gets its reply even when it cannot be stored: a response that continues it then says that it is not there. */
+  async #trySave(): Promise<void> {
+    try {
+      await this.#save()
+    } catch (error) {
+      this.#deps.onFailure(error, 'a response could not be stored', this.id)
+    }
+  }
+
+  async #save(): Promise<void> {
+    const { store, wallClock } = this.#deps
+    const { decoded, references, createdAtMs } = this.parts
+    if (store === undefined || !decoded.store || this.isDeleted) return
+    const { previousId, conversationId } = references
+    const { output: _, ...json } = this.snapshot()
+    await store.responses.save({
+      id: this.id,
+      owner: this.owner,
+      createdAtMs,
+      status: this.status,
+      json,
+      input: decoded.input,
+      output: this.encoder.output,
+      ...(previousId !== undefined && { previousId }),
+      ...(conversationId !== undefined && { conversationId }),
+      ...(!isOver(this.status) && { leaseUntilMs: wallClock() + leaseMs }),
+    })
+  }
+}
+
+export function isOver(status: ResponseStatus): boolean {
+  return status !== 'queued' && status !== 'in_progress'
+}
+
+function emptyGeneration(model: string): readonly GenerationEvent[] {
+  return [
+    { type: 'start', model, warnings: [] },
+    { type: 'finish', choice: 0, reason: 'stop' },
+    { type: 'usage', usage: noTokens, timings: {} },
+  ]
+}

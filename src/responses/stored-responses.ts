@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { AppError } from '../contract/errors.ts'
+import type { JsonObject } from '../contract/request.ts'
+import type { ItemPage, PageRequest, Store, StoredResponse } from '../contract/store.ts'
+import { isOver } from './response-run.ts'
+import type { ResponsesService } from './service.ts'
+import { settled } from './settled.ts'
+
+/** How long a cancelled response of another process is waited for. */
+const cancelWaitMs = 5000
+const cancelPollMs = 100
+
+/** The response as it is now, on the wire. Rejects with `not-found`. */
+export async function getResponse(service: ResponsesService, owner: string, id: string): Promise<JsonObject> {
+  const live = service.background.find(owner, id)
+  return live === undefined ? encodeStored(await findStored(service, owner, id)) : live.run.snapshot()
+}
+
+/**
+ * Cancels a background response, wherever it runs, and resolves with what has become of it. One that has ended stays as it is. Rejects
+ * with `not-found`, and with `invalid-request` for other responses.
+ */
+export async function cancelResponse(service: ResponsesService, owner: string, id: string): Promise<JsonObject> {
+  const live = service.background.find(owner, id)
+  if (live !== undefined) {
+    service.cancellations.cancelWhere({ id, owner }, 'requested')
+    await live.ended
+    return live.run.snapshot()
+  }
+  const stored = await findStored(service, owner, id)
+  if (stored.json.background !== true) {
+    const message = `response '${id}' was not created with background: true; close its connection to cancel it`
+    throw new AppError('invalid-request', message)
+  }
+  if (isOver(stored.status)) return encodeStored(stored)
+  await storeOf(service).responses.requestCancel(owner, id)
+  const deadlineMs = service.now() + cancelWaitMs
+  for (;;) {
+    await pause(cancelPollMs)
+    const current = await findStored(service, owner, id)
+    if (isOver(current.status) || service.now() > deadlineMs) return encodeStored(current)
+  }
+}
+
+/** Deletes a response, and cancels it where it still runs. Rejects with `not-found`. */
+export async function deleteResponse(service: ResponsesService, owner: string, id: string): Promise<void> {
+  const live = service.background.find(owner, id)
+  if (live !== undefined) {
+    live.run.isDeleted = true
+    service.cancellations.cancelWhere({ id, owner }, 'requested')
+    await live.ended
+  } else if ((await findStored(service, owner, id)).leaseUntilMs !== undefined)
+    await storeOf(service).responses.requestCancel(owner, id)
+  if (!(await storeOf(service).responses.delete(owner, id))) throw responseNotFound(id)
+}
+
+/** What the response was given. Rejects with `not-found`. */
+export async function listInputItems(service: ResponsesService, owner: string, id: string, page: PageRequest): Promise<ItemPage> {
+  const items = await service.store?.responses.listInput(owner, id, page)
+  if (items === undefined) throw responseNotFound(id)
+  return items
+}
+
+/** Rejects with `not-found`. */
+export async function findStored({ store, wallClock }: ResponsesService, owner: string, id: string): Promise<StoredResponse> {
+  const stored = await store?.responses.find(owner, id)
+  if (stored === undefined) throw responseNotFound(id)
+  return settled(stored, wallClock())
+}
+
+export function encodeStored({ json, output }: StoredResponse): JsonObject {
+  return { ...json, output: output.map((item) => item.json) }
+}
+
+/** The store, where something was found in it. */
+export function storeOf({ store }: ResponsesService): Store {
+  if (store === undefined) throw new AppError('internal', 'a response was found without a store')
+  return store
+}
+
+function responseNotFound(id: string): AppError {
+  return new AppError('not-found', `Response with id '${id}' not found.`)
+}
