@@ -143,7 +143,7 @@ describe('several replicas', () => {
       ),
       { ownedBy: 'llamacpp' },
     )
-    const { choices } = await answer(engineOver([first, second]), ask('hi', { stop: ['END'] }))
+    const { choices } = await answer(await knownEngine([first, second]), ask('hi', { stop: ['END'] }))
     expect(choices[0]).toMatchObject({ parts: [text('One ')], finish: { reason: 'stop', stopSequence: 'END' } })
   })
 
