@@ -3,6 +3,7 @@ import type { ContentPart, MediaPart, Message, OutputPart, TextPart } from '../.
 import type { Sealer } from '../../contract/sealer.ts'
 import { refuseBadBase64 } from '../wire/base64.ts'
 import { preview } from '../wire/preview.ts'
+import { unseal } from '../wire/sealed.ts'
 import type { AssistantBlock, ContentBlock, CountWire, UserBlock, WireMessage } from './schema.ts'
 
 /** A conversation in canonical form, and where each part of it stood in the request. */
@@ -132,9 +133,10 @@ class Decoder implements DecodedMessages {
     }
     // What the model is said to have thought is what it thought, or it is left out.
     if (isBlock(block, 'thinking')) {
-      const thought = this.#sources.sealer.open(block.signature ?? '')
-      const isOwn = thought !== undefined && (block.thinking === '' || block.thinking === thought)
-      return isOwn ? { type: 'reasoning', text: thought } : undefined
+      const thought = unseal(this.#sources.sealer, block.signature ?? '', 'thought')
+      if (thought === undefined || (block.thinking !== '' && block.thinking !== thought.text)) return undefined
+      const { text, opaque } = thought
+      return { type: 'reasoning', text, ...(opaque !== undefined && { opaque }) }
     }
     return undefined
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { call, reasoning, text } from '../../../test/support/parts.ts'
-import { plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
+import { sealed, plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
 import type { AppError } from '../../contract/errors.ts'
 import type { Message, Prompt } from '../../contract/request.ts'
 import { decodeCount, decodeMessage } from './decode.ts'
@@ -94,7 +94,7 @@ describe('messages', () => {
           {
             role: 'assistant',
             content: [
-              { type: 'thinking', thinking: 'Hm.', signature: 'sealed:Hm.' },
+              { type: 'thinking', thinking: 'Hm.', signature: sealed('Hm.') },
               { type: 'text', text: 'I look.' },
               { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } },
               { type: 'tool_use', id: 't2', name: 'f', input: {} },
@@ -110,8 +110,16 @@ describe('messages', () => {
       ],
     ],
     [
+      'a thought with what the upstream wants back',
+      { messages: [hi, { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: sealed('Hm.', 's1') }] }] },
+      [
+        { role: 'user', content: [text('hi')] },
+        { role: 'assistant', parts: [{ ...reasoning('Hm.'), opaque: 's1' }] },
+      ],
+    ],
+    [
       'a thought whose text was omitted comes from its signature',
-      { messages: [hi, { role: 'assistant', content: [{ type: 'thinking', thinking: '', signature: 'sealed:Hm.' }] }] },
+      { messages: [hi, { role: 'assistant', content: [{ type: 'thinking', thinking: '', signature: sealed('Hm.') }] }] },
       [
         { role: 'user', content: [text('hi')] },
         { role: 'assistant', parts: [reasoning('Hm.')] },
@@ -178,7 +186,7 @@ describe('messages', () => {
   })
 
   test.each([
-    ['a thought that was changed', { type: 'thinking', thinking: 'Other.', signature: 'sealed:Hm.' }],
+    ['a thought that was changed', { type: 'thinking', thinking: 'Other.', signature: sealed('Hm.') }],
     ["a thought with another server's signature", { type: 'thinking', thinking: 'Hm.', signature: 'EqQB' }],
     ['a thought that nobody can read', { type: 'redacted_thinking', data: 'EqQB' }],
     ["a block of Anthropic's own tools", { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }],

@@ -1,11 +1,20 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
-import { encodeCallHead, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, unreadable } from './encode.ts'
+import {
+  encodeCallHead,
+  encodeCitation,
+  encodeHead,
+  encodeStop,
+  encodeUsage,
+  type ReplyStyle,
+  sign,
+  unreadable,
+} from './encode.ts'
 import { encodeAnthropicError } from './errors.ts'
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>
-type Block = { readonly type: 'text' | 'thinking' | 'tool_use'; readonly index: number; thought: string }
+type Block = { readonly type: 'text' | 'thinking' | 'tool_use'; readonly index: number; thought: string; opaque?: string }
 
 /**
  * Encodes events as Anthropic's. A block begins with its first piece and ends before the next begins; `message_start` waits until the
@@ -29,10 +38,11 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
 
   function closeBlock(): string {
     if (block === undefined) return ''
-    const { type, index, thought } = block
+    const { type, index, thought: text, opaque } = block
     block = undefined
-    const signature = type === 'thinking' ? delta(index, { type: 'signature_delta', signature: style.sealer.seal(thought) }) : ''
-    return signature + frame('content_block_stop', { index })
+    const signature = () => sign(style.sealer, { text, ...(opaque !== undefined && { opaque }) })
+    const signed = type === 'thinking' ? delta(index, { type: 'signature_delta', signature: signature() }) : ''
+    return signed + frame('content_block_stop', { index })
   }
 
   function openBlock(type: Block['type'], content: object): string {
@@ -60,6 +70,14 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
     return opened + (style.thinking === 'shown' ? delta(blocks - 1, { type: 'thinking_delta', thinking: text }) : '')
   }
 
+  /** A server may sign a thought without showing it. */
+  function endThought(opaque: string | undefined): string {
+    if (opaque === undefined || style.thinking === 'none') return closeBlock()
+    const opened = toBlock('thinking')
+    if (block !== undefined) block.opaque = opaque
+    return opened + closeBlock()
+  }
+
   function encode(event: GenerationEvent): string {
     switch (event.type) {
       case 'start':
@@ -84,9 +102,10 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
       case 'reasoning-start':
       case 'refusal-start':
       case 'text-end':
-      case 'reasoning-end':
       case 'refusal-end':
         return closeBlock()
+      case 'reasoning-end':
+        return endThought(event.opaque)
       case 'tool-call-end':
         // The client would fail to read them, without a reason.
         if (event.state === 'unparseable') throw unreadable(called)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { incompleteReasons } from '../../../test/support/finish-reasons.ts'
 import { call, reasoning, refusal, text } from '../../../test/support/parts.ts'
-import { plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
+import { sealed, plainSealer as sealer } from '../../../test/support/plain-sealer.ts'
 import { createWireCheck } from '../../../test/support/wire-schema.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, GenerationEvent, StartEvent } from '../../contract/event.ts'
@@ -33,7 +33,7 @@ describe('a whole reply', () => {
       reason: 'tool-calls',
     })
     expect(reply.content).toEqual([
-      { type: 'thinking', thinking: 'Hm.', signature: 'sealed:Hm.' },
+      { type: 'thinking', thinking: 'Hm.', signature: sealed('Hm.') },
       { type: 'text', text: 'I look.', citations: null },
       { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 }, caller: { type: 'direct' }, toolset_name: null },
       { type: 'tool_use', id: 't2', name: 'g', input: {}, caller: { type: 'direct' }, toolset_name: null },
@@ -56,8 +56,8 @@ describe('a whole reply', () => {
   })
 
   test.each<[Style['thinking'], unknown[]]>([
-    ['shown', [{ type: 'thinking', thinking: 'Hm.', signature: 'sealed:Hm.' }]],
-    ['omitted', [{ type: 'thinking', thinking: '', signature: 'sealed:Hm.' }]],
+    ['shown', [{ type: 'thinking', thinking: 'Hm.', signature: sealed('Hm.') }]],
+    ['omitted', [{ type: 'thinking', thinking: '', signature: sealed('Hm.') }]],
     ['none', []],
   ])('thinking: %s', (thinking, content) => {
     expect(encode([reasoning('Hm.')], undefined, { ...style, thinking }).content).toEqual(content)
@@ -156,7 +156,7 @@ describe('a stream', () => {
       ['message_start', undefined, undefined],
       ['content_block_start', 0, { type: 'thinking' }],
       ['content_block_delta', 0, { type: 'thinking_delta', thinking: 'Hm.' }],
-      ['content_block_delta', 0, { type: 'signature_delta', signature: 'sealed:Hm.' }],
+      ['content_block_delta', 0, { type: 'signature_delta', signature: sealed('Hm.') }],
       ['content_block_stop', 0, undefined],
       ['content_block_start', 1, { type: 'text' }],
       ['content_block_delta', 1, { type: 'text_delta', text: 'I look.' }],
@@ -177,9 +177,24 @@ describe('a stream', () => {
       thinking: 'omitted',
     })
     expect(events.map(({ delta: piece }) => piece).filter((piece) => piece !== undefined)).toMatchObject([
-      { type: 'signature_delta', signature: 'sealed:Hm.' },
+      { type: 'signature_delta', signature: sealed('Hm.') },
       { type: 'text_delta' },
       { stop_reason: 'end_turn' },
+    ])
+  })
+
+  test.each([
+    ['its own text', [delta('reasoning-delta', 'Hm.')], 'Hm.'],
+    ['no text', [], ''],
+  ] as const)('what an upstream signed is in our signature, with %s', (_, thought, words) => {
+    const signed: GenerationEvent = { type: 'reasoning-end', choice: 0, opaque: 's1' }
+    const events = stream([{ type: 'reasoning-start', choice: 0 }, ...thought, signed, finish('stop'), end])
+    expect(events.map(({ delta: piece }) => piece)).toContainEqual({
+      type: 'signature_delta',
+      signature: sealed(words, 's1'),
+    })
+    expect(encode([{ ...reasoning(words), opaque: 's1' }]).content).toEqual([
+      { type: 'thinking', thinking: words, signature: sealed(words, 's1') },
     ])
   })
 

@@ -1,9 +1,10 @@
 import { AppError } from '../../contract/errors.ts'
 import type { FinishReason, Usage } from '../../contract/event.ts'
-import type { Annotation, OutputPart } from '../../contract/request.ts'
+import type { Annotation, OutputPart, ReasoningPart } from '../../contract/request.ts'
 import type { Choice, GenerationResult } from '../../contract/result.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { losesDigits, RawJson } from '../wire/exact-json.ts'
+import { seal } from '../wire/sealed.ts'
 
 /** The options of a reply. */
 export type ReplyStyle = {
@@ -91,7 +92,7 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
       return [{ type: 'text', text: part.text, citations: null }]
     case 'reasoning': {
       if (thinking === 'none') return []
-      return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sealer.seal(part.text) }]
+      return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sign(sealer, part) }]
     }
     case 'tool-call':
       return [{ ...encodeCallHead(part), input: readInput(part) }]
@@ -100,6 +101,11 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
     case 'media':
       return []
   }
+}
+
+/** The signature of a thought: the thought itself and what the upstream wants back with it, sealed. */
+export function sign(sealer: Sealer, { text, opaque }: Pick<ReasoningPart, 'text' | 'opaque'>): string {
+  return seal(sealer, { kind: 'thought', text, opaque })
 }
 
 /** The input of a call, which is an object on this wire, with the digits that the model wrote. Throws `invalid-output` for a call that has none. */

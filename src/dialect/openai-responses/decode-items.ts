@@ -2,12 +2,12 @@ import { AppError } from '../../contract/errors.ts'
 import type { Message, OutputPart } from '../../contract/request.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { preview } from '../wire/preview.ts'
+import { unseal } from '../wire/sealed.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
 import { toolNameOf } from './decode-tools.ts'
 import type { Entry } from './entries.ts'
 import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
 import type { ToolNames } from './namespaces.ts'
-import { unseal } from './sealed.ts'
 
 /** A conversation in canonical form, and where each part of it stood in the request. */
 export type Conversation = {

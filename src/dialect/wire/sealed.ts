@@ -5,10 +5,10 @@ type Sealed = {
   readonly kind: 'thought' | 'summary'
   readonly text: string
   /** The upstream's signature or encrypted content. */
-  readonly opaque?: string
+  readonly opaque?: string | undefined
 }
 
-/** The `encrypted_content` of an item. */
+/** The signature of a thought, or the `encrypted_content` of an item. */
 export function seal(sealer: Sealer, content: Sealed): string {
   return sealer.seal(JSON.stringify(content))
 }
