@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createDragoman } from '../../src/app/create-dragoman.ts'
+import type { EngineEvent } from '../../src/contract/event.ts'
+import { callsOf } from '../../src/contract/parts.ts'
+import { type GenerationRequest, type Message, type OutputPart, plainChat } from '../../src/contract/request.ts'
+import type { Protocol } from '../../src/engine/remote/servers/profile.ts'
+import { assistant, call, image, reasoning, text } from '../support/parts.ts'
+import { answer, ask, closedAfterwards, engineOver } from '../support/remote-engine.ts'
+import { shortUsage, stubEngine } from '../support/stub-engine.ts'
+
+const tools = ['f', 'g'].map((name) => ({ name, parameters: { type: 'object' } }))
+
+/** A Dragoman whose model writes these parts, and an engine that speaks to it in this protocol. */
+async function engineOverParts(protocol: Protocol) {
+  const state: { parts: readonly OutputPart[]; seen: GenerationRequest | undefined } = { parts: [], seen: undefined }
+  const model = stubEngine({
+    prepare: async (request) => {
+      state.seen = request
+      return {
+        run: async (_, emit) => {
+          for (const event of eventsOf(state.parts)) await emit(event)
+        },
+      }
+    },
+  })
+  const dragoman = closedAfterwards(
+    await createDragoman({ models: [{ id: 'up', engine: model }], config: { server: { port: 0 }, builtinModel: false } }),
+  )
+  const endpoints = [{ url: `${await dragoman.listen()}/v1`, weight: 1 }]
+  return { state, engine: engineOver([], { id: 'up', endpoints, protocol, profile: 'dragoman' }) }
+}
+
+function eventsOf(parts: readonly OutputPart[]): readonly EngineEvent[] {
+  const choice = 0
+  const events = parts.flatMap((part): readonly EngineEvent[] => {
+    switch (part.type) {
+      case 'text':
+        return [{ type: 'raw-text', choice, text: part.text }]
+      case 'reasoning':
+        return [
+          { type: 'reasoning-start', choice },
+          { type: 'reasoning-delta', choice, delta: part.text },
+          { type: 'reasoning-end', choice, ...(part.opaque !== undefined && { opaque: part.opaque }) },
+        ]
+      case 'tool-call':
+        return [
+          { type: 'tool-call-start', choice, id: part.id, name: part.name },
+          { type: 'tool-call-delta', choice, id: part.id, delta: part.input },
+          { type: 'tool-call-end', choice, id: part.id },
+        ]
+      default:
+        throw new Error(`no model writes ${part.type}`)
+    }
+  })
+  const reason = callsOf(parts).length > 0 ? 'tool-calls' : 'stop'
+  return [...events, { type: 'finish', choice, reason }, shortUsage]
+}
+
+const words = fc
+  .string({ minLength: 1, maxLength: 12, unit: fc.constantFrom('a', 'é', '雪', '🙂', ' ', '\n', '"', '<') })
+  .map((all) => `${all}.`)
+const opaque = fc.option(words, { nil: undefined })
+const writtenPart = fc.oneof(
+  words.map(text),
+  fc.tuple(words, opaque).map(([thought, kept]) => ({ ...reasoning(thought), ...(kept !== undefined && { opaque: kept }) })),
+  fc.tuple(fc.constantFrom('f', 'g'), fc.dictionary(words, words)).map(([name, value]) => call('', name, JSON.stringify(value))),
+)
+/** Texts next to each other would be one; each call has an id of its own. */
+const written = fc
+  .array(writtenPart, { minLength: 1, maxLength: 6 })
+  .map((all) =>
+    all
+      .filter(({ type }, index) => type !== 'text' || all[index - 1]?.type !== 'text')
+      .map((part, index) => (part.type === 'tool-call' ? { ...part, id: `call_${index}` } : part)),
+  )
+
+/** The results of a turn's calls, of which some are errors and some have an image. */
+function resultsOf(parts: readonly OutputPart[], said: string): readonly Message[] {
+  return callsOf(parts).map(({ id }, index) => ({
+    role: 'tool',
+    toolCallId: id,
+    content: index % 2 === 0 ? [text(said)] : [text(said), image('aGk=')],
+    ...(index % 3 === 1 && { isError: true }),
+  }))
+}
+
+test.each<Protocol>(['messages'])(
+  'two turns through the %s of another Dragoman are what they were, in the order of their parts',
+  async (protocol) => {
+    const { state, engine } = await engineOverParts(protocol)
+    await fc.assert(
+      fc.asyncProperty(words, written, words, async (question, parts, said) => {
+        state.parts = parts
+        const first: readonly Message[] = [
+          { role: 'system', content: [text('Be brief.')] },
+          { role: 'user', content: [text(question), image('aGk=')] },
+        ]
+        const chat = { type: 'chat', ...plainChat, tools } as const
+        const { choices } = await answer(engine, ask('', { prompt: { ...chat, messages: first }, reasoning: { enabled: true } }))
+        const [choice] = choices
+        const shown = (choice?.parts ?? []).map((part) => (part.type === 'reasoning' ? reasoning(part.text) : part))
+        expect(shown).toEqual(parts.map((part) => (part.type === 'reasoning' ? reasoning(part.text) : part)))
+        const second = [
+          ...first,
+          assistant(...(choice?.parts ?? [])),
+          ...resultsOf(parts, said),
+          { role: 'user', content: [text(said)] } as const,
+        ]
+        await answer(engine, ask('', { prompt: { ...chat, messages: second }, reasoning: { enabled: true } }))
+        // What the first model signed came back to it.
+        expect(state.seen?.prompt).toMatchObject({
+          messages: [...first, assistant(...parts), ...resultsOf(parts, said), { role: 'user', content: [text(said)] }],
+          tools,
+        })
+      }),
+      { numRuns: 60 },
+    )
+  },
+)
