@@ -60,6 +60,20 @@ describe('turns that must alternate, beside calls and results', () => {
       messages: [user('q'), calling('x', a), user('r')],
       prompt: '[user]q[assistant]x\n\n[{"name": "f", "arguments": {"n":1}}][user]r',
     },
+    {
+      name: 'a late system message and the text of the turn with calls after it both end the user turn',
+      messages: [
+        user('q'),
+        text('system', 's'),
+        calling('x', a),
+        result('a', 'A'),
+        reply('z'),
+        user('r'),
+        calling('y', b),
+        result('b', 'B'),
+      ],
+      prompt: '[user]q\n\ns\n\nx[assistant]{"n": 1}[tool]A[assistant]z[user]r\n\ny[assistant]{"n": 1}[tool]B',
+    },
   ])('$name', ({ messages, prompt }) => {
     expect(render(alternating, ...messages)).toBe(prompt)
   })

@@ -19,9 +19,10 @@ export function normalizeMessages(messages: readonly Turn[], traits: TemplateTra
   const ordered = orderToolResults(renamed)
   const written = traits.toolHistory ? writeUnsupportedTurns(ordered, traits, describer) : writeToolTurns(ordered, describer)
   const merged = traits.repeatedAssistant ? written : mergeReplies(written)
-  const separated = traits.toolHistory ? separateCalls(merged, traits) : merged
-  const folded = traits.systemAnywhere ? separated : foldSystemMessages(separated, traits)
-  return mergeUserTurns(folded, traits)
+  // Before calls are separated from their text, which joins the turn before it where turns must alternate.
+  const folded = traits.systemAnywhere ? merged : foldSystemMessages(merged, traits)
+  const separated = traits.toolHistory ? separateCalls(folded, traits) : folded
+  return mergeUserTurns(separated, traits)
 }
 
 /** Merges the leading system messages, if the template allows one; all others become part of a user turn. */
