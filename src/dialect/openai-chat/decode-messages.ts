@@ -4,6 +4,7 @@ import { decodeDataUrl } from '../openai/data-url.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { refuseBadBase64 } from '../wire/base64.ts'
+import { withoutBillingLine } from '../wire/billing-line.ts'
 import { JsonScanner } from '../wire/json-scanner.ts'
 import { preview } from '../wire/preview.ts'
 import type { WireMessage, WirePart } from './message-schema.ts'
@@ -29,6 +30,7 @@ function decodeMessage(message: WireMessage, index: number, functionCallIds: Rea
   switch (message.role) {
     case 'system':
     case 'developer':
+      return { role: message.role, content: withoutBilling(decodeContent(message.content, index)), ...name }
     case 'user':
       return { role: message.role, content: decodeContent(message.content, index), ...name }
     case 'assistant':
@@ -40,6 +42,21 @@ function decodeMessage(message: WireMessage, index: number, functionCallIds: Rea
       return { role: 'tool', content: decodeContent(message.content, index), toolCallId, ...name }
     }
   }
+}
+
+/** Gateways pass it on from Claude Code. The parts keep their positions, by which errors name them. */
+function withoutBilling(content: readonly ContentPart[]): readonly ContentPart[] {
+  return content.map((part) => (part.type === 'text' ? { ...part, text: withoutBillingLine(part.text) } : part))
+}
+
+/** What is left out of system messages, as an unknown field is listed. */
+export function listBilling(wire: readonly WireMessage[]): readonly string[] {
+  const hasBilling = wire.some(({ role, content }) => {
+    if (role !== 'system' && role !== 'developer') return false
+    const texts = typeof content === 'string' ? [content] : (content ?? []).map((part) => (part.type === 'text' ? part.text : ''))
+    return texts.some((text) => withoutBillingLine(text) !== text)
+  })
+  return hasBilling ? ['messages[].content'] : []
 }
 
 /** Deterministic, so that the same history keeps the same prompt and the prefix cache stays valid. */

@@ -8,6 +8,7 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { validate } from '../wire/validate.ts'
 import { checkNested } from './check-nested.ts'
 import { decodeLogprobs } from './decode-logprobs.ts'
+import { listBilling } from './decode-messages.ts'
 import { decodePrompt } from './decode-prompt.ts'
 import { decodeReasoning } from './decode-reasoning.ts'
 import { type DecodedTools, decodeTools } from './decode-tools.ts'
@@ -57,7 +58,7 @@ export function decodeChat(body: unknown, requestId: string): DecodedChat {
     includeUsage: decodeIncludeUsage(wire),
     legacyCalls: tools.legacy,
     showsReasoning: isShown,
-    ignored: [...ignored, ...ignoredInside],
+    ignored: [...ignored, ...ignoredInside, ...listBilling(wire.messages)],
     nameOf: (path) => nameChatField(wire, outputField, path),
   }
 }

@@ -14,7 +14,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'messages',
     treatment: 'used',
-    note: 'all roles, also the deprecated `function`; file parts are refused',
+    note: 'all roles, also the deprecated `function`; file parts are refused; the billing line of Claude Code, which gateways pass on, is left out of system messages',
   },
   sharedOpenaiFields.model,
   { name: 'audio', treatment: 'refused', note: 'no speech output' },

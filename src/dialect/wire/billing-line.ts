@@ -1,0 +1,9 @@
+const billingLine = /^\s*x-anthropic-billing-header:[^\n]*(?:\n\s*|$)/i
+
+/**
+ * A system prompt without the line that Claude Code puts before it. The line changes between sessions, and in older versions with each
+ * request: the prompt cache would end there. Gateways pass it on in other protocols too.
+ */
+export function withoutBillingLine(text: string): string {
+  return text.replace(billingLine, '')
+}
