@@ -5,6 +5,11 @@ export function functionTools(tools: readonly Tool[]): readonly FunctionTool[] {
   return tools.every(isFunctionTool) ? tools : tools.filter(isFunctionTool)
 }
 
+/** The functions that the beginning of a prompt lists: a later message describes the others. */
+export function listedTools(tools: readonly Tool[]): readonly FunctionTool[] {
+  return functionTools(tools).filter(({ isDeferred }) => isDeferred !== true)
+}
+
 /** The declared functions that may be called. */
 export function callableTools(tools: readonly Tool[], toolChoice: ToolChoice): readonly FunctionTool[] {
   if (toolChoice.type === 'none') return []

@@ -86,6 +86,8 @@ export type FunctionTool = {
   readonly parameters?: JsonObject
   /** The arguments must satisfy `parameters`, not only resemble them. */
   readonly strict?: boolean
+  /** A message describes it, so that the prompt's beginning stays as it was; engines that render the prompt do not list it. */
+  readonly isDeferred?: true
 }
 
 /** A tool with free text or text of a grammar as input (OpenAI's custom tools). */
@@ -119,7 +121,7 @@ export type ReasoningOptions = {
   readonly effort?: string
   /** Reasoning is closed after this many tokens; 0 closes it at once. */
   readonly budgetTokens?: number
-  /** A server that has no such switch or budget goes on without; a budget that is not enforced is reported as ignored. */
+  /** A server that has no such switch, budget or choice goes on without; a budget that is not enforced is reported as ignored. */
   readonly isWish?: true
   /** Whether the prompt includes the reasoning of earlier turns. */
   readonly preserve?: boolean

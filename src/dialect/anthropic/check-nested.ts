@@ -1,8 +1,8 @@
 import { createNestedCheck, type Keys, keysOf } from '../wire/nested-check.ts'
 import {
   assistantMessage,
-  type ContentBlock,
   type CountWire,
+  compactionBlock,
   documentBlock,
   imageBlock,
   metadata,
@@ -16,9 +16,9 @@ import {
   thinkingBlock,
   tool,
   toolChoice,
+  toolReferenceBlock,
   toolResultBlock,
   toolUseBlock,
-  type UserBlock,
   userMessage,
   type WireMessage,
 } from './schema.ts'
@@ -40,6 +40,10 @@ const blockKeys: Readonly<Record<string, Keys>> = {
   thinking: withCommon(thinkingBlock),
   redacted_thinking: withCommon(redactedBlock),
   tool_use: withCommon(toolUseBlock),
+  server_tool_use: withCommon(toolUseBlock),
+  mcp_tool_use: withCommon(toolUseBlock).add('server_name'),
+  compaction: withCommon(compactionBlock),
+  tool_reference: withCommon(toolReferenceBlock),
 }
 const toolKeys = new Set([...withCommon(tool), 'eager_input_streaming', 'input_examples', 'allowed_callers'])
 const choiceKeys = keysOf(toolChoice)
@@ -51,7 +55,7 @@ const metadataKeys = keysOf(metadata)
 /** The unknown fields inside the objects of a body, as paths without indices, each once. */
 export function checkNested(wire: CountWire & { readonly metadata?: object | null | undefined }): string[] {
   const { check, ignored } = createNestedCheck(new Map())
-  const checkBlock = (block: ContentBlock | UserBlock | { readonly type: string }, at: { path: string; index: number }) => {
+  const checkBlock = (block: { readonly type: string }, at: { path: string; index: number }) => {
     const keys = blockKeys[block.type]
     // Other blocks are ignored as a whole.
     if (keys !== undefined) check(block, keys, at)
@@ -62,7 +66,7 @@ export function checkNested(wire: CountWire & { readonly metadata?: object | nul
     for (const block of message.content) {
       checkBlock(block, { path: 'messages[].content[]', index })
       if (block.type !== 'tool_result' || !Array.isArray(block.content)) continue
-      for (const item of block.content) checkBlock(item as ContentBlock, { path: 'messages[].content[].content[]', index })
+      for (const item of block.content) checkBlock(item, { path: 'messages[].content[].content[]', index })
     }
   }
   if (Array.isArray(wire.system)) {
@@ -80,6 +84,6 @@ export function checkNested(wire: CountWire & { readonly metadata?: object | nul
   return [...ignored]
 }
 
-function withCommon(schema: { readonly shape: object }): Keys {
+function withCommon(schema: { readonly shape: object }): Set<string> {
   return new Set([...keysOf(schema), ...everywhere])
 }

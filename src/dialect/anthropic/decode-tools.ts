@@ -3,25 +3,29 @@ import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
 import { preview } from '../wire/preview.ts'
 import { clientTool } from './client-tools.ts'
 import type { CountWire, WireTool } from './schema.ts'
+import { referencedTools } from './tool-references.ts'
+
+type ToolsWire = Pick<CountWire, 'tools' | 'tool_choice' | 'messages'>
 
 export type DecodedTools = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
-  /** Tools that the model cannot call here: those that Anthropic's servers run, and those whose loading is deferred. */
+  /** Tools that the model cannot call here: those that Anthropic's servers run, and deferred ones that no search has found. */
   readonly ignored: readonly string[]
   /** The index in the request of each tool. */
   readonly indices: readonly number[]
 }
 
 /** Throws for a tool without a schema, a name that is declared twice, and a choice of a tool that is not declared. */
-export function decodeTools({ tools: wire, tool_choice }: Pick<CountWire, 'tools' | 'tool_choice'>): DecodedTools {
+export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): DecodedTools {
+  const referenced = referencedTools({ messages })
   const tools: FunctionTool[] = []
   const ignored: string[] = []
   const indices: number[] = []
   const names = new Set<string>()
   for (const [index, tool] of (wire ?? []).entries()) {
-    const made = decodeTool(tool, `tools[${index}]`)
+    const made = decodeTool(tool, `tools[${index}]`, referenced)
     if (made === undefined) {
       ignored.push(`tools[${index}]`)
       continue
@@ -44,10 +48,14 @@ export function decodeTools({ tools: wire, tool_choice }: Pick<CountWire, 'tools
 }
 
 /** Undefined for a tool that is ignored. */
-function decodeTool(tool: WireTool, path: string): FunctionTool | undefined {
-  if (tool.defer_loading === true) return undefined
+function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string>): FunctionTool | undefined {
   const { type, name, description, input_schema: schema, strict } = tool
-  if (typeof type === 'string' && type !== 'custom') return clientTool(type, name ?? undefined)
+  const isDeferred = tool.defer_loading === true && ({ isDeferred: true } as const)
+  if (isDeferred !== false && !referenced.has(name ?? '')) return undefined
+  if (typeof type === 'string' && type !== 'custom') {
+    const known = clientTool(type, name ?? undefined)
+    return known === undefined ? undefined : { ...known, ...isDeferred }
+  }
   if (typeof name !== 'string') throw invalid(`${path}.name`, `${path}.name is missing: expected a non-empty string`)
   if (!schema) throw invalid(`${path}.input_schema`, `${path}.input_schema is missing: expected a JSON Schema`)
   return {
@@ -55,6 +63,7 @@ function decodeTool(tool: WireTool, path: string): FunctionTool | undefined {
     ...(typeof description === 'string' && { description }),
     parameters: schema,
     ...(typeof strict === 'boolean' && { strict }),
+    ...isDeferred,
   }
 }
 

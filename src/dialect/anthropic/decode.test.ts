@@ -189,7 +189,7 @@ describe('messages', () => {
     ['a thought that was changed', { type: 'thinking', thinking: 'Other.', signature: sealed('Hm.') }],
     ["a thought with another server's signature", { type: 'thinking', thinking: 'Hm.', signature: 'EqQB' }],
     ['a thought that nobody can read', { type: 'redacted_thinking', data: 'EqQB' }],
-    ["a block of Anthropic's own tools", { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }],
+    ['a block of a later version', { type: 'daydream', content: 'x' }],
   ])('%s does not reach the model, and is listed', (_, block) => {
     const decoded = decode({ messages: [hi, { role: 'assistant', content: [block, { type: 'text', text: 'Yes' }] }, hi] })
     expect(decoded.ignored).toEqual(['messages[1].content[0]'])
@@ -215,6 +215,15 @@ describe('options', () => {
       'shown',
     ],
     ['of a later kind', { thinking: { type: 'between_tools' } }, { enabled: true, isWish: true }, 'shown'],
+    [
+      'adaptive, and all of it is kept',
+      {
+        thinking: { type: 'adaptive' },
+        context_management: { edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'clear_thinking_20251015', keep: 'all' }] },
+      },
+      { preserve: true, isWish: true },
+      'shown',
+    ],
   ])('thinking: %s', (_, fields, reasoningOptions, shown) => {
     const decoded = decode(fields)
     expect(decoded.request.reasoning).toEqual(reasoningOptions)

@@ -73,8 +73,8 @@ export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount
 }
 
 function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
-  const conversation = decodeMessages(wire, { sealer, exactInputs: findExactInputs(exactBody) })
   const tools = decodeTools(wire)
+  const conversation = decodeMessages(wire, { sealer, exactInputs: findExactInputs(exactBody), tools: tools.tools })
   const nested = checkNested(wire)
   const last = conversation.messages.at(-1)
   const prompt: ChatPrompt = {
@@ -98,14 +98,16 @@ function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {
 }
 
 /** Anthropic's models think when they are asked to; with `adaptive` they decide, and so does the template's default. */
-function decodeReasoning({ thinking, output_config }: CountWire): ReasoningOptions {
+function decodeReasoning({ thinking, output_config, context_management }: CountWire): ReasoningOptions {
   const effort = output_config?.effort ?? undefined
   const options = effort === undefined ? {} : { effort }
+  const isKept = context_management?.edits?.some(({ type, keep }) => type.startsWith('clear_thinking') && keep === 'all') === true
+  const preserve = isKept && ({ preserve: true, isWish: true } as const)
   if (thinking === undefined || thinking === null) return { ...options, enabled: false, isWish: true }
   if (thinking.type === 'disabled') return { ...options, enabled: false }
-  if (thinking.type === 'adaptive') return options
+  if (thinking.type === 'adaptive') return { ...options, ...preserve }
   const { budget_tokens: budget } = thinking
-  return { ...options, enabled: true, ...(typeof budget === 'number' && { budgetTokens: budget }), isWish: true }
+  return { ...options, ...preserve, enabled: true, ...(typeof budget === 'number' && { budgetTokens: budget }), isWish: true }
 }
 
 function readDisplay({ thinking }: CountWire): DecodedMessage['thinking'] {

@@ -11,7 +11,7 @@ const promptFields: readonly Field[] = [
   {
     name: 'tools',
     treatment: 'used',
-    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; tools that Anthropic runs, and deferred ones, are ignored and listed",
+    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; tools that Anthropic runs, and deferred ones before that, are ignored and listed",
   },
   { name: 'tool_choice', treatment: 'used', note: '`auto`, `any`, `tool`, `none`; `disable_parallel_tool_use`' },
   {
@@ -22,7 +22,11 @@ const promptFields: readonly Field[] = [
   { name: 'output_config', treatment: 'used', note: '`effort` is passed to the chat template; `format` is a JSON Schema' },
   { name: 'output_format', treatment: 'used', note: 'the old name of `output_config.format`' },
   { name: 'cache_control', treatment: 'informational', note: 'equal prefixes are reused without it' },
-  { name: 'context_management', treatment: 'informational', note: 'nothing is removed from the conversation' },
+  {
+    name: 'context_management',
+    treatment: 'used',
+    note: 'an edit with `keep: all`: the prompt keeps earlier thinking, where the chat template has the choice; nothing is removed from the conversation',
+  },
   { name: 'mcp_servers', treatment: 'refused', accepts: [[]], note: 'no MCP connector' },
 ]
 

@@ -26,7 +26,10 @@ export const searchResultBlock = looseObject({
   content: list(textBlock),
 })
 
-const resultContent = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock])
+/** A tool that a search of the client's found: from here on, the model may call it. */
+export const toolReferenceBlock = looseObject({ type: z.literal('tool_reference'), tool_name: nonEmptyText })
+
+const resultContent = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, searchResultBlock, toolReferenceBlock])
 export const toolResultBlock = looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
@@ -39,24 +42,51 @@ const userBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentB
 
 export const thinkingBlock = looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: text })
 export const redactedBlock = looseObject({ type: z.literal('redacted_thinking'), data: z.string() })
-export const toolUseBlock = looseObject({ type: z.literal('tool_use'), id: z.string(), name: nonEmptyText, input: jsonObject })
-const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use'])
-/** Blocks of Anthropic's own tools come back in an assistant's turn; they are listed as ignored. */
-const otherBlock = looseObject({ type: z.string().refine((type) => !knownTypes.has(type)) })
+/** A call of the client's tool, or of one that Anthropic's servers or an MCP server ran. */
+export const toolUseBlock = looseObject({
+  type: z.literal(['tool_use', 'server_tool_use', 'mcp_tool_use']),
+  id: z.string(),
+  name: nonEmptyText,
+  input: jsonObject,
+})
+/** A summary that takes the place of what was said before it. */
+export const compactionBlock = looseObject({ type: z.literal('compaction'), content: text })
+const knownTypes = new Set(['text', 'thinking', 'redacted_thinking', 'compaction', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
+const isServerResult = (type: string) => type.endsWith('_tool_result')
+
+/** What a tool of Anthropic's servers returned: `web_search_tool_result`, `mcp_tool_result` and others. */
+export type ServerResultBlock = z.output<typeof serverResultBlock>
+const serverResultBlock = looseObject({
+  type: z.string().refine(isServerResult),
+  tool_use_id: z.string(),
+  content: z.unknown().optional(),
+  is_error: flag,
+}).transform((block) => ({ ...block, type: 'server_result' as const }))
+/** What later versions of the protocol add to an assistant's turn. */
+const unknownBlock = looseObject({ type: z.string().refine((type) => !knownTypes.has(type) && !isServerResult(type)) }).transform(
+  (block) => ({ ...block, type: 'unknown' as const }),
+)
 
 /** A block of an assistant's turn. */
 export type AssistantBlock = z.output<typeof assistantBlock>
-const knownAssistantBlock = z.discriminatedUnion('type', [textBlock, thinkingBlock, redactedBlock, toolUseBlock])
-const assistantBlock = z.union([knownAssistantBlock, otherBlock])
+const knownAssistantBlock = z.discriminatedUnion('type', [textBlock, thinkingBlock, redactedBlock, compactionBlock, toolUseBlock])
+const assistantBlock = z.union([knownAssistantBlock, serverResultBlock, unknownBlock])
 
 /** A block of a user's turn. */
 export type UserBlock = z.output<typeof userBlock>
+export type ToolResultBlock = z.output<typeof toolResultBlock>
+export type SystemBlock = z.output<typeof textBlock>
+/** A block of content in a tool's result. */
+export type ResultBlock = z.output<typeof resultContent>
 /** A block of content in a user's turn or in a tool's result. */
-export type ContentBlock = z.output<typeof resultContent>
+export type ContentBlock = Exclude<ResultBlock, { type: 'tool_reference' }>
 
 export const userMessage = looseObject({
   role: z.literal('user'),
-  content: z.union([z.string(), list(userBlock, { error: 'an array of content blocks' })]),
+  content: z.union([
+    z.string(),
+    list(userBlock, { error: 'an array of content blocks' }).min(1, { error: 'at least one content block' }),
+  ]),
 })
 export const assistantMessage = looseObject({
   role: z.literal('assistant'),
@@ -93,6 +123,8 @@ export const toolChoice = looseObject({
 export const thinking = looseObject({ type: z.string(), budget_tokens: integerFrom(0), display: text })
 export const outputFormat = looseObject({ type: z.literal('json_schema'), schema: jsonObject })
 export const outputConfig = looseObject({ effort: text, format: outputFormat.nullish() })
+/** Claude Code asks with `keep: 'all'` that the model sees all that it thought. */
+const contextManagement = looseObject({ edits: list(looseObject({ type: z.string(), keep: z.unknown().optional() })).nullish() })
 export const metadata = looseObject({ user_id: text })
 
 /** The fields that a count has in common with a message. */
@@ -106,6 +138,7 @@ export const promptShape = {
   output_config: outputConfig.nullish(),
   /** The name of `output_config.format` before it was moved. */
   output_format: outputFormat.nullish(),
+  context_management: contextManagement.nullish(),
 }
 
 export const countSchema = looseObject(promptShape)

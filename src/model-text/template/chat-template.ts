@@ -1,4 +1,4 @@
-import { functionTools } from '../../contract/callable-tools.ts'
+import { listedTools } from '../../contract/callable-tools.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import type { JsonObject, Prompt, ReasoningOptions, ToolChoice } from '../../contract/request.ts'
 import type { Limits } from '../../jinja/budget.ts'
@@ -79,7 +79,7 @@ export function compileChatTemplate(
     source,
     traits,
     render(prompt, { reasoning = {}, toolChoice } = {}) {
-      const declared = toolChoice?.type === 'none' ? [] : functionTools(prompt.tools)
+      const declared = toolChoice?.type === 'none' ? [] : listedTools(prompt.tools)
       refuseReserved(prompt.templateVariables)
       const variables = {
         ...foreignEffort(reasoningVariables(reasoning, traits.thinkingSwitch), reasoning),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { assistant, call, image, reasoning, text as said } from '../../../../test/support/parts.ts'
-import { type Message, type Prompt, plainChat } from '../../../contract/request.ts'
+import { type Message, type Prompt, plainChat, type Tool } from '../../../contract/request.ts'
 import { affinityKeys } from './prefix-affinity.ts'
 
 const system = text('system', 'be brief')
@@ -31,6 +31,11 @@ describe('a conversation', () => {
   ])('with $name is another', ({ messages, tools = [] }) => {
     const keys = affinityKeys(chat([system, text('user', 'hello')]))
     expect(keys).not.toContain(affinityKeys(chat(messages, tools))[0])
+  })
+
+  test('keeps its keys when a search adds a tool', () => {
+    const of = (...tools: Tool[]) => affinityKeys(chat([text('user', 'hello')], tools))
+    expect(of({ name: 'f' }, { name: 'g', isDeferred: true })).toEqual(of({ name: 'f' }))
   })
 
   test('keeps its keys without ids and reasoning', () => {

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { ContentPart, Message, OutputPart, Prompt } from '../../../contract/request.ts'
+import { isFunctionTool } from '../../../contract/callable-tools.ts'
+import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../contract/request.ts'
 
 const maxKeys = 8
 const textBlock = 2048
@@ -13,7 +14,7 @@ const mediaSample = 4096
 export function affinityKeys(prompt: Prompt): readonly string[] {
   switch (prompt.type) {
     case 'chat': {
-      const start = createHash('sha1').update(JSON.stringify(prompt.tools))
+      const start = createHash('sha1').update(JSON.stringify(prompt.tools.filter(isListed)))
       return keysOf(start, prompt.messages, addMessage)
     }
     case 'text':
@@ -26,6 +27,11 @@ export function affinityKeys(prompt: Prompt): readonly string[] {
       // While a user types, the text before the gap grows at its end.
       return keysOf(createHash('sha1'), blocksOf(prompt.prefix, textBlock), addText)
   }
+}
+
+/** Tools that a conversation loads later do not change what it is. */
+function isListed(tool: Tool): boolean {
+  return !isFunctionTool(tool) || tool.isDeferred !== true
 }
 
 /** Hashes all steps; the keys are the states after each of the last ones. */

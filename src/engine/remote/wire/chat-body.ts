@@ -121,7 +121,7 @@ function reasoningFields(
   if (budgetTokens > 0 && isWish !== true) throw unsupported(profile, ['reasoning', 'budgetTokens'])
   if (!profile.templateVariables) {
     const verbosity = verbosityField(templateVariables, profile)
-    if (reasoning.preserve !== undefined) throw unsupported(profile, ['reasoning', 'preserve'])
+    if (reasoning.preserve !== undefined && isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
     // A model that does not reason refuses an effort.
     if (isWish === true || (reasoning.enabled === undefined && reasoning.budgetTokens === undefined))
       return { ...effort, ...verbosity }

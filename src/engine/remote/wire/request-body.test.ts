@@ -109,6 +109,8 @@ describe('the request to a server', () => {
     ['openai', { enabled: true, budgetTokens: 100 }, { reasoning_effort: undefined }],
     ['openai', { enabled: false }, { reasoning_effort: undefined }],
     ['openai', { effort: 'low' }, { reasoning_effort: 'low' }],
+    ['openai', { preserve: true }, { reasoning_effort: undefined }],
+    ['vllm', { preserve: true }, { chat_template_kwargs: { preserve_thinking: true, clear_thinking: false } }],
   ])('of reasoning options that are a wish, %s gets what it knows of %j', (kind, options, fields) => {
     const { reasoning_effort, chat_template_kwargs } = bodyOf(kind, { reasoning: { ...options, isWish: true } })
     expect({ reasoning_effort, chat_template_kwargs }).toMatchObject(fields)
