@@ -11,6 +11,7 @@ import { TemplateFolder } from '../registry/template-folder.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
 
 import { answerFetch } from './answer-fetch.ts'
+import { openConfiguredStore } from './configured-store.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './create-model.ts'
 import { findKeys } from './find-keys.ts'
 import { createInProcess } from './in-process.ts'
@@ -86,6 +87,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     record: metrics.generationEnded,
   }
   const cancellations = new Cancellations()
+  const store = await openConfiguredStore(config, log)
   const server = createServer({
     ...generating,
     resolveModel,
@@ -94,6 +96,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     models: { list: () => models.summaries(), get: (name) => models.summary(name) },
     cancellations,
     sealer: await createSealer({ home, log }),
+    ...(store !== undefined && { store }),
     auth: { apiKeys, ...(findKey !== undefined && { findKey }) },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
     allowedOrigins: settings.allowedOrigins,
@@ -123,7 +126,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     whenSettled: () => models.whenSettled(),
     async close() {
       await server.drain(settings.shutdownGraceMs, settings.drainDelayMs)
-      await Promise.all([validator.close(), models.close()])
+      await Promise.all([validator.close(), models.close(), store?.close()])
     },
   }
 }

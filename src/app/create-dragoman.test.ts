@@ -12,8 +12,9 @@ import { createDragoman, type DragomanOptions } from './create-dragoman.ts'
 const echo = { id: 'echo', engine: 'fake', script: 'from-request' } as const
 const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 }
 
-async function open(options: DragomanOptions = {}) {
-  const dragoman = await createDragoman({ config: { builtinModel: false, models: [echo] }, ...options })
+/** Nothing is stored, unless the configuration says where. */
+async function open({ config = { builtinModel: false, models: [echo] }, ...options }: DragomanOptions = {}) {
+  const dragoman = await createDragoman({ config: { storage: 'off', ...config }, ...options })
   onTestFinished(() => dragoman.close())
   return dragoman
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { connectStore, describeStore } from '../app/configured-store.ts'
 import { installedLlamaPackage } from '../app/llama-package.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
@@ -39,10 +40,12 @@ async function* examine({ server, loadConfig }: DoctorOptions): AsyncGenerator<F
   if (config instanceof Error) {
     yield { name: 'configuration', result: 'fail', detail: config.message, advice: 'fix the file or the variable that is named' }
   } else {
-    const { home, models } = config as LoadedConfig
+    const loaded = config as LoadedConfig
+    const { home, models } = loaded
     yield { name: 'configuration', result: 'ok', detail: `models: ${models.map(({ id }) => id).join(', ')}` }
     yield await checkBackend(home)
     yield await checkHome(home)
+    yield await checkStore(loaded)
   }
   yield await checkPip()
   yield await checkHuggingFace(huggingFaceAddress(process.env.HF_ENDPOINT))
@@ -86,6 +89,16 @@ async function checkHome(home: string): Promise<Finding> {
   } catch (error) {
     const detail = `${home}: ${messageOf(error)}`
     return { name: 'models folder', result: 'fail', detail, advice: 'set DRAGOMAN_HOME to a writable folder' }
+  }
+}
+
+async function checkStore(config: LoadedConfig): Promise<Finding> {
+  try {
+    const store = await connectStore(config)
+    await store?.close()
+    return { name: 'store', result: 'ok', detail: describeStore(config) }
+  } catch (error) {
+    return { name: 'store', result: 'fail', detail: messageOf(error) }
   }
 }
 

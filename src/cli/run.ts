@@ -186,7 +186,8 @@ async function startOwnServer(name: string, loadConfig: RunOptions['loadConfig']
   const { log, progress, observer } = createConsole({ level: config.log.level })
   // Only the requested model is loaded, by the first request.
   const models = config.models.map((entry) => ({ ...entry, load: 'demand' as const }))
-  const app: App = await createApp({ ...config, models }, { log, observer })
+  const storage = { ...config.storage, database: 'off' }
+  const app: App = await createApp({ ...config, models, storage }, { log, observer })
   // The server requires the keys of the configuration.
   const server = { url: await app.listen(), apiKey: clientKey(config.server) }
   return {

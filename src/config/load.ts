@@ -10,6 +10,7 @@ import { type LoadedModel, mergeModels, modelFromFlag, resolveModelPaths } from 
 import { applyOverrides, collectOverrides, findOverride, type Override } from './overrides.ts'
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
 import { type Config, configSchema, type ModelConfig } from './schema.ts'
+import { isPostgresUrl } from './storage-schema.ts'
 
 /** The values of the command-line flags, as typed. */
 export type ConfigFlags = {
@@ -111,9 +112,18 @@ function resolveConfig(config: Config, { flagModels, base, needsModel, env, cwd,
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
-  const { templates } = config
+  const { templates, storage } = config
   const folder = templates === undefined ? {} : { templates: resolvePath(templates, { base, userHome }) }
-  return { ...config, ...folder, models, home }
+  return { ...config, ...folder, storage: resolveStorage(storage, { base, userHome }), models, home }
+}
+
+function resolveStorage(
+  storage: Config['storage'],
+  bases: { readonly base: string; readonly userHome: string },
+): Config['storage'] {
+  const { database } = storage
+  if (database === undefined || database === 'off' || isPostgresUrl(database)) return storage
+  return { ...storage, database: resolvePath(database, bases) }
 }
 
 async function readConfigFile(path: string): Promise<string> {

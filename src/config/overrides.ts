@@ -28,6 +28,7 @@ const settings: readonly Setting[] = [
   { path: ['server', 'port'], flag: 'port', variable: 'DRAGOMAN_PORT', read: asNumber },
   { path: ['server', 'apiKeys'], variable: 'DRAGOMAN_API_KEY', read: (text) => [text] },
   { path: ['server', 'adminKey'], variable: 'DRAGOMAN_ADMIN_KEY', read: asText },
+  { path: ['storage', 'database'], variable: 'DRAGOMAN_STORAGE', read: asText },
   { path: ['log', 'level'], flag: 'log-level', variable: 'DRAGOMAN_LOG_LEVEL', read: asText },
 ]
 
@@ -48,7 +49,8 @@ export function applyOverrides(raw: unknown, overrides: readonly Override[]): un
   const result = { ...raw }
   for (const { path, value } of overrides) {
     const [section, key] = path
-    const current = result[section] ?? {}
+    const isShort = section === 'storage' && typeof result[section] === 'string'
+    const current = isShort ? {} : (result[section] ?? {})
     if (isMapping(current)) result[section] = { ...current, [key]: value }
   }
   return result

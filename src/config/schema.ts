@@ -16,6 +16,7 @@ import {
   toolFormat,
 } from './model-fields.ts'
 import { remoteModel } from './remote-schema.ts'
+import { storage } from './storage-schema.ts'
 
 const durationMs = z.int().min(0)
 
@@ -224,6 +225,7 @@ const templates = z
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
+  storage,
   models,
   builtinModel,
   sampling: sampling.prefault({}),

@@ -1,8 +1,7 @@
-import { AppError, messageOf } from '../contract/errors.ts'
+import { AppError } from '../contract/errors.ts'
+import { networkReason } from '../contract/failure-reason.ts'
 
 /** What a database or its driver threw, as a failure of one request: others may not need the store. */
 export function toStoreError(error: unknown): AppError {
-  if (error instanceof AppError) return error
-  const message = `the store failed: ${messageOf(error)}; try again later, or send the request with \`store: false\``
-  return new AppError('store-unavailable', message, { cause: error })
+  return new AppError('store-unavailable', `the store failed: ${networkReason(error)}; try again later`, { cause: error })
 }

@@ -15,21 +15,22 @@ const libraries = sqliteLibraries.filter((library) => library !== 'node:sqlite' 
 
 for (const library of libraries) {
   describeStoreContract(library, (settings) => {
-    return openStore({ path: join(folder, `${library.replace(':', '-')}.db`), libraries: [library], ...settings })
+    const path = join(folder, `${library.replace(':', '-')}.db`)
+    return openStore({ database: { type: 'sqlite', path, libraries: [library] }, ...settings })
   })
 }
 
 describe('the database file', () => {
   test('is for its user only, and so is its folder', async () => {
     const path = join(folder, 'new', 'store.db')
-    const store = await openStore({ path })
+    const store = await openStore({ database: { type: 'sqlite', path } })
     const modeOf = (name: string) => statSync(name).mode & 0o777
     expect([path, `${path}-wal`, join(folder, 'new')].map(modeOf)).toEqual([0o600, 0o600, 0o700])
     await store.close()
   })
 
   test('without a library for SQLite, the error names what to install', async () => {
-    const opening = openStore({ path: join(folder, 'none.db'), libraries: [] })
+    const opening = openStore({ database: { type: 'sqlite', path: join(folder, 'none.db'), libraries: [] } })
     await expect(opening).rejects.toThrow(/Node.js 22.13.*`libsql`.*PostgreSQL/)
   })
 })

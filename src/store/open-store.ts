@@ -1,8 +1,9 @@
-import { Kysely } from 'kysely'
+import { type Dialect, Kysely } from 'kysely'
 import type { Store } from '../contract/store.ts'
 import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
+import { createPostgresDialect } from './postgres-dialect.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
 import { createResponseStore } from './response-store.ts'
 import { SqliteClient } from './sqlite-client.ts'
@@ -10,24 +11,20 @@ import { createSqliteDialect } from './sqlite-dialect.ts'
 import { type SqliteLibrary, sqliteLibraries } from './sqlite-driver.ts'
 import type { Tables } from './tables.ts'
 
+/** A file for SQLite, created when it is missing, or the URL of a PostgreSQL database. */
+export type DatabaseLocation =
+  | { readonly type: 'sqlite'; readonly path: string; readonly libraries?: readonly SqliteLibrary[] }
+  | { readonly type: 'postgres'; readonly url: string }
+
 export type StoreOptions = LifetimeOptions & {
-  /** The database file, created when it is missing. */
-  readonly path: string
-  /** The SQLite libraries to try. */
-  readonly libraries?: readonly SqliteLibrary[]
+  readonly database: DatabaseLocation
   /** The limit of the JSON that is kept, which `prune` restores. */
   readonly maxBytes?: number
 }
 
-/** Opens the database, and brings its tables up to date. */
-export async function openStore({
-  path,
-  libraries = sqliteLibraries,
-  maxBytes,
-  ...lifetimeOptions
-}: StoreOptions): Promise<Store> {
-  const client = await SqliteClient.open({ path, libraries })
-  const db = new Kysely<Tables>({ dialect: createSqliteDialect(client) })
+/** Opens a database, and brings its tables up to date. */
+export async function openStore({ database, maxBytes, ...lifetimeOptions }: StoreOptions): Promise<Store> {
+  const db = new Kysely<Tables>({ dialect: await openDialect(database) })
   try {
     await migrate(db)
   } catch (error) {
@@ -44,4 +41,10 @@ export async function openStore({
     },
     close: () => db.destroy(),
   }
+}
+
+async function openDialect(database: DatabaseLocation): Promise<Dialect> {
+  if (database.type === 'postgres') return createPostgresDialect(database.url)
+  const { path, libraries = sqliteLibraries } = database
+  return createSqliteDialect(await SqliteClient.open({ path, libraries }))
 }

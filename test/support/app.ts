@@ -14,10 +14,10 @@ export type RunningApp = App & {
   readonly metric: (line: string) => Promise<number>
 }
 
-/** Starts the whole server on a free loopback port with its own home folder. Close it. */
+/** Starts the whole server on a free loopback port with its own home folder, and without a store unless settings have one. Close it. */
 export async function startApp(settings: z.input<typeof configSchema>): Promise<RunningApp> {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
-  const config = configSchema.parse({ ...settings, server: { port: 0, ...settings.server } })
+  const config = configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } })
   const lines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } })
   const app = await createApp({ ...config, home }, { log })

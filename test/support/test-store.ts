@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/open-store.ts'
 /** A database of its own, which ends with the test. */
 export async function openTestStore(): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-store-'))
-  const store = await openStore({ path: join(folder, 'store.db') })
+  const store = await openStore({ database: { type: 'sqlite', path: join(folder, 'store.db') } })
   onTestFinished(async () => {
     await store.close()
     rmSync(folder, { recursive: true, force: true })

@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../config/load.ts'
+import { isPostgresUrl } from '../config/storage-schema.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
+import { networkReason } from '../contract/failure-reason.ts'
+import type { Store } from '../contract/store.ts'
+import { type DatabaseLocation, openStore } from '../store/open-store.ts'
+
+const dayMs = 86_400_000
+const pruneEveryMs = 600_000
+
+type StoreConfig = Pick<LoadedConfig, 'storage' | 'home'>
+
+/** The store of a configuration, which deletes what has expired from time to time. Otherwise as `connectStore`. */
+export async function openConfiguredStore(config: StoreConfig, log: Logger): Promise<Store | undefined> {
+  const store = await connectStore(config)
+  return store && withPruning(store, log)
+}
+
+/** Undefined for `off`. Throws `invalid-request` when the store cannot be opened. */
+export async function connectStore({ storage, home }: StoreConfig): Promise<Store | undefined> {
+  const location = locate({ storage, home })
+  if (location === undefined) return undefined
+  const { ttlDays, conversationTtlDays, maxBytes } = storage
+  try {
+    return await openStore({
+      database: location,
+      maxBytes,
+      ...(ttlDays !== 'never' && { responseTtlMs: ttlDays * dayMs }),
+      ...(conversationTtlDays !== 'never' && { conversationTtlMs: conversationTtlDays * dayMs }),
+    })
+  } catch (error) {
+    const advice = 'change `storage.database`, or set it to `off`'
+    const message = `the store ${describeLocation(location)} cannot be opened: ${reasonOf(error)}; ${advice}`
+    throw new AppError('invalid-request', message, { cause: error })
+  }
+}
+
+/** Where the store of a configuration is, for people: without the password of a URL. */
+export function describeStore(config: StoreConfig): string {
+  const location = locate(config)
+  return location === undefined ? 'off' : describeLocation(location)
+}
+
+/** Undefined for `off`. */
+function locate({ storage, home }: StoreConfig): DatabaseLocation | undefined {
+  const { database = join(home, 'store.db') } = storage
+  if (database === 'off') return undefined
+  return isPostgresUrl(database) ? { type: 'postgres', url: database } : { type: 'sqlite', path: database }
+}
+
+/** Parameters of a URL are left out too: they may contain a password. */
+function describeLocation(location: DatabaseLocation): string {
+  if (location.type === 'sqlite') return `'${location.path}'`
+  const { protocol, username, host, pathname } = new URL(location.url)
+  return `'${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}'`
+}
+
+function withPruning(store: Store, log: Logger): Store {
+  let pruning: Promise<void> = Promise.resolve()
+  const prune = () => {
+    pruning = store
+      .prune(Date.now())
+      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the store could not be pruned'))
+  }
+  const timer = setInterval(prune, pruneEveryMs)
+  timer.unref()
+  prune()
+  return {
+    ...store,
+    async close() {
+      clearInterval(timer)
+      await pruning
+      await store.close()
+    },
+  }
+}
+
+/** The database's own words, without ours about a request. */
+function reasonOf(error: unknown): string {
+  return error instanceof AppError && error.code === 'invalid-request' ? messageOf(error) : networkReason(error)
+}
