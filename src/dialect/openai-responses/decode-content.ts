@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Annotation, ContentPart, MediaPart, TextPart } from '../../contract/request.ts'
-import { decodeDataUrl } from '../openai/data-url.ts'
+import { decodeDataUrl } from '../wire/data-url.ts'
 import type { WireAnnotation, WirePart } from './item-schema.ts'
 
 /** Decodes the content of a message or of a tool's result. Throws for files, and for images by address or file id. */

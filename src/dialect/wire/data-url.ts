@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { MediaKind, MediaPart } from '../../contract/request.ts'
-import { refuseBadBase64 } from '../wire/base64.ts'
+import { refuseBadBase64 } from './base64.ts'
 
 /**
  * The bytes of a `data:` URL (RFC 2397, base64 only). Throws `unsupported-field` for any other URL, which is never fetched, and
