@@ -160,6 +160,11 @@ export type Prompt =
       readonly start: 'new-turn' | 'last-message' | 'bare'
       /** The beginning of the answer, placed after the generation prompt; not part of the output. */
       readonly responsePrefix: string
+      /**
+       * The messages themselves show the tools and earlier calls, in this format (a name of `model-text/formats`): the chat template
+       * does not, and calls are read in it. Absent: the model's own format, and the template shows them.
+       */
+      readonly toolFormat?: string
     }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }

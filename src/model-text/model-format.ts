@@ -40,7 +40,8 @@ export function reasoningAtEnd(
 
 /** How to read the output for one prompt; undefined when all of it is text, as in continuations of plain text. */
 export function requestFormat(format: ModelFormat, prompt: Prompt, startsInReasoning: boolean): OutputFormat | undefined {
-  const { toolFormat, reasoning } = format
-  if (prompt.type !== 'chat' || (toolFormat === undefined && reasoning === undefined)) return undefined
-  return { ...format, startsInReasoning }
+  if (prompt.type !== 'chat') return undefined
+  const { toolFormat = format.toolFormat } = prompt
+  if (toolFormat === undefined && format.reasoning === undefined) return undefined
+  return { ...format, ...(toolFormat !== undefined && { toolFormat }), startsInReasoning }
 }

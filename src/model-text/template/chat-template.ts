@@ -79,7 +79,8 @@ export function compileChatTemplate(
     source,
     traits,
     render(prompt, { reasoning = {}, toolChoice } = {}) {
-      const declared = toolChoice?.type === 'none' ? [] : listedTools(prompt.tools)
+      const isShown = prompt.toolFormat === undefined && toolChoice?.type !== 'none'
+      const declared = isShown ? listedTools(prompt.tools) : []
       refuseReserved(prompt.templateVariables)
       const variables = {
         ...foreignEffort(reasoningVariables(reasoning, traits.thinkingSwitch), reasoning),

@@ -13,6 +13,8 @@ export function callsByGrammar(
   profile: Profile,
 ): boolean {
   if (profile.takesOurGrammars !== true || profile.gbnf === undefined || prompt.type !== 'chat') return false
+  // Shown in another format, which the model would be told to write.
+  if (prompt.toolFormat !== undefined) return false
   return toolChoice.type === 'required' && toolChoice.isRepeated === true && callableTools(prompt.tools, toolChoice).length > 0
 }
 

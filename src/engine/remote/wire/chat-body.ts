@@ -9,6 +9,7 @@ import { toWireMessages } from './chat-messages.ts'
 import { nested, type OutputFields, outputFields } from './output-fields.ts'
 import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
+import { shownPrompt } from './shown-prompt.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -21,11 +22,12 @@ export type UpstreamBody = Pick<OutputFields, 'structured'> & {
 /** A conversation as a request for `/chat/completions`, always streamed. Throws what the server cannot do, by name. */
 export function chatBody(
   request: GenerationRequest,
-  prompt: ChatPrompt,
+  asked: ChatPrompt,
   upstream: Upstream,
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
+  const prompt = shownPrompt(asked)
   if (callsByGrammar(request, profile)) return callBody(request, prompt, upstream, grammar)
   const { fields, structured } = outputFields(request, profile, grammar)
   return {

@@ -8,6 +8,7 @@ import { toMessages } from './messages-turns.ts'
 import { outputFields } from './output-fields.ts'
 import { prefixMessages } from './response-prefix.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
+import { shownPrompt } from './shown-prompt.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -15,8 +16,9 @@ type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 const usualLimit = 8192
 
 /** A conversation as a streamed request for `/messages`. Throws what the protocol or the server cannot do, by name. */
-export function messagesBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream): UpstreamBody {
+export function messagesBody(request: GenerationRequest, asked: ChatPrompt, upstream: Upstream): UpstreamBody {
   const { profile, model } = upstream
+  const prompt = shownPrompt(asked)
   refuseUnknown(request, prompt, profile)
   const { fields, structured } = outputFields(request, profile)
   const { system, messages } = toMessages([...prompt.messages, ...prefixMessages(prompt)] satisfies Message[], profile)

@@ -24,6 +24,7 @@ export function createReplyFormat(toolFormat: string | undefined) {
     if (callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return callFormat
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)
+    if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
     return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools
   }
 }
