@@ -33,6 +33,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'dialect/openai-embeddings': forDialects,
   'dialect/openai-responses': forDialects,
   'dialect/anthropic': ['contract', 'dialect/wire'],
+  'dialect/llama-stack': ['contract', 'dialect/wire'],
   'dialect/presets': forDialects,
   'dialect/scoring': ['contract', 'dialect/wire'],
   'dialect/templates': forDialects,

@@ -1,4 +1,12 @@
 import { countFields, messageFields } from './anthropic/fields.ts'
+import {
+  batchChatFields,
+  batchCompletionFields,
+  embeddingsFields,
+  nestedFields,
+  chatFields as stackChatFields,
+  completionFields as stackCompletionFields,
+} from './llama-stack/fields.ts'
 import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
@@ -17,6 +25,27 @@ const protocols: readonly Protocol[] = [
   { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
   { title: 'Anthropic Messages', route: 'POST /v1/messages', fields: messageFields },
   { title: 'Anthropic: count tokens', route: 'POST /v1/messages/count_tokens', fields: countFields },
+  {
+    title: 'llama-stack: chat completion',
+    route: 'POST /v1/inference/chat-completion',
+    fields: [...stackChatFields, ...nestedFields],
+  },
+  {
+    title: 'llama-stack: completion',
+    route: 'POST /v1/inference/completion',
+    fields: [...stackCompletionFields, ...nestedFields],
+  },
+  {
+    title: 'llama-stack: batch of chat completions',
+    route: 'POST /v1/inference/batch-chat-completion',
+    fields: [...batchChatFields, ...nestedFields],
+  },
+  {
+    title: 'llama-stack: batch of completions',
+    route: 'POST /v1/inference/batch-completion',
+    fields: [...batchCompletionFields, ...nestedFields],
+  },
+  { title: 'llama-stack: embeddings', route: 'POST /v1/inference/embeddings', fields: embeddingsFields },
   { title: 'Reranking', route: 'POST /v1/rerank', fields: rerankFields },
   { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
   { title: 'tabbyAPI: encode tokens', route: 'POST /v1/token/encode', fields: tokenEncodeFields },

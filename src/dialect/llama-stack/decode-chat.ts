@@ -1,0 +1,93 @@
+import type { CanonicalPath, NameOf } from '../../contract/field.ts'
+import { type GenerationRequest, plainChat } from '../../contract/request.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { validate } from '../wire/validate.ts'
+import { requestPerItem, withModelId } from './batch.ts'
+import { checkNested } from './check-nested.ts'
+import { decodeCommon } from './decode-common.ts'
+import { decodeMessages } from './decode-messages.ts'
+import { decodeTools } from './decode-tools.ts'
+import { batchChatFields, chatFields } from './fields.ts'
+import { nameStackField } from './name-field.ts'
+import { batchChatSchema, type CommonWire, chatSchema, type ToolWire, type WireMessage } from './schema.ts'
+import { writeToolPrompt } from './tool-prompt.ts'
+
+/** Requests in canonical form: one, or one for each item of a batch. */
+export type DecodedRequests = {
+  readonly requests: readonly [GenerationRequest, ...GenerationRequest[]]
+  readonly stream: boolean
+  readonly ignored: readonly string[]
+  /** The client's name for a path of a request. */
+  readonly nameOf: NameOf
+}
+
+const chatIndex = indexFields(chatFields)
+const batchIndex = indexFields(batchChatFields)
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
+export function decodeChat(body: unknown, id: string): DecodedRequests {
+  const wire = validate(chatSchema, body)
+  const ignored = checkFields(chatIndex, wire)
+  const conversations = [{ path: 'messages', messages: wire.messages }]
+  return decodeConversations(wire, {
+    id,
+    model: wire.model_id,
+    conversations,
+    input: 'messages',
+    stream: wire.stream ?? false,
+    ignored,
+  })
+}
+
+/** As `decodeChat`, for a batch of conversations with the same settings. */
+export function decodeBatchChat(body: unknown, id: string): DecodedRequests {
+  const wire = validate(batchChatSchema, withModelId(body))
+  const ignored = checkFields(batchIndex, wire)
+  const conversations = wire.messages_batch.map((messages, index) => ({ path: `messages_batch[${index}]`, messages }))
+  return decodeConversations(wire, {
+    id,
+    model: wire.model_id,
+    conversations,
+    input: 'messages_batch',
+    stream: false,
+    ignored,
+  })
+}
+
+type Conversations = {
+  readonly id: string
+  readonly model: string
+  readonly conversations: readonly { readonly path: string; readonly messages: readonly WireMessage[] }[]
+  readonly input: string
+  readonly stream: boolean
+  readonly ignored: readonly string[]
+}
+
+function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversations): DecodedRequests {
+  const { id, model, conversations, input, stream } = decoding
+  const nested = checkNested({ ...wire, conversations: conversations.map(({ messages }) => ({ path: input, messages })) })
+  const tools = decodeTools(wire)
+  const common = decodeCommon(wire)
+  const decoded = conversations.map(({ path, messages }) => writeToolPrompt(decodeMessages(messages, path), tools))
+  const requests = requestPerItem(decoded, id, ({ messages, toolFormat }, requestId) => ({
+    ...common,
+    id: requestId,
+    model,
+    prompt: {
+      type: 'chat' as const,
+      ...plainChat,
+      messages,
+      tools: tools.tools,
+      ...(toolFormat !== undefined && { toolFormat }),
+    },
+    toolChoice: tools.toolChoice,
+  }))
+  // A path does not say which item of a batch it is in.
+  const paths = decoded.length === 1 ? decoded[0]?.paths : undefined
+  return {
+    requests,
+    stream,
+    ignored: [...decoding.ignored, ...nested],
+    nameOf: (path: CanonicalPath) => nameStackField(path, { input, ...(paths !== undefined && { paths }) }),
+  }
+}

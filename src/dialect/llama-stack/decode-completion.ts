@@ -1,0 +1,53 @@
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { validate } from '../wire/validate.ts'
+import { requestPerItem, withModelId } from './batch.ts'
+import { checkNested } from './check-nested.ts'
+import type { DecodedRequests } from './decode-chat.ts'
+import { decodeCommon } from './decode-common.ts'
+import { decodeText } from './decode-content.ts'
+import { batchCompletionFields, completionFields } from './fields.ts'
+import { nameStackField } from './name-field.ts'
+import { batchCompletionSchema, type CommonWire, completionSchema, type WireContent } from './schema.ts'
+
+const completionIndex = indexFields(completionFields)
+const batchIndex = indexFields(batchCompletionFields)
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
+export function decodeCompletion(body: unknown, id: string): DecodedRequests {
+  const wire = validate(completionSchema, body)
+  const ignored = checkFields(completionIndex, wire)
+  const contents = [{ path: 'content', content: wire.content }]
+  return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content', stream: wire.stream ?? false, ignored })
+}
+
+/** As `decodeCompletion`, for a batch of contents with the same settings. */
+export function decodeBatchCompletion(body: unknown, id: string): DecodedRequests {
+  const wire = validate(batchCompletionSchema, withModelId(body))
+  const ignored = checkFields(batchIndex, wire)
+  const contents = wire.content_batch.map((content, index) => ({ path: `content_batch[${index}]`, content }))
+  return decodeContents(wire, { id, model: wire.model_id, contents, input: 'content_batch', stream: false, ignored })
+}
+
+type Contents = Pick<DecodedRequests, 'stream' | 'ignored'> & {
+  readonly id: string
+  readonly model: string
+  readonly contents: readonly { readonly path: string; readonly content: WireContent }[]
+  readonly input: string
+}
+
+function decodeContents(wire: CommonWire, { id, model, contents, input, stream, ignored }: Contents): DecodedRequests {
+  const nested = checkNested({ ...wire, contents: { path: input, items: contents.map(({ content }) => content) } })
+  const common = decodeCommon(wire)
+  return {
+    requests: requestPerItem(contents, id, ({ path, content }, requestId) => ({
+      ...common,
+      id: requestId,
+      model,
+      prompt: { type: 'text', text: decodeText(content, path) },
+      toolChoice: { type: 'auto' },
+    })),
+    stream,
+    ignored: [...ignored, ...nested],
+    nameOf: (path) => nameStackField(path, { input }),
+  }
+}

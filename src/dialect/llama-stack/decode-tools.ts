@@ -1,0 +1,81 @@
+import { AppError } from '../../contract/errors.ts'
+import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
+import { preview } from '../wire/preview.ts'
+import { builtInTool } from './built-in-tools.ts'
+import { toJsonSchema } from './parameter-schema.ts'
+import type { PromptFormat, ToolWire, WireTool } from './schema.ts'
+
+/** The tools of a request, and how the model is told about them. */
+export type DecodedTools = {
+  readonly tools: readonly FunctionTool[]
+  readonly toolChoice: ToolChoice
+  /** Absent: as the model's own chat template writes them. */
+  readonly format?: PromptFormat
+  /** The system message says where the definitions stand, in place of `{{function_definitions}}`. */
+  readonly replacesSystem: boolean
+}
+
+/** Throws for a name that is declared twice, settings that contradict each other, and a choice of a tool that is not declared. */
+export function decodeTools(wire: ToolWire): DecodedTools {
+  const tools = decodeDefinitions(wire.tools ?? [])
+  const format = agreed(wire, 'tool_prompt_format')
+  return {
+    tools,
+    toolChoice: decodeChoice(agreed(wire, 'tool_choice') ?? 'auto', tools, wire),
+    ...(format !== undefined && { format }),
+    replacesSystem: wire.tool_config?.system_message_behavior === 'replace',
+  }
+}
+
+function decodeDefinitions(wire: readonly WireTool[]): FunctionTool[] {
+  const names = new Set<string>()
+  return wire.map((tool, index) => {
+    const { tool_name: name } = tool
+    if (names.has(name)) {
+      const param = `tools[${index}].tool_name`
+      throw new AppError('invalid-request', `${param} ${preview(name)} is declared twice: names must differ`, { param })
+    }
+    names.add(name)
+    return decodeDefinition(tool, `tools[${index}].parameters`)
+  })
+}
+
+function decodeDefinition({ tool_name: name, description, parameters }: WireTool, path: string): FunctionTool {
+  const schema = parameters && Object.keys(parameters).length > 0 ? toJsonSchema(parameters, path) : undefined
+  return {
+    name,
+    ...builtInTool(name),
+    ...(typeof description === 'string' && { description }),
+    ...(schema !== undefined && { parameters: schema }),
+  }
+}
+
+/** A setting that has two places, of which the one outside of `tool_config` is older. */
+function agreed<Name extends 'tool_choice' | 'tool_prompt_format'>(
+  wire: ToolWire,
+  name: Name,
+): NonNullable<NonNullable<ToolWire['tool_config']>[Name]> | undefined {
+  const config = wire.tool_config?.[name] ?? undefined
+  const legacy = wire[name] ?? undefined
+  if (config !== undefined && legacy !== undefined && legacy !== config) {
+    const message = `${name} ${preview(legacy)} and tool_config.${name} ${preview(config)} contradict each other: send one of them`
+    throw new AppError('invalid-request', message, { param: name })
+  }
+  return config ?? legacy
+}
+
+function decodeChoice(choice: string, tools: readonly FunctionTool[], { tool_config }: ToolWire): ToolChoice {
+  const param = tool_config?.tool_choice ? 'tool_config.tool_choice' : 'tool_choice'
+  switch (choice) {
+    case 'auto':
+    case 'none':
+      return { type: choice }
+    case 'required':
+      if (tools.length > 0) return { type: 'required' }
+      throw new AppError('invalid-request', `${param} "required" needs a tool to call: send tools`, { param })
+  }
+  if (tools.some(({ name }) => name === choice)) return { type: 'required', names: [choice] }
+  const known = preview(['auto', 'required', 'none', ...tools.map(({ name }) => name)])
+  const message = `${param} ${preview(choice)} is not declared in tools; expected one of ${known}`
+  throw new AppError('invalid-request', message, { param })
+}

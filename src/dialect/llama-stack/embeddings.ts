@@ -1,0 +1,44 @@
+import type { EmbedRequest, EmbedResult } from '../../contract/embed.ts'
+import type { NameOf } from '../../contract/field.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { validate } from '../wire/validate.ts'
+import { checkNested } from './check-nested.ts'
+import { decodeText } from './decode-content.ts'
+import { embeddingsFields } from './fields.ts'
+import { embeddingsSchema } from './schema.ts'
+
+const fieldIndex = indexFields(embeddingsFields)
+
+/** An embeddings request in canonical form. */
+export type DecodedEmbeddings = {
+  readonly request: EmbedRequest
+  readonly ignored: readonly string[]
+  /** The client's name for a path of `request`. */
+  readonly nameOf: NameOf
+}
+
+/** Throws `invalid-request` or `unsupported-field`, with `param`, for a body that cannot be served completely. */
+export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
+  const wire = validate(embeddingsSchema, body)
+  const ignored = checkFields(fieldIndex, wire)
+  const nested = checkNested({ contents: { path: 'contents', items: wire.contents } })
+  const { model_id: model, contents, output_dimension: dimensions } = wire
+  return {
+    request: {
+      model,
+      inputs: contents.map((content, index) => ({ type: 'text', text: decodeText(content, `contents[${index}]`) })),
+      ...(typeof dimensions === 'number' && { dimensions }),
+    },
+    ignored: [...ignored, ...nested],
+    nameOf: ([root, index]) => {
+      if (root === 'model') return 'model_id'
+      if (root === 'dimensions') return 'output_dimension'
+      return index === undefined ? 'contents' : `contents[${index}]`
+    },
+  }
+}
+
+/** The reply: the vectors, in the order of the contents. */
+export function encodeEmbeddings({ vectors }: EmbedResult): unknown {
+  return { embeddings: vectors.map((vector) => Array.from(vector)) }
+}

@@ -1,0 +1,100 @@
+import type { FinishReason, GeneratedToken, Usage } from '../../contract/event.ts'
+import { callsOf, refusalOf, textOf } from '../../contract/parts.ts'
+import type { ToolCallPart } from '../../contract/request.ts'
+import type { Choice, GenerationResult } from '../../contract/result.ts'
+
+/** The only table of stop reasons. A truncated answer is never the end of a turn, which clients read as complete. */
+const stopReasons: Readonly<Record<FinishReason, 'end_of_turn' | 'end_of_message' | 'out_of_tokens'>> = {
+  stop: 'end_of_turn',
+  length: 'out_of_tokens',
+  'context-full': 'out_of_tokens',
+  // The turn goes on when the tool has answered.
+  'tool-calls': 'end_of_message',
+  'content-filter': 'out_of_tokens',
+  // A refusal is all that the model says.
+  refusal: 'end_of_turn',
+  cancelled: 'out_of_tokens',
+  'end-of-message': 'end_of_message',
+  paused: 'end_of_message',
+}
+
+export function encodeStopReason(reason: FinishReason): string {
+  return stopReasons[reason]
+}
+
+/** A reply to `chat-completion`. */
+export function encodeChat({ choices, usage }: GenerationResult): unknown {
+  const [choice] = choices
+  if (choice === undefined) throw new Error('a reply needs one choice')
+  return { ...encodeMessage(choice), metrics: encodeMetrics(usage) }
+}
+
+/** A reply to a batch of conversations. The engine counts tokens for all of them only. */
+export function encodeBatchChat({ choices }: GenerationResult): unknown {
+  return { batch: choices.map(encodeMessage) }
+}
+
+/** A reply to `completion`. */
+export function encodeCompletion({ choices, usage }: GenerationResult): unknown {
+  const [choice] = choices
+  if (choice === undefined) throw new Error('a reply needs one choice')
+  return { ...encodeText(choice), metrics: encodeMetrics(usage) }
+}
+
+/** A reply to a batch of texts. */
+export function encodeBatchCompletion({ choices }: GenerationResult): unknown {
+  return { batch: choices.map(encodeText) }
+}
+
+/** Reasoning has no place in this protocol. */
+function encodeMessage({ parts, finish, tokens }: Choice) {
+  return {
+    completion_message: {
+      role: 'assistant',
+      content: textOf(parts) + refusalOf(parts),
+      stop_reason: stopReasons[finish.reason],
+      tool_calls: callsOf(parts).map(encodeCall),
+    },
+    ...encodeLogprobs(tokens),
+  }
+}
+
+function encodeText({ parts, finish, tokens }: Choice) {
+  return { content: textOf(parts), stop_reason: stopReasons[finish.reason], ...encodeLogprobs(tokens) }
+}
+
+/** A call with its arguments as values, and as the JSON that the model wrote. What is not an object in JSON stays a string. */
+export function encodeCall({ id, name, input }: Pick<ToolCallPart, 'id' | 'name' | 'input'>) {
+  const json = input === '' ? '{}' : input
+  return { call_id: id, tool_name: name, arguments: readArguments(json) ?? json, arguments_json: json }
+}
+
+function readArguments(json: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    // The client gets the text.
+    return undefined
+  }
+}
+
+/** The sampled token of each position, and the most probable ones; nothing for a request that asked for none. */
+export function encodeLogprobs(tokens: readonly GeneratedToken[] | undefined) {
+  if (tokens === undefined || tokens.length === 0) return {}
+  return {
+    logprobs: tokens.map(({ text, logprob, top }) => ({
+      // The sampled one last: where another has the same text, its value stays.
+      logprobs_by_token: Object.fromEntries([...top.map((other) => [other.text, other.logprob] as const), [text, logprob]]),
+    })),
+  }
+}
+
+export function encodeMetrics({ inputTokens, outputTokens }: Usage): unknown {
+  const count = (metric: string, value: number) => ({ metric, value, unit: 'tokens' })
+  return [
+    count('prompt_tokens', inputTokens),
+    count('completion_tokens', outputTokens),
+    count('total_tokens', inputTokens + outputTokens),
+  ]
+}

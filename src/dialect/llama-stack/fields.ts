@@ -1,0 +1,109 @@
+import type { Field } from '../wire/field-table.ts'
+
+const model: Field = { name: 'model_id', treatment: 'used', note: 'an id or an alias' }
+
+/** Fields of other protocols that would change the output, and where this protocol has them. */
+const elsewhere: readonly Field[] = [
+  { name: 'max_tokens', treatment: 'refused', note: 'send `sampling_params.max_tokens`' },
+  { name: 'repetition_penalty', treatment: 'refused', accepts: [1], note: 'send `sampling_params.repetition_penalty`' },
+  { name: 'stop', treatment: 'refused', accepts: [[]], note: 'send `sampling_params.stop`' },
+  {
+    name: 'temperature',
+    aliases: ['top_p', 'top_k'],
+    treatment: 'refused',
+    note: 'send `sampling_params.strategy`',
+  },
+]
+
+const commonFields: readonly Field[] = [
+  model,
+  {
+    name: 'sampling_params',
+    treatment: 'used',
+    note: "`strategy` (`greedy`, which is its default, `top_p`, `top_k`), `max_tokens` (0: no limit), `repetition_penalty` (above 0; 1 is off), `stop` (up to 16); absent: the model's own defaults",
+  },
+  {
+    name: 'response_format',
+    treatment: 'used',
+    note: '`json_schema`, or `grammar` with GBNF as a string in `bnf`; `bnf` as an object is refused',
+  },
+  { name: 'logprobs', treatment: 'used', note: '`top_k`, 0 to 20; 0 reports none' },
+  ...elsewhere,
+]
+
+const stream: Field = { name: 'stream', treatment: 'used', note: 'server-sent events' }
+
+const toolFields: readonly Field[] = [
+  {
+    name: 'tools',
+    treatment: 'used',
+    note: 'functions by `tool_name`, `description`, `parameters`; `brave_search`, `wolfram_alpha`, `photogen` and `code_interpreter` need no parameters; the client runs them',
+  },
+  { name: 'tool_choice', treatment: 'used', note: '`auto`, `required`, `none`; must agree with `tool_config`' },
+  { name: 'tool_prompt_format', treatment: 'used', note: 'must agree with `tool_config`' },
+  {
+    name: 'tool_config',
+    treatment: 'used',
+    note: "`tool_choice` (also the name of a tool); `tool_prompt_format` (`json`, `function_tag`, `python_list`: written into the system message, instead of the model's own format); `system_message_behavior` (`append`; `replace` puts the definitions in place of `{{function_definitions}}`)",
+  },
+]
+
+/** The fields of `POST /v1/inference/chat-completion`. */
+export const chatFields: readonly Field[] = [
+  {
+    name: 'messages',
+    treatment: 'used',
+    note: '`user` (with `context`), `system`, `assistant`, `tool`; images as base64 in `data` or as a `data:` URL, others are refused',
+  },
+  ...commonFields,
+  stream,
+  ...toolFields,
+]
+
+/** The fields of `POST /v1/inference/completion`. */
+export const completionFields: readonly Field[] = [
+  { name: 'content', treatment: 'used', note: 'text; images are refused' },
+  ...commonFields,
+  stream,
+]
+
+const batchCommonFields: readonly Field[] = [
+  { ...model, note: 'an id or an alias; `model` where it is absent, as old clients of `/v1/batch-inference` send it' },
+  ...commonFields.filter((field) => field !== model),
+]
+
+/** The fields of `POST /v1/inference/batch-chat-completion` and `POST /v1/batch-inference/chat-completion`. */
+export const batchChatFields: readonly Field[] = [
+  { name: 'messages_batch', treatment: 'used', note: 'up to 128 conversations; the reply has their answers in order' },
+  ...batchCommonFields,
+  ...toolFields,
+]
+
+/** The fields of `POST /v1/inference/batch-completion` and `POST /v1/batch-inference/completion`. */
+export const batchCompletionFields: readonly Field[] = [
+  { name: 'content_batch', treatment: 'used', note: 'up to 128 texts; the reply has their continuations in order' },
+  ...batchCommonFields,
+]
+
+/** The fields of `POST /v1/inference/embeddings`. */
+export const embeddingsFields: readonly Field[] = [
+  model,
+  { name: 'contents', treatment: 'used', note: 'up to 2048 texts; images are refused' },
+  {
+    name: 'output_dimension',
+    treatment: 'used',
+    note: "at most the model's: the first numbers of each vector, normalized to length 1",
+  },
+  { name: 'text_truncation', treatment: 'refused', accepts: ['none'], note: 'a text is never truncated' },
+  { name: 'task_type', treatment: 'refused', note: 'put the instruction in front of the text' },
+]
+
+/** Fields inside the objects of these protocols that would change the output. */
+export const nestedFields: readonly Field[] = [
+  {
+    name: 'sampling_params.temperature',
+    aliases: ['sampling_params.top_p', 'sampling_params.top_k'],
+    treatment: 'refused',
+    note: 'send it inside `sampling_params.strategy`',
+  },
+]

@@ -1,0 +1,66 @@
+import type { EngineState, ServerReport } from '../../contract/engine.ts'
+
+/** A model as llama-stack's routes list it. */
+export type StackModelEntry = {
+  readonly id: string
+  readonly createdAtMs: number
+  readonly contextLength?: number
+  readonly state: EngineState
+  /** The replicas of a remote model. */
+  readonly servers?: readonly ServerReport[]
+}
+
+/** llama-stack's model object. Each model is its own provider. */
+export function encodeStackModel({ id, contextLength }: StackModelEntry) {
+  return {
+    identifier: id,
+    provider_id: id,
+    provider_resource_id: id,
+    type: 'model' as const,
+    model_type: 'llm' as const,
+    metadata: contextLength === undefined ? {} : { context_length: contextLength },
+  }
+}
+
+/** The list of models. Clients up to 0.3 read llama-stack's fields, newer ones OpenAI's; an entry has both. */
+export function encodeStackModels(models: readonly StackModelEntry[]) {
+  return {
+    data: models.map((entry) => {
+      const model = encodeStackModel(entry)
+      return {
+        ...model,
+        id: entry.id,
+        object: 'model' as const,
+        created: Math.floor(entry.createdAtMs / 1000),
+        owned_by: 'dragoman',
+        custom_metadata: model.metadata,
+      }
+    }),
+  }
+}
+
+/** A model as a provider of inference. Its configuration stays here: it may hold secrets. */
+export function encodeProvider({ id, state, servers }: StackModelEntry) {
+  return {
+    api: 'inference',
+    provider_id: id,
+    provider_type: servers === undefined ? 'inline::dragoman' : `remote::${servers[0]?.found?.kind ?? 'unknown'}`,
+    config: {},
+    health: healthOf(state),
+  }
+}
+
+/** A model that is not loaded is healthy: a request loads it. */
+function healthOf(state: EngineState): { readonly status: 'OK' | 'Error'; readonly message?: string } {
+  if (state.type !== 'failed') return { status: 'OK', message: state.type }
+  return { status: 'Error', message: state.reason }
+}
+
+/** The routes of the server, by path, such as `/v1/models/*`. */
+export function encodeRoutes(routes: readonly { readonly path: string; readonly methods: readonly string[] }[]) {
+  return {
+    data: routes.flatMap(({ path, methods }) =>
+      methods.map((method) => ({ route: path.replace('*', '{id}'), method, provider_types: ['inline::dragoman'] })),
+    ),
+  }
+}

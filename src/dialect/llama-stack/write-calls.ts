@@ -1,0 +1,53 @@
+import type { ToolCallPart } from '../../contract/request.ts'
+import type { PromptFormat } from './schema.ts'
+
+type Call = Pick<ToolCallPart, 'name' | 'input'>
+
+/** Calls as a model writes them in a format. Input that is not an object in JSON is shown as it is. */
+export function writeCalls(calls: readonly Call[], format: PromptFormat): string {
+  switch (format) {
+    case 'json':
+      return calls.map(writeJson).join('; ')
+    case 'function_tag':
+      return calls.map(({ name, input }) => `<function=${name}>${input}</function>`).join('')
+    case 'python_list':
+      return `[${calls.map(writePython).join(', ')}]`
+  }
+}
+
+function writeJson({ name, input }: Call): string {
+  return `{"type": "function", "name": ${JSON.stringify(name)}, "parameters": ${input}}`
+}
+
+function writePython({ name, input }: Call): string {
+  const values = parse(input)
+  if (values === undefined) return `${name}(${input})`
+  const entries = Object.entries(values)
+  if (entries.every(([key]) => identifier.test(key))) {
+    return `${name}(${entries.map(([key, value]) => `${key}=${writeValue(value)}`).join(', ')})`
+  }
+  return `${name}(**${writeValue(values)})`
+}
+
+const identifier = /^[a-z_]\w*$/i
+
+function parse(input: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(input)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    // A call that did not parse is in the history as the model wrote it.
+    return undefined
+  }
+}
+
+/** A JSON value in Python. Strings are the same in both. */
+function writeValue(value: unknown): string {
+  if (value === null) return 'None'
+  if (value === true) return 'True'
+  if (value === false) return 'False'
+  if (Array.isArray(value)) return `[${value.map(writeValue).join(', ')}]`
+  if (typeof value !== 'object') return JSON.stringify(value)
+  const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${writeValue(item)}`)
+  return `{${entries.join(', ')}}`
+}
