@@ -7,6 +7,12 @@ describe('a protocol that is not there says so in its own envelope', () => {
     ['POST', '/api/chat', 404, { error: expect.stringMatching(served) }],
     ['GET', '/api/tags', 404, { error: expect.stringMatching(served) }],
     ['POST', '/v1beta/models/gemini-pro:generateContent', 404, { error: { status: 'NOT_FOUND' } }],
+    ['GET', '/v1/files', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
+    ['POST', '/v1/openai/v1/moderations', 400, { error: { code: 'unsupported_protocol' } }],
+    ['POST', '/v1/agents', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['GET', '/v1/scoring-functions', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['POST', '/v1alpha/inference/rerank', 501, { error: { detail: expect.stringMatching(served) } }],
+    ['POST', '/v1beta/datasets', 501, { error: { detail: expect.stringMatching(served) } }],
   ])('%s %s', async (method, url, status, body) => {
     const { app, logLines } = openTestServer()
     const reply = await app.inject({ method, url })
@@ -14,6 +20,11 @@ describe('a protocol that is not there says so in its own envelope', () => {
     expect(logLines.map((line) => JSON.parse(line))).toContainEqual(
       expect.objectContaining({ msg: 'request ended', path: url.split('?')[0], status }),
     )
+  })
+
+  test('clients are told not to repeat a request that is not implemented', async () => {
+    const reply = await openTestServer().app.inject({ method: 'POST', url: '/v1/inference/rerank' })
+    expect([reply.statusCode, reply.headers['x-should-retry']]).toEqual([501, 'false'])
   })
 
   test('a protocol of the caller stays its own', async () => {

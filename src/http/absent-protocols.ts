@@ -15,6 +15,22 @@ const absent: readonly AbsentProtocol[] = [
     encode: (message) => ({ status: 404, body: { error: message } }),
   },
   {
+    // Also llama-stack's, whose clients read `detail`.
+    name: "OpenAI's files, batches, vector stores and moderations",
+    paths: /^\/v1\/(files|batches|vector_stores|moderations)(\/|$)/,
+    encode: (message) => ({
+      status: 400,
+      body: { error: { message, type: 'invalid_request_error', param: null, code: 'unsupported_protocol', detail: message } },
+    }),
+  },
+  {
+    name: "llama-stack's APIs besides inference",
+    paths:
+      /^\/v1(alpha|beta)?\/(admin|agents|benchmarks|connectors|datasetio|datasets|eval|inference\/rerank|post-training|prompts|safety|scoring|scoring-functions|shields|synthetic-data-generation|telemetry|tool-runtime|toolgroups|tools|vector-dbs|vector-io)(\/|$)/,
+    // Its clients repeat a request after such a status, unless they are told not to.
+    encode: (message) => ({ status: 501, headers: { 'x-should-retry': 'false' }, body: { error: { detail: message } } }),
+  },
+  {
     name: "Gemini's protocol",
     paths: /^\/v1(alpha|beta)?\/models\/[^/]+:\w+$|^\/v1(alpha|beta)(\/|$)/,
     encode: (message) => ({ status: 404, body: { error: { code: 404, message, status: 'NOT_FOUND' } } }),

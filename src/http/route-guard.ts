@@ -2,21 +2,32 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import type { EncodeError } from './error-reply.ts'
 
+/** The methods of a path that are served. */
+export type ServedRoute = { readonly path: string; readonly methods: readonly string[] }
+
+type Route = { readonly methods: Set<string>; readonly refused: Set<string>; readonly encodeError: EncodeError | undefined }
+
 /**
  * Throws for routes without a scope. Call `refuseOtherMethods` after all routes are added: it adds a 405 reply for the other methods
  * of each URL.
  */
-export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void; routes(): Iterable<string> } {
-  const routes = new Map<string, { readonly methods: Set<string>; readonly encodeError: EncodeError | undefined }>()
+export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void; routes(): readonly ServedRoute[] } {
+  const routes = new Map<string, Route>()
+  let isComplete = false
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
-    const known = routes.get(url) ?? { methods: new Set(), encodeError: config.encodeError }
-    for (const name of [method].flat()) known.methods.add(name)
+    if (isComplete) return
+    const known = routes.get(url) ?? { methods: new Set(), refused: new Set(), encodeError: config.encodeError }
+    for (const name of [method].flat()) {
+      known.methods.add(name)
+      if (config.isRefusal === true) known.refused.add(name)
+    }
     routes.set(url, known)
   })
   const refuseOtherMethods = () => {
-    for (const [url, { methods, encodeError }] of [...routes]) {
-      const allowed = [...methods].join(', ')
+    isComplete = true
+    for (const [url, { methods, refused, encodeError }] of routes) {
+      const allowed = servedMethods({ methods, refused }).join(', ')
       app.route({
         method: app.supportedMethods.filter((method) => !methods.has(method)),
         url,
@@ -29,5 +40,9 @@ export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void;
       })
     }
   }
-  return { refuseOtherMethods, routes: () => routes.keys() }
+  return { refuseOtherMethods, routes: () => [...routes].map(([path, route]) => ({ path, methods: servedMethods(route) })) }
+}
+
+function servedMethods({ methods, refused }: Pick<Route, 'methods' | 'refused'>): readonly string[] {
+  return [...methods].filter((name) => !refused.has(name))
 }

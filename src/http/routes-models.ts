@@ -2,36 +2,72 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import { encodeAnthropicError, requestIdHeader } from '../dialect/anthropic/errors.ts'
 import { encodeAnthropicModel, encodeAnthropicModels, readPage } from '../dialect/anthropic/models.ts'
+import { encodeStackError } from '../dialect/llama-stack/errors.ts'
+import { encodeStackModel, encodeStackModels } from '../dialect/llama-stack/models.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModelDetail, encodeModelList } from '../dialect/openai/models.ts'
-import type { ServerDeps } from './deps.ts'
+import type { ModelSummary, ServerDeps } from './deps.ts'
+import type { EncodeError } from './error-reply.ts'
+import { hasSecondPrefix } from './second-prefix.ts'
 
-/** The models, in OpenAI's form, or in Anthropic's for clients that send its version header. */
+type Query = Readonly<Record<string, unknown>>
+
+/** How a protocol shows models. */
+type ModelForm = {
+  list(models: readonly ModelSummary[], query: Query): unknown
+  one(model: ModelSummary): unknown
+  readonly encodeError: EncodeError
+  /** The header of its replies that has the id of the request. */
+  readonly requestIdHeader?: string
+}
+
+const openai: ModelForm = { list: encodeModelList, one: encodeModelDetail, encodeError: encodeOpenaiError }
+const anthropic: ModelForm = {
+  list: (models, query) => encodeAnthropicModels(models, readPage(query)),
+  one: encodeAnthropicModel,
+  encodeError: encodeAnthropicError,
+  requestIdHeader,
+}
+const llamaStack: ModelForm = { list: encodeStackModels, one: encodeStackModel, encodeError: encodeStackError }
+
+/** The models, in the form of the protocol that the client speaks. */
 export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
-  app.get<{ Querystring: Record<string, unknown> }>('/v1/models', { config }, (request, reply) => {
-    if (!isAnthropic(request)) return encodeModelList(models.list())
-    reply.header(requestIdHeader, request.id)
-    return encodeAnthropicModels(models.list(), readPage(request.query))
-  })
+  app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
+    inForm(request, reply, ({ list }) => list(models.list(), request.query)),
+  )
   // A wildcard, because ids may have slashes.
-  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) => {
-    const id = request.params['*']
-    if (!isAnthropic(request)) return encodeModelDetail(models.get(id))
-    reply.header(requestIdHeader, request.id)
-    try {
-      return encodeAnthropicModel(models.get(id))
-    } catch (error) {
-      return sendAnthropicError(AppError.from(error), request, reply)
-    }
-  })
+  app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
+    inForm(request, reply, ({ one }) => one(models.get(request.params['*']))),
+  )
+  // llama-stack's register and unregister.
+  const refusal = { config: { ...config, isRefusal: true } } as const
+  app.post('/v1/models', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
+  app.delete('/v1/models/*', refusal, (request, reply) => inForm(request, reply, () => refuseChange(reply)))
 }
 
-function isAnthropic({ headers }: FastifyRequest): boolean {
-  return headers['anthropic-version'] !== undefined
+/** OpenAI's form, unless a header shows a client of another protocol. The second prefix is OpenAI's always. */
+function formOf({ headers, originalUrl }: FastifyRequest): ModelForm {
+  if (hasSecondPrefix(originalUrl)) return openai
+  if (headers['anthropic-version'] !== undefined) return anthropic
+  const isStack = headers['x-llamastack-client-version'] !== undefined || /LlamaStackClient\//.test(headers['user-agent'] ?? '')
+  return isStack ? llamaStack : openai
 }
 
-function sendAnthropicError(error: AppError, { id }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status, body } = encodeAnthropicError(error, id)
-  return reply.code(status).send(body)
+function refuseChange(reply: FastifyReply): never {
+  reply.header('allow', 'GET, HEAD')
+  throw new AppError('method-not-allowed', 'models cannot be registered or removed here: change `models` in the configuration')
+}
+
+function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: ModelForm) => unknown): unknown {
+  const form = formOf(request)
+  if (form.requestIdHeader !== undefined) reply.header(form.requestIdHeader, request.id)
+  try {
+    return make(form)
+  } catch (error) {
+    // The route's own envelope is OpenAI's.
+    if (form === openai) throw error
+    const { status, body } = form.encodeError(AppError.from(error), request.id)
+    return reply.code(status).send(body)
+  }
 }

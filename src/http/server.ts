@@ -19,6 +19,7 @@ import { InFlightRequests } from './in-flight-requests.ts'
 import { createBodyReader } from './read-body.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addAnthropicRoutes } from './routes-anthropic.ts'
+import { addLlamaStackRoutes, stackRoutes } from './routes-llama-stack.ts'
 import { addModelRoutes } from './routes-model.ts'
 import { addModelListRoutes } from './routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
@@ -28,6 +29,7 @@ import { addResponsesRoutes } from './routes-responses.ts'
 import { addRootRoutes } from './routes-root.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
+import { withoutSecondPrefix } from './second-prefix.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { disconnectStalledReader } from './stalled-reader.ts'
 import { createRequestWatch } from './watch-requests.ts'
@@ -38,6 +40,8 @@ declare module 'fastify' {
     scope?: Scope
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
+    /** The route only says why there is none: it is not listed as served. */
+    isRefusal?: boolean
   }
   interface FastifyRequest {
     /** The generation's reply id and model, for the request's last log line. */
@@ -105,6 +109,7 @@ export function createServer(deps: ServerDeps): Server {
       requireHostHeader: false,
     },
     return503OnClosing: false,
+    rewriteUrl: ({ url = '/' }) => withoutSecondPrefix(url),
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 1000 },
     clientErrorHandler: refuse,
     frameworkErrors: (error, request, reply) => {
@@ -131,13 +136,20 @@ export function createServer(deps: ServerDeps): Server {
     wallClock: Date.now,
     onFailure: (error, what, id) => log.error({ err: error, ...(id !== undefined && { generationId: id }) }, what),
   })
-  app.decorate('dialects', [openai.chat, openai.completions, messages, ...(deps.dialects ?? []).map(({ dialect }) => dialect)])
+  app.decorate('dialects', [
+    openai.chat,
+    openai.completions,
+    messages,
+    ...stackRoutes.map(({ dialect }) => dialect),
+    ...(deps.dialects ?? []).map(({ dialect }) => dialect),
+  ])
   const served = [
     '/v1/chat/completions',
     '/v1/completions',
     '/v1/embeddings',
     '/v1/messages',
     '/v1/responses',
+    ...stackRoutes.flatMap(({ paths }) => paths),
     ...(deps.dialects ?? []).map(({ path }) => path),
   ]
   const unknownRoute = (request: FastifyRequest): AppError => {
@@ -146,7 +158,10 @@ export function createServer(deps: ServerDeps): Server {
       path,
       served.map((route) => `POST ${route}`),
     )
-    const nearest = nearestRoute(path, routes())
+    const nearest = nearestRoute(
+      path,
+      routes().map((route) => route.path),
+    )
     const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
     return new AppError('route-not-found', `there is no route ${request.method} ${path}${advice}`)
   }
@@ -200,6 +215,7 @@ export function createServer(deps: ServerDeps): Server {
   addAnthropicRoutes(app, deps, messages)
   addResponsesRoutes(app, deps, responses)
   addModelListRoutes(app, deps)
+  addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
   for (const { path, dialect } of deps.dialects ?? []) {
     const config = { scope: 'inference', encodeError: dialect.encodeError } as const
     app.post(path, { config }, createDialectHandler(deps, dialect))

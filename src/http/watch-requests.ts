@@ -49,7 +49,7 @@ export function createRequestWatch(
           requestId: request.id,
           method: request.method,
           // A path of no route has no pattern that says what it was.
-          ...(route === 'unmatched' ? { path: request.url.split('?', 1)[0]?.slice(0, 200) } : { route }),
+          ...(route === 'unmatched' ? { path: request.originalUrl.split('?', 1)[0]?.slice(0, 200) } : { route }),
           status,
           durationMs: Math.round(now() - startedMs),
           ...(request.principal !== undefined && { key: request.principal.id }),

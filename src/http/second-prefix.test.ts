@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { hasSecondPrefix, withoutSecondPrefix, withSecondPrefix } from './second-prefix.ts'
+
+test.each([
+  ['/v1/openai/v1/chat/completions', '/v1/chat/completions'],
+  ['/v1/openai/v1/models', '/v1/models'],
+  ['/v1/openai/v1/models/org/name', '/v1/models/org/name'],
+  ['/v1/openai/v1/responses/resp_1?stream=true', '/v1/responses/resp_1?stream=true'],
+])('%s means %s', (url, route) => {
+  expect([withoutSecondPrefix(url), hasSecondPrefix(url)]).toEqual([route, true])
+})
+
+test.each(['/v1/models', '/v1/openai/v1/messages', '/v1/openai/v1/modelsx', '/v1/openai', '/x/v1/openai/v1/models'])(
+  '%s stays itself',
+  (url) => {
+    expect([withoutSecondPrefix(url), hasSecondPrefix(url)]).toEqual([url, false])
+  },
+)
+
+test('paths of OpenAI can be written with the prefix', () => {
+  expect(['/v1/models/*', '/v1/messages'].map(withSecondPrefix)).toEqual(['/v1/openai/v1/models/*', undefined])
+})
