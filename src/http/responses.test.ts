@@ -241,7 +241,10 @@ describe('without a store', () => {
     ['input', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
   ])('%s is refused by name', async (param, body) => {
     const { status, body: reply } = await off()(body)
-    expect([status, reply]).toMatchObject([400, { error: { param, message: expect.stringContaining('storage: off') } }])
+    expect([status, reply]).toMatchObject([
+      400,
+      { error: { param, message: expect.stringContaining('storage.database is off') } },
+    ])
   })
 })
 

@@ -1,14 +1,21 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
-import { readRetrieveQuery } from '../dialect/openai-responses/queries.ts'
+import { encodeItemPage } from '../dialect/openai-responses/items.ts'
+import { readPageQuery, readRetrieveQuery } from '../dialect/openai-responses/queries.ts'
 import { followResponse } from '../responses/follow.ts'
+import { acceptCompact, acceptCount, type NarrowCall } from '../responses/narrow-calls.ts'
 import type { ResponsesService } from '../responses/service.ts'
-import { cancelResponse, deleteResponse, getResponse } from '../responses/stored-responses.ts'
+import { cancelResponse, deleteResponse, getResponse, listInputItems } from '../responses/stored-responses.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { jsonReply } from './json-reply.ts'
+import type { CallerContext } from './open-run.ts'
+import { encodeIgnored } from './reply-headers.ts'
+import { withRun } from './serve-call.ts'
 import { createResponseHandler } from './serve-response.ts'
 import { streamFollowed } from './stream-response.ts'
+import { takeRequiredBody } from './take-body.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
@@ -30,7 +37,27 @@ export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, servi
     await deleteResponse(service, callerOf(request).id, id)
     return { id, object: 'response', deleted: true }
   })
+  app.get<WithId>('/v1/responses/:id/input_items', { config }, async (request, reply) => {
+    const page = readPageQuery(request.query)
+    return jsonReply(reply, encodeItemPage(await listInputItems(service, callerOf(request).id, { id: request.params.id, page })))
+  })
+  app.post('/v1/responses/input_tokens', { config }, narrowHandler(acceptCount))
+  app.post('/v1/responses/compact', { config }, narrowHandler(acceptCompact))
   app.post<WithId>('/v1/responses/:id/cancel', { config }, async (request, reply) =>
     jsonReply(reply, await cancelResponse(service, callerOf(request).id, request.params.id)),
   )
+
+  function narrowHandler(accept: (service: ResponsesService, body: unknown, caller: CallerContext) => Promise<NarrowCall>) {
+    return (request: FastifyRequest, reply: FastifyReply) =>
+      withRun(deps, request, reply, async (caller) => {
+        const { decoded, run } = await accept(service, takeRequiredBody(request).body, caller)
+        const ignored = encodeIgnored(decoded.ignored)
+        if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
+        try {
+          return jsonReply(reply, await run())
+        } catch (error) {
+          throw AppError.from(error).inWordsOf(decoded.nameOf)
+        }
+      })
+  }
 }

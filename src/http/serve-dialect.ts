@@ -14,7 +14,7 @@ import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { addStartHeaders } from './start-headers.ts'
-import { takeBody } from './take-body.ts'
+import { takeRequiredBody } from './take-body.ts'
 
 /** Decoding a larger body may take so long that others are served before it is run. */
 const largeBytes = 256 * 1024
@@ -22,12 +22,11 @@ const largeBytes = 256 * 1024
 /** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
     const id = dialect.createId()
     const { caller, handle, detach } = openRun(deps, request, reply, id)
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ ...takeBody(request), headers: request.headers }, { id, requestId: request.id })
+      const decoding = dialect.decode({ ...takeRequiredBody(request), headers: request.headers }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()

@@ -11,7 +11,7 @@ import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun } from './stream-response.ts'
-import { takeBody } from './take-body.ts'
+import { takeRequiredBody } from './take-body.ts'
 
 /** Decoding a larger body may take so long that others are served before it is run. */
 const largeBytes = 256 * 1024
@@ -19,13 +19,12 @@ const largeBytes = 256 * 1024
 /** The handler of `POST /v1/responses`. */
 export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
     const id = createResponseId()
     const { caller, handle, detach } = openRun(deps, request, reply, id)
     let run: ResponseRun | undefined
     let isDetached = false
     try {
-      run = await acceptResponse(service, takeBody(request).body, { caller })
+      run = await acceptResponse(service, takeRequiredBody(request).body, { caller })
       if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
       const { decoded, context } = run.parts
       handle.servedBy(context.model.id)

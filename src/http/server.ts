@@ -19,6 +19,7 @@ import { InFlightRequests } from './in-flight-requests.ts'
 import { createBodyReader } from './read-body.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addAnthropicRoutes } from './routes-anthropic.ts'
+import { addConversationRoutes } from './routes-conversations.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes-llama-stack.ts'
 import { addModelRoutes } from './routes-model.ts'
 import { addModelListRoutes } from './routes-models.ts'
@@ -214,6 +215,7 @@ export function createServer(deps: ServerDeps): Server {
   addOpenaiRoutes(app, deps, openai)
   addAnthropicRoutes(app, deps, messages)
   addResponsesRoutes(app, deps, responses)
+  addConversationRoutes(app, responses)
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
   for (const { path, dialect } of deps.dialects ?? []) {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { CallInput } from '../contract/dialect.ts'
+import { AppError } from '../contract/errors.ts'
 
 /**
  * The request's body, which the request lets go: a body of megabytes would otherwise live as long as its reply. Pass it on without
@@ -10,4 +11,10 @@ export function takeBody(request: FastifyRequest): Pick<CallInput, 'body' | 'exa
   request.body = undefined
   request.exactBody = undefined
   return { body, ...(exactBody !== undefined && { exactBody }) }
+}
+
+/** The same for a route that needs a body. Throws `invalid-json` without one. */
+export function takeRequiredBody(request: FastifyRequest): Pick<CallInput, 'body' | 'exactBody'> {
+  if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
+  return takeBody(request)
 }

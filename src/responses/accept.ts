@@ -38,12 +38,7 @@ export async function acceptResponse(
   const release = refs.conversationId === undefined ? () => undefined : service.locks.lock(owner, refs.conversationId)
   try {
     const createdAtMs = wallClock()
-    const references = await findReferences(refs, {
-      owner,
-      store,
-      nowMs: createdAtMs,
-      ...(recall !== undefined && { recall }),
-    })
+    const references = await findReferences(refs, { owner, store, nowMs: createdAtMs, ...(recall !== undefined && { recall }) })
     const { history, items } = references
     const stored = store === undefined ? withoutStoring(body) : body
     const decoded = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })

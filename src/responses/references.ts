@@ -76,6 +76,6 @@ async function findItems(ids: readonly string[], { owner, store }: Finder): Prom
 
 function needsStore(param: string): AppError {
   const advice = param === 'input' ? 'send the items themselves instead of references' : `leave ${param} out`
-  const message = `${param} needs stored responses, and this server stores nothing (storage: off); ${advice}`
+  const message = `${param} needs stored responses, and this server stores nothing (storage.database is off); ${advice}`
   return new AppError('unsupported-field', message, { param })
 }

@@ -1,11 +1,12 @@
 import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerationEvent } from '../contract/event.ts'
+import type { GenerationEvent, Usage } from '../contract/event.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../contract/store.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 import { createResponseEncoder, type ResponseEncoder, type ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import { addUsage, compact, compactLong } from './compaction.ts'
 import type { ResponsesDeps } from './deps.ts'
 import { EventWriter } from './event-writer.ts'
 import { generateFitting } from './fitting.ts'
@@ -92,25 +93,27 @@ export class ResponseRun {
    */
   async run({ observe, emit }: RunListener): Promise<void> {
     const { decoded, context, generates } = this.parts
-    const onEvent = (event: GenerationEvent) => {
+    const { isCompactionTriggered: isTriggered } = decoded
+    const long = generates && !isTriggered ? await compactLong(this.#deps, decoded, context) : undefined
+    const compaction = generates && isTriggered ? await compact(this.#deps, decoded.request, context) : long
+    const onEvent = (given: GenerationEvent) => {
+      const event = withUsage(given, compaction?.usage)
       observe(event)
-      const events = this.#encode(event)
-      if (isOver(this.status)) return this.#end(events, emit)
+      const encoded = this.#encode(event)
+      if (isOver(this.status)) return this.#end(encoded, emit)
+      const isStart = event.type === 'start'
+      const events = isStart && compaction !== undefined ? [...encoded, ...this.encoder.add(compaction.item)] : encoded
       this.#writer?.add(events)
-      if (event.type === 'start' && decoded.background) return this.#trySave().then(() => emit(events))
-      return emit(events)
+      return isStart && decoded.background ? this.#trySave().then(() => emit(events)) : emit(events)
     }
-    if (!generates) {
+    if (!generates || isTriggered) {
       for (const event of emptyGeneration(context.model.id)) await onEvent(event)
       return
     }
-    await generateFitting(this.#deps, decoded, {
-      context,
-      emit: onEvent,
-      onDropped: (ids) => {
-        this.dropped = ids
-      },
-    })
+    const onDropped = (ids: readonly string[]) => {
+      this.dropped = ids
+    }
+    await generateFitting(this.#deps, long?.decoded ?? decoded, { context, emit: onEvent, onDropped })
   }
 
   /** Ends a response that `run` rejected, and that its caller knows already. */
@@ -172,6 +175,11 @@ export class ResponseRun {
 
 export function isOver(status: ResponseStatus): boolean {
   return status !== 'queued' && status !== 'in_progress'
+}
+
+/** The usage of a response with that of its compaction. */
+function withUsage(event: GenerationEvent, more: Usage | undefined): GenerationEvent {
+  return event.type === 'usage' && more !== undefined ? { ...event, usage: addUsage(event.usage, more) } : event
 }
 
 function emptyGeneration(model: string): readonly GenerationEvent[] {

@@ -13,7 +13,10 @@ const cancelPollMs = 100
 /** The response as it is now, on the wire. Rejects with `not-found`. */
 export async function getResponse(service: ResponsesService, owner: string, id: string): Promise<JsonObject> {
   const live = service.background.find(owner, id)
-  return live === undefined ? encodeStored(await findStored(service, owner, id)) : live.run.snapshot()
+  if (live === undefined) return encodeStored(await findStored(service, owner, id))
+  // Who reads that it has ended may continue it at once.
+  if (isOver(live.run.status)) await live.ended
+  return live.run.snapshot()
 }
 
 /**
@@ -55,7 +58,11 @@ export async function deleteResponse(service: ResponsesService, owner: string, i
 }
 
 /** What the response was given. Rejects with `not-found`. */
-export async function listInputItems(service: ResponsesService, owner: string, id: string, page: PageRequest): Promise<ItemPage> {
+export async function listInputItems(
+  service: ResponsesService,
+  owner: string,
+  { id, page }: { readonly id: string; readonly page: PageRequest },
+): Promise<ItemPage> {
   const items = await service.store?.responses.listInput(owner, id, page)
   if (items === undefined) throw responseNotFound(id)
   return items

@@ -1,0 +1,55 @@
+import type { RequestContext } from '../contract/context.ts'
+import { AppError } from '../contract/errors.ts'
+import type { Usage } from '../contract/event.ts'
+import { isTruncated } from '../contract/is-truncated.ts'
+import { textOf } from '../contract/parts.ts'
+import type { GenerationRequest } from '../contract/request.ts'
+import { foldEvents } from '../contract/result.ts'
+import type { StoredItem } from '../contract/store.ts'
+import { countTokens } from '../core/count-tokens.ts'
+import { generate } from '../core/generate.ts'
+import { createCompaction, summaryRequest } from '../dialect/openai-responses/compaction.ts'
+import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
+import type { ResponsesDeps } from './deps.ts'
+
+/** The item that stands for a conversation, and what it cost. */
+export type Compaction = { readonly item: StoredItem; readonly usage: Usage }
+
+/** Lets the model summarise a conversation. Rejects with `invalid-output` without a complete summary. */
+export async function compact(deps: ResponsesDeps, request: GenerationRequest, context: RequestContext): Promise<Compaction> {
+  const { choices, usage } = await foldEvents(generate(deps, [summaryRequest(request)], context))
+  const [choice] = choices
+  const summary = choice === undefined ? '' : textOf(choice.parts).trim()
+  if (choice === undefined || summary === '' || isTruncated(choice.finish)) {
+    const problem = summary === '' ? 'wrote no summary' : `did not finish its summary (${choice?.finish.reason})`
+    throw new AppError(
+      'invalid-output',
+      `the conversation was not compacted: the model ${problem}; try again, or shorten the input`,
+    )
+  }
+  return { item: createCompaction(summary, deps.sealer), usage }
+}
+
+/** The compaction of a conversation that is longer than its request allows; undefined for others, and where no turn can go. */
+export async function compactLong(
+  deps: ResponsesDeps,
+  { request, compactThreshold, compacted, withoutOldest }: DecodedResponse,
+  context: RequestContext,
+): Promise<(Compaction & { readonly decoded: DecodedResponse }) | undefined> {
+  const { prompt, reasoning, toolChoice } = request
+  if (compactThreshold === undefined || prompt.type !== 'chat' || withoutOldest(1) === undefined) return undefined
+  const { inputTokens } = await countTokens({ prompt, reasoning, toolChoice }, context)
+  if (inputTokens <= compactThreshold) return undefined
+  const compaction = await compact(deps, request, context)
+  const decoded = compacted(compaction.item)
+  return decoded === undefined ? undefined : { ...compaction, decoded }
+}
+
+export function addUsage(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+  }
+}

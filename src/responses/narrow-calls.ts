@@ -1,0 +1,50 @@
+import type { JsonObject } from '../contract/request.ts'
+import { countTokens } from '../core/count-tokens.ts'
+import { encodeCompaction } from '../dialect/openai-responses/compaction.ts'
+import type { DecodedResponse, ResponseContext } from '../dialect/openai-responses/decode.ts'
+import { decodeCompact, decodeInputTokens, encodeInputTokens } from '../dialect/openai-responses/narrow-calls.ts'
+import { readReferences } from '../dialect/openai-responses/references.ts'
+import { type Caller, createResponseId } from './accept.ts'
+import { compact } from './compaction.ts'
+import { findReferences } from './references.ts'
+import type { ResponsesService } from './service.ts'
+
+/** A call that reads a conversation and makes no response. */
+export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<JsonObject> }
+
+/** `POST /v1/responses/input_tokens`. Rejects as `acceptResponse`. */
+export async function acceptCount(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
+  const decoded = decodeInputTokens(body, await findContext(service, body, caller))
+  const context = { ...caller, model: service.resolveModel(decoded.request.model) }
+  return {
+    decoded,
+    async run() {
+      const { prompt, reasoning, toolChoice } = decoded.request
+      if (prompt.type !== 'chat') throw new Error('a response was not decoded to a conversation')
+      const { inputTokens, isEstimate } = await countTokens({ prompt, reasoning, toolChoice }, context)
+      // An extension: OpenAI always counts.
+      return { ...encodeInputTokens(inputTokens), ...(isEstimate && { estimated: true }) }
+    },
+  }
+}
+
+/** `POST /v1/responses/compact`. Rejects as `acceptResponse`. */
+export async function acceptCompact(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
+  const decodeContext = await findContext(service, body, caller)
+  const decoded = decodeCompact(body, decodeContext)
+  const context = { ...caller, model: service.resolveModel(decoded.request.model) }
+  return {
+    decoded,
+    run: async () => {
+      const { item, usage } = await compact(service, decoded.request, context)
+      return encodeCompaction({ id: decodeContext.id, createdAtMs: decodeContext.createdAtMs, item, usage })
+    },
+  }
+}
+
+async function findContext(service: ResponsesService, body: unknown, { principal }: Caller): Promise<ResponseContext> {
+  const { store, sealer } = service
+  const createdAtMs = service.wallClock()
+  const found = await findReferences(readReferences(body), { owner: principal.id, store, nowMs: createdAtMs })
+  return { id: createResponseId(), createdAtMs, sealer, history: found.history, items: found.items }
+}
