@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Engine } from '../src/contract/engine.ts'
 import type { EngineEvent } from '../src/contract/event.ts'
 import { createFakeEngine } from '../src/engine/fake/engine.ts'
-import { type GoldenDialect, goldenDialects, withoutChance } from './support/golden-dialects.ts'
+import { type GoldenDialect, type GoldenTool, goldenDialects, withoutChance } from './support/golden-dialects.ts'
 import { engineOver } from './support/remote-engine.ts'
 import { scriptedLlama } from './support/scripted-llama.ts'
 import { playingEngine, shortUsage } from './support/stub-engine.ts'
@@ -17,7 +17,7 @@ type Scenario = {
   readonly failAfter?: number
   /** The caller cancels the request after its chunks. */
   readonly isCancelled?: true
-  readonly tools?: true
+  readonly tool?: GoldenTool
   /** Engines say it in different words. */
   readonly differs?: true
   /** What a server behind the model sends instead: scripts cannot say it. */
@@ -36,12 +36,17 @@ const refusal: readonly EngineEvent[] = [
 const scenarios: readonly Scenario[] = [
   { name: 'text', chunks: ['Good', ' morning.'] },
   { name: 'reasoning, text', chunks: ['<think>Short', ' or long?</think>', 'Short.'] },
-  { name: 'text, two calls, text', chunks: ['I look.', call('Oslo'), call('Rome'), 'Wait.'], tools: true },
-  { name: 'call only', chunks: [call('Oslo')], tools: true },
+  { name: 'text, two calls, text', chunks: ['I look.', call('Oslo'), call('Rome'), 'Wait.'], tool: 'function' },
+  { name: 'call only', chunks: [call('Oslo')], tool: 'function' },
+  {
+    name: 'custom call',
+    chunks: ['<tool_call>{"name": "note", "arguments": {"input": "a \\"b\\"', '\\nc"}}</tool_call>'],
+    tool: 'custom',
+  },
   { name: 'truncated', chunks: ['It is a', ' long'], finish: 'length' },
-  { name: 'truncated call', chunks: ['<tool_call>{"name": "weather", "arguments": {"ci'], finish: 'length', tools: true },
+  { name: 'truncated call', chunks: ['<tool_call>{"name": "weather", "arguments": {"ci'], finish: 'length', tool: 'function' },
   // A reply with a call is one that no other server can continue.
-  { name: 'error in mid-stream', chunks: ['I look.', call('Oslo'), ' Wait.'], failAfter: 2, tools: true, differs: true },
+  { name: 'error in mid-stream', chunks: ['I look.', call('Oslo'), ' Wait.'], failAfter: 2, tool: 'function', differs: true },
   { name: 'cancelled', chunks: ['Good', ' morning', '.'], isCancelled: true },
   { name: 'refused', chunks: [], upstream: refusal },
 ]
@@ -65,7 +70,8 @@ function enginesFor({ upstream }: Scenario): Readonly<Record<string, () => Promi
 describe.each(goldenDialects.map((dialect) => [dialect.name, dialect] as const))(
   '%s says the same on every engine, as its schema allows',
   (_, dialect) => {
-    test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    const possible = scenarios.filter(({ tool }) => tool !== 'custom' || dialect.hasCustomTools)
+    test.each(possible.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
       const seen: [engine: string, text: string][] = []
       for (const [engine, create] of Object.entries(enginesFor(scenario)))
         seen.push([engine, await play(await create(), dialect, scenario)])
@@ -79,7 +85,7 @@ describe.each(goldenDialects.map((dialect) => [dialect.name, dialect] as const))
 
 /** The events of a streamed reply, and a whole one. */
 async function play(engine: Engine, dialect: GoldenDialect, scenario: Scenario): Promise<string> {
-  const { name: _, differs: __, upstream: ___, isCancelled, tools = false, ...script } = scenario
+  const { name: _, differs: __, upstream: ___, isCancelled, tool, ...script } = scenario
   const server = openTestServer({
     engine: isCancelled ? afterText(engine, 2, () => server.deps.cancellations.cancelWhere({}, 'requested')) : engine,
   })
@@ -88,7 +94,7 @@ async function play(engine: Engine, dialect: GoldenDialect, scenario: Scenario):
       method: 'POST',
       url: dialect.path,
       headers: { 'content-type': 'application/json', host: 'localhost' },
-      payload: dialect.body(JSON.stringify(script), { stream, tools }),
+      payload: dialect.body(JSON.stringify(script), { stream, tool }),
     })
   const streamed = await ask(true)
   for (const event of eventsOf(streamed.body)) (isError(event) ? dialect.checkError : dialect.checkEvent)(event)

@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
 import { createWireCheck } from './wire-schema.ts'
 
+/** `function`: `weather`, with a city. `custom`: `note`, with free text. */
+export type GoldenTool = 'function' | 'custom'
+
 /** How a protocol asks for one scripted generation: the user's message is the script (engine/fake). */
 export type GoldenDialect = {
   readonly name: string
@@ -9,7 +12,9 @@ export type GoldenDialect = {
   readonly checkEvent: (event: unknown) => void
   readonly checkReply: (reply: unknown) => void
   readonly checkError: (error: unknown) => void
-  body(script: string, options: { readonly stream: boolean; readonly tools: boolean }): object
+  body(script: string, options: { readonly stream: boolean; readonly tool: GoldenTool | undefined }): object
+  /** The protocol has tools with free text as input. */
+  readonly hasCustomTools: boolean
 }
 
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -26,29 +31,49 @@ export const goldenDialects: readonly GoldenDialect[] = [
   {
     name: 'openai-chat',
     path: '/v1/chat/completions',
+    hasCustomTools: true,
     checkEvent: createWireCheck('OpenAIChatCompletionChunk'),
     checkReply: createWireCheck('OpenAIChatCompletion'),
     checkError: isOpenaiError,
-    body: (content, { stream, tools }) => ({
+    body: (content, { stream, tool }) => ({
       model: 'default',
       messages: [{ role: 'user', content }],
       ...(stream && { stream, stream_options: { include_usage: true } }),
-      ...(tools && { tools: [{ type: 'function', function: { name: 'weather', description, parameters } }] }),
+      ...(tool === 'function' && { tools: [{ type: 'function', function: { name: 'weather', description, parameters } }] }),
+      ...(tool === 'custom' && { tools: [{ type: 'custom', custom: { name: 'note' } }] }),
     }),
   },
   {
     name: 'anthropic',
     path: '/v1/messages',
+    hasCustomTools: false,
     checkEvent: createWireCheck('AnthropicStreamEvent'),
     checkReply: createWireCheck('AnthropicMessage'),
     checkError: createWireCheck('AnthropicErrorResponse'),
-    body: (content, { stream, tools }) => ({
+    body: (content, { stream, tool }) => ({
       model: 'default',
       max_tokens: 1000,
       thinking: { type: 'adaptive', display: 'summarized' },
       messages: [{ role: 'user', content }],
       stream,
-      ...(tools && { tools: [{ name: 'weather', description, input_schema: parameters }] }),
+      ...(tool === 'function' && { tools: [{ name: 'weather', description, input_schema: parameters }] }),
+    }),
+  },
+  {
+    name: 'openai-responses',
+    path: '/v1/responses',
+    hasCustomTools: true,
+    checkEvent: createWireCheck('OpenAIResponseStreamEvent'),
+    checkReply: createWireCheck('OpenAIResponseStreamEvent', { definition: 'Response' }),
+    checkError: isOpenaiError,
+    body: (input, { stream, tool }) => ({
+      model: 'default',
+      input,
+      stream,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      ...(tool === 'function' && { tools: [{ type: 'function', name: 'weather', description, parameters, strict: false }] }),
+      ...(tool === 'custom' && { tools: [{ type: 'custom', name: 'note' }] }),
     }),
   },
 ]
