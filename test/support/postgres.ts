@@ -31,8 +31,8 @@ export const postgresHint = missing === undefined ? '' : ` (skipped: ${missing})
 export type TestPostgres = {
   /** Makes an empty database. Resolves with its URL, which has a password. */
   createDatabase(): Promise<string>
-  /** Ends the server as a crash would, and starts it again. */
-  restart(): Promise<void>
+  /** Ends the server without waiting for its clients, and starts it again after `meanwhile`. */
+  restart(meanwhile: () => Promise<void>): Promise<void>
   stop(): Promise<void>
 }
 
@@ -69,8 +69,9 @@ export async function startPostgres(): Promise<TestPostgres> {
       await client.end()
       return urlOf(name)
     },
-    async restart() {
+    async restart(meanwhile) {
       await end(server, 'SIGQUIT')
+      await meanwhile()
       server = await startServer(folder, data)
     },
     async stop() {
