@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { until } from '../support/app.ts'
 import { buildProgram, builtProgram as program } from '../support/built-program.ts'
@@ -19,11 +19,17 @@ export function installedAgent(name: string): string | undefined {
   return existsSync(folder) ? folder : undefined
 }
 
+/** Why a test of this agent is skipped, for its name. */
+export function agentHint(name: string): string {
+  return installedAgent(name) === undefined ? ' (skipped: install it with `npm run agents`)' : ''
+}
+
+/** `status` is that of a reply; other entries have texts under this name. */
 const logEntry = z.object({
   level: z.number(),
   msg: z.string().optional(),
   route: z.string().optional(),
-  status: z.number().optional(),
+  status: z.number().optional().catch(undefined),
 })
 
 type Running = {
@@ -41,6 +47,8 @@ export type AgentRun = Running & {
 /** A server in a closed network, and agents that `dragoman launch` starts in it. */
 export type AgentHost = {
   readonly network: ClosedNetwork
+  /** Removed with the host. */
+  readonly home: string
   /** A fresh HOME and a working folder with these files. */
   start(
     name: string,
@@ -80,11 +88,15 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
 
   return {
     network,
+    home,
     start: async (name, { launch: flags, agent, files }) => {
       const folder = await mkdtemp(join(home, `${name}-`))
       const work = join(folder, 'work')
       await mkdir(work)
-      for (const [file, text] of Object.entries(files)) await writeFile(join(work, file), text)
+      for (const [file, text] of Object.entries(files)) {
+        await mkdir(dirname(join(work, file)), { recursive: true })
+        await writeFile(join(work, file), text)
+      }
       const env = {
         ...network.env,
         PATH: [installedAgent(name), process.env.PATH].join(delimiter),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/app.ts'
-import { type AgentHost, installedAgent, openAgentHost } from './agent-host.ts'
+import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
 
 /** One command that can be seen on the disk and in its result. */
 const command = 'cp secret.txt copy.txt && cat secret.txt'
@@ -71,9 +71,7 @@ const runs = [
 
 /** A test of an agent, skipped with the reason where it is not installed. */
 function testAgent(name: keyof typeof headless, title: string, run: () => Promise<void>): void {
-  const isMissing = installedAgent(name) === undefined
-  const reason = isMissing ? ' (skipped: install it with `npm run agents`)' : ''
-  test.skipIf(isMissing)(`${name} ${title}${reason}`, { timeout: 180_000 }, run)
+  test.skipIf(installedAgent(name) === undefined)(`${name} ${title}${agentHint(name)}`, { timeout: 180_000 }, run)
 }
 
 for (const { name, protocol } of runs) {

@@ -1,0 +1,56 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { builtinModel } from '../../src/registry/builtin-model.ts'
+import { type AgentHost, agentHint, installedAgent, openAgentHost } from './agent-host.ts'
+
+/**
+ * The built-in model knows this tool from its training. pi's own tools and instructions are a prompt of 2,100 tokens, four times as long as
+ * the dialogues that a model of four million parameters has learned, and with the date and the folder in it; an extension replaces both.
+ */
+const extension = `
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+export default (pi) => {
+  pi.on('before_agent_start', () => ({ systemPrompt: 'You are a helpful assistant.' }))
+  pi.registerTool({
+    name: 'read_file',
+    label: 'read_file',
+    description: 'Read a file.',
+    parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    execute: async (id, { path }, signal, onUpdate, { cwd }) => ({
+      content: [{ type: 'text', text: readFileSync(join(cwd, path), 'utf8') }],
+      details: {},
+    }),
+  })
+}
+`
+
+let host: AgentHost
+beforeAll(async () => {
+  const settings = { threads: 1, toolStrategy: 'two-pass', defaults: { temperature: 0 } }
+  host = await openAgentHost({ models: [{ id: 'tiny', engine: 'llama', source: builtinModel.path, ...settings }] })
+})
+afterAll(() => host.close())
+
+test.skipIf(installedAgent('pi') === undefined)(
+  `pi reads a file with a real model, which calls the tool and answers from its result${agentHint('pi')}`,
+  { timeout: 180_000 },
+  async () => {
+    const file = join(host.home, 'read-file.js')
+    await writeFile(file, extension)
+    const run = await host.start('pi', {
+      launch: [],
+      agent: ['--extension', file, '--no-builtin-tools', '-p', 'Read the file notes.txt.'],
+      files: {
+        'notes.txt': 'The secret word is pear.',
+        // It would sum up every conversation that leaves less than 16,384 tokens of the context, and the whole context has 4,096.
+        '.pi/settings.json': JSON.stringify({ compaction: { enabled: false } }),
+      },
+    })
+    expect(await run.ended, run.err()).toBe(0)
+    expect(run.out()).toContain('The secret word is pear.')
+    const requests = host.takeLog().filter(({ msg, route }) => msg === 'request ended' && route === '/v1/chat/completions')
+    expect(requests).toMatchObject([{ status: 200 }, { status: 200 }])
+  },
+)
