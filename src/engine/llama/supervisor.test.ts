@@ -6,12 +6,12 @@ import { Supervisor } from './supervisor.ts'
 
 const firstPauseMs = 100
 const never = new AbortController().signal
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
 describe('Supervisor', () => {
   let workers: FakeWorkers
   let supervisor: Supervisor
   let failures: AppError[]
   let exits: WorkerExit[]
+  let debugEntries: unknown[]
   let fetching: AbortSignal
   let locate: () => Promise<{ modelPath: string; slots: number; flashAttention: boolean }>
 
@@ -20,6 +20,7 @@ describe('Supervisor', () => {
     workers = new FakeWorkers()
     failures = []
     exits = []
+    debugEntries = []
     locate = async () => ({ modelPath: 'm.gguf', slots: 1, flashAttention: true })
     supervisor = new Supervisor({
       model: 'm',
@@ -28,7 +29,7 @@ describe('Supervisor', () => {
         return locate()
       },
       spawn: workers.spawn,
-      log: quiet,
+      log: { debug: (...entry: unknown[]) => debugEntries.push(entry), info: () => undefined, warn: () => undefined },
       onReport: () => undefined,
       onExit: (error, exit) => {
         failures.push(error)
@@ -47,6 +48,12 @@ describe('Supervisor', () => {
     workers.last.handlers.onReport(ready)
     await waiting
   }
+
+  test("what a worker logs keeps the level of its own beside the log's", async () => {
+    await load()
+    workers.last.handlers.onReport({ type: 'log', level: 'error', message: 'no such device' })
+    expect(debugEntries.at(-1)).toEqual([{ model: 'm', workerLevel: 'error' }, 'no such device'])
+  })
 
   test('nothing runs until the model is needed', () => {
     expect(supervisor.state).toEqual({ type: 'stopped' })

@@ -56,7 +56,8 @@ export class Supervisor {
                   handlers.onLoadFailed(report.message)
                   break
                 case 'log':
-                  log.debug({ model, level: report.level }, report.message)
+                  // `level` is the name of the entry's own.
+                  log.debug({ model, workerLevel: report.level }, report.message)
                   break
                 case 'prepared':
                 case 'answered':
