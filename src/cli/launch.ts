@@ -98,11 +98,13 @@ export function chooseModel(cards: readonly ModelCard[], wanted: string | undefi
 /** A token of English text and JSON is about four bytes. */
 const bytesPerToken = 4
 
-/** What to say where an agent's first request leaves less than half of the context for the work. */
-export function contextWarning({ title, firstRequestBytes }: Agent, card: ModelCard): string | undefined {
+/** What to say where an agent's first request leaves less than its own size of the context for the work. */
+export function contextWarning({ title, firstRequestBytes, reservedTokens = 0 }: Agent, card: ModelCard): string | undefined {
   const firstTokens = Math.round(firstRequestBytes / bytesPerToken / 100) * 100
-  if (card.context_length === undefined || card.context_length >= 2 * firstTokens) return undefined
-  return `the context of ${card.id} is ${card.context_length} tokens, and the first request of ${title} takes about ${firstTokens}: use a model, or a \`contextLength\`, with at least ${2 * firstTokens}`
+  const neededTokens = 2 * firstTokens + reservedTokens
+  if (card.context_length === undefined || card.context_length >= neededTokens) return undefined
+  const reserved = reservedTokens === 0 ? '' : `, and it keeps ${reservedTokens} free`
+  return `the context of ${card.id} is ${card.context_length} tokens, and ${title} needs at least ${neededTokens}: its first request takes about ${firstTokens}${reserved}`
 }
 
 /** Runs with a folder that only this user can read, since it may hold a key, and removes it. */

@@ -76,7 +76,7 @@ describe('dragoman launch', () => {
   test('takes another model, and warns where its context is too small for the agent', async () => {
     const { out, err } = await launch(['claude', '--model', 'small'])
     expect(JSON.parse(out)).toMatchObject({ model: 'small' })
-    expect(err).toMatch(/^dragoman: the context of small is 4096 tokens, and the first request of Claude Code takes about \d+/)
+    expect(err).toMatch(/^dragoman: the context of small is 4096 tokens, and Claude Code needs at least \d+/)
   })
 
   test('removes its folder, also after a signal, which it passes on', async () => {

@@ -37,6 +37,8 @@ export type Agent = {
   readonly protocols: readonly [Protocol, ...Protocol[]]
   /** Size of its first request, measured with a prompt of five words: what the model reads before any work begins. */
   readonly firstRequestBytes: number
+  /** What it never fills of the context, unless its user says otherwise; more than that is summed up after every step. Absent: unknown. */
+  readonly reservedTokens?: number
   readonly setUp: (target: Target) => Setup
 }
 

@@ -10,6 +10,7 @@ export const pi: Agent = {
   npmPackage: '@mariozechner/pi-coding-agent',
   protocols: ['chat', 'messages', 'responses'],
   firstRequestBytes: 5_500,
+  reservedTokens: 16_384,
   setUp: ({ url, apiKey, model, contextLength, protocol, folder }) => {
     const provider = {
       name: 'Dragoman',
