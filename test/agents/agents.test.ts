@@ -63,10 +63,13 @@ const headless = {
 
 const runs = [
   { name: 'claude', protocol: 'messages' },
+  { name: 'codex', protocol: 'responses' },
   { name: 'qwen', protocol: 'chat' },
   { name: 'qwen', protocol: 'messages' },
+  { name: 'qwen', protocol: 'responses' },
   { name: 'pi', protocol: 'chat' },
   { name: 'pi', protocol: 'messages' },
+  { name: 'pi', protocol: 'responses' },
 ] as const
 
 /** A test of an agent, skipped with the reason where it is not installed. */
@@ -100,6 +103,7 @@ for (const { name, protocol } of runs) {
 
 const interrupted = [
   { name: 'claude', signal: 'SIGINT' },
+  { name: 'codex', signal: 'SIGINT' },
   { name: 'qwen', signal: 'SIGTERM' },
   { name: 'pi', signal: 'SIGTERM' },
 ] as const
