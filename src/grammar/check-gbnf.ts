@@ -1,7 +1,7 @@
 import { type Expression, partsOf } from './expression.ts'
-import { findRules } from './find-rules.ts'
 import { parseGbnf } from './gbnf-syntax.ts'
 import { GrammarError, withParam } from './grammar-error.ts'
+import { isNullable, leadingNames, nullableRules } from './nullable.ts'
 import { namesIn, prune } from './prune.ts'
 
 const maxChars = 500_000
@@ -32,7 +32,7 @@ function checkRules(rules: ReadonlyMap<string, Expression>): void {
     const missing = namesIn(body).find((used) => !rules.has(used))
     if (missing !== undefined) fail(`the rule '${name}' uses '${missing}', which is not defined`)
   }
-  const nullable = findRules(rules, (leaf) => leaf.type === 'literal' && leaf.text === '')
+  const nullable = nullableRules(rules)
   let elements = 0
   for (const [name, body] of rules) {
     if (needsNul(body)) fail(`the rule '${name}' contains a NUL character, which no token has`)
@@ -49,23 +49,6 @@ function needsNul(expression: Expression): boolean {
   if (expression.type === 'literal') return expression.text.includes('\0')
   if (expression.type === 'chars') return expression.set.every(([, last]) => last === 0)
   return partsOf(expression).some(needsNul)
-}
-
-function isNullable(expression: Expression, nullable: ReadonlySet<string>): boolean {
-  switch (expression.type) {
-    case 'literal':
-      return expression.text === ''
-    case 'chars':
-      return false
-    case 'rule':
-      return nullable.has(expression.name)
-    case 'sequence':
-      return expression.parts.every((part) => isNullable(part, nullable))
-    case 'choice':
-      return expression.options.some((option) => isNullable(option, nullable))
-    case 'repeat':
-      return expression.min === 0 || isNullable(expression.part, nullable)
-  }
 }
 
 function checkRepetitions(name: string, expression: Expression, nullable: ReadonlySet<string>): void {
@@ -121,26 +104,6 @@ function checkLeftRecursion(rules: ReadonlyMap<string, Expression>, nullable: Re
         open.add(name)
         path.push({ name, next: 0, depth: 0 })
       }
-    }
-  }
-}
-
-/** The rules that a text of this expression may begin with. */
-function leadingNames(expression: Expression, nullable: ReadonlySet<string>): string[] {
-  switch (expression.type) {
-    case 'literal':
-    case 'chars':
-      return []
-    case 'rule':
-      return [expression.name]
-    case 'choice':
-      return expression.options.flatMap((option) => leadingNames(option, nullable))
-    case 'repeat':
-      return expression.max === 0 ? [] : leadingNames(expression.part, nullable)
-    case 'sequence': {
-      const solid = expression.parts.findIndex((part) => !isNullable(part, nullable))
-      const first = solid === -1 ? expression.parts : expression.parts.slice(0, solid + 1)
-      return first.flatMap((part) => leadingNames(part, nullable))
     }
   }
 }

@@ -6,6 +6,7 @@ import { defaultLimits, type GrammarLimits } from './limits.ts'
 import { Patterns } from './patterns.ts'
 import { prune } from './prune.ts'
 import { regexExpression } from './regex-grammar.ts'
+import { parseRegex } from './regex-syntax.ts'
 import { RuleBook } from './rule-book.ts'
 import { pointerText, SchemaDocument } from './schema-document.ts'
 import { SchemaGrammar } from './schema-grammar.ts'
@@ -113,7 +114,7 @@ export function createGrammarBuilder(limits: Partial<GrammarLimits> = {}): Gramm
       const refuse = () => new GrammarError('invalid-regex', `no text matches the pattern '${pattern}'`, { param })
       return addPart(
         name,
-        withParam(param, () => regexExpression(book, pattern, name)),
+        withParam(param, () => regexExpression(book, parseRegex(pattern), name)),
         refuse,
       )
     },

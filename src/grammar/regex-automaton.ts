@@ -17,17 +17,17 @@ export function regexAutomaton(source: string, limit: AutomatonLimit): Automaton
   return automatonOf(parseRegex(source), limit)
 }
 
-/** The texts that a pattern matches as a whole. */
-export function wholeTextAutomaton(source: string, limit: AutomatonLimit): Automaton {
-  return automatonOf(wholeRegex(parseRegex(source)), limit)
+/** The texts that a pattern of `wholeRegex` matches. */
+export function wholeTextAutomaton(regex: Regex, limit: AutomatonLimit): Automaton {
+  return automatonOf(regex, limit)
 }
 
 /**
  * The same, deterministic: an engine that follows it has one way at each character. Undefined where that takes too many states or too
  * much work.
  */
-export function wholeTextDeterministic(source: string, limit: AutomatonLimit): Automaton | undefined {
-  const { looks, rest } = splitLooks(wholeRegex(parseRegex(source)))
+export function wholeTextDeterministic(regex: Regex, limit: AutomatonLimit): Automaton | undefined {
+  const { looks, rest } = splitLooks(regex)
   if (looks.length > 0) return undefined
   return unlessTooLarge(() => trim(determinized(networkOf(rest, limit), limit)))
 }

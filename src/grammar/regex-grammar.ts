@@ -4,7 +4,7 @@ import type { CharSet } from './char-set.ts'
 import { chars, choice, type Expression, sequence } from './expression.ts'
 import { tooLarge } from './grammar-error.ts'
 import { wholeRegex, wholeTextAutomaton, wholeTextDeterministic } from './regex-automaton.ts'
-import { parseRegex, type Regex } from './regex-syntax.ts'
+import type { Regex } from './regex-syntax.ts'
 import type { RuleBook } from './rule-book.ts'
 
 /** Work beyond this is better spent on the pattern as it is written. */
@@ -12,16 +12,16 @@ const deterministicEffort = 700_000
 
 /**
  * The texts that a pattern matches as a whole, raw and not as JSON: of a pattern that can be read in several ways, the deterministic
- * automaton, so that an engine follows one. Throws as `parseRegex` does, or when it is too large.
+ * automaton, so that an engine follows one. Throws when it is too large.
  */
-export function regexExpression(book: RuleBook, pattern: string, hint: string): Expression {
-  const regex = wholeRegex(parseRegex(pattern))
+export function regexExpression(book: RuleBook, pattern: Regex, hint: string): Expression {
+  const regex = wholeRegex(pattern)
   const direct = () => directExpression(book, regex, chars)
   const { states } = book.automatonLimit
   const write = (automaton: Automaton) => automatonGrammar(book, automaton, { hint, spell: chars })
-  const automaton = wholeTextDeterministic(pattern, { states, spend: budget(book) })
+  const automaton = wholeTextDeterministic(regex, { states, spend: budget(book) })
   if (automaton !== undefined) return (isPlain(regex) ? direct() : undefined) ?? write(automaton)
-  return direct() ?? write(wholeTextAutomaton(pattern, book.automatonLimit))
+  return direct() ?? write(wholeTextAutomaton(regex, book.automatonLimit))
 }
 
 /** Counts effort up to a limit of its own, and passes it on. */

@@ -1,5 +1,6 @@
 import { type CharSet, charSet, charsOf, invert, unite } from './char-set.ts'
 import { GrammarError } from './grammar-error.ts'
+import { inEitherCase } from './letter-case.ts'
 import { digitChars, lineEnds, propertyChars, spaceChars, wordChars } from './regex-classes.ts'
 
 /** A parsed ECMAScript regular expression. Greediness and captures do not affect which texts match, so they are dropped. */
@@ -12,15 +13,22 @@ export type Regex =
   | { readonly type: 'end' }
   | { readonly type: 'lookahead'; readonly negated: boolean; readonly part: Regex }
 
+/** How a dialect differs from ECMAScript without flags. */
+export type RegexFlags = {
+  /** The characters that `.` does not match. */
+  readonly lineEnds?: CharSet
+  readonly ignoreCase?: boolean
+}
+
 const maxNesting = 100
 
 /**
  * Parses a pattern. Throws `unsupported-regex` for what no grammar can express (back-references, look-behind, word
  * boundaries), and `invalid-regex` for what is not a pattern.
  */
-export function parseRegex(source: string): Regex {
+export function parseRegex(source: string, flags: RegexFlags = {}): Regex {
   checkSyntax(source)
-  return new RegexReader(source).read()
+  return new RegexReader(source, flags).read()
 }
 
 /** JavaScript's own parser decides what is a pattern. JSON Schema means Unicode mode, but older patterns are in use too. */
@@ -40,11 +48,15 @@ function checkSyntax(source: string): void {
 
 class RegexReader {
   readonly #chars: readonly string[]
+  readonly #dot: CharSet
+  readonly #ignoresCase: boolean
   #position = 0
   #depth = 0
 
-  constructor(source: string) {
+  constructor(source: string, { lineEnds: excluded = lineEnds, ignoreCase = false }: RegexFlags) {
     this.#chars = [...source]
+    this.#dot = invert(excluded)
+    this.#ignoresCase = ignoreCase
   }
 
   read(): Regex {
@@ -92,11 +104,10 @@ class RegexReader {
     const char = this.#next()
     if (char === '(') return this.#group()
     if (char === '[') return { type: 'chars', set: this.#class() }
-    if (char === '.') return { type: 'chars', set: invert(lineEnds) }
+    if (char === '.') return { type: 'chars', set: this.#dot }
     if (char === '^') return { type: 'start' }
     if (char === '$') return { type: 'end' }
-    if (char === '\\') return { type: 'chars', set: this.#escape(false) }
-    return { type: 'chars', set: charsOf(char) }
+    return { type: 'chars', set: this.#cased(char === '\\' ? this.#escape(false) : charsOf(char)) }
   }
 
   #group(): Regex {
@@ -128,7 +139,12 @@ class RegexReader {
       const [from, to] = [soleCode(first), soleCode(last)]
       set = from === undefined || to === undefined ? unite(set, first, last, charsOf('-')) : unite(set, charSet([from, to]))
     }
-    return negated ? invert(set) : set
+    const cased = this.#cased(set)
+    return negated ? invert(cased) : cased
+  }
+
+  #cased(set: CharSet): CharSet {
+    return this.#ignoresCase ? inEitherCase(set) : set
   }
 
   #classAtom(): CharSet {

@@ -10,6 +10,7 @@ const codes: Readonly<Record<GrammarErrorKind, ErrorCode>> = {
   'schema-too-large': 'invalid-request',
   'unsupported-schema': 'unsupported-field',
   'unsupported-regex': 'unsupported-field',
+  'unsupported-grammar': 'unsupported-field',
   'grammar-too-large': 'unsupported-field',
 }
 
