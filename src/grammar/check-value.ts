@@ -1,4 +1,5 @@
 import { kindOf, sameValue, valueKey } from './facets.ts'
+import { gbnfKeyword } from './gbnf-text.ts'
 import type { Patterns } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
 import { isObject, type Schema, type SchemaDocument, type SchemaObject } from './schema-document.ts'
@@ -105,6 +106,7 @@ function checkCombined(schema: SchemaObject, holds: Holds): boolean {
 }
 
 function checkText(schema: SchemaObject, value: string, patterns: Patterns): boolean {
+  if (schema[gbnfKeyword] !== undefined) throw unknown
   return (
     within([...value].length, schema.minLength, schema.maxLength) &&
     (typeof schema.pattern !== 'string' || isMatch(schema.pattern, value, patterns))

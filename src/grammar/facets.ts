@@ -34,6 +34,8 @@ export type Facets = {
     readonly max?: number
     readonly patterns: readonly { readonly source: string; readonly path: SchemaPath }[]
     readonly formats: readonly { readonly name: string; readonly path: SchemaPath }[]
+    /** Grammars of the whole text, in GBNF. */
+    readonly grammars: readonly { readonly source: string; readonly path: SchemaPath }[]
   }
   readonly range: Range
   /** What numbers must be multiples of. */
@@ -64,7 +66,7 @@ export const noFacets: Facets = {
   typed: false,
   impliedKinds: new Set(),
   integer: false,
-  text: { min: 0, patterns: [], formats: [] },
+  text: { min: 0, patterns: [], formats: [], grammars: [] },
   range: {},
   multiples: [],
   array: { layers: [], min: 0, contains: [] },
@@ -88,6 +90,7 @@ export function mergeFacets(a: Facets, b: Facets): Facets {
       ...least(a.text.max, b.text.max),
       patterns: [...a.text.patterns, ...b.text.patterns],
       formats: [...a.text.formats, ...b.text.formats],
+      grammars: [...a.text.grammars, ...b.text.grammars],
     },
     range: mergeRanges(a.range, b.range),
     multiples: [...a.multiples, ...b.multiples],

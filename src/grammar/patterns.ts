@@ -46,14 +46,21 @@ export class Patterns {
   writeOnce(use: string, text: Facets['text'], write: (text: Facets['text']) => WrittenText): WrittenText {
     const sources = text.patterns.map(({ source }) => source)
     const names = text.formats.map(({ name }) => name)
-    const key = JSON.stringify([use, text.min, text.max, sources, names])
-    const paths = [...text.patterns, ...text.formats].map(({ path }) => path)
+    const grammars = text.grammars.map(({ source }) => source)
+    const key = JSON.stringify([use, text.min, text.max, sources, names, grammars])
+    const conditions = [...text.patterns, ...text.formats, ...text.grammars]
     // The path of a gap is, until it is returned, the number of its condition.
-    const patterns = text.patterns.map((each, index) => ({ ...each, path: [String(index)] }))
-    const formats = text.formats.map((each, index) => ({ ...each, path: [String(patterns.length + index)] }))
-    const written = this.#texts.get(key) ?? write({ ...text, patterns, formats })
+    const numbered = <T extends object>(list: readonly T[], first: number) =>
+      list.map((each, index) => ({ ...each, path: [String(first + index)] }))
+    const numberedText = {
+      ...text,
+      patterns: numbered(text.patterns, 0),
+      formats: numbered(text.formats, sources.length),
+      grammars: numbered(text.grammars, sources.length + names.length),
+    }
+    const written = this.#texts.get(key) ?? write(numberedText)
     this.#texts.set(key, written)
-    const gaps = written.gaps.map((gap) => ({ ...gap, path: paths[Number(gap.path[0])] ?? [] }))
+    const gaps = written.gaps.map((gap) => ({ ...gap, path: conditions[Number(gap.path[0])]?.path ?? [] }))
     return { expression: written.expression, gaps }
   }
 

@@ -3,10 +3,11 @@ import { automatonGrammar } from './automaton-grammar.ts'
 import { charSet, invert } from './char-set.ts'
 import { chars, type Expression, never } from './expression.ts'
 import type { Facets } from './facets.ts'
+import { gbnfText } from './gbnf-text.ts'
 import { unlessTooLarge } from './grammar-error.ts'
 import { effortPerState, type Patterns, type WrittenText } from './patterns.ts'
 import type { RuleBook } from './rule-book.ts'
-import { textAutomaton } from './text-grammar.ts'
+import { soleGrammar, textAutomaton } from './text-grammar.ts'
 
 /**
  * The strings that satisfy the facets, raw: without quotes and escapes, and without `delimiter`, which ends them. Where strings
@@ -19,6 +20,9 @@ export function rawText(book: RuleBook, text: Facets['text'], { delimiter, patte
 type RawOptions = { readonly delimiter: string; readonly patterns: Patterns }
 
 function writeRaw(book: RuleBook, text: Facets['text'], { delimiter, patterns }: RawOptions): WrittenText {
+  const grammar = soleGrammar(text)
+  // A text with the delimiter would end there, and then seldom be one of the grammar's.
+  if (grammar !== undefined) return { expression: gbnfText(book, grammar, chars), gaps: [] }
   const limit = book.automatonLimit
   const { automaton, gaps } = textAutomaton(text, patterns, limit)
   const { min, max } = text

@@ -1,4 +1,6 @@
+import { checkGbnf } from './check-gbnf.ts'
 import { allKinds, type Facets, type Kind, noFacets, sameValue } from './facets.ts'
+import { gbnfKeyword } from './gbnf-text.ts'
 import { type Bound, isExact } from './number-grammar.ts'
 import { isObject, isSchema, type Schema, type SchemaDocument, type SchemaObject, type SchemaPath } from './schema-document.ts'
 
@@ -10,7 +12,7 @@ const kindKeywords: Readonly<Record<Kind, readonly string[]>> = {
     `additionalItems contains items maxContains maxItems minContains minItems prefixItems unevaluatedItems uniqueItems`.split(
       /\s+/,
     ),
-  string: ['contentEncoding', 'contentMediaType', 'format', 'maxLength', 'minLength', 'pattern'],
+  string: ['contentEncoding', 'contentMediaType', 'format', 'maxLength', 'minLength', 'pattern', gbnfKeyword],
   number: ['exclusiveMaximum', 'exclusiveMinimum', 'maximum', 'minimum', 'multipleOf'],
   boolean: [],
   null: [],
@@ -102,11 +104,14 @@ class FacetReader {
   #text(): Facets['text'] {
     const pattern = this.#string('pattern')
     const format = this.#string('format')
+    const grammar = this.#string(gbnfKeyword)
+    if (grammar !== undefined) checkGbnf(grammar)
     return {
       min: this.#count('minLength') ?? 0,
       ...this.#max('maxLength'),
       patterns: pattern === undefined ? [] : [{ source: pattern, path: this.#path }],
       formats: format === undefined || numberFormats.has(format) ? [] : [{ name: format, path: this.#path }],
+      grammars: grammar === undefined ? [] : [{ source: grammar, path: this.#path }],
     }
   }
 

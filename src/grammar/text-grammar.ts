@@ -3,6 +3,7 @@ import { automatonGrammar } from './automaton-grammar.ts'
 import { type Expression, literal, never, sequence } from './expression.ts'
 import type { Facets, Gap } from './facets.ts'
 import { formatRule } from './formats.ts'
+import { gbnfKeyword, gbnfText } from './gbnf-text.ts'
 import { unlessTooLarge } from './grammar-error.ts'
 import { anyString, stringChar, stringCharOf } from './json-text.ts'
 import type { AutomatonLimit } from './limits.ts'
@@ -14,7 +15,8 @@ type Condition = { readonly source: string; readonly gap: Gap }
 
 /** The JSON strings that satisfy the facets, and the gaps. */
 export function textGrammar(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
-  if (text.patterns.length === 0 && text.formats.length === 0) return { expression: plainText(book, text), gaps: [] }
+  const { patterns: sources, formats, grammars } = text
+  if (sources.length + formats.length + grammars.length === 0) return { expression: plainText(book, text), gaps: [] }
   return patterns.writeOnce('json', text, (numbered) => {
     const { expression, gaps } = conditionalText(book, numbered, patterns)
     return { expression: book.shared(text.formats[0]?.name ?? 'text', expression), gaps }
@@ -22,6 +24,10 @@ export function textGrammar(book: RuleBook, text: Facets['text'], patterns: Patt
 }
 
 function conditionalText(book: RuleBook, text: Facets['text'], patterns: Patterns): WrittenText {
+  const grammar = soleGrammar(text)
+  if (grammar !== undefined) {
+    return { expression: sequence(literal('"'), gbnfText(book, grammar, stringCharOf), literal('"')), gaps: [] }
+  }
   const direct = directText(book, text, patterns)
   if (direct !== undefined) return { expression: direct, gaps: [] }
   const { automaton, gaps } = textAutomaton(text, patterns, book.automatonLimit)
@@ -32,6 +38,13 @@ function conditionalText(book: RuleBook, text: Facets['text'], patterns: Pattern
 function plainText(book: RuleBook, text: Facets['text']): Expression {
   if (text.min === 0 && text.max === undefined) return anyString(book)
   return sequence(literal('"'), book.repeat(stringChar(book), text.min, text.max), literal('"'))
+}
+
+/** The grammar of a text, if that is its only condition: others cannot be combined with it. */
+export function soleGrammar({ patterns, formats, grammars, min, max }: Facets['text']): string | undefined {
+  const [first, ...others] = grammars
+  const isSole = patterns.length + formats.length + others.length === 0 && min === 0 && max === undefined
+  return isSole ? first?.source : undefined
 }
 
 /** The JSON strings whose content the automaton accepts. */
@@ -84,13 +97,16 @@ function directText(book: RuleBook, text: Facets['text'], patterns: Patterns): E
   return body === undefined ? undefined : sequence(literal('"'), body, literal('"'))
 }
 
-/** The conditions on a string as patterns; `unknown` are formats without one. */
-function conditionsOf({ patterns, formats }: Facets['text']): { conditions: readonly Condition[]; unknown: readonly Gap[] } {
+/** The conditions on a string as patterns; `unknown` are formats and grammars, which have none. */
+function conditionsOf({ patterns, formats, grammars }: Facets['text']): {
+  conditions: readonly Condition[]
+  unknown: readonly Gap[]
+} {
   const conditions: Condition[] = patterns.map(({ source, path }) => ({
     source,
     gap: { keyword: 'pattern', path, kind: 'string' },
   }))
-  const unknown: Gap[] = []
+  const unknown = grammars.map(({ path }): Gap => ({ keyword: gbnfKeyword, path, kind: 'string' }))
   for (const { name, path } of formats) {
     const gap: Gap = { keyword: 'format', path, kind: 'string' }
     const format = formatRule(name)

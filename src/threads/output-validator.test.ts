@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../contract/request.ts'
+import { gbnfKeyword } from '../grammar/gbnf-text.ts'
 import { OutputValidator } from './output-validator.ts'
 
 const validator = new OutputValidator({ timeoutMs: 10_000 })
@@ -33,6 +34,8 @@ describe('OutputValidator', () => {
     [{ patternProperties: { '^(a|a)*$': { type: 'integer' } } }, `{"${'a'.repeat(60)}b":1,"aa":"1"}`, /^\/aa must be integer/],
     [{ pattern: '^(a)\\1$' }, '"aa"', undefined],
     [{ pattern: '^a\\-b$' }, '"a-b"', undefined],
+    [{ [gbnfKeyword]: 'root ::= "a"+' }, '"aa"', undefined],
+    [{ properties: { a: { [gbnfKeyword]: 'root ::= "a"+' } } }, '{"a":"ab"}', /^\/a is not a text that the grammar allows/],
     [true, '1', undefined],
     [false, '1', /false/],
   ])('%j judges %s', async (schema, text, problem) => {
@@ -48,6 +51,7 @@ describe('OutputValidator', () => {
     { $async: true, type: 'object' },
     { $dynamicRef: '#a' },
     { pattern: '(' },
+    { [gbnfKeyword]: 'root ::= nothing' },
   ])('%j is no schema to check by', async (schema) => {
     expect(await validator.canCheck(schema)).toBe(false)
   })

@@ -1,6 +1,8 @@
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { createGbnfMatcher } from '../grammar/gbnf-matcher.ts'
+import { gbnfKeyword } from '../grammar/gbnf-text.ts'
 import { createTextMatcher } from '../grammar/text-matcher.ts'
 import { judgedSchema } from './judged-schema.ts'
 
@@ -40,8 +42,8 @@ const options = {
 // The standard wants Unicode patterns, but many in use are not valid ones: `\\-` outside of a class.
 const patternKinds = [{ unicodeRegExp: true }, { unicodeRegExp: false }]
 /** Created once: compiling the meta-schema takes longer than compiling most schemas. */
-const draft07 = patternKinds.map((kind) => withFormats(new Ajv({ ...options, ...kind })))
-const draft2020 = patternKinds.map((kind) => withFormats(new Ajv2020({ ...options, ...kind })))
+const draft07 = patternKinds.map((kind) => extended(new Ajv({ ...options, ...kind })))
+const draft2020 = patternKinds.map((kind) => extended(new Ajv2020({ ...options, ...kind })))
 
 /** A pattern of a schema, matched in linear time where an automaton can express it: `RegExp` may backtrack for years. */
 function patternOf(source: string, flags: string): { test(text: string): boolean; toString(): string } {
@@ -54,8 +56,16 @@ function patternOf(source: string, flags: string): { test(text: string): boolean
   return { test, toString: () => String(own) }
 }
 
-function withFormats(ajv: Ajv): Ajv {
+/** With formats, and the keyword for texts of a grammar. */
+function extended(ajv: Ajv): Ajv {
   addFormats.default(ajv)
+  ajv.addKeyword({
+    keyword: gbnfKeyword,
+    type: 'string',
+    schemaType: 'string',
+    compile: createGbnfMatcher,
+    error: { message: 'is not a text that the grammar allows' },
+  })
   return ajv
 }
 
