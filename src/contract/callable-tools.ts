@@ -19,6 +19,11 @@ export function callableTools(tools: readonly Tool[], toolChoice: ToolChoice): r
   return functions.filter(({ name }) => names.has(name))
 }
 
+/** The functions with the schema that their arguments have to satisfy as `parameters`. */
+export function enforcedTools(tools: readonly FunctionTool[]): readonly FunctionTool[] {
+  return tools.map(({ enforced, ...tool }) => (enforced === undefined ? tool : { ...tool, parameters: enforced }))
+}
+
 export function isFunctionTool(tool: Tool): tool is FunctionTool {
   return tool.type === undefined || tool.type === 'function'
 }

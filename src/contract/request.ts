@@ -88,6 +88,11 @@ export type FunctionTool = {
   readonly strict?: boolean
   /** A message describes it, so that the prompt's beginning stays as it was; engines that render the prompt do not list it. */
   readonly isDeferred?: true
+  /**
+   * A schema to enforce instead of `parameters`, which models and other servers see. Core sets it where a grammar of ours is needed for
+   * the arguments.
+   */
+  readonly enforced?: JsonObject
 }
 
 /** A tool with free text or text of a grammar as input (OpenAI's custom tools). */

@@ -1,9 +1,15 @@
-import type { JsonObject } from './request.ts'
+import type { CanonicalPath } from './field.ts'
+import type { CustomTool, JsonObject } from './request.ts'
 
-/** Validates output against JSON Schemas, within its own time limit. Neither method throws. */
+/** Validates output against JSON Schemas, within its own time limit. */
 export interface Validator {
-  /** Whether the schema is supported; undefined after the time limit. */
+  /** Whether the schema is supported; undefined after the time limit. Does not throw. */
   canCheck(schema: JsonObject | boolean): Promise<boolean | undefined>
-  /** What is wrong with a text, in words; undefined for valid JSON of the schema. */
+  /** What is wrong with a text, in words; undefined for valid JSON of the schema. Does not throw. */
   check(schema: JsonObject | boolean, text: string): Promise<string | undefined>
+  /**
+   * The JSON Schema of the strings that the grammar of a custom tool's input allows, with keywords that only our grammars know. Rejects
+   * with `invalid-request` or `unsupported-field`, at `place`, for a grammar that cannot be used.
+   */
+  inputSchema(grammar: NonNullable<CustomTool['grammar']>, place: CanonicalPath): Promise<JsonObject>
 }

@@ -3,6 +3,7 @@ import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { FunctionTool } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
+import { readInput } from './custom-tools/input-decoder.ts'
 import { isJson } from './is-json.ts'
 
 /** Validates the strict tool calls of one request, where no grammar guarantees them. */
@@ -17,7 +18,8 @@ type Call = { readonly id: string; readonly tool: FunctionTool; arguments: strin
 
 /** Whether calls to strict tools have to be validated. */
 export function needsCallCheck(tools: readonly FunctionTool[], { callsAreCertain = false }: PreparedGeneration): boolean {
-  return !callsAreCertain && tools.some(({ strict }) => strict === true)
+  // In some formats of calls a grammar cannot rule out that the input of a custom tool has the tag that ends it.
+  return tools.some(({ strict, enforced }) => strict === true && (!callsAreCertain || enforced !== undefined))
 }
 
 /**
@@ -59,13 +61,22 @@ export async function createCallCheck(
       for (const { tool, arguments: json, hasEnded } of calls.get(choice) ?? []) {
         // Some engines end truncated calls like complete ones; their arguments are then not JSON.
         if (!hasEnded || (truncated && !isJson(json))) continue
-        const problem = await validator.check(tool.parameters ?? { type: 'object' }, json)
-        if (problem === undefined) continue
-        const message =
-          `the model called the strict tool '${tool.name}' with arguments that do not satisfy its parameters: ${problem}. ` +
-          'Try again, or simplify the schema'
-        throw new AppError('invalid-output', message)
+        const problem = await problemOf(tool, json, validator)
+        if (problem !== undefined) throw new AppError('invalid-output', `the model called the ${problem}`)
       }
     },
   }
+}
+
+/** What is wrong with the arguments of a call, in words. */
+async function problemOf(tool: FunctionTool, json: string, validator: Validator): Promise<string | undefined> {
+  const { name, parameters = { type: 'object' }, enforced } = tool
+  if (enforced === undefined) {
+    const problem = await validator.check(parameters, json)
+    if (problem === undefined) return undefined
+    return `strict tool '${name}' with arguments that do not satisfy its parameters: ${problem}. Try again, or simplify the schema`
+  }
+  const problem = await validator.check(enforced, JSON.stringify({ input: readInput(json) }))
+  if (problem === undefined) return undefined
+  return `tool '${name}' with an input that its grammar does not allow: ${problem}. Try again, or simplify the grammar`
 }

@@ -27,6 +27,7 @@ const refusal = (delta: string): readonly EngineEvent[] => [
 function createValidator(canCheck = true) {
   const asked: unknown[] = []
   const validator: Validator = {
+    inputSchema: () => Promise.reject(new Error('there are no custom tools')),
     canCheck: async () => canCheck,
     check: async (asSchema, text) => {
       asked.push(asSchema === true ? [true, text] : text)

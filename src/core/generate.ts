@@ -79,7 +79,7 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
   const ticket = context.model.scheduler.enter(context)
   try {
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      withFunctions(deps.presets?.apply(request) ?? request, inner, (wanted, wantedEmit) =>
+      withFunctions(deps.presets?.apply(request) ?? request, { validator: deps.validator, emit: inner }, (wanted, wantedEmit) =>
         runOrCutShort(deps, wanted, { context, ticket, emit: wantedEmit }),
       )
     if (rest.length === 0) await runOne(first, emit)

@@ -1,22 +1,36 @@
-import type { JsonObject } from '../contract/request.ts'
+import { AppError } from '../contract/errors.ts'
+import type { CanonicalPath } from '../contract/field.ts'
+import type { CustomTool, JsonObject } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
+import type { InputGrammarRequest } from './input-grammar.ts'
 import { threadModule } from './thread-module.ts'
 import { ThreadPool } from './thread-pool.ts'
+import { resultOf, type ThreadReply } from './thread-reply.ts'
 import type { ValidationReply, ValidationRequest } from './validator-thread.ts'
 
 type Options = {
   /** The time limit for one schema or one text. */
   readonly timeoutMs?: number
+  /** The time limit for one grammar, whose own limits stop the work after about a second; a busy machine needs longer. */
+  readonly grammarTimeoutMs?: number
 }
 
-/** Validates outputs against their schemas in threads: a caller's pattern can backtrack without end. */
+/** Agents send the same tools with every request. */
+const keptGrammars = 32
+
+/** Validates outputs against their schemas, and reads grammars, in threads: a caller's pattern can backtrack without end. */
 export class OutputValidator implements Validator {
   readonly #timeoutMs: number
   readonly #threads: ThreadPool<ValidationRequest, ValidationReply>
+  readonly #grammarThreads: ThreadPool<InputGrammarRequest, ThreadReply<JsonObject>>
+  /** The least recently used one is the first in the map's order. */
+  readonly #grammars = new Map<string, JsonObject>()
 
-  constructor({ timeoutMs = 2000 }: Options = {}) {
+  constructor({ timeoutMs = 2000, grammarTimeoutMs = 10_000 }: Options = {}) {
     this.#timeoutMs = timeoutMs
     this.#threads = new ThreadPool({ module: threadModule('validator-thread', import.meta.url), timeoutMs })
+    const module = threadModule('input-grammar-thread', import.meta.url)
+    this.#grammarThreads = new ThreadPool({ module, timeoutMs: grammarTimeoutMs })
   }
 
   async canCheck(schema: JsonObject | boolean): Promise<boolean | undefined> {
@@ -29,7 +43,24 @@ export class OutputValidator implements Validator {
     return reply.isSupported ? reply.problem : 'it cannot be checked'
   }
 
+  async inputSchema(grammar: NonNullable<CustomTool['grammar']>, place: CanonicalPath): Promise<JsonObject> {
+    const key = `${grammar.syntax} ${grammar.definition}`
+    const schema = this.#grammars.get(key) ?? (await this.#readGrammar({ grammar, place }))
+    this.#grammars.delete(key)
+    this.#grammars.set(key, schema)
+    if (this.#grammars.size > keptGrammars)
+      for (const oldest of [...this.#grammars.keys()].slice(0, 1)) this.#grammars.delete(oldest)
+    return schema
+  }
+
   async close(): Promise<void> {
-    await this.#threads.close()
+    await Promise.all([this.#threads.close(), this.#grammarThreads.close()])
+  }
+
+  async #readGrammar(request: InputGrammarRequest): Promise<JsonObject> {
+    const reply = await this.#grammarThreads.request(request)
+    if (reply !== undefined) return resultOf(reply)
+    const message = 'the grammar takes too long to compile; make it smaller'
+    throw new AppError('unsupported-field', message, { at: request.place })
   }
 }

@@ -151,6 +151,12 @@ export class InputDecoder {
   }
 }
 
+/** The text of a custom call whose arguments are complete. */
+export function readInput(json: string): string {
+  const decoder = new InputDecoder()
+  return decoder.push(json) + decoder.end().delta
+}
+
 /** The position of the next quote or backslash, or the end. */
 function nextStop(json: string, from: number): number {
   let at = from

@@ -1,25 +1,33 @@
 import type { Emit } from '../../contract/emit.ts'
 import type { GenerationEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
+import type { Validator } from '../../contract/validator.ts'
+import { enforceGrammars } from './enforce-grammars.ts'
 import { asFunctions, isCustomTool } from './function-prompt.ts'
 import { restoreCalls } from './restore-calls.ts'
 import { restorePlaces } from './restore-places.ts'
 
+type Around = {
+  /** Without one, grammars are only shown to the model. */
+  readonly validator: Pick<Validator, 'inputSchema'> | undefined
+  readonly emit: Emit<GenerationEvent>
+}
 type Run = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
 /**
  * Runs a request whose custom tools are functions with one string for the engine, and custom tools for the caller: in its events and in
- * the places of failures.
+ * the places of failures. Rejects for a grammar that cannot be used.
  */
-export async function withFunctions(request: GenerationRequest, emit: Emit<GenerationEvent>, run: Run): Promise<void> {
+export async function withFunctions(request: GenerationRequest, { validator, emit }: Around, run: Run): Promise<void> {
   const { prompt } = request
   if (prompt.type !== 'chat') return run(request, emit)
   const functions = asFunctions(prompt)
   if (functions === prompt) return run(request, emit)
   const names = new Set(prompt.tools.filter(isCustomTool).map(({ name }) => name))
-  const asked = { ...request, prompt: functions }
+  if (names.size === 0) return run({ ...request, prompt: functions }, emit)
+  const tools = validator === undefined ? functions.tools : await enforceGrammars(functions.tools, prompt.tools, validator)
   try {
-    await run(asked, restoreCalls(names, emit))
+    await run({ ...request, prompt: { ...functions, tools } }, restoreCalls(names, emit))
   } catch (error) {
     throw restorePlaces(error, prompt.tools)
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
+import { callableTools, enforcedTools, functionTools } from '../../../contract/callable-tools.ts'
 import { AppError } from '../../../contract/errors.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
@@ -48,7 +48,7 @@ export class PlanCompiler {
   async compile(request: GenerationRequest, context: Context, signal: AbortSignal): Promise<CompiledPlan> {
     const { format, reasoningFront: front, endTexts } = context
     const { prompt, output, toolChoice, parallelToolCalls } = request
-    const tools = prompt.type === 'chat' ? functionTools(prompt.tools) : []
+    const tools = prompt.type === 'chat' ? enforcedTools(functionTools(prompt.tools)) : []
     const wanted = { output, tools, toolChoice, parallelToolCalls, constrainsAllTools: this.#constrainsAllTools }
     const plan = { ...(format !== undefined && { format }) }
     if (!isConstrained(wanted)) return { plan }

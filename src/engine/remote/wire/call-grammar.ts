@@ -1,4 +1,4 @@
-import { callableTools } from '../../../contract/callable-tools.ts'
+import { callableTools, enforcedTools } from '../../../contract/callable-tools.ts'
 import { field } from '../../../contract/field.ts'
 import type { FunctionTool, GenerationRequest, JsonObject } from '../../../contract/request.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
@@ -6,7 +6,8 @@ import type { Profile } from '../servers/profile.ts'
 
 /**
  * Whether our grammar makes the required call. A llama-server refuses a grammar beside tools, and its own enforcement fails for some
- * models; so it is trusted once, and then gets the tools as a variable of the template, with the grammar of one call as JSON.
+ * models; so it is trusted once, and then gets the tools as a variable of the template, with the grammar of one call as JSON. It cannot be
+ * trusted with a grammar that only we know.
  */
 export function callsByGrammar(
   { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
@@ -14,8 +15,9 @@ export function callsByGrammar(
 ): boolean {
   if (profile.takesOurGrammars !== true || profile.gbnf === undefined || prompt.type !== 'chat') return false
   // Shown in another format, which the model would be told to write.
-  if (prompt.toolFormat !== undefined) return false
-  return toolChoice.type === 'required' && toolChoice.isRepeated === true && callableTools(prompt.tools, toolChoice).length > 0
+  if (prompt.toolFormat !== undefined || toolChoice.type !== 'required') return false
+  const tools = callableTools(prompt.tools, toolChoice)
+  return tools.some(({ enforced }) => enforced !== undefined || toolChoice.isRepeated === true)
 }
 
 /** The grammar of one call. `anyArguments`: for parameters that have no grammar. */
@@ -23,7 +25,7 @@ export function callGrammar(
   { prompt, toolChoice }: GenerationRequest,
   { anyArguments }: { readonly anyArguments: boolean },
 ): GrammarRequest {
-  const tools = prompt.type === 'chat' ? callableTools(prompt.tools, toolChoice) : []
+  const tools = prompt.type === 'chat' ? enforcedTools(callableTools(prompt.tools, toolChoice)) : []
   const schema = { anyOf: tools.map((tool) => callSchema(tool, anyArguments)) }
   return { output: { type: 'json-schema', schema, strict: false, name: 'call' }, param: field('prompt', 'tools') }
 }
