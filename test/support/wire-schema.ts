@@ -25,6 +25,8 @@ const annotation = {
   additionalProperties: false,
 }
 
+const tokenBytes = { bytes: { type: 'array', items: { type: 'integer' } } } as Record<string, JsonSchema>
+
 /** What Dragoman adds to OpenAI's objects, by definition; anything else that the schema does not name is a fault. */
 const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>> = {
   'ChatCompletion.Choice': { stop_reason: text } as Record<string, JsonSchema>,
@@ -54,6 +56,11 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
     frequency_penalty: { type: 'number' },
     usage: { anyOf: [{ $ref: '#/definitions/ResponseUsage' }, { type: 'null' }] },
   } as Record<string, JsonSchema>,
+  // Open Responses requires the bytes of a token in events too.
+  'ResponseTextDeltaEvent.Logprob': tokenBytes,
+  'ResponseTextDeltaEvent.Logprob.TopLogprob': tokenBytes,
+  'ResponseTextDoneEvent.Logprob': tokenBytes,
+  'ResponseTextDoneEvent.Logprob.TopLogprob': tokenBytes,
   // Codex and others compact the conversation when they see the last one, which OpenAI sends too.
   ResponseError: {
     code: { enum: ['server_error', 'rate_limit_exceeded', 'invalid_prompt', 'context_length_exceeded'] },

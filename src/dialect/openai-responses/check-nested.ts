@@ -13,19 +13,19 @@ import {
   textPart,
   type WireItem,
 } from './item-schema.ts'
-import { conversationObject, formats, type ResponseWire, reasoningObject, streamOptions, textObject } from './schema.ts'
+import {
+  conversationObject,
+  formats,
+  managementEntry,
+  type ResponseWire,
+  reasoningObject,
+  streamOptions,
+  textObject,
+} from './schema.ts'
 import { customTool, functionTool, isKnownTool, namespaceTool } from './tool-schema.ts'
 
 /** Accepted everywhere: replies have them, and equal prefixes are reused without the last. */
-const everywhere = [
-  'id',
-  'status',
-  'logprobs',
-  'caller',
-  'created_by',
-  'internal_chat_message_metadata_passthrough',
-  'prompt_cache_breakpoint',
-]
+const everywhere = ['logprobs', 'caller', 'created_by', 'prompt_cache_breakpoint']
 
 const itemKeys: Readonly<Record<string, Keys>> = {
   message: withCommon(message),
@@ -44,8 +44,8 @@ const partKeys: Readonly<Record<string, Keys>> = {
   input_image: withCommon(imagePart),
 }
 const toolKeys: Readonly<Record<string, Keys>> = {
-  function: new Set([...keysOf(functionTool), 'defer_loading', 'allowed_callers', 'output_schema']),
-  custom: new Set([...keysOf(customTool), 'defer_loading', 'allowed_callers']),
+  function: keysOf(functionTool),
+  custom: keysOf(customTool),
   namespace: keysOf(namespaceTool),
 }
 const formatKeys: Readonly<Record<keyof typeof formats, Keys>> = {
@@ -57,6 +57,7 @@ const textKeys = keysOf(textObject)
 const reasoningKeys = keysOf(reasoningObject)
 const streamKeys = keysOf(streamOptions)
 const conversationKeys = keysOf(conversationObject)
+const managementKeys = keysOf(managementEntry)
 
 /** The unknown fields inside the objects of a body, as paths without indices, each once. */
 export function checkNested(wire: ResponseWire): string[] {
@@ -80,6 +81,9 @@ export function checkNested(wire: ResponseWire): string[] {
   const format = wire.text?.format
   if (format) check(format, formatKeys[format.type], { path: 'text.format' })
   check(wire.reasoning, reasoningKeys, { path: 'reasoning' })
+  for (const [index, entry] of (wire.context_management ?? []).entries()) {
+    check(entry, managementKeys, { path: 'context_management[]', index })
+  }
   check(wire.stream_options, streamKeys, { path: 'stream_options' })
   if (typeof wire.conversation === 'object') check(wire.conversation, conversationKeys, { path: 'conversation' })
   return [...ignored]

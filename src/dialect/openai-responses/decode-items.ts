@@ -97,7 +97,9 @@ class Decoder {
   }
 
   #addContent(role: 'user' | 'assistant' | 'system' | 'developer', content: string | readonly WirePart[], path: string): void {
-    const paths = typeof content === 'string' ? [`${path}.content`] : content.map((_, index) => `${path}.content[${index}]`)
+    // An input that is a text has no parts.
+    const whole = path === 'input' ? path : `${path}.content`
+    const paths = typeof content === 'string' ? [whole] : content.map((_, index) => `${path}.content[${index}]`)
     if (role !== 'assistant') {
       this.#addMessage({ role, content: decodeContent(content, `${path}.content`) }, path, paths)
       return

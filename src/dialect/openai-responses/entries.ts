@@ -34,17 +34,20 @@ type Known = {
 export function readEntries({ input: wire }: Pick<ResponseWire, 'input'>, { history, items, source }: Known): Entries {
   const entries = history.map((stored): Entry => ({ ...entryOf(stored, source), isOwn: false, label: stored.id }))
   const input: StoredItem[] = []
-  const given = Array.isArray(wire) ? wire : []
-  for (const [index, normal] of normalizeInput(wire).entries()) {
-    const item = given[index]
-    const path = item === undefined ? 'input' : `input[${index}]`
-    const stored = item?.type === 'item_reference' ? findItem(items, item.id, path) : normal
-    if (stored !== undefined) {
-      input.push(stored)
-      entries.push(entryOf(stored, path))
-    } else if (item !== undefined) entries.push({ item, path, isOwn: true, label: path })
+  const given = typeof wire === 'string' ? [messageOf(wire)] : (wire ?? [])
+  const normal = normalizeInput(wire)
+  for (const [index, item] of given.entries()) {
+    const path = typeof wire === 'string' ? 'input' : `input[${index}]`
+    const isReference = item.type === 'item_reference'
+    const stored = isReference ? findItem(items, item.id, path) : normal[index]
+    if (stored !== undefined) input.push(stored)
+    entries.push(isReference && stored !== undefined ? entryOf(stored, path) : { item, path, isOwn: true, label: path })
   }
   return { entries: withoutCompacted(entries), input }
+}
+
+function messageOf(content: string): WireItem {
+  return { role: 'user', content }
 }
 
 export function entryOf({ json }: StoredItem, path: string): Entry {

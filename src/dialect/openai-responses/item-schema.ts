@@ -110,7 +110,7 @@ const knownTypes = new Set([
   'compaction_trigger',
 ])
 /** Items of tools that OpenAI's servers run, and items that come later than this code. */
-const otherItem = looseObject({ type: z.string().refine((type) => !knownTypes.has(type)), id })
+const otherItem = looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true }), id })
 
 export const wireItem = z.union([knownItem, otherItem])
 

@@ -6,7 +6,7 @@ import type { ResponseWire } from './schema.ts'
 
 /** The items of an input as responses list them: each with an id, texts as parts. References and triggers are not items. */
 export function normalizeInput(input: ResponseWire['input']): readonly (StoredItem | undefined)[] {
-  if (input === undefined || input === null || input === '') return []
+  if (input === undefined || input === null) return []
   if (typeof input === 'string') return [withId({ type: 'message', role: 'user', content: input })]
   return input.map((item) => (item.type === 'item_reference' || item.type === 'compaction_trigger' ? undefined : withId(item)))
 }

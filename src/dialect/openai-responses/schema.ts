@@ -16,7 +16,6 @@ export const reasoningObject = looseObject({
   summary: nonEmptyText.nullish(),
   generate_summary: nonEmptyText.nullish(),
   context: nonEmptyText.nullish(),
-  mode: text,
 })
 export const formats = {
   text: looseObject({ type: z.literal('text') }),

@@ -19,6 +19,10 @@ export function think(delta: string): GenerationEvent {
   return { type: 'reasoning-delta', choice: 0, delta }
 }
 
+export function refuse(delta: string): GenerationEvent {
+  return { type: 'refusal-delta', choice: 0, delta }
+}
+
 /** A whole call, in one delta. */
 export function called(id: string, name: string, input: string, kind?: 'custom'): readonly GenerationEvent[] {
   return [
@@ -54,9 +58,9 @@ export function checked(events: readonly ResponseEvent[]): readonly ResponseEven
   return countIds(events)
 }
 
-/** Open Responses has no custom tools and no namespaces, and calls the events of shown thoughts by another name. */
+/** Open Responses has no custom tools, namespaces and citations of files, and calls the events of shown thoughts by another name. */
 function isOpenResponse(event: ResponseEvent): boolean {
-  return !/reasoning_text|custom_tool_call|"namespace"|"custom"/.test(JSON.stringify(event))
+  return !/reasoning_text|custom_tool_call|file_citation|"namespace"|"custom"/.test(JSON.stringify(event))
 }
 
 /** Random ids become `msg_0`, `fc_1` …, in the order in which they appear. */
