@@ -11,6 +11,7 @@ import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
 import { embeddingFields } from './openai-embeddings/fields.ts'
+import { compactFields, inputTokensFields, nestedResponseFields, responseFields } from './openai-responses/fields.ts'
 import { presetSwitchFields } from './presets/fields.ts'
 import { rerankFields, scoreFields } from './scoring/fields.ts'
 import { templateSwitchFields, templateUnloadFields } from './templates/fields.ts'
@@ -23,6 +24,9 @@ const protocols: readonly Protocol[] = [
   { title: 'OpenAI chat completions', route: 'POST /v1/chat/completions', fields: [...chatFields, ...nestedConstraintFields] },
   { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
   { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
+  { title: 'OpenAI Responses', route: 'POST /v1/responses', fields: [...responseFields, ...nestedResponseFields] },
+  { title: 'OpenAI Responses: count tokens', route: 'POST /v1/responses/input_tokens', fields: inputTokensFields },
+  { title: 'OpenAI Responses: compact', route: 'POST /v1/responses/compact', fields: compactFields },
   { title: 'Anthropic Messages', route: 'POST /v1/messages', fields: messageFields },
   { title: 'Anthropic: count tokens', route: 'POST /v1/messages/count_tokens', fields: countFields },
   {

@@ -1,4 +1,7 @@
+import { checkConstraints } from '../openai/check-common-nested.ts'
+import { indexFields } from '../wire/field-table.ts'
 import { createNestedCheck, type Keys, keysOf } from '../wire/nested-check.ts'
+import { nestedResponseFields } from './fields.ts'
 import {
   compaction,
   customCall,
@@ -59,9 +62,12 @@ const streamKeys = keysOf(streamOptions)
 const conversationKeys = keysOf(conversationObject)
 const managementKeys = keysOf(managementEntry)
 
+const nestedIndex = indexFields(nestedResponseFields)
+
 /** The unknown fields inside the objects of a body, as paths without indices, each once. */
 export function checkNested(wire: ResponseWire): string[] {
-  const { check, ignored } = createNestedCheck(new Map())
+  const nested = createNestedCheck(nestedIndex)
+  const { check, ignored } = nested
   for (const [index, item] of (Array.isArray(wire.input) ? wire.input : []).entries()) {
     const keys = itemKeys[item.type ?? 'message']
     // Other items are ignored as a whole.
@@ -84,6 +90,7 @@ export function checkNested(wire: ResponseWire): string[] {
   for (const [index, entry] of (wire.context_management ?? []).entries()) {
     check(entry, managementKeys, { path: 'context_management[]', index })
   }
+  checkConstraints(nested, wire)
   check(wire.stream_options, streamKeys, { path: 'stream_options' })
   if (typeof wire.conversation === 'object') check(wire.conversation, conversationKeys, { path: 'conversation' })
   return [...ignored]

@@ -1,6 +1,7 @@
 import {
   constraintFields,
   minimumField,
+  nestedConstraintFields,
   refusedExtensions,
   samplingExtensions,
   sharedOpenaiFields,
@@ -136,6 +137,9 @@ export const responseFields: readonly Field[] = [
   ...refusedExtensions,
   ...refusedHere,
 ]
+
+/** Fields inside the objects of a request that need a note, by their paths. */
+export const nestedResponseFields: readonly Field[] = nestedConstraintFields.filter(({ name }) => !name.startsWith('messages[]'))
 
 /** The fields of `POST /v1/responses/input_tokens`: those that the prompt is made of. */
 export const inputTokensFields: readonly Field[] = pick([

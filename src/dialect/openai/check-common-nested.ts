@@ -19,10 +19,17 @@ const formatKeys: Readonly<Record<keyof typeof responseFormats, Keys>> = {
   grammar: keysOf(responseFormats.grammar),
 }
 
-/** Checks the nested objects that both protocols share. */
-export function checkCommonNested({ check }: NestedCheck, wire: CommonWire): void {
-  const { stream_options, structured_outputs, response_format } = wire
-  check(stream_options, streamOptionsKeys, { path: 'stream_options' })
+/** Checks the nested objects that chats and completions share. */
+export function checkCommonNested(nested: NestedCheck, wire: CommonWire): void {
+  nested.check(wire.stream_options, streamOptionsKeys, { path: 'stream_options' })
+  checkConstraints(nested, wire)
+}
+
+/** Checks the constraints on the output that are objects. */
+export function checkConstraints(
+  { check }: NestedCheck,
+  { structured_outputs, response_format }: Pick<CommonWire, 'structured_outputs' | 'response_format'>,
+): void {
   check(structured_outputs, structuredOutputsKeys, { path: 'structured_outputs' })
   if (!response_format) return
   check(response_format, formatKeys[response_format.type], { path: 'response_format' })
