@@ -50,11 +50,11 @@ export const remoteModel = z
       .default('auto')
       .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.'),
     protocol: z
-      .enum(['auto', 'chat', 'messages'])
+      .enum(['auto', 'chat', 'responses', 'messages'])
       .default('auto')
       .describe(
-        'How conversations are sent: `chat` (OpenAI chat completions), `messages` (Anthropic Messages), or `auto`, what the kind of ' +
-          'server has.',
+        'How conversations are sent: `chat` (OpenAI chat completions), `responses` (OpenAI Responses), `messages` (Anthropic Messages), ' +
+          'or `auto`, what the kind of server has.',
       ),
     upstreamModel: z
       .string()

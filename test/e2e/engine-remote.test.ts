@@ -5,11 +5,18 @@ import { engineOverDragoman } from '../support/over-dragoman.ts'
 const script = JSON.stringify({ chunks: Array.from({ length: 250 }, (_, index) => ` word${index}`) })
 const scripted = { id: 'up', engine: 'fake', script: 'from-request', contextLength: 2048 } as const
 
+const story = 'Tell me a long story about the sea.'
+const randomWriter = async () =>
+  ({ id: 'up', engine: 'llama', source: await randomModel(), contextLength: 2048, threads: 1 }) as const
+
 describeEngineContract('remote, over another Dragoman', {
-  longPrompt: 'Tell me a long story about the sea.',
-  create: async () => {
-    return engineOverDragoman({ id: 'up', engine: 'llama', source: await randomModel(), contextLength: 2048, threads: 1 })
-  },
+  longPrompt: story,
+  create: async () => engineOverDragoman(await randomWriter()),
+})
+
+describeEngineContract('remote, over the Responses of another Dragoman', {
+  longPrompt: story,
+  create: async () => engineOverDragoman(await randomWriter(), { protocol: 'responses' }),
 })
 
 describeEngineContract('remote, over the Messages of another Dragoman', {

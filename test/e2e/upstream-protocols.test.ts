@@ -75,17 +75,17 @@ const written = fc
       .map((part, index) => (part.type === 'tool-call' ? { ...part, id: `call_${index}` } : part)),
   )
 
-/** The results of a turn's calls, of which some are errors and some have an image. */
-function resultsOf(parts: readonly OutputPart[], said: string): readonly Message[] {
+/** The results of a turn's calls: some have an image, and some are errors, which Responses cannot express. */
+function resultsOf(parts: readonly OutputPart[], said: string, protocol: Protocol): readonly Message[] {
   return callsOf(parts).map(({ id }, index) => ({
     role: 'tool',
     toolCallId: id,
     content: index % 2 === 0 ? [text(said)] : [text(said), image('aGk=')],
-    ...(index % 3 === 1 && { isError: true }),
+    ...(index % 3 === 1 && protocol === 'messages' && { isError: true }),
   }))
 }
 
-test.each<Protocol>(['messages'])(
+test.each<Protocol>(['responses', 'messages'])(
   'two turns through the %s of another Dragoman are what they were, in the order of their parts',
   async (protocol) => {
     const { state, engine } = await engineOverParts(protocol)
@@ -104,13 +104,13 @@ test.each<Protocol>(['messages'])(
         const second = [
           ...first,
           assistant(...(choice?.parts ?? [])),
-          ...resultsOf(parts, said),
+          ...resultsOf(parts, said, protocol),
           { role: 'user', content: [text(said)] } as const,
         ]
         await answer(engine, ask('', { prompt: { ...chat, messages: second }, reasoning: { enabled: true } }))
         // What the first model signed came back to it.
         expect(state.seen?.prompt).toMatchObject({
-          messages: [...first, assistant(...parts), ...resultsOf(parts, said), { role: 'user', content: [text(said)] }],
+          messages: [...first, assistant(...parts), ...resultsOf(parts, said, protocol), { role: 'user', content: [text(said)] }],
           tools,
         })
       }),

@@ -17,7 +17,7 @@ test('a server of unknown kind that lacks chat completions is spoken to in Messa
   expect(textsOf(await answer(engine, ask('hi again')))).toEqual(['ok'])
   // Asked once, and without a message, so that nothing is generated.
   const asked = server.seen.filter(({ body }) => body.messages === undefined)
-  expect(asked.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/messages'])
+  expect(asked.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/responses', '/v1/messages'])
 })
 
 test('Anthropic gets its key in its own header, and the version of its API', async () => {

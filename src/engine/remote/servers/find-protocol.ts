@@ -13,6 +13,7 @@ type Server = {
 /** The routes of conversations, the one that nearly all servers have first. */
 const routes: readonly { readonly protocol: Protocol; readonly path: string }[] = [
   { protocol: 'chat', path: '/chat/completions' },
+  { protocol: 'responses', path: '/responses' },
   { protocol: 'messages', path: '/messages' },
 ]
 

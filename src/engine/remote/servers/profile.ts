@@ -6,8 +6,8 @@ export const profileNames = ['vllm', 'sglang', 'llama-server', 'ollama', 'dragom
 
 export type ProfileName = (typeof profileNames)[number]
 
-/** The protocols in which conversations are sent: OpenAI's chat completions, Anthropic's Messages. */
-export const protocolNames = ['chat', 'messages'] as const
+/** The protocols in which conversations are sent: OpenAI's chat completions and Responses, Anthropic's Messages. */
+export const protocolNames = ['chat', 'responses', 'messages'] as const
 
 export type Protocol = (typeof protocolNames)[number]
 
@@ -36,7 +36,7 @@ export type Profile = {
   }
   /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
   readonly temperatureLast?: boolean | { readonly field: string }
-  readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
+  readonly maxTokens: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
   /** Takes token ids. */
   readonly logitBias: boolean
   /** Takes `n`; otherwise each choice is a request. */
@@ -55,7 +55,7 @@ export type Profile = {
   /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
   /** How constraints are written. */
-  readonly outputStyle: 'openai' | 'messages'
+  readonly outputStyle: 'openai' | 'responses' | 'messages'
   readonly jsonObject: boolean
   readonly jsonSchema: boolean
   /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */
@@ -85,12 +85,22 @@ export type Profile = {
   readonly runningUsage: boolean
   /** Fields of every request. */
   readonly extras: Readonly<Record<string, unknown>>
-  /** Whose tokenizer routes it has; that of Messages only counts. */
-  readonly tokenizer?: 'vllm' | 'llama-server' | 'messages'
+  /** Whose tokenizer routes it has; those of Responses and Messages only count. */
+  readonly tokenizer?: 'vllm' | 'llama-server' | 'responses' | 'messages'
+  /** What a Responses route does with what the protocol leaves open. */
+  readonly responses?: ResponsesTraits
   /** What a Messages route does with what the protocol leaves open. */
   readonly messages?: MessagesTraits
   /** The route of health checks, below the server's root or its OpenAI base. */
   readonly health: { readonly path: string; readonly fromRoot: boolean }
+}
+
+/** How servers with Responses differ. */
+export type ResponsesTraits = {
+  /** Encrypted reasoning may be requested of any model. */
+  readonly encryptsAlways?: true
+  /** Reads reasoning that it did not encrypt. */
+  readonly readsThoughts?: true
 }
 
 /** How servers with a Messages route differ. */

@@ -34,6 +34,53 @@ const overMessages: Omit<Profile, keyof Identity> = {
   messages: { freeThinking: 'adaptive' },
 }
 
+/** OpenAI's Responses, with no more than the protocol has. */
+const overResponses: Omit<Profile, keyof Identity> = {
+  protocol: 'responses',
+  fields: {},
+  maxTokens: 'max_output_tokens',
+  logitBias: false,
+  choices: false,
+  logprobs: true,
+  suffix: false,
+  outputStyle: 'responses',
+  jsonObject: true,
+  jsonSchema: true,
+  toolChoice: 'full',
+  parallelToolCalls: true,
+  forwards: true,
+  verbosity: true,
+  templateVariables: false,
+  reads: { image: true, audio: false, video: false, file: true },
+  stop: 'stop',
+  // The protocol has no field for them.
+  stopsHere: true,
+  runningUsage: false,
+  extras: {},
+  tokenizer: 'responses',
+  responses: { readsThoughts: true },
+}
+
+const { fields, temperatureLast, regex = ['regex'], gbnf = ['grammar'] } = profiles.dragoman
+
+/** What kinds of servers take in Responses besides. */
+const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
+  // OpenAI refuses reasoning of others.
+  openai: { responses: {} },
+  dragoman: {
+    fields,
+    ...(temperatureLast !== undefined && { temperatureLast }),
+    regex,
+    gbnf,
+    logitBias: true,
+    templateVariables: true,
+    reads: { image: true, audio: false, video: false, file: false },
+    // Exact, and it has the tokens, too.
+    tokenizer: 'llama-server',
+    responses: { encryptsAlways: true, readsThoughts: true },
+  },
+}
+
 /** What kinds of servers take in Messages besides. */
 const messagesOf: Partial<Record<ProfileName, Partial<Profile> & { readonly messages: MessagesTraits }>> = {
   anthropic: {
@@ -63,9 +110,13 @@ export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
   switch (protocol) {
     case 'chat':
       return profile
-    case 'messages': {
-      const { name, health, ranksByLogits } = profile
-      return { ...overMessages, ...messagesOf[kind], name, health, ...(ranksByLogits && { ranksByLogits }) }
-    }
+    case 'responses':
+      return { ...overResponses, ...responsesOf[kind], ...identityOf(profile) }
+    case 'messages':
+      return { ...overMessages, ...messagesOf[kind], ...identityOf(profile) }
   }
+}
+
+function identityOf({ name, health, ranksByLogits }: Profile): Identity {
+  return { name, health, ...(ranksByLogits && { ranksByLogits }) }
 }

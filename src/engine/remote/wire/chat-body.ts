@@ -15,7 +15,7 @@ type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A request to an upstream, and how far it binds the output. */
 export type UpstreamBody = Pick<OutputFields, 'structured'> & {
-  readonly path: '/chat/completions' | '/completions' | '/messages'
+  readonly path: '/chat/completions' | '/completions' | '/responses' | '/messages'
   readonly body: Readonly<Record<string, unknown>>
 }
 

@@ -4,6 +4,7 @@ import type { GrammarRequest } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { outputParam } from '../../../threads/grammar-failure.ts'
 import type { Profile } from '../servers/profile.ts'
+import { outputStyles } from './output-styles.ts'
 
 /** Request fields that constrain the output, and how far they do. */
 export type OutputFields = {
@@ -33,7 +34,7 @@ export function grammarRequest({ output }: Wanted, profile: Profile): GrammarReq
  * `unsupported-field` with the request's field.
  */
 export function outputFields({ output }: Wanted, profile: Profile, compiled?: CompiledGrammar): OutputFields {
-  const { gbnf, regex, jsonObject, jsonSchema, name } = profile
+  const { gbnf, regex, jsonObject, jsonSchema, outputStyle, name } = profile
   const refuse = (what: string) => {
     throw new AppError('unsupported-field', `the server behind this model (${name}) takes no ${what}; leave it out`, {
       at: ['output'],
@@ -55,18 +56,12 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       if (!jsonObject) return refuse('JSON mode')
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       // The server does not report how far it enforces it.
-      return { fields: { response_format: { type: 'json_object' } }, structured: 'partial' }
-    case 'json-schema': {
-      const { schema, name: schemaName = 'output', description, strict } = output
+      return { fields: outputStyles[outputStyle].json, structured: 'partial' }
+    case 'json-schema':
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (!jsonSchema) return refuse('JSON Schema')
       // Servers enforce a part of JSON Schema, and do not report which.
-      if (profile.outputStyle === 'messages')
-        return { fields: { format: { type: 'json_schema', schema: schema === true ? {} : schema } }, structured: 'partial' }
-      const described = { name: schemaName, ...(description !== undefined && { description }) }
-      const format = { type: 'json_schema', json_schema: { ...described, schema, strict } }
-      return { fields: { response_format: format }, structured: 'partial' }
-    }
+      return { fields: outputStyles[outputStyle].schema(output), structured: 'partial' }
   }
 }
 

@@ -2,6 +2,7 @@ import type { Profile } from '../servers/profile.ts'
 import type { WireChunk } from '../transport/wire-chunk.ts'
 import { readChunk } from '../transport/wire-reply.ts'
 import { MessagesReply } from './messages-reply.ts'
+import { ResponsesReply } from './responses-reply.ts'
 
 /** Reads one value of a reply after the other. Throws an error that the server reports. */
 export type ChunkReader = (value: unknown) => WireChunk
@@ -11,6 +12,10 @@ export function createChunkReader({ protocol, stopField }: Profile, choices: num
   switch (protocol) {
     case 'chat':
       return (value) => readChunk(value, { stopField, choices })
+    case 'responses': {
+      const reply = new ResponsesReply()
+      return (value) => reply.read(value)
+    }
     case 'messages': {
       const reply = new MessagesReply()
       return (value) => reply.read(value)

@@ -9,6 +9,7 @@ import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
 import { messagesBody } from './messages-body.ts'
 import { grammarRequest } from './output-fields.ts'
+import { responsesBody } from './responses-body.ts'
 
 /**
  * The request to one upstream; a promise where a grammar has to be compiled. Throws, or rejects with, `unsupported-field` and
@@ -37,6 +38,9 @@ function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: Compi
       return prompt.type === 'chat'
         ? chatBody(request, prompt, upstream, grammar)
         : completionBody(request, prompt, upstream, grammar)
+    case 'responses':
+      if (prompt.type !== 'chat') throw onlyConversations(upstream)
+      return responsesBody(request, prompt, upstream, grammar)
     case 'messages':
       if (prompt.type !== 'chat') throw onlyConversations(upstream)
       return messagesBody(request, prompt, upstream)

@@ -6,6 +6,7 @@ import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject, asText } from '../transport/loose-json.ts'
 import { chatBody } from './chat-body.ts'
 import { countableBody, messagesBody } from './messages-body.ts'
+import { countableResponse, responsesBody } from './responses-body.ts'
 import { unsupported } from './sampling-fields.ts'
 
 /** A prompt declares only the tools that may be called. */
@@ -18,7 +19,7 @@ export async function tokenizeRemotely(
 ): Promise<readonly number[]> {
   const { prompt, addBos, parseSpecial, ...rest } = request
   const { profile, model } = access.upstream
-  if (profile.tokenizer === undefined || profile.tokenizer === 'messages') throw cannot(profile, 'tokenize')
+  if (profile.tokenizer === undefined || onlyCounts(profile)) throw cannot(profile, 'tokenize')
   if (profile.tokenizer === 'vllm') {
     if (!parseSpecial) throw unsupported(profile, ['parseSpecial'])
     const what =
@@ -36,19 +37,29 @@ export async function tokenizeRemotely(
 export async function countRemotely(request: TokenizeRequest & WithToolChoice, access: UpstreamAccess): Promise<number> {
   const { upstream } = access
   const { prompt } = request
-  if (upstream.profile.tokenizer !== 'messages') return (await tokenizeRemotely(request, access)).length
+  if (!onlyCounts(upstream.profile)) return (await tokenizeRemotely(request, access)).length
   if (prompt.type !== 'chat') throw cannot(upstream.profile, 'count the tokens of a text')
-  const written = messagesBody(conversation({ ...request, prompt }, upstream), prompt, upstream)
-  const reply = asObject(await post(access, '/messages/count_tokens', countableBody(written), { fromRoot: false }))
+  const { path, body } = countRequest(conversation({ ...request, prompt }, upstream), prompt, upstream)
+  const reply = asObject(await post(access, path, body, { fromRoot: false }))
   const count = asCount(reply?.input_tokens)
-  if (count === undefined) throw unexpected('messages/count_tokens')
+  if (count === undefined) throw unexpected(path.slice(1))
   return count
+}
+
+function onlyCounts({ tokenizer }: Profile): boolean {
+  return tokenizer === 'messages' || tokenizer === 'responses'
+}
+
+function countRequest(request: GenerationRequest, prompt: RenderRequest['prompt'], upstream: Upstream) {
+  return upstream.profile.tokenizer === 'messages'
+    ? { path: '/messages/count_tokens', body: countableBody(messagesBody(request, prompt, upstream)) }
+    : { path: '/responses/input_tokens', body: countableResponse(responsesBody(request, prompt, upstream)) }
 }
 
 /** The text of tokens, special tokens included. Throws `unsupported-field` without a tokenizer, or when they are to be left out. */
 export async function detokenizeRemotely({ tokens, special }: DetokenizeRequest, access: UpstreamAccess): Promise<string> {
   const { profile, model } = access.upstream
-  if (profile.tokenizer === undefined || profile.tokenizer === 'messages') throw cannot(profile, 'detokenize')
+  if (profile.tokenizer === undefined || onlyCounts(profile)) throw cannot(profile, 'detokenize')
   if (!special) throw unsupported(profile, ['special'])
   const reply = asObject(await post(access, '/detokenize', { model, tokens }))
   const text = asText(reply?.content) ?? asText(reply?.prompt)
