@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { checkResponse, checkResponseEvent } from './response-checks.ts'
 import { createWireCheck } from './wire-schema.ts'
 
 /** `function`: `weather`, with a city. `custom`: `note`, with free text. */
@@ -63,8 +64,8 @@ export const goldenDialects: readonly GoldenDialect[] = [
     name: 'openai-responses',
     path: '/v1/responses',
     hasCustomTools: true,
-    checkEvent: createWireCheck('OpenAIResponseStreamEvent'),
-    checkReply: createWireCheck('OpenAIResponseStreamEvent', { definition: 'Response' }),
+    checkEvent: checkResponseEvent,
+    checkReply: checkResponse,
     checkError: isOpenaiError,
     body: (input, { stream, tool }) => ({
       model: 'default',

@@ -1,11 +1,8 @@
 import { plainSealer as sealer } from '../../../../test/support/plain-sealer.ts'
-import { createWireCheck } from '../../../../test/support/wire-schema.ts'
+import { checkResponseEvent } from '../../../../test/support/response-checks.ts'
 import type { FinishReason, GenerationEvent } from '../../../contract/event.ts'
 import { decodeResponse } from '../decode.ts'
 import { createResponseEncoder, type ResponseEvent } from '../encoder.ts'
-
-const checkEvent = createWireCheck('OpenAIResponseStreamEvent')
-const checkOpenEvent = createWireCheck('OpenResponses', { definition: 'StreamEvent', isOpen: true })
 
 export const usage = { inputTokens: 7, cachedInputTokens: 3, outputTokens: 5, reasoningTokens: 2 }
 export const start: GenerationEvent = { type: 'start', model: 'org/m', warnings: [] }
@@ -50,17 +47,10 @@ export function stream(events: readonly GenerationEvent[], fields: object = {}):
 /** Checks events against the schemas of OpenAI's SDK and, where it has them, of Open Responses. */
 export function checked(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
   for (const [index, event] of events.entries()) {
-    const sent: unknown = JSON.parse(JSON.stringify(event))
-    checkEvent(sent)
-    if (isOpenResponse(event)) checkOpenEvent(sent)
+    checkResponseEvent(JSON.parse(JSON.stringify(event)))
     if (event.sequence_number !== index) throw new Error(`event ${index} has the sequence number ${event.sequence_number}`)
   }
   return countIds(events)
-}
-
-/** Open Responses has no custom tools, namespaces and citations of files, and calls the events of shown thoughts by another name. */
-function isOpenResponse(event: ResponseEvent): boolean {
-  return !/reasoning_text|custom_tool_call|file_citation|"namespace"|"custom"/.test(JSON.stringify(event))
 }
 
 /** Random ids become `msg_0`, `fc_1` …, in the order in which they appear. */
