@@ -36,7 +36,11 @@ const openaiFields: readonly Field[] = [
   { name: 'parallel_tool_calls', treatment: 'used', note: 'false: at most one call in a reply' },
   { name: 'prediction', treatment: 'refused', note: 'no predicted outputs' },
   sharedOpenaiFields.presencePenalty,
-  { name: 'prompt_cache_key', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
+  {
+    name: 'prompt_cache_key',
+    treatment: 'used',
+    note: `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
+  },
   { name: 'prompt_cache_options', treatment: 'informational', note: 'equal prefixes are reused without it' },
   { name: 'prompt_cache_retention', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
   {

@@ -47,7 +47,11 @@ const openaiFields: readonly Field[] = [
   { name: 'parallel_tool_calls', treatment: 'used', note: 'false: at most one call in a response' },
   { name: 'previous_response_id', treatment: 'used', note: 'the response that this one continues; not with `conversation`' },
   { name: 'prompt', treatment: 'refused', note: 'no stored prompts: send `instructions` and `input`' },
-  { name: 'prompt_cache_key', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
+  {
+    name: 'prompt_cache_key',
+    treatment: 'used',
+    note: `${passedOn}; prompts that begin differently go to one replica with the same key; equal prefixes are reused without it`,
+  },
   { name: 'prompt_cache_options', treatment: 'informational', note: 'equal prefixes are reused without it' },
   { name: 'prompt_cache_retention', treatment: 'used', note: `${passedOn}; here, equal prefixes are reused without it` },
   {

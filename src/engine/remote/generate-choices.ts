@@ -18,7 +18,7 @@ export async function generateChoices(deps: GenerationDeps, prepared: PreparedRe
   const plan: ReplyPlan = {
     firstChoice: 0,
     // A single replica leaves no choice.
-    affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt),
+    affinityKeys: deps.replicas.count === 1 ? [] : affinityKeys(request.prompt, request.forwarded?.promptCacheKey),
     tokens: estimateTokens(request),
     ...prepared,
   }

@@ -63,6 +63,15 @@ test.each<{ name: string; of: (length: number) => Prompt }>([
   expect(affinityKeys(of(2100))).toEqual(short)
 })
 
+test('the key of the caller comes last, so that a prefix that a replica has read decides first', () => {
+  const prompt = chat([system])
+  const keys = affinityKeys(prompt, 'thread-1')
+  expect(keys.slice(0, -1)).toEqual(affinityKeys(prompt))
+  expect(affinityKeys(chat([text('user', 'else')]), 'thread-1').at(-1)).toBe(keys.at(-1))
+  expect(affinityKeys(prompt, 'thread-2').at(-1)).not.toBe(keys.at(-1))
+  expect(affinityKeys(prompt, '')).toEqual(affinityKeys(prompt))
+})
+
 test('an empty prompt has no keys', () => {
   expect(affinityKeys({ type: 'tokens', tokens: [] })).toEqual([])
 })

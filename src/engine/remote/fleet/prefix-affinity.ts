@@ -9,9 +9,19 @@ const mediaSample = 4096
 
 /**
  * Hashes of the prompt's prefixes, the longest first, at most eight. A later turn of a conversation shares one of them with an
- * earlier turn, which leads to the replica that has the prefix in its cache. Collisions only cost a cache miss.
+ * earlier turn, which leads to the replica that has the prefix in its cache. Last comes the caller's own key, for prompts that no replica
+ * has read: the caller says that requests with the same one begin alike. Collisions only cost a cache miss.
  */
-export function affinityKeys(prompt: Prompt): readonly string[] {
+export function affinityKeys(prompt: Prompt, promptCacheKey?: string): readonly string[] {
+  const keys = prefixKeys(prompt)
+  return promptCacheKey === undefined || promptCacheKey === '' ? keys : [...keys, `caller ${digest(promptCacheKey)}`]
+}
+
+function digest(text: string): string {
+  return createHash('sha1').update(text).digest('base64')
+}
+
+function prefixKeys(prompt: Prompt): readonly string[] {
   switch (prompt.type) {
     case 'chat': {
       const start = createHash('sha1').update(JSON.stringify(prompt.tools.filter(isListed)))
