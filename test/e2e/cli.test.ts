@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { buildProgram, builtProgram as program } from '../support/built-program.
 import { encodeGguf } from '../support/gguf-writer.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
+import { hasTerminal, inTerminal } from '../support/terminal.ts'
 
 const nowhere = 'http://127.0.0.1:9'
 
@@ -39,15 +40,12 @@ function start(args: readonly string[], env: Record<string, string> = {}): Runni
   return running
 }
 
-/** Python's standard library has a terminal to run programs in; Node.js has none. */
-const hasPty = spawnSync('python3', ['-c', 'import pty']).status === 0
-if (!hasPty) console.warn('conversations in a terminal are not tested: there is no python3 with pty')
-const ptyScript = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)'
+if (!hasTerminal) console.warn('conversations in a terminal are not tested: there is no python3 with pty')
 
 /** Runs the command in a terminal: what is written to its standard input are keys, and all that it shows is `out`. */
 function startOnTerminal(args: readonly string[]): Running & { type(keys: string): void } {
   const terminal = { TERM: 'xterm', NO_COLOR: '' }
-  const running = launch(['python3', '-c', ptyScript, process.execPath, program, ...args], terminal)
+  const running = launch(inTerminal([process.execPath, program, ...args]), terminal)
   return { ...running, type: (keys) => void running.child.stdin?.write(keys) }
 }
 
@@ -285,7 +283,7 @@ describe('dragoman run', () => {
     expect(whole.err).not.toContain('truncated')
   })
 
-  test.skipIf(!hasPty)('in a conversation Ctrl-C stops the answer, and after it the conversation', async () => {
+  test.skipIf(!hasTerminal)('in a conversation Ctrl-C stops the answer, and after it the conversation', async () => {
     const replies = join(home, 'replies.yaml')
     const scripted = join(home, 'replies-config.yaml')
     const slow = `{ raw: "begun ${'. '.repeat(20)}ended", delayMs: 400 }`
@@ -305,7 +303,7 @@ describe('dragoman run', () => {
     expect(running.out()).not.toContain('ended')
   })
 
-  test.skipIf(!hasPty)('reasoning is shown as it comes, apart from the answer', async () => {
+  test.skipIf(!hasTerminal)('reasoning is shown as it comes, apart from the answer', async () => {
     const template = join(home, 'thinking.jinja')
     const thinking = join(home, 'thinking.yaml')
     const reasoning = '{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}'
@@ -316,14 +314,14 @@ describe('dragoman run', () => {
     expect(running.out().replaceAll('\r', '')).toBe('\u001B[2mHm\u001B[22m\n42\n')
   })
 
-  test.skipIf(!hasPty)('an unknown model is named before a prompt is shown', async () => {
+  test.skipIf(!hasTerminal)('an unknown model is named before a prompt is shown', async () => {
     const running = startOnTerminal(['run', 'nonesuch', '--config', config])
     expect(await running.ended).toBe(1)
     expect(running.out()).toContain("model 'nonesuch' not found")
     expect(running.out()).not.toContain('> ')
   })
 
-  test.skipIf(!hasPty)('commands of a conversation are not sent to the model', async () => {
+  test.skipIf(!hasTerminal)('commands of a conversation are not sent to the model', async () => {
     const running = startOnTerminal(['run', 'scripted', '--config', config])
     await until(() => running.out().includes('> '), 30_000)
     running.type('/help\r')
@@ -336,7 +334,7 @@ describe('dragoman run', () => {
     expect(await running.ended).toBe(0)
   })
 
-  test.skipIf(!hasPty)('Ctrl-D ends a conversation', async () => {
+  test.skipIf(!hasTerminal)('Ctrl-D ends a conversation', async () => {
     const running = startOnTerminal(['run', 'scripted', '--config', config])
     await until(() => running.out().includes('> '), 30_000)
     running.type('\u0004')

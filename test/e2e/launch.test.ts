@@ -5,8 +5,12 @@ import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../support/app.ts'
 import { buildProgram, builtProgram } from '../support/built-program.ts'
+import { hasTerminal, inTerminal } from '../support/terminal.ts'
 
-/** Says what it was started with, reads the file that its settings name, and ends with 7, or waits for a signal. */
+/**
+ * Says what it was started with, reads the file that its settings name, and ends with 7; or waits for SIGTERM or for a key, and counts how
+ * often it is interrupted.
+ */
 const standIn = `#!${process.execPath}
 const { readFileSync, statSync } = require('node:fs')
 const args = process.argv.slice(2)
@@ -15,7 +19,10 @@ const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: mod
 const mode = (statSync(file).mode & 0o777).toString(8)
 console.log(JSON.stringify({ args, url, key, model, file, mode, settings: JSON.parse(readFileSync(file, 'utf8')) }))
 if (args.includes('wait')) {
+  let interrupts = 0
+  process.on('SIGINT', () => console.log('interrupts: ' + ++interrupts))
   process.on('SIGTERM', () => process.exit(42))
+  process.stdin.once('data', () => process.exit(20 + interrupts))
   setInterval(() => undefined, 1000)
 } else process.exitCode = 7
 `
@@ -40,10 +47,10 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-function start(args: readonly string[], env: Record<string, string> = {}) {
+function start(args: readonly string[], env: Record<string, string> = {}, wrap = (command: readonly string[]) => command) {
   const path = [home, process.env.PATH].join(delimiter)
-  const child = spawn(process.execPath, [builtProgram, 'launch', ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const [file = '', ...rest] = wrap([process.execPath, builtProgram, 'launch', ...args])
+  const child = spawn(file, rest, {
     env: { ...process.env, PATH: path, TMPDIR: home, DRAGOMAN_SERVER: app.url, DRAGOMAN_API_KEY: 'the-key', ...env },
   })
   const texts = { out: '', err: '' }
@@ -58,7 +65,8 @@ function start(args: readonly string[], env: Record<string, string> = {}) {
 }
 
 async function launch(args: readonly string[], env: Record<string, string> = {}) {
-  const { texts, ended } = start(args, env)
+  const { child, texts, ended } = start(args, env)
+  child.stdin.end()
   return { code: await ended, ...texts }
 }
 
@@ -86,6 +94,15 @@ describe('dragoman launch', () => {
     child.kill('SIGTERM')
     expect(await ended).toBe(42)
     expect((await readdir(home)).filter((name) => name.startsWith('dragoman-launch-'))).toEqual([])
+  })
+
+  test.skipIf(!hasTerminal)('on a terminal, leaves Ctrl-C to the agent, which gets it once, and the keys', async () => {
+    const { child, texts, ended } = start(['claude', '--', 'wait'], {}, inTerminal)
+    await until(() => texts.out.includes('}'), 30_000)
+    child.stdin.write('\u0003')
+    await until(() => texts.out.includes('interrupts: 1'))
+    child.stdin.write('q\r')
+    expect(await ended).toBe(21)
   })
 
   test('--print shows files, environment and command, without the key, and starts nothing', async () => {
