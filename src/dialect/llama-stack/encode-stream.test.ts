@@ -109,6 +109,27 @@ describe('the stream of a chat completion', () => {
     ).toEqual([calls('{"a": "lon', 'in_progress'), calls('{"a": "lon', 'failed'), ends('out_of_tokens')])
   })
 
+  test('a call ends where text begins, before a server says so', () => {
+    expect(
+      chat(
+        { type: 'tool-call-start', choice, id: 'c1', name: 'f' },
+        { type: 'text-delta', choice, delta: 'Wait.' },
+        { type: 'tool-call-end', choice, id: 'c1' },
+      ).slice(2),
+    ).toMatchObject([{ event: { delta: { parse_status: 'succeeded' } } }, says('Wait.')])
+  })
+
+  test('a truncated call that was ended fails too', () => {
+    expect(
+      chat(
+        { type: 'tool-call-start', choice, id: 'c1', name: 'f' },
+        { type: 'tool-call-delta', choice, id: 'c1', delta: '{"a' },
+        { type: 'tool-call-end', choice, id: 'c1' },
+        finish('length'),
+      ).slice(3),
+    ).toEqual([calls('{"a', 'failed')])
+  })
+
   test.each(finishReasons)('after %s, the last chunk has the stop reason of whole replies', (reason) => {
     expect(chat(finish(reason), usage)).toEqual([begins, ends(encodeStopReason(reason))])
   })

@@ -12,36 +12,42 @@ export function createChatEncoder(): StreamEncoder {
   let call: OpenCall | undefined
   let reason: FinishReason = 'stop'
 
+  /** A call is complete when it ends, or another block begins. */
+  function endCall({ raw, state }: Pick<Extract<GenerationEvent, { type: 'tool-call-end' }>, 'raw' | 'state'> = {}): string {
+    if (call === undefined) return ''
+    const made = encodeCall(call)
+    const { input } = call
+    call = undefined
+    // What a limit truncated does not parse either.
+    const hasFailed = state === 'unparseable' || typeof made.arguments === 'string'
+    if (hasFailed) return progress(callDelta(raw ?? input, 'failed'))
+    return progress(callDelta(made, 'succeeded'))
+  }
+
   function encode(event: GenerationEvent): string {
     switch (event.type) {
       case 'start':
         return chunk('start', textDelta(''))
       case 'text-delta':
       case 'refusal-delta':
-        return event.delta === '' && event.tokens === undefined ? '' : progress(textDelta(event.delta), event.tokens)
+        if (event.delta === '' && event.tokens === undefined) return ''
+        return endCall() + progress(textDelta(event.delta), event.tokens)
       case 'reasoning-delta':
         // Its tokens belong to the reply, unlike its text.
-        return event.tokens === undefined ? '' : progress(textDelta(''), event.tokens)
-      case 'tool-call-start':
+        return event.tokens === undefined ? '' : endCall() + progress(textDelta(''), event.tokens)
+      case 'tool-call-start': {
+        const ended = endCall()
         call = { id: event.id, name: event.name, input: '' }
-        return progress(callDelta('', 'started'), event.tokens)
+        return ended + progress(callDelta('', 'started'), event.tokens)
+      }
       case 'tool-call-delta':
         if (call !== undefined) call.input += event.delta
         return progress(callDelta(event.delta, 'in_progress'), event.tokens)
-      case 'tool-call-end': {
-        if (call === undefined) return ''
-        const ended = call
-        call = undefined
-        if (event.state === 'unparseable') return progress(callDelta(event.raw ?? ended.input, 'failed'))
-        return progress(callDelta(encodeCall(ended), 'succeeded'))
-      }
-      case 'finish': {
+      case 'tool-call-end':
+        return endCall(event)
+      case 'finish':
         reason = event.reason
-        const truncated = call
-        call = undefined
-        // A limit ended the reply inside the call.
-        return truncated === undefined ? '' : progress(callDelta(truncated.input, 'failed'))
-      }
+        return endCall()
       case 'usage':
         return chunk('complete', textDelta(''), {
           fields: { stop_reason: encodeStopReason(reason) },
