@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { checkResponse, checkResponseEvent } from './response-checks.ts'
+import { stackCheck } from './stack-wire.ts'
 import { createWireCheck } from './wire-schema.ts'
 
 /** `function`: `weather`, with a city. `custom`: `note`, with free text. */
@@ -77,6 +78,20 @@ export const goldenDialects: readonly GoldenDialect[] = [
       ...(tool === 'custom' && { tools: [{ type: 'custom', name: 'note' }] }),
     }),
   },
+  {
+    name: 'llama-stack',
+    path: '/v1/inference/chat-completion',
+    hasCustomTools: false,
+    checkEvent: stackCheck('chatEvent'),
+    checkReply: stackCheck('chatReply'),
+    checkError: stackCheck('error'),
+    body: (content, { stream, tool }) => ({
+      model_id: 'default',
+      messages: [{ role: 'user', content }],
+      stream,
+      ...(tool === 'function' && { tools: [{ tool_name: 'weather', description, parameters: { city: { param_type: 'str' } } }] }),
+    }),
+  },
 ]
 
 const ids = /\b(chatcmpl|msg|resp|rs|fc|ctc|cmp|call|toolu|req)[-_][0-9a-zA-Z]{8,}\b/g
@@ -97,5 +112,7 @@ export function withoutChance(text: string): string {
     seen.set(id, name)
     return name
   })
-  return named.replace(/"(created|created_at|completed_at|input_tokens|prompt_tokens|total_tokens)":\s?\d+/g, '"$1":0')
+  return named
+    .replace(/"(created|created_at|completed_at|input_tokens|prompt_tokens|total_tokens)":\s?\d+/g, '"$1":0')
+    .replace(/("metric":\s?"(?:prompt|total)_tokens",\s*"value"):\s?\d+/g, '$1:0')
 }
