@@ -18,6 +18,7 @@ const errorLevels = {
   'method-not-allowed': 'info',
   'request-conflict': 'info',
   'conversation-locked': 'info',
+  'connection-limit-reached': 'info',
   'body-too-large': 'info',
   'unsupported-media-type': 'info',
   'queue-full': 'warn',

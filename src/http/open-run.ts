@@ -37,7 +37,7 @@ export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: Fast
 }
 
 /** W3C trace context, if well formed. */
-function readTrace({ headers: { traceparent, tracestate } }: FastifyRequest): TraceContext | undefined {
+export function readTrace({ headers: { traceparent, tracestate } }: FastifyRequest): TraceContext | undefined {
   if (typeof traceparent !== 'string' || !/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}/.test(traceparent)) return undefined
   return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) }
 }

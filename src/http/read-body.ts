@@ -6,7 +6,7 @@ import type { BodyRoom, BodyShare } from './body-room.ts'
 import { type JsonBody, parseJsonBody, parseLargeJsonBody } from './json-body.ts'
 
 /** Parsing a larger body takes several turns of the event loop. */
-const largeBytes = 256 * 1024
+export const largeBodyBytes = 256 * 1024
 /** How soon a client that found no room for its body may try again. */
 const retryAfterMs = 1000
 
@@ -64,7 +64,7 @@ export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
       if (sizeBytes === 0) return done(null)
       const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, sizeBytes)
       pieces = []
-      if (sizeBytes > largeBytes) {
+      if (sizeBytes > largeBodyBytes) {
         parseLargeJsonBody(body).then(accept, done)
         return
       }
@@ -100,7 +100,7 @@ function tooLarge(limitBytes: number): AppError {
   return new AppError('body-too-large', `the body is larger than the limit of ${limitBytes} bytes`)
 }
 
-function noRoom(): AppError {
+export function noRoom(): AppError {
   const message = 'the bodies of the requests in flight fill the memory that they may use (server.totalBodyLimitBytes); try again'
   return new AppError('overloaded', message, { retryAfterMs })
 }

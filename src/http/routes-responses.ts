@@ -12,17 +12,28 @@ import type { ServerDeps } from './deps.ts'
 import { jsonReply } from './json-reply.ts'
 import type { CallerContext } from './open-run.ts'
 import { encodeIgnored } from './reply-headers.ts'
+import type { ResponsesSockets } from './responses-socket.ts'
 import { withRun } from './serve-call.ts'
 import { createResponseHandler } from './serve-response.ts'
 import { streamFollowed } from './stream-response.ts'
 import { takeRequiredBody } from './take-body.ts'
+import type { Upgrades } from './upgrades.ts'
 
 type WithId = { readonly Params: { readonly id: string } }
 
-/** OpenAI's Responses. */
-export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, service: ResponsesService): void {
+type Parts = { readonly service: ResponsesService; readonly upgrades: Upgrades; readonly sockets: ResponsesSockets }
+
+/** OpenAI's Responses, over HTTP and over WebSockets. */
+export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { service, upgrades, sockets }: Parts): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   app.post('/v1/responses', { config }, createResponseHandler(deps, service))
+  app.get('/v1/responses', { config }, (request, reply) => {
+    if (!upgrades.has(request)) {
+      reply.header('allow', 'POST')
+      throw new AppError('method-not-allowed', 'GET opens a WebSocket here: ask for an upgrade, or send the request with POST')
+    }
+    upgrades.accept(request, reply, (socket) => sockets.serve(socket, request))
+  })
   app.get<WithId>('/v1/responses/:id', { config }, async (request, reply) => {
     const { id } = request.params
     const owner = callerOf(request).id

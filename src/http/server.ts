@@ -17,6 +17,7 @@ import type { GenerationFacts } from './generation-facts.ts'
 import { createHostCheck, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { createBodyReader } from './read-body.ts'
+import { ResponsesSockets } from './responses-socket.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addAnthropicRoutes } from './routes-anthropic.ts'
 import { addConversationRoutes } from './routes-conversations.ts'
@@ -33,6 +34,7 @@ import { addTokenRoutes } from './routes-tokens.ts'
 import { withoutSecondPrefix } from './second-prefix.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { disconnectStalledReader } from './stalled-reader.ts'
+import { Upgrades } from './upgrades.ts'
 import { createRequestWatch } from './watch-requests.ts'
 
 declare module 'fastify' {
@@ -131,12 +133,15 @@ export function createServer(deps: ServerDeps): Server {
   app.decorateRequest('exactBody', undefined)
   const openai = createOpenaiDialects(deps)
   const messages = createAnthropicMessages(deps)
+  const room = new BodyRoom(deps.totalBodyLimitBytes ?? defaultTotalBodyLimitBytes)
+  const upgrades = new Upgrades(app, { maxMessageBytes: bodyLimitBytes })
   const responses = createResponsesService({
     ...deps,
     shownTo,
     wallClock: Date.now,
     onFailure: (error, what, id) => log.error({ err: error, ...(id !== undefined && { generationId: id }) }, what),
   })
+  const sockets = new ResponsesSockets({ ...deps, service: responses, room, memoryBytes: bodyLimitBytes })
   app.decorate('dialects', [
     openai.chat,
     openai.completions,
@@ -183,7 +188,8 @@ export function createServer(deps: ServerDeps): Server {
       reply.code(204).headers(preflightHeaders).send()
       return
     }
-    crossOrigin.check(request.method, request.headers)
+    // Browsers open WebSockets without asking whether they may.
+    crossOrigin.check(upgrades.has(request) ? 'CONNECT' : request.method, request.headers)
     const { scope } = request.routeOptions.config
     if (request.is404 || scope === undefined) {
       throw unknownRoute(request)
@@ -200,10 +206,7 @@ export function createServer(deps: ServerDeps): Server {
   })
   app.setErrorHandler(sendError)
   app.removeAllContentTypeParsers()
-  const readBody = createBodyReader({
-    limitBytes: bodyLimitBytes,
-    room: new BodyRoom(deps.totalBodyLimitBytes ?? defaultTotalBodyLimitBytes),
-  })
+  const readBody = createBodyReader({ limitBytes: bodyLimitBytes, room })
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding === 'identity') return readBody(request, payload, done)
@@ -214,7 +217,7 @@ export function createServer(deps: ServerDeps): Server {
   const { refuseOtherMethods, routes } = watchRoutes(app)
   addOpenaiRoutes(app, deps, openai)
   addAnthropicRoutes(app, deps, messages)
-  addResponsesRoutes(app, deps, responses)
+  addResponsesRoutes(app, deps, { service: responses, upgrades, sockets })
   addConversationRoutes(app, responses)
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
@@ -235,6 +238,7 @@ export function createServer(deps: ServerDeps): Server {
     if (delayMs > 0) await pause(delayMs)
     phase = 'draining'
     inFlight.closeIncomplete()
+    sockets.drain()
     const idle = await Promise.all([inFlight.idleWithin(graceMs), responses.background.idleWithin(graceMs)])
     if (idle.includes(false)) {
       metrics.requestsCancelled('shutting-down', cancellations.cancelWhere({}, 'shutting-down'))
@@ -245,6 +249,7 @@ export function createServer(deps: ServerDeps): Server {
     // Those that came at the last moment, and were refused.
     await inFlight.idleWithin(cancelledGraceMs)
     // The rest are idle connections and stalled readers.
+    sockets.close()
     const closed = app.close()
     app.server.closeAllConnections()
     await closed

@@ -7,6 +7,7 @@ import type { InFlightRequests } from './in-flight-requests.ts'
 
 /** The recorded status when the client disconnects before the reply is complete, as in nginx. */
 const clientClosedStatus = 499
+export const upgradedStatus = 101
 
 /** Counts and logs every request once, when it has ended, with the status that was sent. */
 export function createRequestWatch(
@@ -41,7 +42,8 @@ export function createRequestWatch(
     })
     raw.once('close', () => {
       socket.off('close', onConnectionClose)
-      status = refused.get(socket) ?? status
+      // A WebSocket lasts as long as its request.
+      status = raw.statusCode === upgradedStatus ? upgradedStatus : (refused.get(socket) ?? status)
       metrics.requestEnded(route, status)
       const level = config.scope === 'public' ? 'debug' : 'info'
       request.log[level](

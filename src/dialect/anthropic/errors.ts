@@ -29,6 +29,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'method-not-allowed': [405, 'invalid_request_error'],
   'request-conflict': [409, 'invalid_request_error'],
   'conversation-locked': [400, 'invalid_request_error'],
+  'connection-limit-reached': [400, 'invalid_request_error'],
   'body-too-large': [413, 'request_too_large'],
   'unsupported-media-type': [415, 'invalid_request_error'],
   'queue-full': [429, 'rate_limit_error'],

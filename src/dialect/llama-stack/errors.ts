@@ -18,6 +18,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   'method-not-allowed': 405,
   'request-conflict': 409,
   'conversation-locked': 409,
+  'connection-limit-reached': 400,
   'body-too-large': 413,
   'unsupported-media-type': 415,
   'queue-full': 429,

@@ -18,6 +18,7 @@ describe('encodeOpenaiError', () => {
     ['not-found', 404, 'invalid_request_error', 'not_found'],
     ['previous-response-not-found', 400, 'invalid_request_error', 'previous_response_not_found'],
     ['conversation-locked', 400, 'invalid_request_error', 'conversation_locked'],
+    ['connection-limit-reached', 400, 'invalid_request_error', 'websocket_connection_limit_reached'],
     ['method-not-allowed', 405, 'invalid_request_error', 'method_not_allowed'],
     ['request-conflict', 409, 'invalid_request_error', 'request_conflict'],
     ['body-too-large', 413, 'invalid_request_error', 'body_too_large'],

@@ -31,6 +31,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'method-not-allowed': [405, 'invalid_request_error', 'method_not_allowed'],
   'request-conflict': [409, 'invalid_request_error', 'request_conflict'],
   'conversation-locked': [400, 'invalid_request_error', 'conversation_locked'],
+  'connection-limit-reached': [400, 'invalid_request_error', 'websocket_connection_limit_reached'],
   'body-too-large': [413, 'invalid_request_error', 'body_too_large'],
   'unsupported-media-type': [415, 'invalid_request_error', 'unsupported_media_type'],
   'queue-full': [429, 'rate_limit_error', 'queue_full'],

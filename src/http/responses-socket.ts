@@ -1,0 +1,115 @@
+import type { FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
+import { AppError } from '../contract/errors.ts'
+import { encodeErrorEvent } from '../dialect/openai-responses/error-event.ts'
+import type { ResponsesService } from '../responses/service.ts'
+import { ResponsesSession } from '../responses/session.ts'
+import type { BodyRoom } from './body-room.ts'
+import type { ServerDeps } from './deps.ts'
+import { shownTo } from './error-reply.ts'
+import { defaultHeartbeatMs } from './event-stream.ts'
+import { readMessage } from './read-message.ts'
+import { createTurns } from './socket-turns.ts'
+import { SocketWriter } from './socket-writer.ts'
+import { defaultStalledReaderMs } from './stalled-reader.ts'
+import { logResponseFailure } from './stream-response.ts'
+
+/** As with OpenAI, so that clients renew their connections. */
+const maxSessionMs = 3_600_000
+const goingAway = 1001
+
+export type SocketDeps = ServerDeps & {
+  readonly service: ResponsesService
+  readonly room: BodyRoom
+  readonly memoryBytes: number
+}
+
+/** The sockets of `GET /v1/responses`. */
+export class ResponsesSockets {
+  readonly #deps: SocketDeps
+  readonly #open = new Set<OpenSocket>()
+
+  constructor(deps: SocketDeps) {
+    this.#deps = deps
+  }
+
+  /** Serves the responses that a client asks for, until it leaves. */
+  serve(socket: WebSocket, request: FastifyRequest): void {
+    const { service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
+    const writer = new SocketWriter(socket, {
+      heartbeatMs: heartbeatMs ?? defaultHeartbeatMs,
+      stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
+      now,
+    })
+    const turns = createTurns(this.#deps, request)
+    const send = (event: object, lane: string | undefined) =>
+      writer.send(JSON.stringify(lane === undefined ? event : { ...event, stream_id: lane }))
+    const sendError = (error: AppError, lane: string | undefined) =>
+      void send(encodeErrorEvent(shownTo(request.principal, error), 0), lane)
+    /** Why no further response is begun. */
+    let stopped: AppError | undefined
+    const onIdle = () => {
+      if (stopped !== undefined) socket.close(goingAway)
+    }
+    const session = new ResponsesSession({ service, memoryBytes, openTurn: turns.open, send, sendError, onIdle })
+    const receive = async (data: Buffer, isBinary: boolean): Promise<void> => {
+      try {
+        if (stopped !== undefined) throw stopped
+        if (isBinary) throw new AppError('invalid-request', 'the message is binary; send JSON as text')
+        const { value, share } = await readMessage(data, room)
+        session.receive({ content: value, sizeBytes: data.length, release: () => share.close() })
+      } catch (thrown) {
+        const error = AppError.from(thrown)
+        logResponseFailure(request, error)
+        sendError(error, undefined)
+      }
+    }
+    // Large messages take several turns of the event loop; those after them wait.
+    let reading = Promise.resolve()
+    socket.on('message', (data, isBinary) => {
+      reading = reading.then(() => receive(toBuffer(data), isBinary))
+    })
+    socket.on('error', (error) => request.log.info({ requestId: request.id, reason: error.message }, 'socket failed'))
+    const entry: OpenSocket = {
+      stop: (reason) => {
+        stopped = reason
+        if (session.isIdle) socket.close(goingAway)
+      },
+      terminate: () => socket.terminate(),
+    }
+    const limit = setTimeout(() => {
+      const reason = new AppError('connection-limit-reached', 'this connection has lasted 60 minutes; open another one to go on')
+      sendError(reason, undefined)
+      entry.stop(reason)
+    }, maxSessionMs)
+    this.#open.add(entry)
+    socket.once('close', () => {
+      clearTimeout(limit)
+      this.#open.delete(entry)
+      session.close()
+      turns.cancelAll()
+    })
+  }
+
+  /** Closes each socket as soon as nothing runs on it. */
+  drain(): void {
+    const reason = new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
+    for (const { stop } of this.#open) stop(reason)
+  }
+
+  /** Closes all that are left. */
+  close(): void {
+    for (const { terminate } of this.#open) terminate()
+  }
+}
+
+type OpenSocket = {
+  /** Closes the socket when nothing runs on it; further responses are refused with the reason. */
+  stop(reason: AppError): void
+  terminate(): void
+}
+
+function toBuffer(data: Buffer | ArrayBuffer | Buffer[]): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data)
+  return data instanceof ArrayBuffer ? Buffer.from(data) : data
+}

@@ -1,0 +1,156 @@
+import { AppError } from '../contract/errors.ts'
+import type { StoredItem } from '../contract/store.ts'
+import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
+import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import { acceptResponse, type Caller } from './accept.ts'
+import type { ResponseRun, RunListener } from './response-run.ts'
+import type { ResponsesService } from './service.ts'
+import { SessionMemory } from './session-memory.ts'
+
+/** Responses that run or wait on one connection. */
+const maxPending = 64
+
+/** One response of a session, as the layer around it sees it. Close it. */
+export type Turn = {
+  readonly caller: Caller
+  /** Called when the request is understood. */
+  accepted(run: ResponseRun): void
+  observe: RunListener['observe']
+  /** The failure that is sent as an error. */
+  failed(error: AppError): void
+  close(): void
+}
+
+type SessionOptions = {
+  readonly service: ResponsesService
+  /** The limit of what the session remembers of its responses. */
+  readonly memoryBytes: number
+  openTurn(): Turn
+  /** Sends an event; a promise is back-pressure. `lane` is repeated in it. */
+  send(event: ResponseEvent, lane: string | undefined): Promise<void> | undefined
+  /** Sends an error that belongs to no response. */
+  sendError(error: AppError, lane: string | undefined): void
+  /** Called whenever no response runs or waits any more. */
+  onIdle(): void
+}
+
+/** A message with its size; `release` is called when its content is not needed any more. */
+export type SessionMessage = { readonly content: unknown; readonly sizeBytes: number; release(): void }
+
+/**
+ * The responses of one connection: one after the other in each lane, continued from what the connection remembers, or from the store.
+ */
+export class ResponsesSession {
+  readonly #options: SessionOptions
+  readonly #memory: SessionMemory
+  /** The end of each lane's last response. */
+  readonly #lanes = new Map<string | undefined, Promise<void>>()
+  #pending = 0
+  #isClosed = false
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#memory = new SessionMemory(options.memoryBytes)
+  }
+
+  get isIdle(): boolean {
+    return this.#pending === 0
+  }
+
+  receive(message: SessionMessage): void {
+    let event: ClientEvent
+    try {
+      event = decodeClientEvent(message.content)
+    } catch (error) {
+      message.release()
+      this.#options.sendError(AppError.from(error), undefined)
+      return
+    }
+    const { streamId } = event
+    if (this.#pending === maxPending) {
+      message.release()
+      const text = `${maxPending} responses run or wait on this connection; wait for one of them, or open another connection`
+      this.#options.sendError(new AppError('queue-full', text), streamId)
+      return
+    }
+    this.#pending += 1
+    const turn = (this.#lanes.get(streamId) ?? Promise.resolve()).then(() => this.#take(event, message))
+    this.#lanes.set(streamId, turn)
+    void turn.then(() => {
+      if (this.#lanes.get(streamId) === turn) this.#lanes.delete(streamId)
+      this.#pending -= 1
+      if (this.isIdle) this.#options.onIdle()
+    })
+  }
+
+  /** Runs nothing that still waits. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #take(event: ClientEvent, message: SessionMessage): Promise<void> {
+    if (this.#isClosed) return message.release()
+    const turn = this.#options.openTurn()
+    const { streamId } = event
+    try {
+      await this.#run(event, turn, message.sizeBytes)
+    } catch (thrown) {
+      this.#forgetPrevious(event)
+      const error = AppError.from(thrown)
+      turn.failed(error)
+      this.#options.sendError(error, streamId)
+    } finally {
+      turn.close()
+      message.release()
+    }
+  }
+
+  /** Rejects only before the first event is sent. */
+  async #run(event: ClientEvent, turn: Turn, sizeBytes: number): Promise<void> {
+    const { body, generates, streamId } = event
+    let before = 0
+    const recall = (id: string): readonly StoredItem[] | undefined => {
+      const remembered = this.#memory.recall(id)
+      before = remembered?.sizeBytes ?? 0
+      return remembered?.history
+    }
+    const run = await acceptResponse(this.#options.service, body, { caller: turn.caller, recall, generates })
+    try {
+      turn.accepted(run)
+      await this.#generate(run, turn, streamId)
+      if (run.status === 'failed') this.#forgetPrevious(event)
+      else this.#memory.remember(streamId ?? '', { id: run.id, history: run.history, sizeBytes: before + sizeBytes })
+    } finally {
+      run.close()
+    }
+  }
+
+  async #generate(run: ResponseRun, turn: Turn, lane: string | undefined): Promise<void> {
+    const { send } = this.#options
+    let isStart = false
+    let held: readonly ResponseEvent[] = []
+    const observe: RunListener['observe'] = (event) => {
+      isStart = event.type === 'start'
+      turn.observe(event)
+    }
+    const emit: RunListener['emit'] = (events) => {
+      // A failure right after the start is an error with a status, as over HTTP.
+      held = [...held, ...events]
+      if (isStart) return undefined
+      let pending: Promise<void> | undefined
+      for (const event of held) pending = send(event, lane) ?? pending
+      held = []
+      return pending
+    }
+    try {
+      await run.run({ observe, emit })
+    } catch (error) {
+      throw AppError.from(error).inWordsOf(run.parts.decoded.nameOf)
+    }
+  }
+
+  /** As with OpenAI: what a failed response continued may be the cause. */
+  #forgetPrevious({ previousId }: ClientEvent): void {
+    if (previousId !== undefined) this.#memory.forget(previousId)
+  }
+}
