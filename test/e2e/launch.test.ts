@@ -17,7 +17,6 @@ const args = process.argv.slice(2)
 const file = args[args.indexOf('--settings') + 1]
 const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model } = process.env
 const mode = (statSync(file).mode & 0o777).toString(8)
-console.log(JSON.stringify({ args, url, key, model, file, mode, settings: JSON.parse(readFileSync(file, 'utf8')) }))
 if (args.includes('wait')) {
   let interrupts = 0
   process.on('SIGINT', () => console.log('interrupts: ' + ++interrupts))
@@ -25,6 +24,8 @@ if (args.includes('wait')) {
   process.stdin.once('data', () => process.exit(20 + interrupts))
   setInterval(() => undefined, 1000)
 } else process.exitCode = 7
+// Once it is ready for signals.
+console.log(JSON.stringify({ args, url, key, model, file, mode, settings: JSON.parse(readFileSync(file, 'utf8')) }))
 `
 
 let app: RunningApp
