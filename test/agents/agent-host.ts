@@ -85,6 +85,7 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
   await until(() => server.out().includes('\n') || server.child.exitCode !== null, 30_000)
   const url = server.out().trim().replace('listening on ', '')
   let taken = 0
+  const runs: Running[] = []
 
   return {
     network,
@@ -108,7 +109,9 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         PI_OFFLINE: '1',
       }
-      return { ...launch([process.execPath, program, 'launch', name, ...flags, '--', ...agent], { cwd: work, env }), work }
+      const run = launch([process.execPath, program, 'launch', name, ...flags, '--', ...agent], { cwd: work, env })
+      runs.push(run)
+      return { ...run, work }
     },
     takeLog: () => {
       const lines = server.err().split('\n').slice(taken, -1)
@@ -128,6 +131,9 @@ export async function openAgentHost(config: object): Promise<AgentHost> {
       return found === undefined ? 0 : Number(found.slice(line.length + 1))
     },
     close: async () => {
+      // Those of tests that failed.
+      for (const { child } of runs) child.kill('SIGTERM')
+      await Promise.all(runs.map(({ ended }) => ended))
       server.child.kill('SIGTERM')
       await server.ended
       await network.close()
