@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
-import { above, between, flag, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { above, between, flag, integerFrom, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 
 const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
 const urlSource = looseObject({ type: z.literal('url'), url: z.string() })
@@ -57,13 +57,13 @@ const isServerResult = (type: string) => type.endsWith('_tool_result')
 /** What a tool of Anthropic's servers returned: `web_search_tool_result`, `mcp_tool_result` and others. */
 export type ServerResultBlock = z.output<typeof serverResultBlock>
 const serverResultBlock = looseObject({
-  type: z.string().refine(isServerResult),
+  type: typeOtherThan((type) => !isServerResult(type)),
   tool_use_id: z.string(),
   content: z.unknown().optional(),
   is_error: flag,
 }).transform((block) => ({ ...block, type: 'server_result' as const }))
 /** What later versions of the protocol add to an assistant's turn. */
-const unknownBlock = looseObject({ type: z.string().refine((type) => !knownTypes.has(type) && !isServerResult(type)) }).transform(
+const unknownBlock = looseObject({ type: typeOtherThan((type) => knownTypes.has(type) || isServerResult(type)) }).transform(
   (block) => ({ ...block, type: 'unknown' as const }),
 )
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { list, looseObject } from '../wire/first-fault.ts'
-import { nonEmptyText, text } from '../wire/wire-types.ts'
+import { nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 
 /** A source of a text; types that come later than this code are left out. */
 const annotation = looseObject({
@@ -110,7 +110,7 @@ const knownTypes = new Set([
   'compaction_trigger',
 ])
 /** Items of tools that OpenAI's servers run, and items that come later than this code. */
-const otherItem = looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true }), id })
+const otherItem = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)), id })
 
 export const wireItem = z.union([knownItem, otherItem])
 

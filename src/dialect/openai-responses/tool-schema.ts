@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toolParameters } from '../openai/tool-parameters.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
-import { flag, nonEmptyText, text } from '../wire/wire-types.ts'
+import { flag, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, {
   error: "a name of 1 to 128 letters, digits, '_', '-' and '.'",
@@ -37,7 +37,7 @@ export const namespaceTool = looseObject({
 const knownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool])
 const knownTypes = new Set(['function', 'custom', 'namespace'])
 /** Tools that OpenAI's servers run, such as `web_search`, and tools that come later than this code. */
-const otherTool = looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true }) })
+const otherTool = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)) })
 export const tool = z.union([knownTool, otherTool])
 
 export type MemberTool = z.output<typeof memberTool>
@@ -58,7 +58,7 @@ export const allowedChoice = looseObject({
 })
 const knownChoices = new Set(['function', 'custom', 'allowed_tools'])
 /** A call of a tool that OpenAI's servers run. */
-const otherChoice = looseObject({ type: z.string().refine((type) => !knownChoices.has(type), { abort: true }) })
+const otherChoice = looseObject({ type: typeOtherThan((type) => knownChoices.has(type)) })
 const knownChoice = z.discriminatedUnion('type', [namedChoice, allowedChoice])
 export const toolChoice = z.union([z.enum(['auto', 'none', 'required']), knownChoice, otherChoice])
 

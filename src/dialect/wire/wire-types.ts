@@ -34,6 +34,14 @@ export function integerBetween(min: number, max: number) {
   return z.int({ error }).min(min, { error }).max(max, { error })
 }
 
+/**
+ * The type of an object that a protocol's later versions add. It aborts on a known type: a union would else report it instead of the fault
+ * in the object of that type.
+ */
+export function typeOtherThan(isKnown: (type: string) => boolean) {
+  return z.string().refine((type) => !isKnown(type), { abort: true })
+}
+
 export const anyNumber = z.number().nullish()
 export const flag = z.boolean().nullish()
 export const text = z.string().nullish()
