@@ -17,7 +17,7 @@ function ignoredIn(messages: readonly object[], more: object = {}): readonly str
 describe('unknown fields inside a body', () => {
   test.each<[object, string]>([
     [{ ...user, weight: 1 }, 'messages[].weight'],
-    [{ ...user, tool_call_id: 'c' }, 'messages[].tool_call_id'],
+    [{ ...user, tool_calls: [] }, 'messages[].tool_calls'],
     [{ role: 'tool', tool_call_id: 'c', content: 'a', status: 'ok' }, 'messages[].status'],
     [{ role: 'user', content: [{ ...text, cache_control: {} }] }, 'messages[].content[].cache_control'],
     [

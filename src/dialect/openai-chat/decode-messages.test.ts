@@ -157,7 +157,7 @@ describe('decodeMessages', () => {
 
   test('a function result without a call and without content is kept', () => {
     expect(messagesOf({ role: 'function', name: 'f', content: null })).toEqual([
-      { role: 'tool', content: [], toolCallId: 'call_function_0', name: 'f' },
+      { role: 'tool', content: [], toolCallId: 'call_of_result_0', name: 'f' },
     ])
   })
 
@@ -174,10 +174,10 @@ describe('decodeMessages', () => {
       { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'a', format: 'flac' } }] },
       'messages[0].content[0].input_audio.format',
     ],
-    [{ role: 'tool', content: 'a' }, 'messages[0].tool_call_id'],
+    [{ role: 'tool', content: 'a', tool_call_id: 5 }, 'messages[0].tool_call_id'],
     [{ role: 'function', content: 'a' }, 'messages[0].name'],
     [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'messages[0].tool_calls[0].function'],
-    [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: '' } }] }, 'messages[0].tool_calls[0].id'],
+    [{ role: 'assistant', tool_calls: [{ id: 5, function: { name: 'f', arguments: '' } }] }, 'messages[0].tool_calls[0].id'],
     [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' }] }, 'messages[0].tool_calls[0].custom'],
     [
       { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f' } }] },

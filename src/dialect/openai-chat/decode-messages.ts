@@ -4,6 +4,7 @@ import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { refuseBadBase64 } from '../wire/base64.ts'
 import { withoutBillingLine } from '../wire/billing-line.ts'
+import { CallIds } from '../wire/call-ids.ts'
 import { decodeDataUrl } from '../wire/data-url.ts'
 import { JsonScanner } from '../wire/json-scanner.ts'
 import { preview } from '../wire/preview.ts'
@@ -14,34 +15,60 @@ const maxUncountedChars = 64 * 1024
 type WireAssistant = Extract<WireMessage, { role: 'assistant' }>
 type WireFunctionCall = NonNullable<WireAssistant['function_call']>
 
-/** Decodes a conversation. The deprecated function messages become tool calls and results with generated ids. */
+/**
+ * Decodes a conversation. The deprecated function messages become tool calls and results; calls and results without an id get one.
+ * Throws for calls and ids in messages of a role that has none.
+ */
 export function decodeMessages(wire: readonly WireMessage[]): Message[] {
-  const functionCallIds = new Map<string, string>()
-  return wire.map((message, index) => {
-    if (message.role === 'assistant' && message.function_call) {
-      functionCallIds.set(message.function_call.name, functionCallId(index))
-    }
-    return decodeMessage(message, index, functionCallIds)
-  })
+  const ids = new CallIds()
+  return wire.map((message, index) => decodeMessage(message, index, ids))
 }
 
-function decodeMessage(message: WireMessage, index: number, functionCallIds: ReadonlyMap<string, string>): Message {
+function decodeMessage(message: WireMessage, index: number, ids: CallIds): Message {
+  refuseMisplaced(message, index)
   const name = typeof message.name === 'string' ? { name: message.name } : undefined
   switch (message.role) {
     case 'system':
     case 'developer':
-      return { role: message.role, content: withoutBilling(decodeContent(message.content, index)), ...name }
+      return { role: message.role, content: withoutBilling(decodeSystem(message.content, index)), ...name }
     case 'user':
+      ids.endTurn()
       return { role: message.role, content: decodeContent(message.content, index), ...name }
     case 'assistant':
-      return { ...decodeAssistant(message, index), ...name }
+      return { ...decodeAssistant(message, index, ids), ...name }
     case 'tool':
-      return { role: 'tool', content: decodeContent(message.content, index), toolCallId: message.tool_call_id, ...name }
     case 'function': {
-      const toolCallId = functionCallIds.get(message.name) ?? functionCallId(index)
+      const id = message.role === 'tool' ? message.tool_call_id : undefined
+      const toolCallId = ids.ofResult({ id, name: message.name }, `call_of_result_${index}`)
       return { role: 'tool', content: decodeContent(message.content, index), toolCallId, ...name }
     }
   }
+}
+
+/** Fields of another role: what they say would be lost, and the role is probably wrong. */
+function refuseMisplaced(message: WireMessage, index: number): void {
+  const { role, tool_calls: calls, tool_call_id: id }: MaybeMisplaced = message
+  if (role !== 'assistant' && Array.isArray(calls) && calls.length > 0) {
+    throw misplaced(`messages[${index}].tool_calls`, { role, allowed: 'assistant' })
+  }
+  if (role !== 'tool' && typeof id === 'string' && id !== '') {
+    throw misplaced(`messages[${index}].tool_call_id`, { role, allowed: 'tool' })
+  }
+}
+
+type MaybeMisplaced = { readonly role: string; readonly tool_calls?: unknown; readonly tool_call_id?: unknown }
+
+function misplaced(param: string, { role, allowed }: { readonly role: string; readonly allowed: string }): AppError {
+  const message = `${param} is only allowed in a message of role "${allowed}", and this one's is "${role}": change the role, or leave it out`
+  return new AppError('invalid-request', message, { param })
+}
+
+/** OpenAI's system messages have text only, and templates print nothing else there. */
+function decodeSystem(content: WireMessage['content'], index: number): ContentPart[] {
+  const parts = decodeContent(content, index)
+  const position = parts.findIndex(({ type }) => type !== 'text')
+  if (position === -1) return parts
+  throw unsupported(`messages[${index}].content[${position}]`, 'system messages have text only; send it in a user message')
 }
 
 /** Gateways pass it on from Claude Code. The parts keep their positions, by which errors name them. */
@@ -59,12 +86,7 @@ export function listBilling(wire: readonly WireMessage[]): readonly string[] {
   return hasBilling ? ['messages[].content'] : []
 }
 
-/** Deterministic, so that the same history keeps the same prompt and the prefix cache stays valid. */
-function functionCallId(index: number): string {
-  return `call_function_${index}`
-}
-
-function decodeAssistant(message: WireAssistant, index: number): Extract<Message, { role: 'assistant' }> {
+function decodeAssistant(message: WireAssistant, index: number, ids: CallIds): Extract<Message, { role: 'assistant' }> {
   if (message.audio !== undefined && message.audio !== null) {
     throw unsupported(`messages[${index}].audio`, 'earlier audio replies are not stored')
   }
@@ -77,7 +99,7 @@ function decodeAssistant(message: WireAssistant, index: number): Extract<Message
       ...(reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning } as const]),
       ...content,
       ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal } as const]),
-      ...decodeCalls(message, index),
+      ...decodeCalls(message, index, ids),
     ],
   }
 }
@@ -107,19 +129,23 @@ function decodeReasoningText(message: WireAssistant, index: number): string | un
   return pickSpelling(message, ['reasoning_content', 'reasoning'], `messages[${index}].`)
 }
 
-function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number): ToolCallPart[] {
+function decodeCalls({ tool_calls, function_call }: WireAssistant, index: number, ids: CallIds): ToolCallPart[] {
   const calls = (tool_calls ?? []).map((call, position) => {
     const callPath = `messages[${index}].tool_calls[${position}]`
+    const idOf = (name: string) => ids.ofCall({ id: call.id, name }, `call_${index}_${position}`)
     if (call.type === 'custom') {
       const { name, input } = call.custom ?? missing(`${callPath}.custom`)
-      return { type: 'tool-call', id: call.id, name, input, kind: 'custom' } as const
+      return { type: 'tool-call', id: idOf(name), name, input, kind: 'custom' } as const
     }
     if (typeof call.type === 'string' && call.type !== 'function') {
       throw unsupported(`${callPath}.type`, `expected "function" or "custom", got ${preview(call.type)}`)
     }
-    return decodeCall(call.id, call.function ?? missing(`${callPath}.function`), `${callPath}.function`)
+    const called = call.function ?? missing(`${callPath}.function`)
+    return decodeCall(idOf(called.name), called, `${callPath}.function`)
   })
-  return function_call ? [...calls, decodeCall(functionCallId(index), function_call, `messages[${index}].function_call`)] : calls
+  if (!function_call) return calls
+  const id = ids.ofCall({ name: function_call.name }, `call_function_${index}`)
+  return [...calls, decodeCall(id, function_call, `messages[${index}].function_call`)]
 }
 
 function missing(param: string): never {

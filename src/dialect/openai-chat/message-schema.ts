@@ -15,7 +15,10 @@ export const filePart = looseObject({ type: z.literal('file') })
 export type WirePart = z.output<typeof wirePart>
 const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, filePart])
 
-const content = z.union([z.string(), list(wirePart, { error: 'an array of content parts' })])
+const parts = list(wirePart, { error: 'an array of content parts' })
+const content = z.union([z.string(), parts])
+/** What is asked has words; an answer or a result may have none. */
+const askedContent = z.union([z.string(), parts.min(1, { error: 'at least one content part' })])
 
 const urlCitation = looseObject({
   url: z.string(),
@@ -31,14 +34,15 @@ const callArguments = z.union([z.string(), jsonObject])
 
 export const functionCall = looseObject({ name: z.string(), arguments: callArguments })
 export const customCall = looseObject({ name: z.string(), input: z.string() })
+/** OpenAI's calls have an id; those of some servers' clients do not. */
 export const toolCall = looseObject({
-  id: z.string(),
+  id: text,
   type: text,
   function: functionCall.nullish(),
   custom: customCall.nullish(),
 })
 
-export const promptMessage = looseObject({ role: z.enum(['system', 'developer', 'user']), content, name: text })
+export const promptMessage = looseObject({ role: z.enum(['system', 'developer', 'user']), content: askedContent, name: text })
 export const assistantMessage = looseObject({
   role: z.literal('assistant'),
   content: content.nullish(),
@@ -57,7 +61,7 @@ export const assistantMessage = looseObject({
 export const toolMessage = looseObject({
   role: z.literal('tool'),
   content: content.nullable(),
-  tool_call_id: z.string(),
+  tool_call_id: text,
   name: text,
 })
 export const functionMessage = looseObject({ role: z.literal('function'), content: content.nullable(), name: z.string() })

@@ -24,12 +24,11 @@ export const unlimitedOr = (min: number) =>
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
 const maxStops = 16
+/** Empty ones are left out. */
 const stop = z
   .union([
-    nonEmptyText,
-    z
-      .array(nonEmptyText, { error: 'an array of non-empty strings' })
-      .max(maxStops, { error: `an array of at most ${maxStops} strings` }),
+    z.string(),
+    z.array(z.string(), { error: 'an array of strings' }).max(maxStops, { error: `an array of at most ${maxStops} strings` }),
   ])
   .nullish()
 

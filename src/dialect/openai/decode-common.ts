@@ -58,5 +58,7 @@ export function decodeIncludeUsage({ stream, stream_options: options }: CommonWi
 }
 
 function decodeStop(stop: string | readonly string[] | undefined): readonly string[] {
-  return typeof stop === 'string' ? [stop] : (stop ?? [])
+  const sequences = typeof stop === 'string' ? [stop] : (stop ?? [])
+  // An empty one would end the output before its first character.
+  return sequences.filter((sequence) => sequence !== '')
 }
