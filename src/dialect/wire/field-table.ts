@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../contract/errors.ts'
+import { markdownTable } from './markdown-table.ts'
 import { preview } from './preview.ts'
 
 /**
@@ -49,13 +50,10 @@ export function refuseValue(field: Field, param: string, value: unknown): void {
   throw new AppError('unsupported-field', `${param} ${preview(value)} is not supported (${field.note}): ${remedy}`, { param })
 }
 
-/** The table as markdown for `docs/protocols.md`, with the column widths of the formatter. */
+/** The table as markdown for `docs/protocols.md`. */
 export function renderProtocolTable(fields: readonly Field[]): string {
   const rows = fields.map((field) => [spellings(field).map(code).join(', '), describeTreatment(field), field.note])
-  const header = ['field', 'treatment', 'note']
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`
-  return [header, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('')
+  return markdownTable(['field', 'treatment', 'note'], rows)
 }
 
 function describeTreatment(field: Field): string {

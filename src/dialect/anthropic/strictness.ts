@@ -1,0 +1,163 @@
+import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
+import { callRows } from './strictness-calls.ts'
+import { contentRows } from './strictness-content.ts'
+import { asked, becomes, call, called, system, text, tool, turn, turnBecomes, user } from './strictness-samples.ts'
+
+const roles: readonly StrictnessRow[] = [
+  {
+    what: 'role `system` among the messages',
+    sample: { messages: [user, { role: 'system', content: 'hi' }] },
+    outcome: 'tolerated',
+    becomes: becomes(asked, system),
+    note: 'in its place; where the template refuses it, it joins a user turn next to it',
+  },
+  {
+    what: 'another role',
+    sample: { messages: [{ role: 'tool', content: 'hi' }] },
+    outcome: 'refused',
+    param: 'messages[0].role',
+    note: 'results are blocks of a user message',
+  },
+  { what: 'no messages', sample: { messages: [] }, outcome: 'refused', param: 'messages', note: '' },
+  {
+    what: 'turns of one role in a row',
+    sample: { messages: [user, user] },
+    outcome: 'tolerated',
+    becomes: becomes(asked, asked),
+    note: 'merged for templates whose turns must alternate',
+  },
+  {
+    what: 'a last message of the assistant',
+    sample: { messages: [user, { role: 'assistant', content: 'hi' }] },
+    outcome: 'tolerated',
+    becomes: { prompt: { start: 'last-message' } },
+    note: 'the reply goes on from it',
+  },
+]
+
+const assistantBlocks: readonly StrictnessRow[] = [
+  {
+    what: 'thinking that this server did not sign, or that was changed',
+    sample: turn({ type: 'thinking', thinking: 'hm', signature: 'EqQB' }, text),
+    outcome: 'healed',
+    becomes: turnBecomes(text),
+    ignored: ['messages[1].content[0]'],
+    note: 'left out',
+  },
+  {
+    what: '`redacted_thinking`',
+    sample: turn({ type: 'redacted_thinking', data: 'EqQB' }, text),
+    outcome: 'healed',
+    becomes: turnBecomes(text),
+    ignored: ['messages[1].content[0]'],
+    note: 'left out: only its maker reads it',
+  },
+  {
+    what: '`server_tool_use`, `mcp_tool_use`',
+    sample: turn({ ...called, type: 'server_tool_use' }),
+    outcome: 'healed',
+    becomes: turnBecomes(call),
+    note: "a call in the assistant's turn",
+  },
+  {
+    what: '`web_search_tool_result`, `mcp_tool_result` and other results of such calls',
+    sample: turn({ type: 'mcp_tool_result', tool_use_id: 't1', content: [text] }),
+    outcome: 'healed',
+    becomes: turnBecomes({ type: 'tool-result', toolCallId: 't1', content: [text] }),
+    note: "a result in the assistant's turn: its texts, or its JSON without what is encrypted",
+  },
+  {
+    what: '`compaction`',
+    sample: turn({ type: 'compaction', content: 'hi' }),
+    outcome: 'healed',
+    becomes: turnBecomes(text),
+    note: 'its text; what stands before it stays',
+  },
+  {
+    what: 'a block of the assistant of an unknown type',
+    sample: turn({ type: 'daydream' }, text),
+    outcome: 'tolerated',
+    becomes: turnBecomes(text),
+    ignored: ['messages[1].content[0]'],
+    note: 'left out: later versions of the API add such blocks',
+  },
+]
+
+const toolsAndOptions: readonly StrictnessRow[] = [
+  {
+    what: 'a deferred tool that no search has found',
+    sample: { tools: [{ ...tool, defer_loading: true }] },
+    outcome: 'tolerated',
+    becomes: { prompt: { tools: [] } },
+    ignored: ['tools[0]'],
+    note: 'not shown yet',
+  },
+  {
+    what: 'a tool that Anthropic runs',
+    sample: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    outcome: 'tolerated',
+    becomes: { prompt: { tools: [] } },
+    ignored: ['tools[0]'],
+    note: 'the model does not have it',
+  },
+  {
+    what: "a tool of the client's that a dated type declares",
+    sample: { tools: [{ type: 'bash_20250124', name: 'bash' }] },
+    outcome: 'healed',
+    becomes: { prompt: { tools: [{ name: 'bash', parameters: { type: 'object' } }] } },
+    note: 'with the schema of the documentation',
+  },
+  {
+    what: 'a tool without `input_schema`',
+    sample: { tools: [{ name: 'f' }] },
+    outcome: 'refused',
+    param: 'tools[0].input_schema',
+    note: '',
+  },
+  { what: 'two tools of one name', sample: { tools: [tool, tool] }, outcome: 'refused', param: 'tools[1].name', note: '' },
+  {
+    what: '`tool_choice` of an undeclared tool, or without a name',
+    sample: { tools: [tool], tool_choice: { type: 'tool' } },
+    outcome: 'refused',
+    param: 'tool_choice.name',
+    note: '',
+  },
+  { what: 'no `max_tokens`', sample: { max_tokens: null }, outcome: 'refused', param: 'max_tokens', note: 'as Anthropic does' },
+  {
+    what: '`max_tokens` above the context',
+    sample: { max_tokens: 1_000_000 },
+    outcome: 'tolerated',
+    becomes: { maxOutputTokens: 1_000_000, mayShortenOutput: true },
+    note: 'gives way to it: clients send the limit of the model that they know',
+  },
+  {
+    what: '`temperature` from 1 to 2',
+    sample: { temperature: 1.5 },
+    outcome: 'tolerated',
+    becomes: { sampling: { temperature: 1.5 } },
+    note: "Anthropic's ends at 1",
+  },
+  { what: '`top_p` outside of 0 to 1', sample: { top_p: 2 }, outcome: 'refused', param: 'top_p', note: '' },
+  {
+    what: 'a stop sequence without characters',
+    sample: { stop_sequences: [''] },
+    outcome: 'refused',
+    param: 'stop_sequences[0]',
+    note: 'as Anthropic does',
+  },
+  {
+    what: '`thinking` of an unknown type',
+    sample: { thinking: { type: 'between_tools' } },
+    outcome: 'tolerated',
+    becomes: { reasoning: { enabled: true } },
+    note: 'only `disabled` switches it off',
+  },
+  { what: 'an unknown field', sample: { mood: 'good' }, outcome: 'tolerated', ignored: ['mood'], note: '' },
+]
+
+/** How Messages are read. */
+export const messagesStrictness: StrictnessTable = {
+  title: 'Anthropic Messages',
+  base: { model: 'm', max_tokens: 9, messages: [user] },
+  rows: [...roles, ...contentRows, ...assistantBlocks, ...callRows, ...toolsAndOptions],
+}

@@ -1,0 +1,198 @@
+import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
+
+const user = { role: 'user', content: 'hi' }
+const text = { type: 'text', text: 'hi' }
+const asked = { role: 'user', content: [text] }
+const becomes = (...messages: readonly object[]) => ({ prompt: { messages } })
+const input = (...items: readonly object[]) => ({ input: items })
+const called = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }
+const call = { type: 'tool-call', id: 'c1', name: 'f', input: '{}' }
+const answered = { type: 'function_call_output', call_id: 'c1', output: 'hi' }
+const result = { role: 'tool', toolCallId: 'c1', content: [text] }
+const tool = { type: 'function', name: 'f', parameters: { type: 'object' } }
+
+const items: readonly StrictnessRow[] = [
+  {
+    what: 'an empty input, or none',
+    sample: { input: [] },
+    outcome: 'healed',
+    becomes: becomes({ role: 'user', content: [{ type: 'text', text: '' }] }),
+    note: 'an empty message: clients probe a model so',
+  },
+  { what: 'a message without `type`', sample: input(user), outcome: 'tolerated', becomes: becomes(asked), note: '' },
+  {
+    what: 'roles `system` and `developer`, also late',
+    sample: { instructions: 'hi', ...input(user, { role: 'developer', content: 'hi' }) },
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'system', content: [text] }, asked, { role: 'developer', content: [text] }),
+    note: 'stay in their places',
+  },
+  {
+    what: 'another role',
+    sample: input({ role: 'critic', content: 'hi' }),
+    outcome: 'refused',
+    param: 'input[0].role',
+    note: '',
+  },
+  {
+    what: '`phase` and `status` of a message',
+    sample: input({ ...user, phase: 'commentary', status: 'completed' }),
+    outcome: 'tolerated',
+    becomes: becomes(asked),
+    note: 'no effect on the prompt',
+  },
+  {
+    what: 'an item of an unknown type',
+    sample: input(user, { type: 'web_search_call', id: 'ws_1' }),
+    outcome: 'tolerated',
+    becomes: becomes(asked),
+    ignored: ['input[1]'],
+    note: 'left out',
+  },
+  {
+    what: "the assistant's items in a row",
+    sample: input(user, { role: 'assistant', content: 'hi' }, called),
+    outcome: 'healed',
+    becomes: becomes(asked, { role: 'assistant', parts: [text, call] }),
+    note: 'one turn, in their order',
+  },
+  {
+    what: 'reasoning that another server encrypted',
+    sample: input(user, { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }),
+    outcome: 'healed',
+    becomes: becomes(asked),
+    ignored: ['input[1]'],
+    note: 'left out',
+  },
+  {
+    what: 'a compaction that another server made',
+    sample: input({ type: 'compaction', encrypted_content: 'gAAA' }, user),
+    outcome: 'refused',
+    param: 'input[0].encrypted_content',
+    note: 'the conversation before it would be lost',
+  },
+  {
+    what: 'an item reference to nothing',
+    sample: input({ type: 'item_reference', id: 'msg_1' }),
+    outcome: 'refused',
+    param: 'input[0].id',
+    note: '',
+  },
+]
+
+const parts: readonly StrictnessRow[] = [
+  {
+    what: 'a part of an unknown type',
+    sample: input({ role: 'user', content: [{ type: 'hologram' }] }),
+    outcome: 'refused',
+    param: 'input[0].content[0].type',
+    note: "nothing of the user's is lost",
+  },
+  {
+    what: '`input_file`',
+    sample: input({ role: 'user', content: [{ type: 'input_file', file_id: 'x' }] }),
+    outcome: 'refused',
+    param: 'input[0].content[0]',
+    note: 'send its text',
+  },
+  {
+    what: 'an image by URL',
+    sample: input({ role: 'user', content: [{ type: 'input_image', image_url: 'https://a.example/a.png' }] }),
+    outcome: 'refused',
+    param: 'input[0].content[0].image_url',
+    note: 'send a data URL',
+  },
+  {
+    what: 'an image by the id of a file',
+    sample: input({ role: 'user', content: [{ type: 'input_image', file_id: 'x' }] }),
+    outcome: 'refused',
+    param: 'input[0].content[0].file_id',
+    note: 'send a data URL',
+  },
+]
+
+const callsAndResults: readonly StrictnessRow[] = [
+  {
+    what: 'an output without its call',
+    sample: input(user, answered),
+    outcome: 'refused',
+    param: 'input[1].call_id',
+    note: 'a response that was continued has both',
+  },
+  {
+    what: 'an output that is a list of parts',
+    sample: input(called, { ...answered, output: [{ type: 'input_text', text: 'hi' }] }),
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'assistant', parts: [call] }, result),
+    note: 'also with images',
+  },
+  {
+    what: 'a call without `call_id`',
+    sample: input({ type: 'function_call', name: 'f', arguments: '{}' }),
+    outcome: 'refused',
+    param: 'input[0].call_id',
+    note: '',
+  },
+  {
+    what: 'calls without outputs',
+    sample: input(called, user),
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'assistant', parts: [call] }, asked),
+    note: 'the user went on',
+  },
+]
+
+const toolsAndOptions: readonly StrictnessRow[] = [
+  {
+    what: 'a tool of an unknown type, such as `web_search`',
+    sample: { tools: [tool, { type: 'web_search' }] },
+    outcome: 'tolerated',
+    becomes: { prompt: { tools: [{ name: 'f' }] } },
+    ignored: ['tools[1]'],
+    note: 'the model does not have it',
+  },
+  {
+    what: 'a function without a name',
+    sample: { tools: [{ type: 'function', parameters: {} }] },
+    outcome: 'refused',
+    param: 'tools[0].name',
+    note: '',
+  },
+  {
+    what: 'a choice of a tool that is not run here',
+    sample: { tools: [tool], tool_choice: { type: 'web_search' } },
+    outcome: 'refused',
+    param: 'tool_choice',
+    note: '',
+  },
+  { what: 'two tools of one name', sample: { tools: [tool, tool] }, outcome: 'refused', param: 'tools[1].name', note: '' },
+  {
+    what: '`tool_choice: required` without tools',
+    sample: { tool_choice: 'required' },
+    outcome: 'refused',
+    param: 'tool_choice',
+    note: '',
+  },
+  {
+    what: '`tool_choice: auto` without tools',
+    sample: { tool_choice: 'auto' },
+    outcome: 'tolerated',
+    becomes: { toolChoice: { type: 'auto' } },
+    note: 'clients always send it',
+  },
+  {
+    what: 'null for an optional field',
+    sample: { instructions: null, tools: null, text: null },
+    outcome: 'tolerated',
+    becomes: becomes(asked),
+    note: 'the same as leaving it out',
+  },
+  { what: 'an unknown field', sample: { mood: 'good' }, outcome: 'tolerated', ignored: ['mood'], note: '' },
+]
+
+/** How Responses are read. */
+export const responseStrictness: StrictnessTable = {
+  title: 'OpenAI Responses',
+  base: { model: 'm', input: 'hi' },
+  rows: [...items, ...parts, ...callsAndResults, ...toolsAndOptions],
+}

@@ -1,0 +1,49 @@
+import { messagesStrictness } from './anthropic/strictness.ts'
+import { chatStrictness } from './openai-chat/strictness.ts'
+import { completionStrictness } from './openai-completions/strictness.ts'
+import { embeddingStrictness } from './openai-embeddings/strictness.ts'
+import { responseStrictness } from './openai-responses/strictness.ts'
+import { markdownTable } from './wire/markdown-table.ts'
+import type { StrictnessRow, StrictnessTable } from './wire/strictness.ts'
+
+/** The tables of all dialects. */
+export const strictnessTables = {
+  'openai-chat': chatStrictness,
+  'openai-responses': responseStrictness,
+  anthropic: messagesStrictness,
+  'openai-completions': completionStrictness,
+  'openai-embeddings': embeddingStrictness,
+} as const satisfies Readonly<Record<string, StrictnessTable>>
+
+const introduction = `# Strictness
+
+What Dragoman does with requests that break the rules of their protocol, or use a part of it that servers treat differently. A test sends
+each row's sample through the protocol's decoder.
+
+- **tolerated**: accepted, and passed on as it is.
+- **healed**: taken for what it means, or left out.
+- **refused**: HTTP 400 with the place in \`param\` (in Anthropic's protocol: in the message).
+
+What is tolerated or healed without an effect is named in \`x-dragoman-ignored\`. [protocols.md](protocols.md) has the fields of each
+request.
+`
+
+/** The content of `docs/strictness.md`. */
+export function renderStrictness(): string {
+  return [introduction, ...Object.values(strictnessTables).map(renderTable)].join('\n')
+}
+
+function renderTable({ title, rows }: StrictnessTable): string {
+  const header = ['what is sent', 'outcome', 'note']
+  return `## ${title}\n\n${markdownTable(
+    header,
+    rows.map((row) => [row.what, describeOutcome(row), row.note]),
+  )}`
+}
+
+function describeOutcome(row: StrictnessRow): string {
+  if (row.outcome === 'refused') return `refused: \`${row.param}\``
+  return row.ignored === undefined
+    ? row.outcome
+    : `${row.outcome}, listed: ${row.ignored.map((name) => `\`${name}\``).join(', ')}`
+}
