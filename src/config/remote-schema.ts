@@ -12,7 +12,20 @@ import {
 } from './model-fields.ts'
 
 /** The kinds of servers that engine/remote supports, and `auto`. */
-const serverKinds = ['auto', 'vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'anthropic', 'openai'] as const
+const serverKinds = [
+  'auto',
+  'vllm',
+  'sglang',
+  'llama-server',
+  'ollama',
+  'tgi',
+  'dragoman',
+  'anthropic',
+  'together',
+  'fireworks',
+  'groq',
+  'openai',
+] as const
 
 const endpoint = z
   .strictObject({

@@ -69,6 +69,25 @@ describe('a server is recognised by its replies', () => {
     })
   })
 
+  test('TGI, with its version and its context', async () => {
+    const info = { model_id: 'q', max_total_tokens: 4096, version: '3.0.0' }
+    const routes = { ...models({ id: 'q', object: 'model', created: 0, owned_by: 'q' }), '/info': info }
+    expect(await probe(routes)).toMatchObject({ profile: 'tgi', version: '3.0.0', contextLength: 4096 })
+  })
+
+  test('Together, whose list of models is bare', async () => {
+    const model = { id: 'q', object: 'model', type: 'chat', organization: 'Q', context_length: 8192 }
+    expect(await probe({ '/v1/models': [model] })).toMatchObject({ profile: 'together', model: 'q', contextLength: 8192 })
+  })
+
+  test.each<[string, Record<string, unknown>, number]>([
+    ['groq', { owned_by: 'Meta', active: true, context_window: 8192 }, 8192],
+    ['fireworks', { owned_by: 'fireworks', context_length: 4096 }, 4096],
+    ['fireworks', { owned_by: 'an account', supports_chat: true, context_length: 4096 }, 4096],
+  ])('%s, by what its models have: %j', async (profile, fields, contextLength) => {
+    expect(await probe(models({ id: 'q', object: 'model', ...fields }))).toMatchObject({ profile, contextLength })
+  })
+
   test.each([
     ['sglang', 'sglang'],
     ['library', 'ollama'],

@@ -42,7 +42,7 @@ export async function probeServer(
   }
   const entry = pickModel(await listModels(client, endpoint, { options, signal }), options)
   const profile = options.profile ?? recogniseServer(entry)
-  const props = profile === 'llama-server' || profile === 'dragoman' ? asObject(await ask(propsPath(profile, entry))) : undefined
+  const props = describesItself(profile) ? asObject(await ask(propsPath(profile, entry))) : undefined
   const chatTemplate = asText(props?.chat_template)
   return {
     profile,
@@ -64,8 +64,11 @@ type Listing = { readonly options: ProbeOptions; readonly signal: AbortSignal }
 async function listModels(client: UpstreamClient, endpoint: Endpoint, listing: Listing): Promise<readonly unknown[]> {
   const { options, signal } = listing
   const { profile = 'openai', protocol = protocolOf(profile) } = options
-  const list = async (head: RequestHead | undefined) =>
-    asArray(asObject(await client.ask(endpoint, { method: 'GET', path: '/models', head }, signal))?.data)
+  const list = async (head: RequestHead | undefined) => {
+    const reply = await client.ask(endpoint, { method: 'GET', path: '/models', head }, signal)
+    // Together replies with the bare list.
+    return asArray(asObject(reply)?.data ?? reply)
+  }
   try {
     return await list(profileIn(profile, protocol).head).catch((error: unknown) => {
       signal.throwIfAborted()
@@ -119,16 +122,28 @@ const owners: Readonly<Record<string, ProfileName>> = {
   llamacpp: 'llama-server',
   library: 'ollama',
   dragoman: 'dragoman',
+  fireworks: 'fireworks',
 }
 
 function recogniseServer(entry: Loose | undefined): ProfileName {
   const owner = asText(entry?.owned_by) ?? ''
   if (entry?.type === 'model' && entry.owned_by === undefined) return 'anthropic'
+  // Owned by those who made the models.
+  if (typeof entry?.active === 'boolean' && entry.context_window !== undefined) return 'groq'
+  if (entry?.organization !== undefined && typeof entry.type === 'string') return 'together'
+  if (entry?.supports_chat !== undefined) return 'fireworks'
+  if (owner !== '' && owner === entry?.id && entry.created === 0) return 'tgi'
   const known = Object.hasOwn(owners, owner) ? owners[owner] : undefined
   return known ?? profileNames.find((name) => owner === name) ?? 'openai'
 }
 
+/** Kinds with a route about the server and its model. */
+function describesItself(profile: ProfileName): boolean {
+  return profile === 'llama-server' || profile === 'dragoman' || profile === 'tgi'
+}
+
 function propsPath(profile: ProfileName, entry: Loose | undefined): string {
+  if (profile === 'tgi') return '/info'
   const id = asText(entry?.id)
   return profile === 'dragoman' && id !== undefined ? `/props?model=${encodeURIComponent(id)}` : '/props'
 }
@@ -149,7 +164,12 @@ async function findVersion(
     case 'ollama':
       return asText(asObject(await ask('/api/version'))?.version)
     case 'anthropic':
+    case 'together':
+    case 'fireworks':
+    case 'groq':
       return undefined
+    case 'tgi':
+      return asText(props?.version)
     case 'openai':
       // Not part of the protocol, but common with vLLM and its relatives.
       return asText(asObject(await ask('/version'))?.version)
@@ -159,7 +179,7 @@ async function findVersion(
 function findContextLength(entry: Loose | undefined, props: Loose | undefined): number | undefined {
   const settings = asObject(props?.default_generation_settings)
   const own = [entry?.max_model_len, entry?.context_length, entry?.context_window, entry?.max_input_tokens]
-  return [settings?.n_ctx, ...own, asObject(entry?.meta)?.n_ctx].find(isLength)
+  return [settings?.n_ctx, props?.max_total_tokens, ...own, asObject(entry?.meta)?.n_ctx].find(isLength)
 }
 
 function isLength(value: unknown): value is number {

@@ -2,7 +2,19 @@ import type { MediaKind } from '../../../contract/request.ts'
 import type { RequestHead } from '../transport/client.ts'
 
 /** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
-export const profileNames = ['vllm', 'sglang', 'llama-server', 'ollama', 'dragoman', 'anthropic', 'openai'] as const
+export const profileNames = [
+  'vllm',
+  'sglang',
+  'llama-server',
+  'ollama',
+  'tgi',
+  'dragoman',
+  'anthropic',
+  'together',
+  'fireworks',
+  'groq',
+  'openai',
+] as const
 
 export type ProfileName = (typeof profileNames)[number]
 
@@ -11,8 +23,8 @@ export const protocolNames = ['chat', 'responses', 'messages'] as const
 
 export type Protocol = (typeof protocolNames)[number]
 
-/** The path of the request field that takes a pattern or grammar. */
-type ConstraintField = readonly [string, ...string[]]
+/** What takes a pattern or grammar: the path of a request field, or a `response_format` of this type with a field of this name. */
+export type ConstraintField = readonly [string, ...string[]] | { readonly format: string; readonly key: string }
 
 /** The field names and abilities of a kind of server, as data: no other code asks which kind it talks to. */
 export type Profile = {
@@ -37,6 +49,10 @@ export type Profile = {
   /** Whether temperature is applied after the samplers that remove tokens: always or never, or as a field says; absent: unknown. */
   readonly temperatureLast?: boolean | { readonly field: string }
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
+  /** Its own default of the output limit is low, and it shortens what exceeds the context: the context is sent as the limit. */
+  readonly contextAsLimit?: true
+  /** Refuses names of speakers. */
+  readonly refusesNames?: true
   /** Takes token ids. */
   readonly logitBias: boolean
   /** Takes `n`; otherwise each choice is a request. */
@@ -46,6 +62,10 @@ export type Profile = {
   readonly logprobs: boolean
   /** Sends no log-probabilities when `top_logprobs` is below this. */
   readonly leastTop?: number
+  /** The most top log-probabilities. */
+  readonly mostTop?: number
+  /** Chat takes the number of top log-probabilities as `logprobs`. */
+  readonly countsLogprobs?: true
   /** Scores of `rerank` are logits, not probabilities. */
   readonly ranksByLogits?: true
   /** Completions take `suffix`. */
@@ -55,7 +75,7 @@ export type Profile = {
   /** Gets constraints as our grammars: its own compiler may crash on a client's schema. */
   readonly takesOurGrammars?: true
   /** How constraints are written. */
-  readonly outputStyle: 'openai' | 'responses' | 'messages'
+  readonly outputStyle: 'openai' | 'json-object' | 'tgi' | 'responses' | 'messages'
   readonly jsonObject: boolean
   readonly jsonSchema: boolean
   /** Whether `required` and a named function are enforced; without names, the one tool is declared alone. */

@@ -9,7 +9,7 @@ const page = fileURLToPath(new URL('../../../../docs/engines/remote.md', import.
 const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ['protocol of conversations', ({ protocol }) => protocol],
   ['several choices in one request (`n`)', ({ choices }) => (choices ? true : 'one request each')],
-  ['log-probabilities', ({ logprobs }) => logprobs],
+  ['log-probabilities', ({ logprobs, mostTop }) => (mostTop === undefined ? logprobs : `at most ${mostTop}`)],
   ['`top_k`', ({ fields }) => fields.topK !== undefined],
   ['`min_p`', ({ fields }) => fields.minP !== undefined],
   ['repetition penalty', ({ fields }) => fields.repetitionPenalty !== undefined],

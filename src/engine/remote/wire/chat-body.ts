@@ -6,10 +6,12 @@ import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { callsByGrammar } from './call-grammar.ts'
 import { toWireMessages } from './chat-messages.ts'
-import { nested, type OutputFields, outputFields } from './output-fields.ts'
+import { defaultLimit } from './default-limit.ts'
+import { constraintField, type OutputFields, outputFields } from './output-fields.ts'
 import { prefixMessages } from './response-prefix.ts'
-import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
+import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
+import { refuseNames } from './speaker-names.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -28,6 +30,7 @@ export function chatBody(
 ): UpstreamBody {
   const { profile, model } = upstream
   const prompt = shownPrompt(asked)
+  if (profile.refusesNames === true) refuseNames(prompt.messages, profile)
   if (callsByGrammar(request, profile)) return callBody(request, prompt, upstream, grammar)
   const { fields, structured } = outputFields(request, profile, grammar)
   return {
@@ -37,6 +40,7 @@ export function chatBody(
       messages: toWireMessages(messagesWithPrefix(prompt, profile)),
       stream: true,
       stream_options: streamOptions(profile),
+      ...defaultLimit(upstream),
       ...sharedFields(request, profile),
       ...fields,
       ...toolFields(request, functionTools(prompt.tools), profile),
@@ -54,7 +58,7 @@ function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upst
   const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
   const tools = callableTools(prompt.tools, request.toolChoice).map(toWireTool)
   const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
-  const constraint = grammar === undefined || profile.gbnf === undefined ? {} : nested(profile.gbnf, grammar.grammar)
+  const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)
   return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, reasoning_format: 'none', ...constraint } }
 }
 
@@ -148,7 +152,6 @@ function verbosityField({ verbosity, ...others }: ChatPrompt['templateVariables'
 
 function logprobFields({ logprobs }: GenerationRequest, profile: Profile): Record<string, unknown> {
   if (logprobs === undefined) return {}
-  if (!profile.logprobs) throw unsupported(profile, ['logprobs'])
-  // The reader leaves out what was not asked for.
-  return { logprobs: true, top_logprobs: Math.max(profile.leastTop ?? 0, logprobs.top) }
+  const top = topLogprobs(logprobs, profile)
+  return profile.countsLogprobs === true ? { logprobs: top } : { logprobs: true, top_logprobs: top }
 }

@@ -3,8 +3,9 @@ import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
+import { defaultLimit } from './default-limit.ts'
 import { outputFields } from './output-fields.ts'
-import { sharedFields, streamOptions, unsupported } from './sampling-fields.ts'
+import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 
 type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 
@@ -12,12 +13,12 @@ type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 export function completionBody(
   request: GenerationRequest,
   prompt: PlainPrompt,
-  { profile, model }: Upstream,
+  upstream: Upstream,
   grammar?: CompiledGrammar,
 ): UpstreamBody {
+  const { profile, model } = upstream
   const { fields, structured } = outputFields(request, profile, grammar)
-  const { max_completion_tokens: limit, ...shared } = sharedFields(request, profile)
-  if (request.logprobs !== undefined && !profile.logprobs) throw unsupported(profile, ['logprobs'])
+  const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
   return {
     path: '/completions',
     body: {
@@ -29,8 +30,7 @@ export function completionBody(
       // Only the old name exists here; without it, OpenAI's limit is 16.
       ...(limit !== undefined && { max_tokens: limit }),
       ...fields,
-      // The reader drops what was not requested.
-      ...(request.logprobs !== undefined && { logprobs: Math.max(profile.leastTop ?? 0, request.logprobs.top) }),
+      ...(request.logprobs !== undefined && { logprobs: topLogprobs(request.logprobs, profile) }),
     },
     ...(structured !== undefined && { structured }),
   }

@@ -3,6 +3,7 @@ import type { FunctionTool, GenerationRequest, Message, Prompt } from '../../../
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
+import { safeLimit } from './default-limit.ts'
 import { blocksOrText } from './messages-blocks.ts'
 import { toMessages } from './messages-turns.ts'
 import { outputFields } from './output-fields.ts'
@@ -11,9 +12,6 @@ import { sharedFields, unsupported } from './sampling-fields.ts'
 import { shownPrompt } from './shown-prompt.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
-
-/** The output limit where neither the request nor the server has one: Messages require it. */
-const usualLimit = 8192
 
 /** A conversation as a streamed request for `/messages`. Throws what the protocol or the server cannot do, by name. */
 export function messagesBody(request: GenerationRequest, asked: ChatPrompt, upstream: Upstream): UpstreamBody {
@@ -29,7 +27,8 @@ export function messagesBody(request: GenerationRequest, asked: ChatPrompt, upst
     path: '/messages',
     body: {
       model,
-      max_tokens: outputLimit(upstream),
+      // The protocol requires it.
+      max_tokens: safeLimit(upstream),
       ...(system.length > 0 && { system: blocksOrText(system) }),
       messages,
       stream: true,
@@ -48,12 +47,6 @@ export function countableBody({ body }: UpstreamBody): Readonly<Record<string, u
   const { model, system, messages, tools, tool_choice, thinking } = body
   const optional = { system, tools, tool_choice, thinking }
   return { model, messages, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) }
-}
-
-/** A quarter of a known context leaves room for the prompt. */
-function outputLimit({ outputLength, contextLength }: Upstream): number {
-  if (outputLength !== undefined) return outputLength
-  return contextLength === undefined ? usualLimit : Math.max(1, Math.min(usualLimit, Math.floor(contextLength / 4)))
 }
 
 function refuseUnknown({ reasoning, logprobs }: GenerationRequest, prompt: ChatPrompt, profile: Profile): void {

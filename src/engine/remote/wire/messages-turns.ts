@@ -3,7 +3,7 @@ import { field } from '../../../contract/field.ts'
 import type { Message, OutputPart } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
 import { assistantBlock, type Block, blocksOrText, contentBlocks, resultBlock } from './messages-blocks.ts'
-import { unsupported } from './sampling-fields.ts'
+import { refuseNames } from './speaker-names.ts'
 
 type Role = 'user' | 'assistant' | 'system'
 type Turn = { readonly role: Role; readonly blocks: Block[] }
@@ -20,6 +20,7 @@ type Conversation = {
  * `unsupported-field` for names of speakers, and for a later system message where the server takes none.
  */
 export function toMessages(messages: readonly Message[], profile: Profile): Conversation {
+  refuseNames(messages, profile)
   const turns: Turn[] = []
   const add = (role: Role, blocks: readonly Block[]) => {
     const last = turns.at(-1)
@@ -29,7 +30,6 @@ export function toMessages(messages: readonly Message[], profile: Profile): Conv
   }
   const system: Block[] = []
   for (const [index, message] of messages.entries()) {
-    if (message.name !== undefined && message.role !== 'tool') throw unsupported(profile, ['prompt', 'messages', index, 'name'])
     switch (message.role) {
       case 'system':
       case 'developer':

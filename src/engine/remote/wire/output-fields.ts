@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../../../contract/request.ts'
 import type { GrammarRequest } from '../../../grammar/compile-output.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import { outputParam } from '../../../threads/grammar-failure.ts'
-import type { Profile } from '../servers/profile.ts'
+import type { ConstraintField, Profile } from '../servers/profile.ts'
 import { outputStyles } from './output-styles.ts'
 
 /** Request fields that constrain the output, and how far they do. */
@@ -45,12 +45,12 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
       return { fields: {} }
     case 'gbnf':
       if (gbnf === undefined) return refuse('grammars')
-      return { fields: nested(gbnf, output.grammar), structured: 'full' }
+      return { fields: constraintField(gbnf, output.grammar), structured: 'full' }
     case 'regex': {
       if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (regex === undefined) return refuse('regular expressions')
       // Its dialect of regular expressions may differ from ours.
-      return { fields: nested(regex, output.pattern), structured: 'partial' }
+      return { fields: constraintField(regex, output.pattern), structured: 'partial' }
     }
     case 'json-object':
       if (!jsonObject) return refuse('JSON mode')
@@ -67,15 +67,20 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
 
 function ourGrammar(field: NonNullable<Profile['gbnf']>, compiled: CompiledGrammar | undefined): OutputFields {
   if (compiled === undefined) throw new Error('the grammar of the output has not been compiled')
-  return { fields: nested(field, compiled.grammar), structured: compiled.enforcement }
+  return { fields: constraintField(field, compiled.grammar), structured: compiled.enforcement }
 }
 
 function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
   return profile.takesOurGrammars === true && profile.gbnf !== undefined
 }
 
+/** The field of a pattern or grammar. */
+export function constraintField(field: ConstraintField, text: string): Record<string, unknown> {
+  return 'format' in field ? { response_format: { type: field.format, [field.key]: text } } : nested(field, text)
+}
+
 /** An object with a value at this path. */
-export function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {
+function nested([first, ...rest]: readonly [string, ...string[]], value: unknown): Record<string, unknown> {
   const [next, ...others] = rest
   return { [first]: next === undefined ? value : nested([next, ...others], value) }
 }

@@ -15,6 +15,15 @@ export const outputStyles: Readonly<Record<Profile['outputStyle'], OutputStyle>>
       return { response_format: { type: 'json_schema', json_schema: { ...described(about), schema, strict } } }
     },
   },
+  // The older form, which these servers have kept.
+  'json-object': {
+    json: { response_format: { type: 'json_object' } },
+    schema: ({ schema }) => ({ response_format: { type: 'json_object', schema: asObject(schema) } }),
+  },
+  tgi: {
+    json: { response_format: { type: 'json_object', value: { type: 'object' } } },
+    schema: ({ schema }) => ({ response_format: { type: 'json_object', value: asObject(schema) } }),
+  },
   responses: {
     json: { text: { format: { type: 'json_object' } } },
     schema: ({ schema, strict, ...about }) => {

@@ -8,17 +8,19 @@ import type { UpstreamBody } from './chat-body.ts'
 import { outputFields } from './output-fields.ts'
 import { toItems } from './responses-items.ts'
 import { sharedFields, unsupported } from './sampling-fields.ts'
+import { shownPrompt } from './shown-prompt.ts'
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /** A conversation as a streamed request for `/responses`, which stores nothing. Throws what the server cannot do, by name. */
 export function responsesBody(
   request: GenerationRequest,
-  prompt: ChatPrompt,
+  asked: ChatPrompt,
   upstream: Upstream,
   grammar?: CompiledGrammar,
 ): UpstreamBody {
   const { profile, model } = upstream
+  const prompt = shownPrompt(asked)
   refuseUnknown(request, prompt, profile)
   const { fields, structured } = outputFields(request, profile, grammar)
   const include = included(request, prompt, profile)

@@ -3,7 +3,7 @@ import { type CanonicalPath, field } from '../../../contract/field.ts'
 import type { Annotation, ContentPart, MediaPart, Message, OutputPart, ReasoningPart } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
 import { readOpaque } from './opaque.ts'
-import { unsupported } from './sampling-fields.ts'
+import { refuseNames } from './speaker-names.ts'
 import { readThought } from './thought.ts'
 
 type Item = Readonly<Record<string, unknown>>
@@ -13,11 +13,11 @@ type Item = Readonly<Record<string, unknown>>
  * speakers and for media in an assistant's turn.
  */
 export function toItems(messages: readonly Message[], profile: Profile): readonly Item[] {
+  refuseNames(messages, profile)
   return messages.flatMap((message, index) => itemsOf(message, ['prompt', 'messages', index], profile))
 }
 
 function itemsOf(message: Message, at: CanonicalPath, profile: Profile): readonly Item[] {
-  if (message.name !== undefined && message.role !== 'tool') throw unsupported(profile, [...at, 'name'])
   switch (message.role) {
     case 'system':
     case 'developer':

@@ -122,6 +122,15 @@ function dryFields(dry: GenerationRequest['sampling']['dry'], profile: Profile):
   }
 }
 
+/** How many top log-probabilities to ask for; the reader leaves out what was not requested. Throws `unsupported-field` for too many. */
+export function topLogprobs({ top }: NonNullable<GenerationRequest['logprobs']>, profile: Profile): number {
+  const { logprobs, leastTop = 0, mostTop = Number.POSITIVE_INFINITY } = profile
+  if (!logprobs) throw unsupported(profile, ['logprobs'])
+  if (top <= mostTop) return Math.max(leastTop, top)
+  const message = `the server behind this model (${profile.name}) reports at most ${mostTop} top log-probabilities: ask for fewer in ${field('logprobs', 'top')}`
+  throw new AppError('unsupported-field', message, { at: ['logprobs', 'top'] })
+}
+
 /** The error for a field that the server does not know. */
 export function unsupported({ name }: Profile, at: CanonicalPath): AppError {
   const message = `the server behind this model (${name}) does not know ${field(...at)}, which would change the output: leave it out`
