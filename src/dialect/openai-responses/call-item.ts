@@ -5,21 +5,29 @@ import type { ToolName } from './namespaces.ts'
 import type { OutputItem, Place } from './output-item.ts'
 
 type Start = Extract<GenerationEvent, { type: 'tool-call-start' }>
+type Kind = 'function' | 'custom' | 'search'
 
-/** A call of a function or of a custom tool. */
+const prefixes = { function: 'fc', custom: 'ctc', search: 'tsc' } as const
+/** The protocol has no events for what a search asks for. */
+const deltas: Partial<Record<Kind, string>> = {
+  function: 'response.function_call_arguments.delta',
+  custom: 'response.custom_tool_call_input.delta',
+}
+
+/** A call of a function, of a custom tool or of the client's search for tools. */
 export class CallItem implements OutputItem {
   readonly id: string
   readonly #place: Place
   readonly #callId: string
   readonly #tool: ToolName
-  readonly #isCustom: boolean
+  readonly #kind: Kind
   #input = ''
   #status: 'in_progress' | 'completed' | 'incomplete' = 'in_progress'
 
   /** `tool`: what the client calls the tool. */
   constructor(place: Place, { id, kind }: Start, tool: ToolName) {
-    this.#isCustom = kind === 'custom'
-    this.id = createItemId(this.#isCustom ? 'ctc' : 'fc')
+    this.#kind = tool.isSearch === true ? 'search' : (kind ?? 'function')
+    this.id = createItemId(prefixes[this.#kind])
     this.#place = place
     this.#callId = id
     this.#tool = tool
@@ -29,27 +37,48 @@ export class CallItem implements OutputItem {
   add(delta: string): void {
     if (delta === '') return
     this.#input += delta
-    this.#send(this.#isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta', { delta })
+    const type = deltas[this.#kind]
+    if (type !== undefined) this.#send(type, { delta })
   }
 
   close(status: 'completed' | 'incomplete'): void {
     const input = this.#input
-    if (this.#isCustom) this.#send('response.custom_tool_call_input.done', { input })
-    else this.#send('response.function_call_arguments.done', { name: this.#tool.name, arguments: input })
+    if (this.#kind === 'custom') this.#send('response.custom_tool_call_input.done', { input })
+    if (this.#kind === 'function') {
+      this.#send('response.function_call_arguments.done', { name: this.#tool.name, arguments: input })
+    }
     this.#status = status
     const { send, outputIndex } = this.#place
     send('response.output_item.done', { output_index: outputIndex, item: this.toJson() })
   }
 
   toJson(): JsonObject {
+    const { id } = this
     const { name, namespace } = this.#tool
     const named = { call_id: this.#callId, name, ...(namespace !== undefined && { namespace }) }
-    if (this.#isCustom) return { id: this.id, type: 'custom_tool_call', ...named, input: this.#input }
-    return { id: this.id, type: 'function_call', status: this.#status, ...named, arguments: this.#input }
+    switch (this.#kind) {
+      case 'function':
+        return { id, type: 'function_call', status: this.#status, ...named, arguments: this.#input }
+      case 'custom':
+        return { id, type: 'custom_tool_call', ...named, input: this.#input }
+      case 'search': {
+        const search = { call_id: this.#callId, execution: 'client', arguments: readArguments(this.#input) }
+        return { id, type: 'tool_search_call', status: this.#status, ...search }
+      }
+    }
   }
 
   #send(type: string, fields: JsonObject): void {
     const { send, outputIndex } = this.#place
     send(type, { item_id: this.id, output_index: outputIndex, ...fields })
+  }
+}
+
+/** Any JSON; what is not complete, or no JSON, stays a text. */
+function readArguments(input: string): unknown {
+  try {
+    return JSON.parse(input === '' ? '{}' : input)
+  } catch {
+    return input
   }
 }

@@ -3,6 +3,7 @@ import { indexFields } from '../wire/field-table.ts'
 import { createNestedCheck, type Keys, keysOf } from '../wire/nested-check.ts'
 import { nestedResponseFields } from './fields.ts'
 import {
+  additionalTools,
   compaction,
   customCall,
   customOutput,
@@ -13,6 +14,8 @@ import {
   message,
   reasoning,
   refusalPart,
+  searchCall,
+  searchOutput,
   textPart,
   type WireItem,
 } from './item-schema.ts'
@@ -37,6 +40,9 @@ const itemKeys: Readonly<Record<string, Keys>> = {
   function_call_output: withCommon(functionOutput),
   custom_tool_call: withCommon(customCall),
   custom_tool_call_output: withCommon(customOutput),
+  additional_tools: withCommon(additionalTools),
+  tool_search_call: withCommon(searchCall),
+  tool_search_output: withCommon(searchOutput),
   compaction: withCommon(compaction),
 }
 const partKeys: Readonly<Record<string, Keys>> = {

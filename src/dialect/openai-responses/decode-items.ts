@@ -4,10 +4,11 @@ import type { Sealer } from '../../contract/sealer.ts'
 import { preview } from '../wire/preview.ts'
 import { unseal } from '../wire/sealed.ts'
 import { decodeContent, decodePart } from './decode-content.ts'
-import { toolNameOf } from './decode-tools.ts'
+import type { DecodedTools } from './decode-tools.ts'
 import type { Entry } from './entries.ts'
+import { describeFound } from './found-tools.ts'
 import { isKnownItem, type KnownItem, type WirePart } from './item-schema.ts'
-import type { ToolNames } from './namespaces.ts'
+import { toolNameOf } from './namespaces.ts'
 
 /** A conversation in canonical form, and where each part of it stood in the request. */
 export type Conversation = {
@@ -18,7 +19,7 @@ export type Conversation = {
   readonly ignored: readonly string[]
 }
 
-type Options = { readonly instructions: string; readonly sealer: Sealer; readonly names: ToolNames }
+type Options = { readonly instructions: string; readonly sealer: Sealer; readonly tools: Pick<DecodedTools, 'tools' | 'names'> }
 
 /**
  * Decodes instructions and items. The assistant's items up to the next item of another kind are one turn, in their order. Throws for a
@@ -38,13 +39,13 @@ class Decoder {
   readonly #paths: { message: string; parts: readonly string[] }[] = []
   readonly #ignored: string[] = []
   readonly #sealer: Sealer
-  readonly #names: ToolNames
+  readonly #tools: Options['tools']
   readonly #callIds = new Set<string>()
   #turn: Turn | undefined
 
-  constructor({ sealer, names }: Options) {
+  constructor({ sealer, tools }: Options) {
     this.#sealer = sealer
-    this.#names = names
+    this.#tools = tools
   }
 
   addInstructions(instructions: string): void {
@@ -86,10 +87,21 @@ class Decoder {
       case 'custom_tool_call_output':
         this.#addResult(item, path)
         break
+      case 'tool_search_call':
+        // One without an id was run by OpenAI's servers, and so was its output.
+        if (typeof item.call_id === 'string')
+          this.#addCall({ call_id: item.call_id, name: 'tool_search' }, textOf(item.arguments), path)
+        else this.#ignored.push(path)
+        break
+      case 'tool_search_output':
+        if (typeof item.call_id !== 'string') this.#ignored.push(path)
+        else this.#addResult({ call_id: item.call_id, output: describeFound(item.tools, this.#tools) }, path)
+        break
       case 'compaction':
         this.#addSummary(item.encrypted_content, path)
         break
-      // The service acts on a trigger, and replaces references.
+      // The service acts on a trigger, and replaces references; tools are declared elsewhere.
+      case 'additional_tools':
       case 'compaction_trigger':
       case 'item_reference':
         break
@@ -131,7 +143,7 @@ class Decoder {
   #addCall(call: { call_id: string; name: string; namespace?: unknown; kind?: 'custom' }, input: string, path: string): void {
     const { call_id: id, name, namespace, kind } = call
     this.#callIds.add(id)
-    const flat = this.#names.flatten(toolNameOf(name, namespace))
+    const flat = this.#tools.names.flatten(toolNameOf(name, namespace))
     this.#addPart({ type: 'tool-call', id, name: flat, input, ...(kind !== undefined && { kind }) }, path, path)
   }
 
@@ -174,4 +186,8 @@ class Decoder {
     this.#messages.push(message)
     this.#paths.push({ message: path, parts })
   }
+}
+
+function textOf(input: unknown): string {
+  return typeof input === 'string' ? input : JSON.stringify(input ?? {})
 }

@@ -2,9 +2,12 @@ import { AppError } from '../../contract/errors.ts'
 import type { Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { preview } from '../wire/preview.ts'
-import { type ToolName, ToolNames } from './namespaces.ts'
+import { ToolChoiceDecoder } from './decode-tool-choice.ts'
+import type { Entry } from './entries.ts'
+import { isKnownItem } from './item-schema.ts'
+import { ToolNames } from './namespaces.ts'
 import type { ResponseWire } from './schema.ts'
-import { isKnownChoice, isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
+import { isKnownTool, isSearchTool, type MemberTool, type WireTool } from './tool-schema.ts'
 
 export type DecodedTools = {
   readonly tools: readonly Tool[]
@@ -16,15 +19,36 @@ export type DecodedTools = {
   readonly ignored: readonly string[]
 }
 
-/** Throws for a tool that is declared twice, and for a choice of a tool that is not declared. */
-export function decodeTools({ tools: wire, tool_choice }: Pick<ResponseWire, 'tools' | 'tool_choice'>): DecodedTools {
+type ToolsWire = Pick<ResponseWire, 'tools' | 'tool_choice'>
+
+/**
+ * Decodes the tools of a request, and those that its conversation declares. What a search found is described where it was found, so that
+ * the prompt's beginning stays. Throws for a tool that is declared twice, and for a choice of a tool that is not declared.
+ */
+export function decodeTools({ tools: wire, tool_choice }: ToolsWire, entries: readonly Entry[]): DecodedTools {
   const declared = new Declared()
   for (const [index, tool] of (wire ?? []).entries()) declared.add(tool, `tools[${index}]`)
-  const choice = new Choice(declared.names)
+  for (const { item, path, isOwn } of entries) {
+    if (!isKnownItem(item) || (item.type !== 'additional_tools' && item.type !== 'tool_search_output')) continue
+    const options = { isLater: true, isFound: item.type === 'tool_search_output', isListed: isOwn }
+    for (const [index, tool] of item.tools.entries()) declared.add(tool, `${path}.tools[${index}]`, options)
+  }
+  const choice = new ToolChoiceDecoder(declared.names)
   const toolChoice = choice.decode(tool_choice, declared.tools)
   const { tools, paths, names, ignored } = declared
   return { tools, paths, names, toolChoice, ignored: [...ignored, ...choice.ignored] }
 }
+
+type Options = {
+  /** Declared by an item, which comes again with each turn: one that is declared already stays as it is. */
+  readonly isLater: boolean
+  /** By a search. */
+  readonly isFound: boolean
+  /** Whether it is listed when it has no effect. */
+  readonly isListed: boolean
+}
+
+const plain: Options = { isLater: false, isFound: false, isListed: true }
 
 class Declared {
   readonly tools: Tool[] = []
@@ -32,42 +56,52 @@ class Declared {
   readonly ignored: string[] = []
   readonly names = new ToolNames()
 
-  add(tool: WireTool, path: string): void {
-    if (!isKnownTool(tool)) {
-      this.ignored.push(path)
-      return
-    }
-    if (tool.type !== 'namespace') {
-      this.#declare(tool, path, {})
-      return
-    }
-    // The model reads about a namespace where its first member is described.
-    let about = tool.description ?? ''
-    for (const [index, member] of tool.tools.entries()) {
-      this.#declare(member, `${path}.tools[${index}]`, { namespace: tool.name, about })
-      about = ''
+  add(tool: WireTool, path: string, options = plain): void {
+    if (isSearchTool(tool)) {
+      const { description, parameters } = tool
+      const asFunction = { type: 'function' as const, name: 'tool_search', description, parameters }
+      this.#declare(asFunction, path, { ...options, isSearch: true })
+    } else if (!isKnownTool(tool)) {
+      if (options.isListed) this.ignored.push(path)
+    } else if (tool.type !== 'namespace') this.#declare(tool, path, options)
+    else {
+      // The model reads about a namespace where its first member is described.
+      let about = tool.description ?? ''
+      for (const [index, member] of tool.tools.entries()) {
+        this.#declare(member, `${path}.tools[${index}]`, { ...options, namespace: tool.name, about })
+        about = ''
+      }
     }
   }
 
-  #declare(tool: MemberTool, path: string, { namespace, about = '' }: { namespace?: string; about?: string }): void {
-    const name = this.names.declare({ name: tool.name, ...(namespace !== undefined && { namespace }) })
+  #declare(tool: MemberTool, path: string, options: Options & { namespace?: string; about?: string; isSearch?: true }): void {
+    const { namespace, about = '', isSearch, isLater, isFound } = options
+    const place = { ...(namespace !== undefined && { namespace }), ...(isSearch === true && { isSearch }) }
+    const name = this.names.declare({ name: tool.name, ...place })
     if (name === undefined) {
-      throw invalid(`${path}.name`, `${path}.name ${preview(tool.name)} is declared twice: names must differ`)
+      if (isLater) return
+      const param = `${path}.name`
+      throw new AppError('invalid-request', `${param} ${preview(tool.name)} is declared twice: names must differ`, { param })
     }
     const description = [about, tool.description ?? ''].filter((text) => text !== '').join('\n\n')
-    this.tools.push(decodeTool(tool, { path, named: { name, ...(description !== '' && { description }) } }))
+    this.tools.push(decodeTool(tool, { path, isFound, named: { name, ...(description !== '' && { description }) } }))
     this.paths.push(path)
   }
 }
 
-type Named = { readonly path: string; readonly named: { readonly name: string; readonly description?: string } }
+type Named = {
+  readonly path: string
+  readonly isFound: boolean
+  readonly named: { readonly name: string; readonly description?: string }
+}
 
-function decodeTool(tool: MemberTool, { path, named }: Named): Tool {
+function decodeTool(tool: MemberTool, { path, isFound, named }: Named): Tool {
   switch (tool.type) {
     case 'function': {
       const { parameters, strict } = tool
       refuseLargeJson(parameters, `${path}.parameters`)
-      return { ...(parameters && { parameters }), ...(typeof strict === 'boolean' && { strict }), ...named }
+      const options = { ...(typeof strict === 'boolean' && { strict }), ...(isFound && ({ isDeferred: true } as const)) }
+      return { ...(parameters && { parameters }), ...options, ...named }
     }
     case 'custom': {
       const { format } = tool
@@ -75,60 +109,4 @@ function decodeTool(tool: MemberTool, { path, named }: Named): Tool {
       return { type: 'custom', grammar: { syntax: format.syntax, definition: format.definition }, ...named }
     }
   }
-}
-
-type WireChoice = NonNullable<ResponseWire['tool_choice']>
-
-class Choice {
-  readonly ignored: string[] = []
-  readonly #names: ToolNames
-
-  constructor(names: ToolNames) {
-    this.#names = names
-  }
-
-  decode(choice: WireChoice | null | undefined, tools: readonly Tool[]): ToolChoice {
-    if (choice === undefined || choice === null) return { type: 'auto' }
-    if (choice === 'required' && tools.length === 0) {
-      throw invalid('tool_choice', 'tool_choice "required" needs a tool to call: send a function in tools')
-    }
-    if (typeof choice === 'string') return { type: choice }
-    if (!isKnownChoice(choice)) {
-      const message = `tool_choice ${preview(choice.type)} is a tool that is not run here: choose a function, or send "auto"`
-      throw new AppError('unsupported-field', message, { param: 'tool_choice' })
-    }
-    if (choice.type !== 'allowed_tools') {
-      return { type: 'required', names: [this.#require(toolNameOf(choice.name, choice.namespace), 'tool_choice')] }
-    }
-    const names = choice.tools.flatMap((tool, index) => this.#allowed(tool, `tool_choice.tools[${index}]`))
-    if (names.length > 0) return { type: choice.mode, names: [...new Set(names)] }
-    if (choice.mode === 'auto') return { type: 'none' }
-    throw invalid('tool_choice', 'tool_choice requires a call of a tool that is not run here: allow a function')
-  }
-
-  #allowed({ type, name, namespace }: { type: string; name?: unknown; namespace?: unknown }, path: string): readonly string[] {
-    if ((type !== 'function' && type !== 'custom' && type !== 'namespace') || typeof name !== 'string') {
-      this.ignored.push(path)
-      return []
-    }
-    if (type !== 'namespace') return [this.#require(toolNameOf(name, namespace), 'tool_choice')]
-    const members = this.#names.membersOf(name)
-    if (members.length > 0) return members
-    throw invalid('tool_choice', `${path}.name ${preview(name)} is a namespace that is not declared: declare it in tools`)
-  }
-
-  #require(tool: ToolName, param: string): string {
-    const flat = this.#names.find(tool)
-    if (flat !== undefined) return flat
-    throw invalid(param, `${param} names ${preview(tool.name)}, which is not declared: declare it in tools`)
-  }
-}
-
-/** Other types of `namespace` than text are the same as none. */
-export function toolNameOf(name: string, namespace: unknown): ToolName {
-  return typeof namespace === 'string' && namespace !== '' ? { name, namespace } : { name }
-}
-
-function invalid(param: string, message: string): AppError {
-  return new AppError('invalid-request', message, { param })
 }

@@ -78,12 +78,12 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
   const unknown = [...checkFields(fieldIndex, wire), ...unknownIncludes(wire)]
   const nested = checkNested(wire)
   const references = readReferences(body)
-  const tools = decodeTools(wire)
   const source = references.conversationId === undefined ? 'previous_response_id' : 'conversation'
   const { entries, input } = readEntries(wire, { history: context.history, items: context.items, source })
+  const tools = decodeTools(wire, entries)
   const decodeWith = (kept: readonly Entry[]): DecodedResponse => {
     const instructions = wire.instructions ?? ''
-    const conversation = decodeItems(kept, { instructions, sealer: context.sealer, names: tools.names })
+    const conversation = decodeItems(kept, { instructions, sealer: context.sealer, tools })
     const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation })
     return {
       ...common,

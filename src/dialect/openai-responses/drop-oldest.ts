@@ -68,7 +68,9 @@ function kindOf({ item }: Entry): 'user' | 'assistant' | 'result' | 'instruction
       return 'user'
     case 'function_call_output':
     case 'custom_tool_call_output':
+    case 'tool_search_output':
       return 'result'
+    case 'additional_tools':
     // It says what to do with the conversation.
     case 'compaction_trigger':
       return 'instruction'

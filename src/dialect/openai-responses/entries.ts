@@ -54,8 +54,9 @@ export function entryOf({ json }: StoredItem, path: string): Entry {
   return { item: validate(wireItem, json), path, isOwn: true, label: path }
 }
 
+/** What says how the model shall work, and with which tools: it stays when turns go. */
 export function isInstruction({ item }: Entry): boolean {
-  return item.role === 'system' || item.role === 'developer'
+  return item.role === 'system' || item.role === 'developer' || item.type === 'additional_tools'
 }
 
 /** The last compaction stands for everything before it but the instructions. */

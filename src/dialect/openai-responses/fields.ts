@@ -27,7 +27,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'input',
     treatment: 'used',
-    note: 'a text or items; items of tools that OpenAI runs, and unknown ones, are ignored and listed; files and images by URL are refused',
+    note: 'a text or items, also `additional_tools`; items of tools that OpenAI runs, and unknown ones, are ignored and listed; files and images by URL are refused',
   },
   { name: 'instructions', treatment: 'used', note: 'the first system message; never taken from a previous response' },
   {
@@ -78,7 +78,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'tools',
     treatment: 'used',
-    note: 'functions, `custom` tools, and namespaces of both; tools that OpenAI runs are ignored and listed',
+    note: 'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; tools that OpenAI runs are ignored and listed',
   },
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; above 0, output texts have log-probabilities' },
   sharedOpenaiFields.topP,

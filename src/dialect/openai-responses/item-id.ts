@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
-/** The prefix of each kind of item: messages, reasoning, calls, their results, compactions, and all other items. */
-type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'cmp' | 'item'
+/** The prefix of each kind of item: messages, reasoning, calls, their results, searches for tools, compactions, and all other items. */
+type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'tsc' | 'tso' | 'at' | 'cmp' | 'item'
 
 export function createItemId(prefix: Prefix): string {
   return `${prefix}_${randomUUID().replaceAll('-', '')}`
@@ -19,6 +19,9 @@ const prefixes: Readonly<Record<string, Prefix>> = {
   function_call_output: 'fco',
   custom_tool_call: 'ctc',
   custom_tool_call_output: 'ctco',
+  additional_tools: 'at',
+  tool_search_call: 'tsc',
+  tool_search_output: 'tso',
   compaction: 'cmp',
 }
 

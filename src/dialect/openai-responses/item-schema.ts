@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
+import { tool } from './tool-schema.ts'
 
 /** A source of a text; types that come later than this code are left out. */
 const annotation = looseObject({
@@ -83,6 +84,25 @@ export const customOutput = looseObject({
   output: content,
   status: text,
 })
+/** Tools that come with the conversation instead of with the request, as Codex sends them. */
+export const additionalTools = looseObject({ type: z.literal('additional_tools'), id, role: text, tools: list(tool) })
+/** A search for tools; those that OpenAI's servers run have no `call_id`. */
+export const searchCall = looseObject({
+  type: z.literal('tool_search_call'),
+  id,
+  call_id: text,
+  execution: text,
+  arguments: z.unknown(),
+  status: text,
+})
+export const searchOutput = looseObject({
+  type: z.literal('tool_search_output'),
+  id,
+  call_id: text,
+  execution: text,
+  tools: list(tool),
+  status: text,
+})
 export const itemReference = looseObject({ type: z.literal('item_reference'), id: nonEmptyText })
 export const compaction = looseObject({ type: z.literal('compaction'), id, encrypted_content: nonEmptyText })
 export const compactionTrigger = looseObject({ type: z.literal('compaction_trigger') })
@@ -94,6 +114,9 @@ const knownItem = z.discriminatedUnion('type', [
   functionOutput,
   customCall,
   customOutput,
+  additionalTools,
+  searchCall,
+  searchOutput,
   itemReference,
   compaction,
   compactionTrigger,
@@ -105,6 +128,9 @@ const knownTypes = new Set([
   'function_call_output',
   'custom_tool_call',
   'custom_tool_call_output',
+  'additional_tools',
+  'tool_search_call',
+  'tool_search_output',
   'item_reference',
   'compaction',
   'compaction_trigger',

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
 
 /** A tool as the client calls it: a member of a namespace, or a tool by itself. */
-export type ToolName = { readonly name: string; readonly namespace?: string }
+export type ToolName = {
+  readonly name: string
+  readonly namespace?: string
+  /** The client's search for tools, which has its own kind of item. */
+  readonly isSearch?: true
+}
 
 /** The namespace of tools by themselves, where a client names it; Codex takes a call without a namespace for one of it. */
 const plainNamespace = 'functions'
@@ -63,4 +68,9 @@ function shorten(flat: string, key: string): string {
 
 function keyOf({ name, namespace }: ToolName): string {
   return JSON.stringify([namespace ?? null, name])
+}
+
+/** Other types of `namespace` than text are the same as none. */
+export function toolNameOf(name: string, namespace: unknown): ToolName {
+  return typeof namespace === 'string' && namespace !== '' ? { name, namespace } : { name }
 }

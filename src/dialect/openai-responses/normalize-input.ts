@@ -29,6 +29,11 @@ function complete(item: KnownItem): JsonObject {
       return { ...item, status: item.status ?? 'completed' }
     case 'reasoning':
       return { ...item, summary: item.summary ?? [] }
+    case 'tool_search_call':
+    case 'tool_search_output':
+      return { ...item, call_id: item.call_id ?? null, execution: item.execution ?? 'client', status: item.status ?? 'completed' }
+    case 'additional_tools':
+      return { ...item, role: item.role ?? 'developer' }
     case 'custom_tool_call':
     case 'compaction':
     case 'item_reference':

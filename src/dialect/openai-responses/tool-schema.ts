@@ -34,19 +34,32 @@ export const namespaceTool = looseObject({
   description: text,
   tools: list(memberTool, { error: 'an array of functions and custom tools' }),
 })
+/** A search for tools that the client runs; the model calls it like a function. */
+export const searchTool = looseObject({
+  type: z.literal('tool_search'),
+  execution: z.literal('client'),
+  description: text,
+  parameters: toolParameters.nullish(),
+})
 const knownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool])
 const knownTypes = new Set(['function', 'custom', 'namespace'])
 /** Tools that OpenAI's servers run, such as `web_search`, and tools that come later than this code. */
 const otherTool = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)) })
-export const tool = z.union([knownTool, otherTool])
+export const tool = z.union([knownTool, searchTool, otherTool])
 
 export type MemberTool = z.output<typeof memberTool>
-export type KnownTool = z.output<typeof knownTool>
+type KnownTool = z.output<typeof knownTool>
+export type SearchTool = z.output<typeof searchTool>
 /** A tool of a request. */
 export type WireTool = z.output<typeof tool>
 
 export function isKnownTool(wire: WireTool): wire is KnownTool {
   return knownTypes.has(wire.type)
+}
+
+/** Whether the client runs this search; one that OpenAI's servers run is not known here. */
+export function isSearchTool(wire: WireTool): wire is SearchTool {
+  return wire.type === 'tool_search' && wire.execution === 'client'
 }
 
 export const namedTool = looseObject({ type: z.string(), name: text, namespace: text })
