@@ -2,6 +2,7 @@ import type { GenerationEvent } from '../../src/contract/event.ts'
 import type { Message, OutputPart } from '../../src/contract/request.ts'
 import type { GenerationResult } from '../../src/contract/result.ts'
 import { createAnthropicMessages } from '../../src/dialect/anthropic/dialect.ts'
+import { stackDialects } from '../../src/dialect/llama-stack/dialects.ts'
 import { createOpenaiChat } from '../../src/dialect/openai-chat/dialect.ts'
 import { decodeResponse } from '../../src/dialect/openai-responses/decode.ts'
 import { createResponseEncoder } from '../../src/dialect/openai-responses/encoder.ts'
@@ -62,6 +63,22 @@ export function messagesClient(): ConversationClient {
     addReply: (result) => {
       const { content } = decode().encodeResult(result) as { content: unknown }
       messages.push({ role: 'assistant', content })
+    },
+    read: () => messagesOf(decode()),
+  }
+}
+
+/** A client of llama-stack, whose protocol has no reasoning. */
+export function stackClient(): ConversationClient {
+  const messages: unknown[] = []
+  const tools = [{ tool_name: tool.name, description: tool.description, parameters: {} }]
+  const decode = () => decodeNow(stackDialects.chat, { model_id: 'm', messages, tools })
+  return {
+    addUser: (content) => messages.push({ role: 'user', content }),
+    addToolResult: (call_id, content) => messages.push({ role: 'tool', call_id, tool_name: tool.name, content }),
+    addReply: (result) => {
+      const reply = decode().encodeResult(result) as { completion_message: unknown }
+      messages.push(reply.completion_message)
     },
     read: () => messagesOf(decode()),
   }
