@@ -30,7 +30,7 @@ export type RunListener = {
 }
 
 /** The process of a background response is taken for dead when it was not heard of for this long. */
-export const leaseMs = 30_000
+export const leaseMs = 15_000
 
 const noTokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 }
 

@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { builtProgram } from './built-program.ts'
+
+export type ServeProcess = {
+  readonly url: string
+  /** As when the machine takes the process away. */
+  kill(): Promise<void>
+}
+
+/** A data folder whose server can be started again and again, on the scripted engine. Remove it. */
+export async function createServeHome(storage: string) {
+  const home = await mkdtemp(join(tmpdir(), 'dragoman-serve-'))
+  const file = join(home, 'dragoman.yaml')
+  const models = [{ id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] }]
+  await writeFile(file, JSON.stringify({ server: { port: 0 }, log: { level: 'error' }, storage, models }))
+  const children = new Set<ChildProcess>()
+  const start = async (): Promise<ServeProcess> => {
+    const args = [builtProgram, 'serve', '--config', file]
+    const env = { ...process.env, DRAGOMAN_HOME: home }
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
+    children.add(child)
+    for await (const line of createInterface({ input: child.stdout })) {
+      const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0]
+      if (url !== undefined) return { url, kill: () => end(child) }
+    }
+    throw new Error('the server ended before it listened')
+  }
+  const remove = async () => {
+    for (const child of children) await end(child)
+    await rm(home, { recursive: true, force: true })
+  }
+  return { start, remove }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
