@@ -83,7 +83,7 @@ describe('tools', () => {
 
   test('in errors have the places that they had in the request', () => {
     const { nameOf } = decode({ tools: [{ type: 'web_search' }, docs, f] })
-    expect(nameOf(['prompt', 'tools', 1, 'grammar'])).toBe('tools[1].tools[1].grammar')
+    expect(nameOf(['prompt', 'tools', 1, 'grammar', 'definition'])).toBe('tools[1].tools[1].format.definition')
     expect(nameOf(['prompt', 'tools', 2, 'parameters', 'type'])).toBe('tools[2].parameters.type')
   })
 })

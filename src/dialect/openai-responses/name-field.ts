@@ -41,7 +41,9 @@ export function nameResponseField(wire: object, { path, outputField, paths, tool
     return part === undefined ? message.message : part + formatRest(rest)
   }
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
-    return (toolPaths[index] ?? `tools[${index}]`) + formatRest(path.slice(3))
+    const [member, ...inMember] = path.slice(3)
+    const inTool = member === undefined ? [] : [member === 'grammar' ? 'format' : member, ...inMember]
+    return (toolPaths[index] ?? `tools[${index}]`) + formatRest(inTool)
   }
   return nameField(names, wire, path)
 }
