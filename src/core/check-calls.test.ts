@@ -106,6 +106,15 @@ describe('calls to strict tools', () => {
     })
   })
 
+  test('are refused by their own index where only some tools may be called', async () => {
+    const parameters = { type: 'object', properties: { n: { nullable: true } } }
+    const tools = [loose, { name: 'f', strict: true, parameters }]
+    const toolChoice = { type: 'auto', names: ['f'] } as const
+    await expect(play([raw('text'), finish(), usage], { tools, toolChoice })).rejects.toMatchObject({
+      at: ['prompt', 'tools', 1, 'parameters'],
+    })
+  })
+
   test('are not validated where they may not be called', async () => {
     const parameters = { type: 'object', properties: { n: { nullable: true } } }
     const tools = [{ name: 'f', strict: true, parameters }]

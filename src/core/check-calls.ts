@@ -1,7 +1,8 @@
+import { callableTools } from '../contract/callable-tools.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import type { FunctionTool } from '../contract/request.ts'
+import type { FunctionTool, GenerationRequest, Tool } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
 import { readInput } from './custom-tools/input-decoder.ts'
 import { isJson } from './is-json.ts'
@@ -16,10 +17,22 @@ export type CallCheck = {
 
 type Call = { readonly id: string; readonly tool: FunctionTool; arguments: string; hasEnded: boolean }
 
-/** Whether calls to strict tools have to be validated. */
-export function needsCallCheck(tools: readonly FunctionTool[], { callsAreCertain = false }: PreparedGeneration): boolean {
+/** The tools whose calls have to be validated: strict ones that may be called. */
+export function toolsToCheck(
+  { prompt, toolChoice }: Pick<GenerationRequest, 'prompt' | 'toolChoice'>,
+  { callsAreCertain = false }: PreparedGeneration,
+): readonly FunctionTool[] {
+  if (prompt.type !== 'chat') return []
   // In some formats of calls a grammar cannot rule out that the input of a custom tool has the tag that ends it.
-  return tools.some(({ strict, enforced }) => strict === true && (!callsAreCertain || enforced !== undefined))
+  const isChecked = ({ strict, enforced }: FunctionTool) => strict === true && (!callsAreCertain || enforced !== undefined)
+  return callableTools(prompt.tools, toolChoice).filter(isChecked)
+}
+
+type ToCheck = {
+  readonly tools: readonly FunctionTool[]
+  /** All tools of the request: failures name their index. */
+  readonly declared: readonly Tool[]
+  readonly signal: AbortSignal
 }
 
 /**
@@ -28,19 +41,18 @@ export function needsCallCheck(tools: readonly FunctionTool[], { callsAreCertain
  */
 export async function createCallCheck(
   validator: Validator | undefined,
-  tools: readonly FunctionTool[],
-  signal: AbortSignal,
+  { tools, declared, signal }: ToCheck,
 ): Promise<CallCheck | undefined> {
-  if (validator === undefined) return undefined
-  const strict = new Map(tools.filter((tool) => tool.strict === true).map((tool) => [tool.name, tool]))
-  for (const [index, { name, parameters, strict: isStrict }] of tools.entries()) {
-    if (isStrict !== true) continue
+  if (validator === undefined || tools.length === 0) return undefined
+  const strict = new Map(tools.map((tool) => [tool.name, tool]))
+  for (const tool of tools) {
+    const { name, parameters } = tool
     signal.throwIfAborted()
     // Undefined is a timeout: the calls are validated anyway, and may time out again.
     if (parameters === undefined || (await validator.canCheck(parameters)) !== false) continue
     const message = `the parameters of the strict tool '${name}' are not a JSON Schema that calls can be checked against`
     throw new AppError('invalid-request', `${message}: fix them, or leave strict out`, {
-      at: ['prompt', 'tools', index, 'parameters'],
+      at: ['prompt', 'tools', declared.indexOf(tool), 'parameters'],
     })
   }
   const calls = new Map<number, Call[]>()

@@ -1,4 +1,4 @@
-import { callableTools, isFunctionTool } from '../contract/callable-tools.ts'
+import { isFunctionTool } from '../contract/callable-tools.ts'
 import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
@@ -9,7 +9,7 @@ import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
 import type { Validator } from '../contract/validator.ts'
-import { createCallCheck, needsCallCheck } from './check-calls.ts'
+import { createCallCheck, toolsToCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
@@ -125,8 +125,8 @@ async function runStep(
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
   const check = isTextChecked ? await createOutputCheck(validator, request.output) : undefined
-  const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
-  const callCheck = needsCallCheck(tools, prepared) ? await createCallCheck(validator, tools, signal) : undefined
+  const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
+  const callCheck = await createCallCheck(validator, { tools: toolsToCheck(request, prepared), declared, signal })
   const queuedMs = now()
   await ticket.slot(costOf(request, prepared), signal)
   try {
