@@ -9,7 +9,10 @@ export interface Validator {
   check(schema: JsonObject | boolean, text: string): Promise<string | undefined>
   /**
    * The JSON Schema of the strings that the grammar of a custom tool's input allows, with keywords that only our grammars know. Rejects
-   * with `invalid-request` or `unsupported-field`, at `place`, for a grammar that cannot be used.
+   * with `invalid-request` or `unsupported-field`, at `place`, for a grammar that cannot be used, and with the signal's reason.
    */
-  inputSchema(grammar: NonNullable<CustomTool['grammar']>, place: CanonicalPath): Promise<JsonObject>
+  inputSchema(
+    grammar: NonNullable<CustomTool['grammar']>,
+    options: { readonly place: CanonicalPath; readonly signal: AbortSignal },
+  ): Promise<JsonObject>
 }

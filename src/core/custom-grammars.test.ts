@@ -3,6 +3,7 @@ import { contextOf } from '../../test/support/context.ts'
 import { callsIn } from '../../test/support/parts.ts'
 import { playingEngine, shortUsage, stubEngine } from '../../test/support/stub-engine.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
 import type { EngineEvent } from '../contract/event.ts'
 import { type CustomTool, type GenerationRequest, plainChat, plainRequest } from '../contract/request.ts'
 import { foldEvents } from '../contract/result.ts'
@@ -109,14 +110,26 @@ describe('the grammar of a custom tool', () => {
     })
   })
 
-  test('that takes too long to read is refused at its place', async () => {
-    const hasty = new OutputValidator({ grammarTimeoutMs: 1 })
-    const place = ['prompt', 'tools', 0, 'grammar', 'definition']
+  describe('is not read', () => {
     const definition = `start: ${Array.from({ length: 300 }, (_, index) => `/(a|b)*a(a|b){${index % 9}}${index}/`).join(' | ')}`
-    await expect(hasty.inputSchema({ syntax: 'lark', definition }, place)).rejects.toMatchObject({
-      code: 'unsupported-field',
-      at: place,
+    const grammar = { syntax: 'lark', definition } as const
+    const place = ['prompt', 'tools', 0, 'grammar', 'definition']
+    const { signal } = new AbortController()
+
+    test('past the time limit, which is said at its place', async () => {
+      const hasty = new OutputValidator({ grammarTimeoutMs: 1 })
+      await expect(hasty.inputSchema(grammar, { place, signal })).rejects.toMatchObject({ code: 'unsupported-field', at: place })
+      await hasty.close()
     })
-    await hasty.close()
+
+    test('for a caller that has left, nor by a server that shuts down', async () => {
+      const patient = new OutputValidator()
+      const leaving = new AbortController()
+      const left = patient.inputSchema(grammar, { place, signal: leaving.signal })
+      leaving.abort(new AppError('cancelled', 'the client is gone'))
+      await expect(left).rejects.toMatchObject({ code: 'cancelled' })
+      const [closing] = await Promise.allSettled([patient.inputSchema(grammar, { place, signal }), patient.close()])
+      expect(closing).toMatchObject({ status: 'rejected', reason: { code: 'shutting-down' } })
+    })
   })
 })

@@ -79,9 +79,7 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
   const ticket = context.model.scheduler.enter(context)
   try {
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      withFunctions(deps.presets?.apply(request) ?? request, { validator: deps.validator, emit: inner }, (wanted, wantedEmit) =>
-        runOrCutShort(deps, wanted, { context, ticket, emit: wantedEmit }),
-      )
+      runOrCutShort(deps, deps.presets?.apply(request) ?? request, { context, ticket, emit: inner })
     if (rest.length === 0) await runOne(first, emit)
     else await generateInTurn([first, ...rest], runOne, emit)
   } finally {
@@ -96,13 +94,13 @@ async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { e
   const { model, signal } = step.context
   const cutShort = new CutShort(request)
   try {
-    await runStep(deps, request, {
-      ...step,
-      emit: (event) => {
-        cutShort.observe(event)
-        return emit(event)
-      },
-    })
+    const observed: Emit<GenerationEvent> = (event) => {
+      cutShort.observe(event)
+      return emit(event)
+    }
+    await withFunctions(request, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
+      runStep(deps, wanted, { ...step, emit: inner }),
+    )
   } catch (error) {
     const reason = finishOfCancelled(signal)
     if (reason === undefined) throw error

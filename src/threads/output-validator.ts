@@ -1,5 +1,4 @@
 import { AppError } from '../contract/errors.ts'
-import type { CanonicalPath } from '../contract/field.ts'
 import type { CustomTool, JsonObject } from '../contract/request.ts'
 import type { Validator } from '../contract/validator.ts'
 import type { InputGrammarRequest } from './input-grammar.ts'
@@ -25,6 +24,7 @@ export class OutputValidator implements Validator {
   readonly #grammarThreads: ThreadPool<InputGrammarRequest, ThreadReply<JsonObject>>
   /** The least recently used one is the first in the map's order. */
   readonly #grammars = new Map<string, JsonObject>()
+  #isClosed = false
 
   constructor({ timeoutMs = 2000, grammarTimeoutMs = 10_000 }: Options = {}) {
     this.#timeoutMs = timeoutMs
@@ -43,9 +43,12 @@ export class OutputValidator implements Validator {
     return reply.isSupported ? reply.problem : 'it cannot be checked'
   }
 
-  async inputSchema(grammar: NonNullable<CustomTool['grammar']>, place: CanonicalPath): Promise<JsonObject> {
+  async inputSchema(
+    grammar: NonNullable<CustomTool['grammar']>,
+    { place, signal }: Parameters<Validator['inputSchema']>[1],
+  ): Promise<JsonObject> {
     const key = `${grammar.syntax} ${grammar.definition}`
-    const schema = this.#grammars.get(key) ?? (await this.#readGrammar({ grammar, place }))
+    const schema = this.#grammars.get(key) ?? (await this.#readGrammar({ grammar, place }, signal))
     this.#grammars.delete(key)
     this.#grammars.set(key, schema)
     if (this.#grammars.size > keptGrammars)
@@ -54,12 +57,15 @@ export class OutputValidator implements Validator {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([this.#threads.close(), this.#grammarThreads.close()])
   }
 
-  async #readGrammar(request: InputGrammarRequest): Promise<JsonObject> {
-    const reply = await this.#grammarThreads.request(request)
+  async #readGrammar(request: InputGrammarRequest, signal: AbortSignal): Promise<JsonObject> {
+    const reply = await this.#grammarThreads.request(request, signal)
     if (reply !== undefined) return resultOf(reply)
+    if (signal.aborted) throw AppError.from(signal.reason)
+    if (this.#isClosed) throw new AppError('shutting-down', 'the server is shutting down; try again later')
     const message = 'the grammar takes too long to compile; make it smaller'
     throw new AppError('unsupported-field', message, { at: request.place })
   }

@@ -9,14 +9,15 @@ import { parametersOf } from './function-of.ts'
 export function enforceGrammars(
   functions: readonly Tool[],
   declared: readonly Tool[],
-  validator: Pick<Validator, 'inputSchema'>,
+  { validator, signal }: { readonly validator: Pick<Validator, 'inputSchema'>; readonly signal: AbortSignal },
 ): Promise<readonly Tool[]> {
   return Promise.all(
     functions.map(async (made, index) => {
       const custom = declared[index]
       if (custom?.type !== 'custom' || custom.grammar === undefined || made.type === 'custom' || made.type === 'server')
         return made
-      const input = await validator.inputSchema(custom.grammar, ['prompt', 'tools', index, 'grammar', 'definition'])
+      const place = ['prompt', 'tools', index, 'grammar', 'definition']
+      const input = await validator.inputSchema(custom.grammar, { place, signal })
       return { ...made, enforced: parametersOf(input) }
     }),
   )

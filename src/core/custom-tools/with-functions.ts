@@ -10,22 +10,24 @@ import { restorePlaces } from './restore-places.ts'
 type Around = {
   /** Without one, grammars are only shown to the model. */
   readonly validator: Pick<Validator, 'inputSchema'> | undefined
+  readonly signal: AbortSignal
   readonly emit: Emit<GenerationEvent>
 }
 type Run = (request: GenerationRequest, emit: Emit<GenerationEvent>) => Promise<void>
 
 /**
  * Runs a request whose custom tools are functions with one string for the engine, and custom tools for the caller: in its events and in
- * the places of failures. Rejects for a grammar that cannot be used.
+ * the places of failures. Rejects for a grammar that cannot be used, and with the signal's reason.
  */
-export async function withFunctions(request: GenerationRequest, { validator, emit }: Around, run: Run): Promise<void> {
+export async function withFunctions(request: GenerationRequest, { validator, signal, emit }: Around, run: Run): Promise<void> {
   const { prompt } = request
   if (prompt.type !== 'chat') return run(request, emit)
   const functions = asFunctions(prompt)
   if (functions === prompt) return run(request, emit)
   const names = new Set(prompt.tools.filter(isCustomTool).map(({ name }) => name))
   if (names.size === 0) return run({ ...request, prompt: functions }, emit)
-  const tools = validator === undefined ? functions.tools : await enforceGrammars(functions.tools, prompt.tools, validator)
+  const tools =
+    validator === undefined ? functions.tools : await enforceGrammars(functions.tools, prompt.tools, { validator, signal })
   try {
     await run({ ...request, prompt: { ...functions, tools } }, restoreCalls(names, emit))
   } catch (error) {
