@@ -148,6 +148,21 @@ describe('log-probabilities', () => {
     expect(events.at(-1)).toMatchObject({ response: { output: [{ content: [{ logprobs }] }] } })
   })
 
+  test('of the first token come with the first text, also when it has no text of its own', () => {
+    const first = { type: 'text-delta', choice: 0, delta: '', tokens: [token('')] } as const
+    const events = stream([first, { type: 'text-delta', choice: 0, delta: 'a', tokens: [token('a')] }, ...finished()], {
+      top_logprobs: 1,
+    })
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ content: [{ logprobs: ['', 'a'].map(encoded) }] }] } })
+    expect(brief(events)).not.toContain('output_text.delta 0 ""')
+  })
+
+  test('of the tags of a call have no place', () => {
+    const tag = { type: 'text-delta', choice: 0, delta: '', tokens: [token('')] } as const
+    const events = stream([tag, ...called('c1', 'f', '{}'), say('a'), ...finished()], { top_logprobs: 1 })
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ type: 'function_call' }, { content: [{ logprobs: [] }] }] } })
+  })
+
   test('are empty otherwise', () => {
     const events = stream([{ type: 'text-delta', choice: 0, delta: 'ab', tokens }, ...finished()])
     expect(events.find(({ type }) => type === 'response.output_text.delta')).toMatchObject({ logprobs: [] })

@@ -1,5 +1,5 @@
 import type { AppError } from '../../contract/errors.ts'
-import type { GenerationEvent, Usage } from '../../contract/event.ts'
+import type { GeneratedToken, GenerationEvent, Usage } from '../../contract/event.ts'
 import { isTruncated } from '../../contract/is-truncated.ts'
 import type { JsonObject } from '../../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../../contract/store.ts'
@@ -52,6 +52,7 @@ class Encoder implements ResponseEncoder {
   #hasEnded = false
   #model: string | undefined
   #open: OutputItem | undefined
+  #heldTokens: readonly GeneratedToken[] = []
   #finish: Finish | undefined
   #usage: Usage | undefined
   #failure: AppError | undefined
@@ -115,7 +116,7 @@ class Encoder implements ResponseEncoder {
         this.#sendResponse('response.in_progress')
         break
       case 'text-delta':
-        if (event.delta !== '' || this.#open instanceof MessageItem) this.#toMessage().addText(event.delta, event.tokens ?? [])
+        this.#addText(event.delta, event.tokens ?? [])
         break
       case 'refusal-delta':
         if (event.delta !== '') this.#toMessage().addRefusal(event.delta)
@@ -176,6 +177,13 @@ class Encoder implements ResponseEncoder {
     this.#hasBegun = true
   }
 
+  /** Tokens without a text of their own come with the text that follows; those of a call's tags have no place. */
+  #addText(delta: string, tokens: readonly GeneratedToken[]): void {
+    const all = [...this.#heldTokens, ...tokens]
+    this.#heldTokens = delta === '' ? all : []
+    if (delta !== '') this.#toMessage().addText(delta, all)
+  }
+
   /** The open message; texts and refusals that follow each other are parts of one. */
   #toMessage(): MessageItem {
     const { style } = this.#decoded
@@ -189,6 +197,7 @@ class Encoder implements ResponseEncoder {
 
   #openItem<Item extends OutputItem>(create: (place: Place) => Item): Item {
     this.#close()
+    this.#heldTokens = []
     const item = create({ send: this.#send, outputIndex: this.#items.length })
     this.#items.push(item)
     this.#open = item

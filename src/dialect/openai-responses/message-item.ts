@@ -18,8 +18,6 @@ export class MessageItem implements OutputItem {
   #isPartOpen = false
   /** The next delta begins another part. */
   #isBlockEnded = false
-  /** Of tokens without a text of their own. */
-  #heldLogprobs: JsonObject[] = []
 
   constructor(place: Place, { logprobs }: { readonly logprobs: boolean }) {
     this.#place = place
@@ -28,11 +26,9 @@ export class MessageItem implements OutputItem {
   }
 
   addText(delta: string, tokens: readonly GeneratedToken[]): void {
-    if (this.#logprobs) this.#heldLogprobs.push(...tokens.map(encodeToken))
     if (delta === '') return
     const part = this.#openText()
-    const logprobs = this.#heldLogprobs
-    this.#heldLogprobs = []
+    const logprobs = this.#logprobs ? tokens.map(encodeToken) : []
     part.text += delta
     part.logprobs.push(...logprobs)
     this.#send('response.output_text.delta', { delta, logprobs })

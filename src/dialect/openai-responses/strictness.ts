@@ -50,6 +50,21 @@ const items: readonly StrictnessRow[] = [
     note: 'left out',
   },
   {
+    what: 'tools in the input: `additional_tools`',
+    sample: input({ type: 'additional_tools', role: 'developer', tools: [tool] }, user),
+    outcome: 'tolerated',
+    becomes: { prompt: { messages: [asked], tools: [{ name: 'f', parameters: { type: 'object' } }] } },
+    note: 'declared like those of the request',
+  },
+  {
+    what: "a search for tools on OpenAI's servers",
+    sample: input(user, { type: 'tool_search_call', execution: 'server', call_id: null, arguments: {} }),
+    outcome: 'tolerated',
+    becomes: becomes(asked),
+    ignored: ['input[1]'],
+    note: 'left out; one of the client is a call',
+  },
+  {
     what: "the assistant's items in a row",
     sample: input(user, { role: 'assistant', content: 'hi' }, called),
     outcome: 'healed',
