@@ -28,12 +28,23 @@ export async function startServer(file: string, args: readonly string[]): Promis
   return toProcess(child, port)
 }
 
-/** Dragoman as it is built in a checkout (this one unless given), with these models. Its log is off: the baselines have none. */
-export async function startDragoman(models: readonly object[], checkout?: string): Promise<BenchProcess> {
+type DragomanOptions = {
+  /** Where it was built; absent: here. */
+  readonly checkout?: string
+  /** Absent: the default of that version. */
+  readonly storage?: string
+}
+
+/** Dragoman as it is built in a checkout, with these models. Its log is off: the baselines have none. */
+export async function startDragoman(
+  models: readonly object[],
+  { checkout, storage }: DragomanOptions = {},
+): Promise<BenchProcess> {
   const port = await freePort()
   const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
   const config = join(home, 'config.json')
-  await writeFile(config, JSON.stringify({ server: { port }, log: { level: 'silent' }, builtinModel: false, models }))
+  const settings = { server: { port }, log: { level: 'silent' }, ...(storage !== undefined && { storage }) }
+  await writeFile(config, JSON.stringify({ ...settings, builtinModel: false, models }))
   const program = join(checkout ?? fileURLToPath(new URL('..', import.meta.url)), 'dist', 'cli', 'program.js')
   const child = fork(program, ['serve', '--config', config], {
     execArgv: ['--import', reportUsage],
@@ -65,7 +76,11 @@ function toProcess(child: ChildProcess, port: number): BenchProcess {
         child.once('message', (message) => resolve(message as Usage))
         child.send('usage')
       }),
-    stop: () => child.kill(),
+    // The channel would keep both processes alive.
+    stop: () => {
+      child.kill()
+      child.disconnect()
+    },
   }
 }
 

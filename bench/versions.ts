@@ -36,7 +36,7 @@ const models = [
   { id: 'scripted', engine: 'fake', script, slots: connections },
   { id: 'model', engine: 'llama', source: resolve(file), slots: 4, threads: 1, contextLength: 1024 },
 ]
-const [ours, theirs] = [await startDragoman(models), await startDragoman(models, resolve(other))]
+const [ours, theirs] = [await startDragoman(models), await startDragoman(models, { checkout: resolve(other) })]
 
 /** An agent's turn: a system prompt, tools, and a conversation. */
 const agent = {

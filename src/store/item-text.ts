@@ -12,10 +12,13 @@ const maxBatchRows = 200
 const maxBatchBytes = 1024 * 1024
 
 /** Large items give others a turn of the event loop. */
-export function encodeItems(items: readonly StoredItem[]): Promise<ItemText[]> {
-  return inSlices(items, ({ id, json }) => {
+export async function encodeItems(items: readonly StoredItem[]): Promise<ItemText[]> {
+  const texts = await inSlices(items, ({ id, json }) => {
     const text = JSON.stringify(json)
-    return { value: { item_id: id, json: text, sizeBytes: Buffer.byteLength(text) }, length: text.length }
+    return { value: { item_id: id, json: text }, length: text.length }
+  })
+  return inSlices(texts, (text) => {
+    return { value: { sizeBytes: Buffer.byteLength(text.json), ...text }, length: text.json.length }
   })
 }
 
@@ -56,13 +59,13 @@ async function inSlices<From, To>(
   const converted: To[] = []
   let sinceTurn = 0
   for (const each of from) {
+    const { value, length } = convert(each)
+    converted.push(value)
+    sinceTurn += length
     if (sinceTurn > sliceLength) {
       await nextTurn()
       sinceTurn = 0
     }
-    const { value, length } = convert(each)
-    sinceTurn += length
-    converted.push(value)
   }
   return converted
 }

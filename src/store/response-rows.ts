@@ -3,6 +3,8 @@ import type { StoredEvent } from '../contract/store.ts'
 import { batchesOf, type ItemText } from './item-text.ts'
 import type { Tables } from './tables.ts'
 
+export type ItemTexts = { readonly input?: readonly ItemText[]; readonly output: readonly ItemText[] }
+
 /** What belongs to one response. The row of the response is locked by its change, which came before in the same transaction. */
 export class ResponseRows {
   readonly #db: Kysely<Tables>
@@ -13,14 +15,11 @@ export class ResponseRows {
     this.#id = id
   }
 
-  async addItems(kind: 'input' | 'output', items: readonly ItemText[]): Promise<void> {
-    const rows = items.map(({ item_id, json }, position) => ({
-      response_id: this.#id,
-      is_output: kind === 'output' ? 1 : 0,
-      position,
-      item_id,
-      json,
-    }))
+  async addItems({ input = [], output }: ItemTexts): Promise<void> {
+    const toRow = (is_output: 0 | 1) => {
+      return ({ item_id, json }: ItemText, position: number) => ({ response_id: this.#id, is_output, position, item_id, json })
+    }
+    const rows = [...input.map(toRow(0)), ...output.map(toRow(1))]
     for (const batch of batchesOf(rows)) await this.#db.insertInto('response_items').values(batch).execute()
   }
 

@@ -70,8 +70,7 @@ async function add(
     size_bytes: Buffer.byteLength(json) + sizeOf(input) + sizeOf(output),
     json,
   })
-  await rows?.addItems('input', input)
-  await rows?.addItems('output', output)
+  await rows?.addItems({ input, output })
   return rows
 }
 
@@ -84,7 +83,7 @@ async function change(own: Owned, response: StoredResponse, output: readonly Ite
     Buffer.byteLength(json) + sizeOf(output),
   )
   await rows?.removeOutput()
-  await rows?.addItems('output', output)
+  await rows?.addItems({ output })
   return rows
 }
 

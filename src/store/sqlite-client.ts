@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { threadModule, threadSource } from '../threads/thread-module.ts'
 import { toStoreError } from './failure.ts'
 import type { SqliteRow } from './sqlite-driver.ts'
-import type { SqliteAnswer, SqliteCall, SqliteSettings } from './sqlite-messages.ts'
+import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sqlite-messages.ts'
 
 type Waiting = { readonly resolve: (rows: readonly SqliteRow[]) => void; readonly reject: (error: Error) => void }
 
@@ -30,10 +30,9 @@ export class SqliteClient {
   }
 
   /** Rejects with `store-unavailable`. */
-  async query(sql: string, parameters: readonly unknown[]): Promise<readonly SqliteRow[]> {
+  async query(query: SqliteQuery): Promise<readonly SqliteRow[]> {
     if (this.#end !== undefined) throw toStoreError(this.#end)
-    const call: SqliteCall = { sql, parameters }
-    this.#thread.postMessage(call)
+    this.#thread.postMessage(query satisfies SqliteCall)
     try {
       return await this.#wait()
     } catch (error) {

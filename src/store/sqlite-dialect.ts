@@ -1,5 +1,5 @@
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type Driver,
@@ -10,6 +10,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import type { SqliteClient } from './sqlite-client.ts'
+import type { SqliteQuery } from './sqlite-messages.ts'
 
 /** SQLite in a thread, for Kysely. */
 export function createSqliteDialect(client: SqliteClient): Dialect {
@@ -31,7 +32,7 @@ class TransactionalAdapter extends SqliteAdapter {
 /** The file has one connection; who needs it waits for the one before. */
 class ClientDriver implements Driver {
   readonly #client: SqliteClient
-  readonly #connection: DatabaseConnection
+  readonly #connection: ClientConnection
   #free: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
 
@@ -44,7 +45,7 @@ class ClientDriver implements Driver {
     // The client is open already.
   }
 
-  async acquireConnection(): Promise<DatabaseConnection> {
+  async acquireConnection(): Promise<ClientConnection> {
     const free = this.#free
     let release: () => void = () => undefined
     this.#free = new Promise((resolve) => {
@@ -59,18 +60,17 @@ class ClientDriver implements Driver {
     this.#release()
   }
 
-  /** One that writes locks the file at once: a lock that is needed later might not be granted. */
-  async beginTransaction(connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw(accessMode === 'read only' ? 'begin' : 'begin immediate'))
+  async beginTransaction(connection: ClientConnection, { accessMode }: TransactionSettings): Promise<void> {
+    connection.begin(accessMode === 'read only' ? 'begin' : 'begin immediate')
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'))
+  async commitTransaction(connection: ClientConnection): Promise<void> {
+    await connection.end('commit')
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+  async rollbackTransaction(connection: ClientConnection): Promise<void> {
     // After some failures, SQLite has rolled back already; the caller rejects with that failure.
-    await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => undefined)
+    await connection.end('rollback').catch(() => undefined)
   }
 
   destroy(): Promise<void> {
@@ -78,15 +78,30 @@ class ClientDriver implements Driver {
   }
 }
 
+/** A transaction begins with its first query, which saves a message to the thread and back. */
 class ClientConnection implements DatabaseConnection {
   readonly #client: SqliteClient
+  #begin: SqliteQuery['begin']
 
   constructor(client: SqliteClient) {
     this.#client = client
   }
 
+  /** `begin immediate` locks the file at once; a lock that is needed only later might not be granted. */
+  begin(begin: NonNullable<SqliteQuery['begin']>): void {
+    this.#begin = begin
+  }
+
+  async end(sql: 'commit' | 'rollback'): Promise<void> {
+    const hasBegun = this.#begin === undefined
+    this.#begin = undefined
+    if (hasBegun) await this.#client.query({ sql, parameters: [] })
+  }
+
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    const rows = await this.#client.query(sql, parameters)
+    const begin = this.#begin
+    this.#begin = undefined
+    const rows = await this.#client.query({ sql, parameters, ...(begin !== undefined && { begin }) })
     // Kysely derives the type of a row from the query.
     return { rows: rows as Row[] }
   }

@@ -3,8 +3,15 @@ import type { SqliteLibrary, SqliteRow } from './sqlite-driver.ts'
 /** What the thread is started with. */
 export type SqliteSettings = { readonly path: string; readonly libraries: readonly SqliteLibrary[] }
 
+/** A query, which may begin a transaction before it runs. */
+export type SqliteQuery = {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  readonly begin?: 'begin' | 'begin immediate'
+}
+
 /** A query to the thread, or the order to close the file and to end. Queries are answered in their order. */
-export type SqliteCall = { readonly sql: string; readonly parameters: readonly unknown[] } | 'close'
+export type SqliteCall = SqliteQuery | 'close'
 
 /** The first answer says whether the file is open. */
 export type SqliteAnswer = { readonly rows: readonly SqliteRow[] } | { readonly failure: string }

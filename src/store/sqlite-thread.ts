@@ -3,8 +3,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../contract/errors.ts'
-import { openSqliteFile, type SqliteFile } from './sqlite-driver.ts'
-import type { SqliteAnswer, SqliteCall, SqliteSettings } from './sqlite-messages.ts'
+import { openSqliteFile, type SqliteFile, type SqliteRow } from './sqlite-driver.ts'
+import type { SqliteAnswer, SqliteCall, SqliteQuery, SqliteSettings } from './sqlite-messages.ts'
 
 /** How long a call waits for other processes. */
 const busyTimeoutMs = 10_000
@@ -43,6 +43,11 @@ function retryWhileBusy(work: () => void): void {
   }
 }
 
+function run(file: SqliteFile, { sql, parameters, begin }: SqliteQuery): SqliteRow[] {
+  if (begin !== undefined) file.query(begin, [])
+  return file.query(sql, parameters)
+}
+
 function answer(work: () => SqliteAnswer): void {
   let message: SqliteAnswer
   try {
@@ -62,7 +67,7 @@ async function serve(): Promise<void> {
       if (call === 'close') {
         file.close()
         parentPort?.close()
-      } else answer(() => ({ rows: file.query(call.sql, call.parameters) }))
+      } else answer(() => ({ rows: run(file, call) }))
     })
     answer(() => ({ rows: [] }))
   } catch (error) {
