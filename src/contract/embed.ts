@@ -1,3 +1,4 @@
+import type { CallerKeys } from './caller-keys.ts'
 import type { EmbedInput } from './engine.ts'
 
 /** Texts or tokens to embed, in canonical form. */
@@ -7,6 +8,8 @@ export type EmbedRequest = {
   readonly inputs: readonly EmbedInput[]
   /** Numbers per vector; absent: the model's default. */
   readonly dimensions?: number
+  /** As in a `GenerationRequest`. */
+  readonly callerKeys?: CallerKeys
 }
 
 /** One normalized vector per input, in order. `model` is the id of the model that served. */

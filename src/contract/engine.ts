@@ -1,3 +1,4 @@
+import type { CallerKeys } from './caller-keys.ts'
 import type { Emit } from './emit.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
@@ -35,6 +36,8 @@ export type PreparedGeneration = {
   readonly reportsPrompt?: true
   /** The run enforces `minOutputTokens`; without it, such a request is refused. */
   readonly keepsMinimum?: true
+  /** One of `callerKeys` is used at one of the model's servers at least; without it, they are reported as ignored. */
+  readonly usesCallerKeys?: true
   /**
    * Generates. Call it at most once, while holding a slot of the model. When it settles, the engine has stopped working on the
    * request.
@@ -144,7 +147,7 @@ export interface Embedder {
    * Call it while holding a slot of the model; it has stopped when it settles. Rejects with `context-length-exceeded` or
    * `invalid-request`, at `['inputs', index]`, before anything is computed.
    */
-  embed(inputs: readonly EmbedInput[], signal: AbortSignal): Promise<Embeddings>
+  embed(inputs: readonly EmbedInput[], signal: AbortSignal, callerKeys?: CallerKeys): Promise<Embeddings>
 }
 
 export interface Ranker {

@@ -1,3 +1,5 @@
+import type { CallerKeys } from './caller-keys.ts'
+
 /** A JSON object as a caller sent it: tool schemas, tool arguments, template variables. */
 export type JsonObject = { readonly [key: string]: unknown }
 
@@ -257,6 +259,8 @@ export type GenerationRequest = {
   /** Prevents the model from ending its turn; only length and stop sequences end the output. */
   readonly ignoreEos: boolean
   readonly forwarded?: Forwarded
+  /** Keys for the servers that generate, which are used instead of the configured ones; other engines do not read them. */
+  readonly callerKeys?: CallerKeys
 }
 
 /** The defaults of a chat prompt. */

@@ -6,7 +6,7 @@ import { field } from '../contract/field.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Computes embeddings on a slot of the model. Rejects with the engine's refusals. */
-export function embed({ inputs, dimensions }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
+export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context: RequestContext): Promise<EmbedResult> {
   const { signal } = context
   return withTicket(context, async ({ id, engine, ticket }) => {
     const { embedder } = engine.capabilities
@@ -14,7 +14,7 @@ export function embed({ inputs, dimensions }: EmbedRequest, context: RequestCont
     await ticket.ready(signal)
     refuseDimensions(dimensions, engine)
     await ticket.slot({}, signal)
-    const { vectors, inputTokens } = await embedder.embed(inputs, signal)
+    const { vectors, inputTokens } = await embedder.embed(inputs, signal, callerKeys)
     ticket.charge(inputTokens)
     signal.throwIfAborted()
     return { model: id, vectors: vectors.map((vector) => shorten(vector, dimensions)), inputTokens }

@@ -136,7 +136,7 @@ async function runStep(
         prepared,
         isValidated,
         preset: presets?.inUse,
-        ignored: [...ignoredByTemplate(request, model.engine), ...(prepared.ignored ?? [])],
+        ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
       }),
     )
     if (starting !== undefined) await starting
@@ -200,6 +200,11 @@ function startEvent(model: string, { prepared, isValidated, preset, ignored }: B
     ...(preset !== undefined && { preset: preset.name ?? 'unnamed' }),
     ...(ignored.length > 0 && { ignored }),
   }
+}
+
+/** Keys for servers, where no server takes one of them. */
+function ignoredKeys({ callerKeys }: GenerationRequest, { usesCallerKeys }: PreparedGeneration): readonly CanonicalPath[] {
+  return callerKeys === undefined || usesCallerKeys === true ? [] : [['callerKeys']]
 }
 
 /** No engine runs other tools than functions, and custom tools are functions by now. */

@@ -16,7 +16,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
   app.post(
     '/v1/messages/count_tokens',
     route,
-    createCallHandler(deps, (body, exactBody) => {
+    createCallHandler(deps, (body, { exactBody }) => {
       const { model, ignored, nameOf, ...request } = decodeCount(body, { sealer: deps.sealer, exactBody })
       const run = async (caller: CallerContext) => {
         const { inputTokens, isEstimate } = await countTokens(request, { ...caller, model: deps.resolveModel(model) })

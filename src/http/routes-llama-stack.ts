@@ -1,15 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { embed } from '../core/embed.ts'
 import { stackDialects } from '../dialect/llama-stack/dialects.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../dialect/llama-stack/embeddings.ts'
 import { encodeStackError } from '../dialect/llama-stack/errors.ts'
 import { encodeProvider, encodeRoutes } from '../dialect/llama-stack/models.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
+import { createEmbedHandler } from './embed-call.ts'
 import { hidePaths } from './hide-paths.ts'
-import type { CallerContext } from './open-run.ts'
 import type { ServedRoute } from './route-guard.ts'
 import { withSecondPrefix } from './second-prefix.ts'
-import { createCallHandler } from './serve-call.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 
 /** The paths of each generating dialect; clients of different ages use different ones. */
@@ -40,12 +38,7 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
   app.post(
     '/v1/inference/embeddings',
     { config },
-    createCallHandler(deps, (body) => {
-      const { request, ignored, nameOf } = decodeEmbeddings(body)
-      const run = async (caller: CallerContext) =>
-        encodeEmbeddings(await embed(request, { ...caller, model: deps.resolveModel(request.model) }))
-      return { ignored, nameOf, run }
-    }),
+    createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings })),
   )
   app.get('/v1/providers', { config }, () => ({ data: models.list().map(describeProvider) }))
   // A wildcard, because ids may have slashes.

@@ -2,15 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import type { RequestContext } from '../contract/context.ts'
 import type { Dialect } from '../contract/dialect.ts'
 import type { RankRequest } from '../contract/engine.ts'
-import { embed } from '../core/embed.ts'
 import { rank } from '../core/rank.ts'
 import { score } from '../core/score.ts'
+import { withProviderData } from '../dialect/llama-stack/provider-data.ts'
 import { createOpenaiChat } from '../dialect/openai-chat/dialect.ts'
 import { createOpenaiCompletions } from '../dialect/openai-completions/dialect.ts'
 import { decodeEmbeddings } from '../dialect/openai-embeddings/decode.ts'
 import { encodeEmbeddings } from '../dialect/openai-embeddings/encode.ts'
 import { decodeRerank, decodeScoreEvaluation, type ScoringCall } from '../dialect/scoring/scoring.ts'
 import { type ServerDeps, systemFingerprint } from './deps.ts'
+import { createEmbedHandler } from './embed-call.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
 import { createDialectHandler } from './serve-dialect.ts'
@@ -20,8 +21,8 @@ type OpenaiDialects = { readonly chat: Dialect; readonly completions: Dialect }
 export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
   const fingerprint = systemFingerprint(deps)
   return {
-    chat: createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both', systemFingerprint: fingerprint }),
-    completions: createOpenaiCompletions({ systemFingerprint: fingerprint }),
+    chat: withProviderData(createOpenaiChat({ reasoningFields: deps.reasoningFields ?? 'both', systemFingerprint: fingerprint })),
+    completions: withProviderData(createOpenaiCompletions({ systemFingerprint: fingerprint })),
   }
 }
 
@@ -33,13 +34,9 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
   app.post(
     '/v1/embeddings',
     { config },
-    createCallHandler(deps, (body) => {
-      const { request, format, ignored, nameOf } = decodeEmbeddings(body)
-      const run = async (caller: CallerContext) => {
-        const model = deps.resolveModel(request.model)
-        return encodeEmbeddings(await embed(request, { ...caller, model }), format)
-      }
-      return { ignored, nameOf, run }
+    createEmbedHandler(deps, (body) => {
+      const { format, ...call } = decodeEmbeddings(body)
+      return { ...call, encode: (result) => encodeEmbeddings(result, format) }
     }),
   )
   app.post(

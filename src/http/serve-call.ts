@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallInput } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { NameOf } from '../contract/field.ts'
 import type { ServerDeps } from './deps.ts'
@@ -17,14 +18,14 @@ export type Call = {
   run(context: CallerContext): Promise<unknown>
 }
 
-/** Throws `AppError` for an invalid body. `exactBody`: as in `CallInput`. */
-type DecodeCall = (body: unknown, exactBody: string | undefined) => Call
+/** Throws `AppError` for an invalid body. */
+type DecodeCall = (body: unknown, input: Pick<CallInput, 'exactBody' | 'headers'>) => Call
 
 /** The handler of calls with a body and a JSON reply. */
 export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
-  return createBodilessCallHandler(deps, (body, exactBody) => {
+  return createBodilessCallHandler(deps, (body, input) => {
     if (body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
-    return decode(body, exactBody)
+    return decode(body, input)
   })
 }
 
@@ -32,7 +33,7 @@ export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
 export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { body, exactBody } = takeBody(request)
-    const { ignored, nameOf, run } = decode(body, exactBody)
+    const { ignored, nameOf, run } = decode(body, { headers: request.headers, ...(exactBody !== undefined && { exactBody }) })
     const header = encodeIgnored(ignored)
     if (header !== '') reply.header('x-dragoman-ignored', header)
     try {

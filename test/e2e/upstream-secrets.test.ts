@@ -54,24 +54,33 @@ const tools = [
   { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: { a: { type: 'string' } } } } },
 ]
 
+/** Whose key it is: the configuration's, or that of the caller, who sends it in a header. */
+type Owner = 'configuration' | 'caller'
+
 /** Everything that a client, an operator or a monitor can read. */
-async function everythingOf(secret: string, echo: Echo, shown: string): Promise<string> {
+async function everythingOf(secret: string, echo: Echo, { shown = secret, owner }: Shown): Promise<string> {
   // Each on a server of its own: one that has failed is not asked again at once.
-  return (await Promise.all([true, false].map((stream) => seenOf(secret, echo(shown), stream)))).join('\n')
+  return (await Promise.all([true, false].map((stream) => seenOf(secret, echo(shown), { stream, owner })))).join('\n')
 }
 
-async function seenOf(secret: string, { answer, get }: ReturnType<Echo>, stream: boolean): Promise<string> {
+type Shown = { readonly shown?: string; readonly owner: Owner }
+type Asked = { readonly stream: boolean; readonly owner: Owner }
+
+async function seenOf(secret: string, { answer, get }: ReturnType<Echo>, { stream, owner }: Asked): Promise<string> {
   const server = await startUpstream(answer ?? streamOf(hello, done))
   onTestFinished(() => server.close())
   if (get !== undefined) server.get = (_, response) => response.end(JSON.stringify(get)) !== undefined
-  process.env.SECRET_OF_THE_TEST = secret
+  process.env.SECRET_OF_THE_TEST = owner === 'caller' ? 'the configured key' : secret
   const endpoints = [{ url: server.url, apiKeyEnv: 'SECRET_OF_THE_TEST' }]
   const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints, probe: false, load: 'demand' }] })
   try {
     const seen: string[] = []
     const messages = [{ role: 'user', content: 'hi' }]
     const body = JSON.stringify({ model: 'm', messages, tools, stream })
-    const headers = { 'content-type': 'application/json' }
+    const headers = {
+      'content-type': 'application/json',
+      ...(owner === 'caller' && { 'x-llamastack-provider-data': JSON.stringify({ passthrough_api_key: secret }) }),
+    }
     const response = await fetch(`${app.url}/v1/chat/completions`, { method: 'POST', headers, body })
     seen.push(JSON.stringify([...response.headers]), await response.text())
     for (const path of ['/v1/models', '/v1/models/m', '/metrics', '/ready', '/props']) {
@@ -83,24 +92,30 @@ async function seenOf(secret: string, { answer, get }: ReturnType<Echo>, stream:
   }
 }
 
-describe("a server's key is shown to nobody when the server repeats it", () => {
-  // A key as they are made, and one that every encoding changes.
-  const secrets = [`sk-${randomBytes(18).toString('base64url')}`, `k/+"\\%41&${randomBytes(12).toString('hex')}=="`]
+describe.each<Owner>(['configuration', 'caller'])(
+  "a server's key, which is the %s's, is shown to nobody when the server repeats it",
+  (owner) => {
+    // A key as they are made, and one that every encoding changes.
+    const secrets = [`sk-${randomBytes(18).toString('base64url')}`, `k/+"\\%41&${randomBytes(12).toString('hex')}=="`]
+    // A caller's key is never used to find out what a server is.
+    const possible = Object.entries(echoes).filter(([, echo]) => owner === 'configuration' || echo('').get === undefined)
 
-  test.each(Object.entries(echoes))('in %s', async (_, echo) => {
-    for (const secret of secrets) {
-      const everything = await everythingOf(secret, echo, secret)
-      expectWithout(everything, secret)
-    }
-  })
+    test.each(possible)('in %s', async (_, echo) => {
+      for (const secret of owner === 'caller' ? secrets.slice(1) : secrets) {
+        const everything = await everythingOf(secret, echo, { owner })
+        expectWithout(everything, secret)
+      }
+    })
 
-  test.each(Object.entries(encodings))('encoded %s', async (_, encode) => {
-    for (const name of ['a client error', 'an error event later', 'plain text', 'an event that is not JSON'] as const) {
-      const secret = secrets[0] ?? ''
-      expectWithout(await everythingOf(secret, echoes[name] as Echo, encode(secret)), secret, encode(secret))
-    }
-  })
-})
+    test.each(Object.entries(encodings))('encoded %s', async (_, encode) => {
+      const names = ['a client error', 'an error event later', 'plain text', 'an event that is not JSON'] as const
+      for (const name of owner === 'caller' ? names.slice(0, 2) : names) {
+        const secret = secrets[0] ?? ''
+        expectWithout(await everythingOf(secret, echoes[name] as Echo, { shown: encode(secret), owner }), secret, encode(secret))
+      }
+    })
+  },
+)
 
 function expectWithout(everything: string, secret: string, shown = secret): void {
   for (const form of [secret, shown]) {

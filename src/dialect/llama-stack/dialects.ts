@@ -6,6 +6,7 @@ import { decodeBatchCompletion, decodeCompletion } from './decode-completion.ts'
 import { encodeBatchChat, encodeBatchCompletion, encodeChat, encodeCompletion } from './encode.ts'
 import { createChatEncoder, createCompletionEncoder } from './encode-stream.ts'
 import { encodeStackError } from './errors.ts'
+import { withProviderData } from './provider-data.ts'
 
 type Parts = {
   readonly decode: (body: unknown, id: string) => DecodedRequests
@@ -34,7 +35,7 @@ export const stackDialects = {
 } as const satisfies Record<string, Dialect>
 
 function createDialect({ decode, encodeResult, createStreamEncoder }: Parts): Dialect {
-  return {
+  return withProviderData({
     decode: ({ body }, { id }) => ({
       ...decode(body, id),
       policy: { onHangUp: 'cancel' },
@@ -45,5 +46,5 @@ function createDialect({ decode, encodeResult, createStreamEncoder }: Parts): Di
     encodeError: encodeStackError,
     heartbeat: ': \n\n',
     prefixes: ['/v1/inference', '/v1/batch-inference'],
-  }
+  })
 }

@@ -107,7 +107,9 @@ export class LlamaServerEngine implements Engine {
     await this.#ready(signal)
   }
 
-  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+  async prepare(asked: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+    // The server is ours, and knows our key only.
+    const { callerKeys: _, ...request } = asked
     const prepare = async (running: Running) => {
       const { readsImages, readsAudio } = running.server.facts
       refuseUnreadable(request, this.#id, { readsImages, readsAudio, hasMmproj: this.#hasMmproj })

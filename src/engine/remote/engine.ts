@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
@@ -9,6 +10,7 @@ import { ActiveRuns } from '../active-runs.ts'
 import { ObservedState } from '../observed-state.ts'
 import { checkRequest } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
+import { callerAccess } from './fleet/caller-access.ts'
 import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
 import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
@@ -64,6 +66,7 @@ type Session = GenerationDeps & {
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
 
 type Call<T> = (access: UpstreamAccess) => Promise<T>
+type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'>
 
 class RemoteEngine implements Engine {
   readonly #options: RemoteEngineOptions
@@ -78,8 +81,8 @@ class RemoteEngine implements Engine {
     this.#options = options
     this.#formatOf = createReplyFormat(options.toolFormat)
     const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
-    const compute = <T>(tokens: number, signal: AbortSignal, call: Call<T>) =>
-      atEdge(() => this.#callReplica({ tokens, isAuxiliary: false }, signal, call))
+    const compute = <T>(load: Omit<Load, 'isAuxiliary'>, signal: AbortSignal, call: Call<T>) =>
+      atEdge(() => this.#callReplica({ ...load, isAuxiliary: false }, signal, call))
     this.capabilities = {
       ...createTextCapabilities({ ask, compute }),
       fleet: { replicas: () => (this.#session?.replicas.describe() ?? []).map(toServerReport) },
@@ -135,7 +138,7 @@ class RemoteEngine implements Engine {
     const request = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
     const inputTokens = fitsSurely(request, session.replicas.upstreams)
       ? undefined
-      : await countInput(request, (call) => this.#ask(signal, call), signal)
+      : await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
     const counted = { request, model: id, inputTokens }
     // Before a slot is taken: what no replica can do is refused at once.
     const checked = await checkRequest(counted, session)
@@ -146,6 +149,7 @@ class RemoteEngine implements Engine {
       ...(outputFormat !== undefined && { outputFormat }),
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
+      ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
       run: (runSignal, emit) =>
         this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal: runSignal, emit }))),
     }
@@ -158,12 +162,17 @@ class RemoteEngine implements Engine {
     return withTimeLimit(signal, { timeoutMs: deadlineMs, tooLate: () => tooLate(deadlineMs) }, generate)
   }
 
-  #ask<T>(signal: AbortSignal, call: Call<T>): Promise<T> {
-    return this.#callReplica({ tokens: 0, isAuxiliary: true }, signal, call)
+  /** Whether the caller brings a key for a replica that is known. */
+  #usesKeys({ replicas }: Session, { callerKeys }: GenerationRequest): boolean {
+    return callerKeys !== undefined && replicas.places.some((place) => callerAccess(callerKeys, place) !== undefined)
+  }
+
+  #ask<T>(signal: AbortSignal, call: Call<T>, callerKeys?: CallerKeys): Promise<T> {
+    return this.#callReplica({ tokens: 0, isAuxiliary: true, callerKeys }, signal, call)
   }
 
   /** One call that any replica may answer. */
-  async #callReplica<T>(load: Pick<ReplicaTask<T>, 'tokens' | 'isAuxiliary'>, signal: AbortSignal, call: Call<T>): Promise<T> {
+  async #callReplica<T>(load: Load, signal: AbortSignal, call: Call<T>): Promise<T> {
     const { session } = await this.#ensureOpen(signal)
     const { client } = session
     const attempt = async ({ endpoint, upstream }: AcquiredReplica) => {

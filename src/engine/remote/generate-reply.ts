@@ -1,3 +1,4 @@
+import type { CallerKeys } from '../../contract/caller-keys.ts'
 import { type Emit, inTurn, WatchedEmit } from '../../contract/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
@@ -67,6 +68,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   readonly signal: AbortSignal
   readonly isAuxiliary = false
   #reader: ReplyReader | undefined
+  #hideKey: AcquiredReplica['hideKey']
 
   constructor(deps: GenerationDeps, plan: ReplyPlan, { signal, emit }: ReplySink) {
     this.#deps = deps
@@ -83,6 +85,10 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     return this.#plan.affinityKeys
   }
 
+  get callerKeys(): CallerKeys | undefined {
+    return this.#plan.request.callerKeys
+  }
+
   /** A replica was to continue what another had begun. */
   get isContinuation(): boolean {
     return this.#reader?.isResumed === true && !this.#emit.hasFailed
@@ -90,7 +96,8 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
 
   async attempt(replica: AcquiredReplica): Promise<AttemptResult<ReplyEnd>> {
     const { request } = this.#plan
-    const { endpoint, upstream } = replica
+    const { endpoint, upstream, hideKey } = replica
+    this.#hideKey = hideKey
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
     const reader = this.#readerFor(upstream.profile)
     const { path, body } = await this.#bodyFor(upstream, reader)
@@ -163,7 +170,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
   /** Also drops events of the bytes in which the cancellation fell. */
   readonly #emitWanted: Emit<EngineEvent> = (event) => {
     this.signal.throwIfAborted()
-    return this.#emit.emit(event)
+    return this.#emit.emit(this.#hideKey === undefined ? event : this.#hideKey(event))
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../transport/client.ts'
 import type { UpstreamError, UpstreamFailure } from '../transport/upstream-error.ts'
 import type { RequestOutcome } from './pool.ts'
 
@@ -21,13 +22,16 @@ export function isTransient(failure: UpstreamFailure): boolean {
 }
 
 /** What a failed exchange says about the replica. */
-export function outcomeOfFailure({ failure, message: reason }: UpstreamError): RequestOutcome {
+export function outcomeOfFailure(
+  { failure, message: reason }: UpstreamError,
+  { apiKey }: Pick<Endpoint, 'apiKey'>,
+): RequestOutcome {
   // What a reply holds depends on the request: no caller may take the server away from all others.
   if (failure.type === 'incomplete' || failure.type === 'excess') return { type: 'neutral' }
   if (failure.type !== 'status') return { type: 'failed', reason, isRefused: failure.type === 'connection' && failure.isRefused }
   const { status, retryAfterMs } = failure
-  // Our key will not become valid by itself.
-  if (status === 401 || status === 403) return { type: 'failed', reason }
+  // Our key will not become valid by itself; a caller may bring one where we have none.
+  if (status === 401 || status === 403) return apiKey === undefined ? { type: 'neutral' } : { type: 'failed', reason }
   // The request is at fault, which says nothing about the replica.
   if (!isTransient(failure)) return { type: 'neutral' }
   if (status === 429 || ((status === 503 || status === 529) && retryAfterMs !== undefined)) {

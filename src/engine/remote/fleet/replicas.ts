@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import type { Discovery, Upstream } from '../servers/upstream.ts'
 import type { Endpoint } from '../transport/client.ts'
+import type { Redactor } from '../transport/secrets.ts'
 import { unlessAborted } from '../transport/time-limit.ts'
 import { Discoveries, type DiscoveryOptions, type KnownReplica } from './discoveries.ts'
 import { startHealthChecks } from './health-check.ts'
@@ -19,6 +20,8 @@ type ReplicaOptions = DiscoveryOptions & {
 export type AcquiredReplica = {
   readonly endpoint: Endpoint
   readonly upstream: Upstream
+  /** Hides the key that the caller brought, in what the replica sends; absent where it brought none for this replica. */
+  readonly hideKey?: Redactor['output']
   /** The reply has begun: a half-open replica takes more requests from here on. */
   confirm(): void
   /** Ends the right; to be called exactly once. */
@@ -63,6 +66,14 @@ export class Replicas {
   /** All replicas that are known. */
   get upstreams(): readonly Upstream[] {
     return this.#discoveries.known.map(({ upstream }) => upstream)
+  }
+
+  /** All replicas that are known, with their addresses. */
+  get places(): readonly { readonly endpoint: Endpoint; readonly upstream: Upstream }[] {
+    return this.#options.endpoints.flatMap((endpoint) => {
+      const known = this.#discoveries.get(endpoint.id)
+      return known === undefined ? [] : [{ endpoint, upstream: known.upstream }]
+    })
   }
 
   /** Probes all replicas and resolves with the first that answers. Rejects with `model-unavailable` when none does. */

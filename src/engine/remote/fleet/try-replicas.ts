@@ -1,5 +1,7 @@
+import type { CallerKeys } from '../../../contract/caller-keys.ts'
 import { isCapabilityError } from '../servers/check-upstream.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
+import { callerAccess } from './caller-access.ts'
 import { outcomeOfFailure } from './failure-outcome.ts'
 import type { RequestOutcome } from './pool.ts'
 import type { AcquiredReplica, Replicas } from './replicas.ts'
@@ -19,6 +21,8 @@ export type ReplicaTask<T> = {
   /** Not generation (tokenizing, say): its success does not show that the replica generates. */
   readonly isAuxiliary: boolean
   readonly signal: AbortSignal
+  /** Used instead of a replica's own key. */
+  readonly callerKeys?: CallerKeys | undefined
   /**
    * One exchange with a replica. Rejects with an `UpstreamError` when it fails, and with a capability error when the replica
    * cannot do the request, without sending it.
@@ -43,7 +47,7 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
     const { waitMs, ...preference } = nextAttempt(state, replicas.count, isAuxiliary)
     const replica = await replicas.acquire({ ...preference, tokens, affinityKeys, isAuxiliary }, waitMs, signal)
     const end = await attemptOn(replica, task)
-    replica.release(outcomeOf(end, signal))
+    replica.release(outcomeOf(end, replica, signal))
     if (end.type !== 'failed') return end.value
     signal.throwIfAborted()
     replicas.throwIfClosed()
@@ -57,21 +61,22 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
 }
 
 async function attemptOn<T>(replica: AcquiredReplica, task: ReplicaTask<T>): Promise<AttemptEnd<T>> {
+  const own = callerAccess(task.callerKeys, replica)
   try {
-    return await task.attempt(replica)
+    return await task.attempt(own === undefined ? replica : { ...replica, endpoint: own.endpoint, hideKey: own.output })
   } catch (error) {
-    return { type: 'failed', error }
+    return { type: 'failed', error: own === undefined ? error : own.clean(error) }
   }
 }
 
-function outcomeOf(end: AttemptEnd<unknown>, signal: AbortSignal): RequestOutcome {
+function outcomeOf(end: AttemptEnd<unknown>, { endpoint }: AcquiredReplica, signal: AbortSignal): RequestOutcome {
   switch (end.type) {
     case 'answered':
       return { type: 'ok' }
     case 'not-sent':
       return { type: 'neutral' }
     case 'failed':
-      return end.error instanceof UpstreamError && !signal.aborted ? outcomeOfFailure(end.error) : { type: 'neutral' }
+      return end.error instanceof UpstreamError && !signal.aborted ? outcomeOfFailure(end.error, endpoint) : { type: 'neutral' }
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { encodings } from '../../../../test/support/encodings.ts'
-import { keepSecret, outputWithoutSecrets, valueWithoutSecrets, withoutSecrets } from './secrets.ts'
+import { keepSecret, outputWithoutSecrets, redactorOf, valueWithoutSecrets, withoutSecrets } from './secrets.ts'
 
 function keep(...values: string[]): void {
   onTestFinished(keepSecret(values))
@@ -52,5 +52,32 @@ describe('secrets', () => {
     expect(withoutSecrets('sk-0123456789abcdefghij')).toBe('…')
     forget[1]?.()
     expect(withoutSecrets('sk-0123456789abcdefghij')).toBe('sk-0123456789abcdefghij')
+  })
+})
+
+describe("a request's own secret", () => {
+  const secret = 'sk-0123456789abcdefghij'
+  const { text, output } = redactorOf(secret)
+
+  test('is masked in its texts, whole, encoded, and where the text was cut', () => {
+    const forms = [
+      secret,
+      Buffer.from(secret).toString('base64'),
+      secret.slice(0, 15),
+      Buffer.from(secret).toString('hex').slice(0, 20),
+    ]
+    for (const form of forms) expect(text(`said: ${form}`)).not.toContain(form.slice(0, 14))
+    expect(output({ type: 'text-delta', delta: `a ${secret} b` })).toEqual({ type: 'text-delta', delta: 'a … b' })
+  })
+
+  test('is text in all others', () => {
+    expect(withoutSecrets(`said: ${secret}`)).toBe(`said: ${secret}`)
+    expect(redactorOf('another-secret-of-a-request').text(secret)).toBe(secret)
+  })
+
+  test('is not looked for where it is too short to be one', () => {
+    expect(redactorOf('none').text('none of it')).toBe('none of it')
+    expect(redactorOf('test-key').output('a test-key')).toBe('a test-key')
+    expect(redactorOf('test-key').text('a test-key')).toBe('a …')
   })
 })

@@ -53,6 +53,32 @@ export function valueWithoutSecrets(value: unknown): unknown {
   return inAnyText === undefined ? value : redactValue(value, inAnyText)
 }
 
+/** What hides the secret that one request brought, in that request's texts only. */
+export type Redactor = {
+  /** A text about a server or from it, which may have been cut. */
+  text(text: string): string
+  /** A value that has a model's output. */
+  output<T>(value: T): T
+}
+
+/**
+ * Hides a secret as `keepSecret` does, but for one request: a caller that could choose what is hidden in all texts could blank other
+ * callers' replies.
+ */
+export function redactorOf(secret: string): Redactor {
+  if (secret.length < minLength) return { text: (text) => text, output: (value) => value }
+  const spellings = encodings(secret)
+  // Of texts that were cut before they came here, a part of an encoding may be left.
+  const inTexts = patternOf([...spellings, ...spellings.flatMap(partsOf)]) ?? neverMatches
+  const inOutputs = secret.length < minOutputLength ? undefined : patternOf(spellings)
+  return {
+    text: (text) => redact(text, inTexts),
+    output: <T>(value: T) => (inOutputs === undefined ? value : (redactValue(value, inOutputs) as T)),
+  }
+}
+
+const neverMatches = /(?!)/g
+
 function prepare(): void {
   const all = [...secrets.keys()]
   inAnyText = patternOf(all.flatMap((secret) => [...encodings(secret), ...partsOf(secret)]))

@@ -38,6 +38,15 @@ export class UpstreamError extends Error {
     this.name = 'UpstreamError'
     this.failure = failure
   }
+
+  /** The same failure with other texts. */
+  withTexts(change: (text: string) => string): UpstreamError {
+    const { failure } = this
+    const isNamed = failure.type === 'status' && failure.param !== undefined
+    const changed = isNamed ? { ...failure, param: change(failure.param) } : failure
+    const cause = this.cause === undefined ? {} : { cause: new Error(change(messageOf(this.cause))) }
+    return new UpstreamError(changed, change(this.message), cause)
+  }
 }
 
 function plainCause(cause: unknown): Error {

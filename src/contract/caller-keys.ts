@@ -1,0 +1,16 @@
+/**
+ * Keys that a caller brings for the servers behind a model, by the names of their providers, such as `openai`. Nothing can list them, and
+ * copies of a request, in messages to other processes, in logs or in stores, do not have them.
+ */
+export class CallerKeys {
+  readonly #keys: ReadonlyMap<string, string>
+
+  constructor(keys: ReadonlyMap<string, string>) {
+    this.#keys = keys
+  }
+
+  /** The key for a provider's servers. */
+  get(provider: string): string | undefined {
+    return this.#keys.get(provider)
+  }
+}

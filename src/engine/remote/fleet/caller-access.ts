@@ -1,0 +1,64 @@
+import type { CallerKeys } from '../../../contract/caller-keys.ts'
+import { AppError } from '../../../contract/errors.ts'
+import { field } from '../../../contract/field.ts'
+import { callerKeyFor } from '../servers/caller-key.ts'
+import type { Upstream } from '../servers/upstream.ts'
+import type { Endpoint } from '../transport/client.ts'
+import { type Redactor, redactorOf } from '../transport/secrets.ts'
+import { toAppError, UpstreamError } from '../transport/upstream-error.ts'
+import { hostOf } from '../transport/upstream-url.ts'
+
+type Place = { readonly endpoint: Endpoint; readonly upstream: Upstream }
+
+/** A replica as one request sees it that brings its own key. */
+export type CallerAccess = Pick<Redactor, 'output'> & {
+  /** With the caller's key; an object of its own, so that nothing is remembered of it. */
+  readonly endpoint: Endpoint
+  /**
+   * A failure without the key. One that is the key's is the caller's affair: an `AppError`, so that it says nothing about the replica's
+   * health.
+   */
+  clean(error: unknown): unknown
+}
+
+/** Undefined where the caller brings no key for this replica, whose own is used then. */
+export function callerAccess(keys: CallerKeys | undefined, { endpoint, upstream }: Place): CallerAccess | undefined {
+  const apiKey = keys === undefined ? undefined : callerKeyFor(keys, endpoint, upstream.profile.name)
+  if (apiKey === undefined) return undefined
+  const { text, output } = redactorOf(apiKey)
+  return {
+    endpoint: { ...endpoint, apiKey },
+    output,
+    clean: (error) => {
+      if (error instanceof UpstreamError) return failureOfKey(error.withTexts(text), endpoint)
+      return error instanceof AppError ? cleanError(error, text) : error
+    },
+  }
+}
+
+function failureOfKey(error: UpstreamError, { url }: Endpoint): Error {
+  const { failure } = error
+  if (failure.type !== 'status') return error
+  switch (failure.status) {
+    case 401:
+    case 403: {
+      const message = `the server at ${hostOf(url)} does not accept the key in ${field('callerKeys')}: send another one`
+      return new AppError('unauthorized', message, { at: ['callerKeys'] })
+    }
+    // The limit of this key: other callers have their own.
+    case 429:
+      return toAppError(error)
+    default:
+      return error
+  }
+}
+
+function cleanError(error: AppError, redact: (text: string) => string): AppError {
+  const { code, template, at, param, retryAfterMs, overflow } = error
+  return new AppError(code, redact(template), {
+    ...(at !== undefined && { at }),
+    ...(param !== undefined && { param: redact(param) }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(overflow !== undefined && { overflow }),
+  })
+}

@@ -1,0 +1,36 @@
+import type { EmbedRequest, EmbedResult } from '../contract/embed.ts'
+import type { NameOf } from '../contract/field.ts'
+import { embed } from '../core/embed.ts'
+import { nameWithKeys, providerDataHeader, readProviderData } from '../dialect/llama-stack/provider-data.ts'
+import type { ModelDirectory, ServerDeps } from './deps.ts'
+import { createCallHandler } from './serve-call.ts'
+
+/** A call for embeddings in canonical form, and how to encode its reply. */
+type EmbedCall = {
+  readonly request: EmbedRequest
+  readonly ignored: readonly string[]
+  readonly nameOf: NameOf
+  encode(result: EmbedResult): unknown
+}
+
+/** The handler of calls for embeddings, in any protocol, with keys that the caller brings for the servers behind a model. */
+export function createEmbedHandler(deps: ServerDeps, decode: (body: unknown) => EmbedCall) {
+  return createCallHandler(deps, (body, { headers }) => {
+    const { request, ignored, nameOf, encode } = decode(body)
+    const { callerKeys, ignored: ignoredData } = readProviderData(headers)
+    const unused = callerKeys !== undefined && !hasServers(deps.models, request.model) ? [providerDataHeader] : []
+    return {
+      ignored: [...ignored, ...ignoredData, ...unused],
+      nameOf: nameWithKeys(nameOf),
+      run: async (caller) => {
+        const model = deps.resolveModel(request.model)
+        return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { ...caller, model }))
+      },
+    }
+  })
+}
+
+/** Whether other servers run the model; not for a model that is not there, which fails later. */
+function hasServers(models: ModelDirectory, name: string): boolean {
+  return models.list().some(({ id, aliases, servers }) => servers !== undefined && (id === name || aliases.includes(name)))
+}
