@@ -119,6 +119,21 @@ describe('a grammar in the language of Lark', () => {
   })
 
   test.each<[string, string]>([
+    [
+      'rules that all begin with all others',
+      everyRule(20, (index) =>
+        everyName(20)
+          .map((name) => `${name} "${index}"`)
+          .join(' | '),
+      ),
+    ],
+    ['thousands of rules that begin with the next', everyRule(3000, (index) => `r${(index + 1) % 3000} "a"`)],
+    ['a repetition of thousands of parts that may be empty', `start: (${'"a"? '.repeat(10_000)})*`],
+  ])('with %s is refused before it costs too much', (_, lark) => {
+    expect(() => larkToGbnf(lark)).toThrow(expect.objectContaining({ kind: 'grammar-too-large' }))
+  })
+
+  test.each<[string, string]>([
     ['start: a{b}', 'line 1: templates cannot be used'],
     ['start: "a"\nlist{x}: x', 'line 2: templates cannot be used'],
     ['start: A\n%declare A', "line 2: '%declare' cannot be used"],
@@ -131,3 +146,11 @@ describe('a grammar in the language of Lark', () => {
     )
   })
 })
+
+function everyName(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `r${index}`)
+}
+
+function everyRule(count: number, bodyOf: (index: number) => string): string {
+  return ['start: r0', ...everyName(count).map((name, index) => `${name}: ${bodyOf(index)} | "x"`)].join('\n')
+}

@@ -2,6 +2,9 @@ import type { EmptyTexts } from './empty-texts.ts'
 import { choiceOf, type Expression, empty, isEmpty, repeat, sequence, sequenceOf } from './expression.ts'
 import { leadingNames } from './nullable.ts'
 
+/** The effort of writing one way to begin. */
+const effortPerLead = 10
+
 type Context = {
   /** The rules that allow the empty text. */
   readonly nullable: ReadonlySet<string>
@@ -42,7 +45,7 @@ export function withoutLeftRecursion(
   function substituted(lead: Lead): readonly Lead[] {
     const inner = lead.head === undefined ? undefined : done.get(lead.head)
     if (inner === undefined) return [lead]
-    spend(inner.length)
+    spend(inner.length * effortPerLead)
     return inner.map(({ head, rest }) => ({ head, rest: sequence(rest, lead.rest) }))
   }
 
