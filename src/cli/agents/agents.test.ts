@@ -74,6 +74,12 @@ test('Codex gets its provider as TOML, with the name of the variable that holds 
   )
 })
 
+test('Codex keeps its own instructions: it gets the length of the context, and no catalog of models', () => {
+  const { args, files } = setUp('codex', { contextLength: 32_768 })
+  expect(args).toContain('model_context_window=32768')
+  expect(files).toEqual({})
+})
+
 test('pi gets an extension that registers the server as a provider', async () => {
   const source = setUp('pi', { protocol: 'messages' }).files['extension.js'] ?? ''
   const { default: extension } = await import(`data:text/javascript,${encodeURIComponent(source)}`)
