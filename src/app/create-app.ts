@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
 import { Cancellations } from '../core/cancellations.ts'
 import type { Generation, generate } from '../core/generate.ts'
+import { PrefixMemory } from '../core/prefix-memory.ts'
 import { PresetSwitch } from '../core/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
 import type { ModelSummary, ServerDeps } from '../http/deps.ts'
@@ -84,6 +85,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     now: () => performance.now(),
     validator,
     presets: createPresets(config),
+    prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
   }
   const cancellations = new Cancellations()

@@ -51,6 +51,12 @@ test('cancellations are counted by reason', async () => {
   expect(text).toContain('dragoman_cancellations_total{reason="shutting-down"} 3')
 })
 
+test('turns that changed what was said before are counted by model', async () => {
+  const metrics = create()
+  metrics.promptDiverged('m')
+  expect(await metrics.render()).toContain('dragoman_diverged_prompts_total{model="m"} 1')
+})
+
 test('two servers in one process do not share metrics, and process metrics are included', async () => {
   createMetrics({ readLoad: () => [] })
   const metrics = createMetrics({ readLoad: () => [] })

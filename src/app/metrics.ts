@@ -57,6 +57,12 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     labelNames: ['reason'],
     registers,
   })
+  const divergedPrompts = new Counter({
+    name: 'dragoman_diverged_prompts_total',
+    help: 'Turns of conversations whose earlier messages or tools had changed, so that a cache of their prompt was lost.',
+    labelNames: ['model'],
+    registers,
+  })
   /** A metric of each model's load, read when rendered; models without the value are omitted. */
   const addLoadMetric = (
     Kind: typeof Gauge | typeof Counter,
@@ -95,6 +101,7 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
       httpRequests.inc({ route, status })
     },
     requestsCancelled: (reason, count = 1) => cancellations.inc({ reason }, count),
+    promptDiverged: (model) => divergedPrompts.inc({ model }),
     generationEnded: ({ model, outcome, durationMs, usage, timings }) => {
       generationDuration.observe({ model, outcome }, durationMs / 1000)
       if (timings?.firstTokenMs !== undefined) timeToFirstToken.observe({ model }, timings.firstTokenMs / 1000)

@@ -22,4 +22,6 @@ export type RequestContext = {
   /** Aborted to end the request, with an `AppError` as reason. */
   readonly signal: AbortSignal
   readonly trace?: TraceContext
+  /** What the client calls its session; several conversations may share one. */
+  readonly session?: string
 }

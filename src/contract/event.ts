@@ -71,6 +71,8 @@ export type StartEvent = {
   readonly preset?: string
   /** Places of the request that the model does not see, such as names that its template does not print. */
   readonly ignored?: readonly CanonicalPath[]
+  /** The first place that differs from the conversation's turn before: what follows it cannot come from a prompt cache. */
+  readonly divergedAt?: CanonicalPath
   /** Messages for the caller, such as approximations. */
   readonly warnings: readonly string[]
 }

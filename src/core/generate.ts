@@ -16,6 +16,7 @@ import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
+import type { Turn } from './prefix-memory.ts'
 import { prepareFitting } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
@@ -31,6 +32,8 @@ export type GenerateDeps = {
     readonly inUse: { readonly name: string | undefined } | undefined
     apply(request: GenerationRequest): GenerationRequest
   }
+  /** Finds where a conversation differs from its turn before. */
+  readonly prefixes?: { note(turn: Turn): CanonicalPath | undefined }
   /** Called once per generation, when it has ended. */
   record?(record: GenerationRecord): void
 }
@@ -110,7 +113,7 @@ async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { e
 
 /** Runs one request, which holds a slot only while the engine generates. */
 async function runStep(
-  { now, validator, presets }: GenerateDeps,
+  { now, validator, presets, prefixes }: GenerateDeps,
   request: GenerationRequest,
   { context, ticket, emit }: Step,
 ): Promise<void> {
@@ -136,6 +139,7 @@ async function runStep(
         prepared,
         isValidated,
         preset: presets?.inUse,
+        divergedAt: findDivergence(prefixes, request, context),
         ignored: [...ignoredByTemplate(request, model.engine), ...ignoredKeys(request, prepared), ...(prepared.ignored ?? [])],
       }),
     )
@@ -185,10 +189,19 @@ type Beginning = {
   readonly prepared: PreparedGeneration
   readonly isValidated: boolean
   readonly preset: { readonly name: string | undefined } | undefined
+  readonly divergedAt: CanonicalPath | undefined
   readonly ignored: readonly CanonicalPath[]
 }
 
-function startEvent(model: string, { prepared, isValidated, preset, ignored }: Beginning): StartEvent {
+function findDivergence(
+  prefixes: GenerateDeps['prefixes'],
+  { prompt, forwarded }: GenerationRequest,
+  { principal, model, session = forwarded?.promptCacheKey }: RequestContext,
+): CanonicalPath | undefined {
+  return prompt.type === 'chat' ? prefixes?.note({ owner: principal.id, model: model.id, session, prompt }) : undefined
+}
+
+function startEvent(model: string, { prepared, isValidated, preset, divergedAt, ignored }: Beginning): StartEvent {
   const { inputTokens } = prepared
   const structured = isValidated ? 'validated' : prepared.structured
   return {
@@ -198,6 +211,7 @@ function startEvent(model: string, { prepared, isValidated, preset, ignored }: B
     ...(inputTokens !== undefined && { inputTokens }),
     ...(structured !== undefined && { structured }),
     ...(preset !== undefined && { preset: preset.name ?? 'unnamed' }),
+    ...(divergedAt !== undefined && { divergedAt }),
     ...(ignored.length > 0 && { ignored }),
   }
 }

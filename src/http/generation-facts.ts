@@ -1,4 +1,5 @@
 import type { FinishReason, GenerationEvent, Timings, Usage } from '../contract/event.ts'
+import { formatPath } from '../contract/field.ts'
 import { encodeOddCalls, type OddCall } from './reply-headers.ts'
 
 /** What the log says about a generation when its request has ended. */
@@ -13,13 +14,17 @@ export type GenerationFacts = {
   timings?: Timings
   /** Calls whose arguments were repaired or could not be parsed. */
   oddCalls?: OddCall[]
+  /** Where the conversation differs from its turn before, as a canonical path. */
+  divergedAt?: string
   /** The replica of a remote model. */
   servedBy?: string
 }
 
 /** Adds what an event says. */
 export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void {
-  if (event.type === 'finish') {
+  if (event.type === 'start') {
+    if (event.divergedAt !== undefined) facts.divergedAt = formatPath(event.divergedAt)
+  } else if (event.type === 'finish') {
     facts.finishReasons ??= []
     facts.finishReasons.push(event.reason)
   } else if (event.type === 'tool-call-end' && event.state !== undefined) {

@@ -7,6 +7,8 @@ export type Metrics = {
   requestEnded(route: string, status: number): void
   generationEnded(record: GenerationRecord): void
   requestsCancelled(reason: CancelReason, count?: number): void
+  /** A turn of a conversation differs from the one before, so that a cache of its prompt is lost. */
+  promptDiverged(model: string): void
   /** The Prometheus exposition text. */
   render(): Promise<string>
   readonly contentType: string

@@ -26,9 +26,8 @@ export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: Fast
   }
   raw.once('close', onClose)
   if (raw.destroyed) onClose()
-  const trace = readTrace(request)
   return {
-    caller: { id, principal, receivedAtMs: now(), signal: handle.signal, ...(trace !== undefined && { trace }) },
+    caller: { id, principal, receivedAtMs: now(), signal: handle.signal, ...readClientIds(request) },
     handle,
     detach: () => {
       isDetached = true
@@ -36,8 +35,24 @@ export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: Fast
   }
 }
 
+/** What the client calls its trace and its session. */
+export function readClientIds(request: FastifyRequest): Pick<CallerContext, 'trace' | 'session'> {
+  const trace = readTrace(request)
+  const session = readSession(request)
+  return { ...(trace !== undefined && { trace }), ...(session !== undefined && { session }) }
+}
+
+/** The headers of Claude Code, Codex, pi and opencode. */
+const sessionHeaders = ['x-claude-code-session-id', 'session-id', 'session_id', 'x-session-id', 'x-session-affinity']
+const maxSessionChars = 256
+
+function readSession({ headers }: FastifyRequest): string | undefined {
+  const sent = sessionHeaders.map((name) => headers[name]).find((value) => typeof value === 'string' && value !== '')
+  return typeof sent === 'string' && sent.length <= maxSessionChars ? sent : undefined
+}
+
 /** W3C trace context, if well formed. */
-export function readTrace({ headers: { traceparent, tracestate } }: FastifyRequest): TraceContext | undefined {
+function readTrace({ headers: { traceparent, tracestate } }: FastifyRequest): TraceContext | undefined {
   if (typeof traceparent !== 'string' || !/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}/.test(traceparent)) return undefined
   return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) }
 }

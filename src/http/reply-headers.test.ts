@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { encodeIgnored, encodeServerTiming } from './reply-headers.ts'
+import { encodeFields, encodeServerTiming } from './reply-headers.ts'
 
 describe('the header x-dragoman-ignored', () => {
   test.each([
@@ -9,21 +9,21 @@ describe('the header x-dragoman-ignored', () => {
     [['a b', 'ü', 'x,y', '100%', '\r\n'], 'a%20b, %C3%BC, x%2Cy, 100%25, %0D%0A'],
     [['\ud800'], '%EF%BF%BD'],
   ])('%j becomes %j', (fields, value) => {
-    expect(encodeIgnored(fields)).toBe(value)
+    expect(encodeFields(fields)).toBe(value)
   })
 
   test('stays short, with a mark for more', () => {
-    const value = encodeIgnored(Array.from({ length: 5000 }, (_, index) => `field_${index}`))
+    const value = encodeFields(Array.from({ length: 5000 }, (_, index) => `field_${index}`))
     expect(value.length).toBeLessThan(1100)
     expect(value).toMatch(/^field_0, .*, field_\d+, \.\.\.$/)
-    expect(encodeIgnored(['x'.repeat(5000)])).toBe('...')
-    expect(encodeIgnored(['x'.repeat(1024)])).toBe('x'.repeat(1024))
-    expect(encodeIgnored(['x'.repeat(1025)])).toBe('...')
+    expect(encodeFields(['x'.repeat(5000)])).toBe('...')
+    expect(encodeFields(['x'.repeat(1024)])).toBe('x'.repeat(1024))
+    expect(encodeFields(['x'.repeat(1025)])).toBe('...')
   })
 
   test('of a name that is too long, only the part that could fit is encoded', () => {
     const encode = vi.spyOn(Buffer, 'from')
-    expect(encodeIgnored(['é'.repeat(5000)])).toBe('...')
+    expect(encodeFields(['é'.repeat(5000)])).toBe('...')
     expect(encode.mock.calls.length).toBeLessThan(1100)
     encode.mockRestore()
   })

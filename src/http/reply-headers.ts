@@ -13,8 +13,8 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
   decodeMs: 'decode',
 }
 
-/** The value of `x-dragoman-ignored`: field names and paths, percent-encoded where necessary; a final `...` means more. */
-export function encodeIgnored(fields: readonly string[]): string {
+/** The value of `x-dragoman-ignored` or `x-dragoman-prefix`: field names and paths, percent-encoded where necessary; a final `...` means more. */
+export function encodeFields(fields: readonly string[]): string {
   let value = ''
   for (const field of fields) {
     // Avoids encoding megabytes of a name that is too long anyway.

@@ -11,7 +11,7 @@ import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { jsonReply } from './json-reply.ts'
 import type { CallerContext } from './open-run.ts'
-import { encodeIgnored } from './reply-headers.ts'
+import { encodeFields } from './reply-headers.ts'
 import type { ResponsesSockets } from './responses-socket.ts'
 import { withRun } from './serve-call.ts'
 import { createResponseHandler } from './serve-response.ts'
@@ -62,7 +62,7 @@ export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { ser
     return (request: FastifyRequest, reply: FastifyReply) =>
       withRun(deps, request, reply, async (caller) => {
         const { decoded, run } = await accept(service, takeRequiredBody(request).body, caller)
-        const ignored = encodeIgnored(decoded.ignored)
+        const ignored = encodeFields(decoded.ignored)
         if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
         try {
           return jsonReply(reply, await run())

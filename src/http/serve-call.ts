@@ -6,7 +6,7 @@ import type { NameOf } from '../contract/field.ts'
 import type { ServerDeps } from './deps.ts'
 import { jsonReply } from './json-reply.ts'
 import { type CallerContext, openRun } from './open-run.ts'
-import { encodeIgnored } from './reply-headers.ts'
+import { encodeFields } from './reply-headers.ts'
 import { takeBody } from './take-body.ts'
 
 /** A decoded call that is answered with one JSON value. */
@@ -34,7 +34,7 @@ export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { body, exactBody } = takeBody(request)
     const { ignored, nameOf, run } = decode(body, { headers: request.headers, ...(exactBody !== undefined && { exactBody }) })
-    const header = encodeIgnored(ignored)
+    const header = encodeFields(ignored)
     if (header !== '') reply.header('x-dragoman-ignored', header)
     try {
       return jsonReply(reply, await withRun(deps, request, reply, run))

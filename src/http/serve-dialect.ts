@@ -12,7 +12,7 @@ import { logFailure, wireCodeOf } from './failure-log.ts'
 import { type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
-import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
+import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { addStartHeaders } from './start-headers.ts'
 import { takeRequiredBody } from './take-body.ts'
 
@@ -30,7 +30,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
-      const ignored = encodeIgnored(call.ignored)
+      const ignored = encodeFields(call.ignored)
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
       if (ignored !== '') reply.header('x-dragoman-ignored', ignored)

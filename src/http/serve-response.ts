@@ -9,7 +9,7 @@ import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
-import { encodeIgnored, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
+import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun } from './stream-response.ts'
 import { takeRequiredBody } from './take-body.ts'
 
@@ -30,7 +30,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
       handle.servedBy(context.model.id)
       const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }
       request.generation = facts
-      const ignored = encodeIgnored(decoded.ignored)
+      const ignored = encodeFields(decoded.ignored)
       if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
       if (!decoded.background) {
         if (!decoded.stream) return await answerWhole(run, { request, reply, facts })

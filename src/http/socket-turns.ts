@@ -5,14 +5,14 @@ import type { Turn } from '../responses/session.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
-import { readTrace } from './open-run.ts'
+import { readClientIds } from './open-run.ts'
 import { logResponseFailure } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
 export function createTurns(deps: ServerDeps, request: FastifyRequest) {
   const { cancellations, metrics, now } = deps
   const principal = callerOf(request)
-  const trace = readTrace(request)
+  const clientIds = readClientIds(request)
   const running = new Set<{ cancel(reason: 'client-gone'): boolean }>()
 
   function open(): Turn {
@@ -23,7 +23,7 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
     const facts: GenerationFacts = { generationId: id }
     let isOk = true
     return {
-      caller: { id, principal, receivedAtMs, signal: handle.signal, ...(trace !== undefined && { trace }) },
+      caller: { id, principal, receivedAtMs, signal: handle.signal, ...clientIds },
       accepted({ parts: { decoded, context } }) {
         handle.servedBy(context.model.id)
         facts.requestedModel = decoded.request.model

@@ -11,7 +11,7 @@ import { shownTo } from './error-reply.ts'
 import { openEventStream } from './event-stream.ts'
 import { logFailure, wireCodeOf } from './failure-log.ts'
 import { type GenerationFacts, noteEvent } from './generation-facts.ts'
-import { encodeIgnored } from './reply-headers.ts'
+import { encodeFields } from './reply-headers.ts'
 import { addStartHeaders } from './start-headers.ts'
 
 /** A comment; clients skip it. */
@@ -87,7 +87,7 @@ export async function streamFollowed(
 /** Adds the headers about a generation that has started, and about what it does not see. */
 export function addResponseHeaders({ parts, dropped }: ResponseRun, start: StartEvent | undefined, reply: FastifyReply): void {
   if (start !== undefined) addStartHeaders(start, parts.decoded, reply)
-  if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeIgnored(dropped))
+  if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
 }
 
 export function logResponseFailure(request: FastifyRequest, error: AppError): void {

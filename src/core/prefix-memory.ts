@@ -1,0 +1,133 @@
+import { createHash, type Hash, hash } from 'node:crypto'
+import { listedTools } from '../contract/callable-tools.ts'
+import type { CanonicalPath } from '../contract/field.ts'
+import type { ContentPart, Message, OutputPart, Prompt } from '../contract/request.ts'
+import { compareTurn, type TurnHashes } from './compare-turn.ts'
+
+/** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
+const maxLines = 8
+const defaultMaxHashes = 200_000
+const mediaSample = 4096
+/** Doubles hold this many bytes exactly. */
+const hashBytes = 6
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/** One turn of a conversation. */
+export type Turn = {
+  /** The id of the caller; what one caller sends says nothing to another. */
+  readonly owner: string
+  readonly model: string
+  /** What the client calls its session; without it, the first question of a conversation stands for it. */
+  readonly session?: string | undefined
+  readonly prompt: ChatPrompt
+}
+
+type Options = {
+  /** The most messages that are remembered, each as eight bytes. */
+  readonly maxHashes?: number
+  onDiverged?(model: string): void
+}
+
+/**
+ * Remembers the last turn of each conversation as hashes, and finds the first message that a later turn changed: what follows it cannot
+ * come from a prompt cache. The conversations that were quiet for the longest time are forgotten first.
+ */
+export class PrefixMemory {
+  readonly #options: Options
+  readonly #sessions = new Map<string, readonly TurnHashes[]>()
+  #hashes = 0
+
+  constructor(options: Options = {}) {
+    this.#options = options
+  }
+
+  /** The first place that differs from the turn before; undefined for a first turn, and for one that goes on where the last one ended. */
+  note({ owner, model, session, prompt }: Turn): CanonicalPath | undefined {
+    const turn = hashTurn(prompt)
+    const key = hash('sha1', JSON.stringify([owner, model, session ?? turn.question]), 'base64')
+    const known = this.#sessions.get(key) ?? []
+    const { lines, diverged } = compareTurn(known, turn)
+    this.#replace(key, lines.slice(0, maxLines))
+    if (diverged === undefined) return undefined
+    this.#options.onDiverged?.(model)
+    return diverged === 'tools' ? ['prompt', 'tools'] : ['prompt', 'messages', diverged]
+  }
+
+  #replace(key: string, lines: readonly TurnHashes[]): void {
+    this.#forget(key)
+    this.#sessions.set(key, lines)
+    this.#hashes += sizeOf(lines)
+    for (const oldest of this.#sessions.keys()) {
+      if (this.#hashes <= (this.#options.maxHashes ?? defaultMaxHashes)) return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(key: string): void {
+    this.#hashes -= sizeOf(this.#sessions.get(key) ?? [])
+    this.#sessions.delete(key)
+  }
+}
+
+function sizeOf(lines: readonly TurnHashes[]): number {
+  return lines.reduce((size, { messages }) => size + messages.length + 2, 0)
+}
+
+function hashTurn({ messages, tools }: ChatPrompt): TurnHashes {
+  const hashes = messages.map(hashMessage)
+  const question = messages.findIndex(({ role }) => role === 'user')
+  return {
+    tools: digest(createHash('sha1').update(JSON.stringify(listedTools(tools)))),
+    question: hashes[question] ?? 0,
+    messages: hashes,
+  }
+}
+
+/** Everything that a template may print, ids included. */
+function hashMessage(message: Message): number {
+  const sum = createHash('sha1')
+  addText(sum, message.role)
+  addText(sum, message.name ?? '')
+  if (message.role === 'tool') addText(sum, message.toolCallId)
+  for (const part of message.role === 'assistant' ? message.parts : message.content) addPart(sum, part)
+  return digest(sum)
+}
+
+function addPart(sum: Hash, part: ContentPart | OutputPart): void {
+  addText(sum, part.type)
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+      addText(sum, part.text)
+      break
+    case 'tool-call':
+      addText(sum, part.id)
+      addText(sum, part.name)
+      addText(sum, part.input)
+      break
+    case 'tool-result':
+      addText(sum, part.toolCallId)
+      for (const inner of part.content) addPart(sum, inner)
+      break
+    case 'media': {
+      const text = part.source.type === 'bytes' ? part.source.base64 : part.source.id
+      // Media are megabytes of base64.
+      addText(
+        sum,
+        text.length <= 2 * mediaSample ? text : `${text.length}:${text.slice(0, mediaSample)}${text.slice(-mediaSample)}`,
+      )
+      break
+    }
+  }
+}
+
+/** With the length, so that two texts differ from their concatenation. */
+function addText(sum: Hash, text: string): void {
+  sum.update(`${text.length}:`).update(text)
+}
+
+function digest(sum: Hash): number {
+  return sum.digest().readUIntBE(0, hashBytes)
+}
