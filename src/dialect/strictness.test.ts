@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { plainSealer as sealer } from '../../test/support/plain-sealer.ts'
 import { AppError } from '../contract/errors.ts'
 import { decodeMessage } from './anthropic/decode.ts'
+import { decodeChat as decodeStackChat } from './llama-stack/decode-chat.ts'
 import { decodeChat } from './openai-chat/decode.ts'
 import { decodeCompletion } from './openai-completions/decode.ts'
 import { decodeEmbeddings } from './openai-embeddings/decode.ts'
@@ -15,6 +16,10 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
   'openai-chat': (body) => decodeChat(body, 'x'),
   'openai-responses': (body) => decodeResponse(body, { id: 'x', createdAtMs: 0, sealer, history: [], items: [] }),
   anthropic: (body) => decodeMessage(body, { id: 'x', sealer }),
+  'llama-stack': (body) => {
+    const { requests, ignored } = decodeStackChat(body, 'x')
+    return { request: requests[0], ignored }
+  },
   'openai-completions': (body) => {
     const { requests, ignored } = decodeCompletion(body, 'x')
     return { request: requests[0], ignored }
@@ -29,7 +34,7 @@ test('docs/strictness.md is what the tables say', async () => {
   await expect(renderStrictness(), hint).toMatchFileSnapshot('../../docs/strictness.md')
 })
 
-const names = ['openai-chat', 'openai-responses', 'anthropic', 'openai-completions', 'openai-embeddings'] as const
+const names = ['openai-chat', 'openai-responses', 'anthropic', 'llama-stack', 'openai-completions', 'openai-embeddings'] as const
 
 test('every table is tested', () => {
   expect(Object.keys(strictnessTables)).toEqual(names)

@@ -1,4 +1,5 @@
 import { messagesStrictness } from './anthropic/strictness.ts'
+import { stackStrictness } from './llama-stack/strictness.ts'
 import { chatStrictness } from './openai-chat/strictness.ts'
 import { completionStrictness } from './openai-completions/strictness.ts'
 import { embeddingStrictness } from './openai-embeddings/strictness.ts'
@@ -11,6 +12,7 @@ export const strictnessTables = {
   'openai-chat': chatStrictness,
   'openai-responses': responseStrictness,
   anthropic: messagesStrictness,
+  'llama-stack': stackStrictness,
   'openai-completions': completionStrictness,
   'openai-embeddings': embeddingStrictness,
 } as const satisfies Readonly<Record<string, StrictnessTable>>
