@@ -3,13 +3,27 @@ import type { RemoteModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
+import { readModelTemplate } from './read-model-template.ts'
 
 /** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
 export function createRemote(
   config: RemoteModelConfig,
   { log, env = process.env }: { log: Logger; env?: NodeJS.ProcessEnv },
 ): Engine {
-  const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, deadlineMs } = config
+  const {
+    id,
+    endpoints,
+    server,
+    protocol,
+    upstreamModel,
+    contextLength,
+    toolFormat,
+    slots,
+    defaults,
+    deadlineMs,
+    chatTemplate,
+    addsBos,
+  } = config
   return createRemoteEngine({
     id,
     endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
@@ -20,6 +34,8 @@ export function createRemote(
     ...(protocol !== 'auto' && { protocol }),
     ...(upstreamModel !== undefined && { upstreamModel }),
     ...(deadlineMs !== undefined && { deadlineMs }),
+    ...(chatTemplate !== undefined && { readTemplate: () => readModelTemplate(chatTemplate) }),
+    ...(addsBos !== undefined && { addsBos }),
     ...(contextLength !== undefined && { contextLength }),
     ...(toolFormat !== undefined && toolFormat !== 'auto' && { toolFormat }),
     ...(defaults !== undefined && { sampling: defaults }),

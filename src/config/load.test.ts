@@ -84,7 +84,8 @@ describe('models', () => {
   test('paths in the file are relative to the file, those of flags to the working folder', async () => {
     const text = `models:
   - { id: a, engine: llama, source: [models/a.gguf, ~/b.gguf, hf:o/r/c.gguf], chatTemplate: t.jinja }
-  - { id: b, engine: fake, script: s.yaml, chatTemplate: ../t.jinja }`
+  - { id: b, engine: fake, script: s.yaml, chatTemplate: ../t.jinja }
+  - { id: c, engine: remote, endpoints: [{ url: http://a/v1 }], protocol: completions, chatTemplate: models/c }`
     expect((await fromFile(text, { flags: { models: ['x.gguf'] } })).models).toMatchObject([
       { id: 'x', source: [{ path: '/work/x.gguf' }] },
       {
@@ -92,6 +93,7 @@ describe('models', () => {
         chatTemplate: join(folder, 't.jinja'),
       },
       { script: join(folder, 's.yaml'), chatTemplate: join(folder, '../t.jinja') },
+      { id: 'c', chatTemplate: join(folder, 'models/c') },
       { id: 'dragoman-tiny' },
     ])
   })

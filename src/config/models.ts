@@ -58,9 +58,10 @@ function builtinConfig(): ModelConfig {
 
 /** Makes every path in a model absolute. */
 export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelConfig {
-  if (model.engine === 'remote') return model
   const template = model.chatTemplate === undefined ? {} : { chatTemplate: resolvePath(model.chatTemplate, folders) }
   switch (model.engine) {
+    case 'remote':
+      return { ...model, ...template }
     case 'llama':
       return { ...model, ...template, source: model.source.map((source) => resolveSource(source, folders)) }
     case 'llama-server': {

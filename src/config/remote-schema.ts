@@ -63,11 +63,11 @@ export const remoteModel = z
       .default('auto')
       .describe('The kind of server; `auto` detects it. `openai` is any server with no more than the OpenAI API.'),
     protocol: z
-      .enum(['auto', 'chat', 'responses', 'messages'])
+      .enum(['auto', 'chat', 'responses', 'messages', 'completions'])
       .default('auto')
       .describe(
         'How conversations are sent: `chat` (OpenAI chat completions), `responses` (OpenAI Responses), `messages` (Anthropic Messages), ' +
-          'or `auto`, what the kind of server has.',
+          '`completions` (rendered here, as text, for servers that take nothing else), or `auto`, what the kind of server has.',
       ),
     upstreamModel: z
       .string()
@@ -80,6 +80,21 @@ export const remoteModel = z
       .describe(
         'The format of tool calls that a replica leaves in its text; absent: that of its chat template, or any known one.',
       ),
+    chatTemplate: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        "The model's chat template for `protocol: completions`: a Jinja file, or the folder of the model's repository with " +
+          '`tokenizer_config.json`; absent: what the replicas report.',
+      ),
+    addsBos: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        'Whether the replicas put the BOS token before a prompt, with `protocol: completions`; absent: as `tokenizer_config.json` ' +
+          'says, or else yes.',
+      ),
     deadlineMs: count.exactOptional().describe('The time limit of a request in milliseconds, retries included; absent: none.'),
     probe: z
       .boolean()
@@ -91,5 +106,12 @@ export const remoteModel = z
     load,
     required: required.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
+  })
+  .check(({ value, issues }) => {
+    for (const name of ['chatTemplate', 'addsBos'] as const) {
+      if (value[name] === undefined || value.protocol === 'completions') continue
+      const message = 'has an effect with `protocol: completions` only: set that, or leave it out'
+      issues.push({ code: 'custom', path: [name], message, input: value[name] })
+    }
   })
   .describe('A model that other servers run.')

@@ -1,6 +1,13 @@
 import type { Logger } from 'pino'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
-import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
+import type {
+  Engine,
+  EngineCapabilities,
+  EngineFacts,
+  EngineState,
+  PreparedGeneration,
+  RenderRequest,
+} from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
@@ -16,6 +23,7 @@ import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
 import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
+import { type OwnPrompt, OwnPrompts, type OwnTemplate, sentAsText } from './own-prompts.ts'
 import type { ProfileName, Protocol } from './servers/profile.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
@@ -36,6 +44,10 @@ export type RemoteEngineOptions = {
   readonly contextLength?: number
   /** The format of tool calls that a server left in its text; absent: by the model's template, where a server reports it. */
   readonly toolFormat?: string
+  /** For servers that take texts only: reads the model's chat template, which they need not report. */
+  readonly readTemplate?: () => Promise<OwnTemplate>
+  /** Whether those servers put the BOS token before a prompt; absent: as the model's tokenizer does. */
+  readonly addsBos?: boolean
   /** Defaults for what a request leaves open. */
   readonly sampling?: Sampling
   /** Limits a generation with all its retries; absent: no limit. */
@@ -61,6 +73,7 @@ type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
   readonly templates: TemplateReader
+  readonly prompts: OwnPrompts
 }
 
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
@@ -83,8 +96,10 @@ class RemoteEngine implements Engine {
     const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
     const compute = <T>(load: Omit<Load, 'isAuxiliary'>, signal: AbortSignal, call: Call<T>) =>
       atEdge(() => this.#callReplica({ ...load, isAuxiliary: false }, signal, call))
+    const ownText: Parameters<typeof createTextCapabilities>[0]['ownText'] = (request, signal) =>
+      atEdge(async () => (await this.#writeOwn(await this.#ensureOpen(signal), request, signal))?.text)
     this.capabilities = {
-      ...createTextCapabilities({ ask, compute }),
+      ...createTextCapabilities({ ownText, ask, compute }),
       fleet: { replicas: () => (this.#session?.replicas.describe() ?? []).map(toServerReport) },
     }
   }
@@ -108,7 +123,8 @@ class RemoteEngine implements Engine {
 
   ensureReady(signal: AbortSignal): Promise<void> {
     return atEdge(async () => {
-      await this.#ensureOpen(signal)
+      const { session } = await this.#ensureOpen(signal)
+      await session.prompts.ensureRead()
     })
   }
 
@@ -129,20 +145,25 @@ class RemoteEngine implements Engine {
     this.#state.current = { type: 'stopped' }
     if (session === undefined) return
     // The replicas first: running requests then fail with their reason, not with that of the closed connection.
-    await Promise.all([session.replicas.close(), session.client.close(), session.grammars.close(), session.templates.close()])
+    const { replicas, client, grammars, templates, prompts } = session
+    await Promise.all([replicas, client, grammars, templates, prompts].map((part) => part.close()))
   }
 
   async #prepare(asIs: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    const { session, discovery } = await this.#ensureOpen(signal)
+    const open = await this.#ensureOpen(signal)
+    const { session, discovery } = open
     const { id, sampling } = this.#options
-    const request = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
+    const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
+    const { prompt } = asked
+    const own = prompt.type === 'chat' ? await this.#writeOwn(open, { ...asked, prompt }, signal) : undefined
+    const request = own === undefined ? asked : sentAsText(asked, own)
     const inputTokens = fitsSurely(request, session.replicas.upstreams)
       ? undefined
       : await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
     const counted = { request, model: id, inputTokens }
     // Before a slot is taken: what no replica can do is refused at once.
     const checked = await checkRequest(counted, session)
-    const outputFormat = this.#formatOf(request, discovery)
+    const outputFormat = own === undefined ? this.#formatOf(request, discovery) : own.outputFormat
     return {
       ...(inputTokens !== undefined && { inputTokens }),
       ...(ignoresBudget(request) && { ignored: [['reasoning', 'budgetTokens']] }),
@@ -153,6 +174,15 @@ class RemoteEngine implements Engine {
       run: (runSignal, emit) =>
         this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal: runSignal, emit }))),
     }
+  }
+
+  /** A conversation as text, where the servers take nothing else. */
+  async #writeOwn(
+    { session, discovery }: OpenSession,
+    request: RenderRequest,
+    signal: AbortSignal,
+  ): Promise<OwnPrompt | undefined> {
+    return discovery.protocol === 'completions' ? session.prompts.write(request, discovery.chatTemplate, signal) : undefined
   }
 
   #generate(session: Session, prepared: PreparedRequest, { signal, emit }: ReplySink): Promise<void> {
@@ -202,6 +232,7 @@ class RemoteEngine implements Engine {
   }
 
   #open(): Session {
+    const { readTemplate, addsBos, toolFormat } = this.#options
     const { id, connections, profile, protocol, upstreamModel, contextLength, log, probesAbilities = false } = this.#options
     const { now = () => performance.now(), random = Math.random } = this.#options
     const endpoints = this.#options.endpoints.map((endpoint) => ({ id: endpoint.url, ...endpoint }))
@@ -218,6 +249,7 @@ class RemoteEngine implements Engine {
       replicas: new Replicas({ endpoints, probe, client, log, probesAbilities, onDiscovered, now, random }),
       grammars: new GrammarCompiler(),
       templates,
+      prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),
       now,
       random,
       onLateTokens: (count) => {

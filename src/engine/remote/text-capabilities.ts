@@ -1,5 +1,5 @@
 import type { CallerKeys } from '../../contract/caller-keys.ts'
-import type { EngineCapabilities, Tokenizer } from '../../contract/engine.ts'
+import type { EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
@@ -8,6 +8,8 @@ import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } f
 type Load = { readonly tokens: number; readonly callerKeys?: CallerKeys | undefined }
 
 type Deps = {
+  /** The text of a conversation where it is rendered here; undefined where the servers do that. */
+  ownText(request: RenderRequest, signal: AbortSignal): Promise<string | undefined>
   /** One call that costs no slot, by any replica. */
   ask<T>(signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
   /** One call that computes. */
@@ -16,17 +18,30 @@ type Deps = {
 
 /** What replicas do besides generating. */
 export function createTextCapabilities({
+  ownText,
   ask,
   compute,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
-  const tokenize: Tokenizer['tokenize'] = (request, signal) => ask(signal, (access) => tokenizeRemotely(request, access))
-  return {
-    tokenizer: {
-      tokenize,
-      count: (request, signal) => ask(signal, (access) => countRemotely(request, access)),
-      detokenize: (request, signal) => ask(signal, (access) => detokenizeRemotely(request, access)),
-      render: (request, signal) => ask(signal, (access) => renderRemotely(request, access)),
+  const asSent = async (request: TokenizeRequest, signal: AbortSignal): Promise<TokenizeRequest> => {
+    const { prompt } = request
+    const text = prompt.type === 'chat' ? await ownText({ ...request, prompt }, signal) : undefined
+    return text === undefined ? request : { ...request, prompt: { type: 'text', text } }
+  }
+  const tokenizer: Tokenizer = {
+    tokenize: async (request, signal) => {
+      const sent = await asSent(request, signal)
+      return ask(signal, (access) => tokenizeRemotely(sent, access))
     },
+    count: async (request, signal) => {
+      const sent = await asSent(request, signal)
+      return ask(signal, (access) => countRemotely(sent, access))
+    },
+    detokenize: (request, signal) => ask(signal, (access) => detokenizeRemotely(request, access)),
+    render: async (request, signal) =>
+      (await ownText(request, signal)) ?? ask(signal, (access) => renderRemotely(request, access)),
+  }
+  return {
+    tokenizer,
     embedder: {
       embed: (inputs, signal, callerKeys) =>
         compute({ tokens: inputs.length, callerKeys }, signal, (access) => embedRemotely(inputs, access)),

@@ -4,9 +4,15 @@ import { checkContextFit } from '../../context-fit.ts'
 import { refuseMedia } from '../../refuse-media.ts'
 import type { Upstream } from './upstream.ts'
 
+/** A request as it is sent: a conversation may have been rendered here. */
+export type SentRequest = GenerationRequest & {
+  /** The texts that end the turn of a rendered conversation. */
+  readonly turnEnds?: readonly string[]
+}
+
 /** A request with the size of its prompt. */
 export type CountedRequest = {
-  readonly request: GenerationRequest
+  readonly request: SentRequest
   /** The client's name for the model. */
   readonly model: string
   /** Undefined: it surely fits every replica, or cannot be counted. */

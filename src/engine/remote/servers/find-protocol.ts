@@ -15,6 +15,7 @@ const routes: readonly { readonly protocol: Protocol; readonly path: string }[] 
   { protocol: 'chat', path: '/chat/completions' },
   { protocol: 'responses', path: '/responses' },
   { protocol: 'messages', path: '/messages' },
+  { protocol: 'completions', path: '/completions' },
 ]
 
 /** The first protocol that a server has a route for; chat completions where none is found. A request without messages asks. */

@@ -18,8 +18,8 @@ export const profileNames = [
 
 export type ProfileName = (typeof profileNames)[number]
 
-/** The protocols in which conversations are sent: OpenAI's chat completions and Responses, Anthropic's Messages. */
-export const protocolNames = ['chat', 'responses', 'messages'] as const
+/** How conversations are sent: in OpenAI's chat completions or Responses, in Anthropic's Messages, or rendered here, as text. */
+export const protocolNames = ['chat', 'responses', 'messages', 'completions'] as const
 
 export type Protocol = (typeof protocolNames)[number]
 
@@ -103,6 +103,8 @@ export type Profile = {
   readonly stopsHere: boolean
   /** Can report usage in each chunk. */
   readonly runningUsage: boolean
+  /** Fields of a request whose output has special tokens that are read here. */
+  readonly showsTokens?: Readonly<Record<string, unknown>>
   /** Fields of every request. */
   readonly extras: Readonly<Record<string, unknown>>
   /** Whose tokenizer routes it has; those of Responses and Messages only count. */

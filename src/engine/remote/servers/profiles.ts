@@ -32,6 +32,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   vllm: {
     ...plain,
     name: 'vllm',
+    showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
     refusesEqualChoices: true,
     suffix: false,
@@ -49,6 +50,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   sglang: {
     ...plain,
     name: 'sglang',
+    showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
     suffix: false,
     fields: { ...openaiFields, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty', ignoreEos: 'ignore_eos' },

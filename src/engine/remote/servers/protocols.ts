@@ -112,6 +112,9 @@ export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
       return profile
     case 'responses':
       return { ...overResponses, ...responsesOf[kind], ...identityOf(profile) }
+    case 'completions':
+      // The stop sequences of a request are the ends of turns: a caller's own are found here.
+      return { ...profile, protocol: 'completions', stopsHere: true }
     case 'messages':
       return { ...overMessages, ...messagesOf[kind], ...identityOf(profile) }
   }

@@ -1,9 +1,10 @@
-import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
+import type { Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
+import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import type { UpstreamBody } from './chat-body.ts'
-import { defaultLimit } from './default-limit.ts'
+import { defaultLimit, safeLimit } from './default-limit.ts'
 import { outputFields } from './output-fields.ts'
 import { sharedFields, streamOptions, topLogprobs, unsupported } from './sampling-fields.ts'
 
@@ -11,7 +12,7 @@ type PlainPrompt = Exclude<Prompt, { type: 'chat' }>
 
 /** A text, token or infill prompt as a streamed request to `/completions`. Throws `unsupported-field` for what the server cannot do. */
 export function completionBody(
-  request: GenerationRequest,
+  request: SentRequest,
   prompt: PlainPrompt,
   upstream: Upstream,
   grammar?: CompiledGrammar,
@@ -19,6 +20,7 @@ export function completionBody(
   const { profile, model } = upstream
   const { fields, structured } = outputFields(request, profile, grammar)
   const { max_completion_tokens: limit, ...shared } = { ...defaultLimit(upstream), ...sharedFields(request, profile) }
+  const rendered = request.turnEnds === undefined ? {} : turnFields(request.turnEnds, upstream)
   return {
     path: '/completions',
     body: {
@@ -26,6 +28,7 @@ export function completionBody(
       ...promptFields(prompt, profile),
       stream: true,
       stream_options: streamOptions(profile),
+      ...rendered,
       ...shared,
       // Only the old name exists here; without it, OpenAI's limit is 16.
       ...(limit !== undefined && { max_tokens: limit }),
@@ -34,6 +37,11 @@ export function completionBody(
     },
     ...(structured !== undefined && { structured }),
   }
+}
+
+/** What a rendered conversation needs besides its prompt; the usual limit of completions is 16 tokens. */
+function turnFields(turnEnds: readonly string[], upstream: Upstream): Record<string, unknown> {
+  return { max_tokens: safeLimit(upstream), ...(turnEnds.length > 0 && { stop: turnEnds }), ...upstream.profile.showsTokens }
 }
 
 function promptFields(prompt: PlainPrompt, profile: Profile): Record<string, unknown> {

@@ -11,6 +11,7 @@ export type ChunkReader = (value: unknown) => WireChunk
 export function createChunkReader({ protocol, stopField }: Profile, choices: number): ChunkReader {
   switch (protocol) {
     case 'chat':
+    case 'completions':
       return (value) => readChunk(value, { stopField, choices })
     case 'responses': {
       const reply = new ResponsesReply()

@@ -20,7 +20,7 @@ export function createReplyFormat(toolFormat: string | undefined) {
     discovery: Discovery,
   ): OutputFormat | undefined => {
     if (prompt.type !== 'chat') return undefined
-    if (discovery.protocol !== 'chat' && toolFormat === undefined) return undefined
+    if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined) return undefined
     if (callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return callFormat
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)

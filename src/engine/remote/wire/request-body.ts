@@ -34,6 +34,7 @@ export function requestBody(
 function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: CompiledGrammar | undefined): UpstreamBody {
   const { prompt } = request
   switch (upstream.profile.protocol) {
+    case 'completions':
     case 'chat':
       return prompt.type === 'chat'
         ? chatBody(request, prompt, upstream, grammar)

@@ -1,0 +1,133 @@
+import { callableTools } from '../../contract/callable-tools.ts'
+import type { RenderRequest } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { OutputFormat } from '../../contract/output-format.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
+import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
+import { recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
+import { PromptRenderer } from '../../threads/prompt-renderer.ts'
+import { refuseMedia } from '../refuse-media.ts'
+import { withOneBos } from './one-bos.ts'
+import type { SentRequest } from './servers/check-upstream.ts'
+
+/** A model's chat template, and what its tokenizer's configuration says. */
+export type OwnTemplate = {
+  readonly source: string
+  readonly bos?: string
+  readonly eos?: string
+  /** The tokenizer puts the BOS token before a text. */
+  readonly addsBos?: boolean
+  /** Texts of special tokens. */
+  readonly specialTexts?: readonly string[]
+}
+
+type Options = {
+  readonly id: string
+  /** Reads the model's template; absent: the one that the server reports. */
+  readonly readTemplate: (() => Promise<OwnTemplate>) | undefined
+  /** The servers put the BOS token before a prompt; absent: as the tokenizer does, or else they do. */
+  readonly addsBos: boolean | undefined
+  readonly toolFormat: string | undefined
+}
+
+/** A conversation as text for `/completions`. */
+export type OwnPrompt = {
+  readonly text: string
+  readonly outputFormat: OutputFormat | undefined
+  /** Texts that end the model's turn, to be sent as stop sequences. */
+  readonly turnEnds: readonly string[]
+}
+
+/** OpenAI's limit of stop sequences. */
+const maxStops = 4
+/** Tags of special tokens, as templates spell them. */
+const specialTag = /<[|｜][^<>\s]{1,64}[|｜]>|<(?:start|end)_of_[a-z]+>|\[\/?INST\]|<<\/?SYS>>|<\/?s>/g
+
+/** A request with the text of its conversation. */
+export function sentAsText(request: GenerationRequest, { text, turnEnds: ends }: OwnPrompt): SentRequest {
+  return { ...request, prompt: { type: 'text', text }, turnEnds: ends }
+}
+
+/** Renders conversations for servers that take texts only. */
+export class OwnPrompts {
+  readonly #options: Options
+  readonly #renderer = new PromptRenderer()
+  /** Parsers cache by the format. */
+  readonly #formats = new Map<string, OutputFormat | undefined>()
+  #template: Promise<OwnTemplate> | undefined
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Rejects with `model-unavailable` when the model's template cannot be read; the next call reads it again. */
+  async ensureRead(): Promise<OwnTemplate | undefined> {
+    const { readTemplate } = this.#options
+    if (readTemplate === undefined) return undefined
+    this.#template ??= readTemplate()
+    try {
+      return await this.#template
+    } catch (error) {
+      this.#template = undefined
+      throw error
+    }
+  }
+
+  /** `reported`: the server's own template. Rejects with `template-failed`, also without any template, and for media. */
+  async write(request: RenderRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
+    const { id, toolFormat, addsBos } = this.#options
+    const template = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
+    if (template === undefined) throw noTemplate(id)
+    refuseMedia(
+      request,
+      () => false,
+      (kind) => `model '${id}' gets its conversations as text, and reads no ${kind}: leave the part out`,
+    )
+    const { source, bos, eos } = template
+    const { reasoning, toolChoice } = request
+    const prompt = withCallableTools(request)
+    const format = recogniseFormat(source, toolFormat)
+    const { text, startsInReasoning } = await this.#renderer.render(
+      {
+        prompt,
+        reasoning,
+        ...(toolChoice !== undefined && { toolChoice }),
+        template: { source, bos, eos, toolFormat: format.toolFormat, specialTexts: specialTextsOf(template) },
+      },
+      signal,
+    )
+    const key = JSON.stringify([format, startsInReasoning, prompt.toolFormat])
+    if (!this.#formats.has(key)) this.#formats.set(key, requestFormat(format, prompt, startsInReasoning))
+    return {
+      text: withOneBos(text, { bos, serverAdds: addsBos ?? template.addsBos ?? true, tokenizerAdds: template.addsBos === true }),
+      outputFormat: this.#formats.get(key),
+      turnEnds: turnEndsOf(template),
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#renderer.close()
+  }
+}
+
+/** Only the tools that may be called are shown, as to other servers. */
+function withCallableTools({ prompt, toolChoice }: RenderRequest): RenderRequest['prompt'] {
+  if (toolChoice === undefined || toolChoice.type === 'none') return prompt
+  return { ...prompt, tools: callableTools(prompt.tools, toolChoice) }
+}
+
+function specialTextsOf({ source, bos, eos, specialTexts = [] }: OwnTemplate): readonly string[] {
+  const inSource = [...turnEnds, ...turnHeaders].filter((text) => source.includes(text))
+  const all = [bos, eos, ...specialTexts, ...inSource, ...(source.match(specialTag) ?? [])]
+  return [...new Set(all.filter((text) => text !== undefined && text !== ''))] as string[]
+}
+
+function turnEndsOf({ source, eos }: OwnTemplate): readonly string[] {
+  const ends = turnEnds.filter((text) => source.includes(text))
+  return [...new Set([...(eos === undefined || eos === '' ? [] : [eos]), ...ends])].slice(0, maxStops)
+}
+
+function noTemplate(id: string): AppError {
+  const message = `model '${id}' is spoken to in completions, and its server reports no chat template: set the model's chatTemplate`
+  return new AppError('template-failed', message)
+}

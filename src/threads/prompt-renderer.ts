@@ -1,0 +1,48 @@
+import type { RenderRequest } from '../contract/engine.ts'
+import { AppError } from '../contract/errors.ts'
+import { threadModule } from './thread-module.ts'
+import { ThreadPool } from './thread-pool.ts'
+import { resultOf, type ThreadReply } from './thread-reply.ts'
+
+/** A chat template to render with. */
+type PromptTemplate = {
+  readonly source: string
+  readonly bos?: string | undefined
+  readonly eos?: string | undefined
+  /** The name of the format of calls; absent: by the template. */
+  readonly toolFormat?: string | undefined
+  /** Texts of special tokens, which only the template may write. */
+  readonly specialTexts: readonly string[]
+}
+
+/** A conversation to render. */
+export type PromptRequest = RenderRequest & { readonly template: PromptTemplate }
+
+/** The text of a prompt, and whether it ends inside of a block of reasoning. */
+export type WrittenPrompt = { readonly text: string; readonly startsInReasoning: boolean }
+
+/** The limits of a template end it after some seconds; a busy machine needs longer. */
+const defaultTimeoutMs = 10_000
+
+/** Renders conversations in threads: a template, or a caller's long conversation, may take long. */
+export class PromptRenderer {
+  readonly #threads: ThreadPool<PromptRequest, ThreadReply<WrittenPrompt>>
+
+  constructor({ timeoutMs = defaultTimeoutMs }: { readonly timeoutMs?: number } = {}) {
+    this.#threads = new ThreadPool({ module: threadModule('prompt-thread', import.meta.url), timeoutMs })
+  }
+
+  /** Rejects with `template-failed` for a conversation that the template refuses, or takes too long to render. */
+  async render(request: PromptRequest, signal: AbortSignal): Promise<WrittenPrompt> {
+    const reply = await this.#threads.request(request, signal)
+    signal.throwIfAborted()
+    if (reply !== undefined) return resultOf(reply)
+    throw new AppError('template-failed', "the model's chat template takes too long to render this conversation; shorten it", {
+      at: ['prompt', 'messages'],
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#threads.close()
+  }
+}

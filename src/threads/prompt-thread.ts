@@ -1,0 +1,24 @@
+import { type ChatTemplate, compileChatTemplate } from '../model-text/template/chat-template.ts'
+import { splitPrompt } from '../model-text/template/literal-text.ts'
+import type { PromptRequest, WrittenPrompt } from './prompt-renderer.ts'
+import { serveRequests } from './thread-reply.ts'
+
+/** A thread mostly renders with one template, whose compilation includes trial runs. */
+let compiled: { readonly key: string; readonly template: ChatTemplate } | undefined
+
+serveRequests(({ template, prompt, ...options }: PromptRequest): WrittenPrompt => {
+  const { traced, startsInReasoning } = templateOf(template).render(prompt, options)
+  // What a caller wrote must not become a special token: there, a character without width divides it.
+  const parts = splitPrompt(traced, template.specialTexts).map(({ text, literal }) => (literal ? divided(text) : text))
+  return { text: parts.join(''), startsInReasoning }
+})
+
+function templateOf({ source, bos, eos, toolFormat }: PromptRequest['template']): ChatTemplate {
+  const key = JSON.stringify([source, bos, eos, toolFormat])
+  if (compiled?.key !== key) compiled = { key, template: compileChatTemplate(source, { bos, eos }, { toolFormat }) }
+  return compiled.template
+}
+
+function divided(text: string): string {
+  return `${text.slice(0, 1)}\u200b${text.slice(1)}`
+}
