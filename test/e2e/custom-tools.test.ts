@@ -2,13 +2,23 @@ import OpenAI, { BadRequestError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../support/app.ts'
 
+const protocols = ['chat', 'responses', 'messages'] as const
+
+let upstream: RunningApp
 let app: RunningApp
 let client: OpenAI
 beforeAll(async () => {
-  app = await startApp({ models: [{ id: 'scripted', engine: 'fake', script: 'from-request', toolFormat: 'hermes' }] })
+  const scripted = { id: 'scripted', engine: 'fake', script: 'from-request', toolFormat: 'hermes' } as const
+  upstream = await startApp({ models: [scripted] })
+  const endpoints = [{ url: `${upstream.url}/v1` }]
+  const remote = { engine: 'remote' as const, endpoints, upstreamModel: 'scripted' }
+  app = await startApp({ models: [scripted, ...protocols.map((protocol) => ({ ...remote, id: protocol, protocol }))] })
   client = new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'unused', maxRetries: 0 })
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await upstream.close()
+})
 
 const tools: OpenAI.ChatCompletionTool[] = [
   { type: 'custom', custom: { name: 'patch', description: 'Changes files.' } },
@@ -22,20 +32,37 @@ const reply = [...`Now. ${written('patch', `{"input": ${input}}`)}\n${written('l
 const request = { model: 'scripted', messages: [{ role: 'user' as const, content: JSON.stringify({ chunks: reply }) }], tools }
 
 describe('custom tools through the openai SDK', () => {
-  test('a reply has the text of a custom call beside the call of a function', async () => {
-    const { choices } = await client.chat.completions.create(request)
-    const id = expect.any(String)
-    expect(choices[0]).toMatchObject({
-      finish_reason: 'tool_calls',
-      message: {
-        content: 'Now. ',
-        tool_calls: [
-          { id, type: 'custom', custom: { name: 'patch', input: patch } },
-          { id, type: 'function', function: { name: 'look', arguments: '{"path": "a"}' } },
-        ],
-      },
-    })
-  })
+  test.each(['scripted', ...protocols])(
+    'a reply of %s has the text of a custom call beside the call of a function',
+    async (model) => {
+      const { choices } = await client.chat.completions.create({ ...request, model })
+      const id = expect.any(String)
+      expect(choices[0]).toMatchObject({
+        finish_reason: 'tool_calls',
+        message: {
+          content: 'Now. ',
+          tool_calls: [
+            { id, type: 'custom', custom: { name: 'patch', input: patch } },
+            { id, type: 'function', function: { name: 'look', arguments: '{"path": "a"}' } },
+          ],
+        },
+      })
+    },
+  )
+
+  test.each(protocols)(
+    'a server that is spoken to in %s streams functions, and the text comes as it is written',
+    async (model) => {
+      const deltas: string[] = []
+      for await (const { choices } of await client.chat.completions.create({ ...request, model, stream: true })) {
+        for (const call of choices[0]?.delta.tool_calls ?? []) {
+          if (call.index === 0) deltas.push((call as { custom?: { input: string } }).custom?.input ?? 'no custom call')
+        }
+      }
+      expect(deltas.join('')).toBe(patch)
+      expect(deltas.length).toBeGreaterThan(3)
+    },
+  )
 
   test('a stream has the text as it is written', async () => {
     const deltas: unknown[] = []
