@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeNow } from '../../../test/support/decode-now.ts'
+import { readLlamaTemplates } from '../../../test/support/llama-templates.ts'
 import { parse } from '../../../test/support/parse-output.ts'
 import { text } from '../../../test/support/parts.ts'
 import type { Message, Prompt } from '../../contract/request.ts'
@@ -155,4 +156,14 @@ test('the template shows neither tools nor calls, and reasoning stays its own', 
     reasoning,
     startsInReasoning: true,
   })
+})
+
+const templates = readLlamaTemplates() ?? new Map<string, string>()
+
+test.each([...templates])('%s shows the definitions, the call and its result', (_, source) => {
+  const called = { role: 'assistant', content: '', tool_calls: [{ call_id: 'c', tool_name: 'g', arguments: { city: 'Bern' } }] }
+  const messages = [system, hi, called, { role: 'tool', call_id: 'c', content: '21 degrees' }]
+  const { text: shown } = compileChatTemplate(source, {}).render(promptOf({ tool_prompt_format: 'json', messages }))
+  for (const part of ['Be brief.', '"description":"Gets it."', '"parameters": {"city":"Bern"}', '21 degrees'])
+    expect(shown).toContain(part)
 })
