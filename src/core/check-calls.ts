@@ -90,5 +90,5 @@ async function problemOf(tool: FunctionTool, json: string, validator: Validator)
   }
   const problem = await validator.check(enforced, JSON.stringify({ input: readInput(json) }))
   if (problem === undefined) return undefined
-  return `tool '${name}' with an input that its grammar does not allow: ${problem}. Try again, or simplify the grammar`
+  return `tool '${name}' with an invalid input: ${problem}. Try again, or simplify the grammar`
 }

@@ -86,9 +86,7 @@ describe('the grammar of a custom tool', () => {
     for (const callsAreCertain of [false, true]) {
       await expect(inputOf(tool, json, { callsAreCertain })).rejects.toMatchObject({
         code: 'invalid-output',
-        message: expect.stringContaining(
-          "the model called the tool 'edit' with an input that its grammar does not allow: /input",
-        ),
+        message: expect.stringContaining("the model called the tool 'edit' with an invalid input: /input"),
       })
     }
   })
