@@ -66,6 +66,17 @@ describe('the stream of a background response', () => {
   })
 })
 
+test('a background response that another process deletes does not come back', async () => {
+  const { store, id, response, call, watched } = await openBackground(JSON.stringify({ raw: 'late', delayMs: 3_600_000 }))
+  response.resume()
+  await watched.started()
+  const other = await openResponsesServer({ store })
+  expect((await other.call('DELETE', `/v1/responses/${id}`)).status).toBe(200)
+  expect(await watched.ended()).toEqual({ aborted: true })
+  await until(async () => (await call('GET', `/v1/responses/${id}`)).status === 404)
+  expect((await other.call('GET', `/v1/responses/${id}`)).status).toBe(404)
+})
+
 describe('the stream of any other response', () => {
   test('is made again from what was stored', async () => {
     const { call, listen } = await openResponsesServer()

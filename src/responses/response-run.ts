@@ -41,10 +41,9 @@ export class ResponseRun {
   readonly #deps: ResponsesDeps
   /** Only of background streams, which can be resumed in another process. */
   readonly #writer: EventWriter | undefined
+  #isStored = false
   /** The items that `truncation: auto` hid from the model. */
   dropped: readonly string[] = []
-  /** Deleted while it ran: it is not stored again. */
-  isDeleted = false
 
   constructor(deps: ResponsesDeps, parts: RunParts) {
     this.#deps = deps
@@ -155,7 +154,9 @@ export class ResponseRun {
   async #save(): Promise<void> {
     const { store, wallClock } = this.#deps
     const { decoded, references, createdAtMs } = this.parts
-    if (store === undefined || !decoded.store || this.isDeleted) return
+    if (store === undefined || !decoded.store) return
+    // Deleted while it ran, perhaps by another process: it does not come back.
+    if (this.#isStored && (await store.responses.find(this.owner, this.id)) === undefined) return
     const { previousId, conversationId } = references
     const { output: _, ...json } = this.snapshot()
     await store.responses.save({
@@ -170,6 +171,7 @@ export class ResponseRun {
       ...(conversationId !== undefined && { conversationId }),
       ...(!isOver(this.status) && { leaseUntilMs: wallClock() + leaseMs }),
     })
+    this.#isStored = true
   }
 }
 

@@ -49,7 +49,6 @@ export async function cancelResponse(service: ResponsesService, owner: string, i
 export async function deleteResponse(service: ResponsesService, owner: string, id: string): Promise<void> {
   const live = service.background.find(owner, id)
   if (live !== undefined) {
-    live.run.isDeleted = true
     service.cancellations.cancelWhere({ id, owner }, 'requested')
     await live.ended
   } else if ((await findStored(service, owner, id)).leaseUntilMs !== undefined)
