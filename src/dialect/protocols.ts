@@ -11,7 +11,13 @@ import { nestedConstraintFields } from './openai/common-fields.ts'
 import { chatFields } from './openai-chat/fields.ts'
 import { completionFields } from './openai-completions/fields.ts'
 import { embeddingFields } from './openai-embeddings/fields.ts'
-import { compactFields, inputTokensFields, nestedResponseFields, responseFields } from './openai-responses/fields.ts'
+import {
+  clientEventFields,
+  compactFields,
+  inputTokensFields,
+  nestedResponseFields,
+  responseFields,
+} from './openai-responses/fields.ts'
 import { presetSwitchFields } from './presets/fields.ts'
 import { rerankFields, scoreFields } from './scoring/fields.ts'
 import { templateSwitchFields, templateUnloadFields } from './templates/fields.ts'
@@ -25,6 +31,7 @@ const protocols: readonly Protocol[] = [
   { title: 'OpenAI completions', route: 'POST /v1/completions', fields: [...completionFields, ...nestedConstraintFields] },
   { title: 'OpenAI embeddings', route: 'POST /v1/embeddings', fields: embeddingFields },
   { title: 'OpenAI Responses', route: 'POST /v1/responses', fields: [...responseFields, ...nestedResponseFields] },
+  { title: 'OpenAI Responses: messages over a WebSocket', route: 'GET /v1/responses', fields: clientEventFields },
   { title: 'OpenAI Responses: count tokens', route: 'POST /v1/responses/input_tokens', fields: inputTokensFields },
   { title: 'OpenAI Responses: compact', route: 'POST /v1/responses/compact', fields: compactFields },
   { title: 'Anthropic Messages', route: 'POST /v1/messages', fields: messageFields },

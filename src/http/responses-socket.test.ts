@@ -5,6 +5,8 @@ import { WebSocket } from 'ws'
 import { eventsOf, openResponsesServer, openStream } from '../../test/support/responses-server.ts'
 import { openSocket, type SocketEvent } from '../../test/support/responses-socket.ts'
 import { openTestServer, openWatchedServer, readAll } from '../../test/support/test-server.ts'
+import type { Engine } from '../contract/engine.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const hourMs = 3_600_000
 const late = JSON.stringify({ raw: 'late', delayMs: hourMs })
@@ -103,12 +105,12 @@ describe('a socket', () => {
 
   test('writes a line for each response, and one for the connection', async () => {
     const { client, logLines } = await open()
-    await client.turn({ input: 'one' })
+    await client.turn({ input: 'one', flavour: 1 })
     client.socket.close()
     await client.closed
     const lines = logLines.map((line) => JSON.parse(line))
     expect(lines).toContainEqual(
-      expect.objectContaining({ msg: 'response on a socket ended', finishReason: 'stop', model: 'org/fake' }),
+      expect.objectContaining({ msg: 'response on a socket ended', finishReason: 'stop', model: 'org/fake', ignored: 'flavour' }),
     )
     await expect.poll(() => logLines.some((line) => /"status":101.*request ended/.test(line))).toBe(true)
   })
@@ -227,6 +229,31 @@ describe('a shutdown', () => {
 })
 
 describe('a client', () => {
+  test('that reads slowly holds up its own response, and gets all of it', async () => {
+    const pieces = 100
+    const engine: Engine = {
+      ...createFakeEngine({ script: 'from-request' }),
+      prepare: async () => ({
+        run: async (_signal, emit) => {
+          for (let count = 0; count < pieces; count++) await emit({ type: 'raw-text', choice: 0, text: 'x'.repeat(100_000) })
+          await emit({ type: 'finish', choice: 0, reason: 'stop' })
+          const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: pieces, reasoningTokens: 0 }
+          await emit({ type: 'usage', usage, timings: {} })
+        },
+      }),
+    }
+    const { port, watched } = await openWatchedServer({ engine })
+    const client = await openSocket(port)
+    client.socket.pause()
+    client.send({ input: 'hi' })
+    await watched.started()
+    for (let count = 0; count < 20; count++) await fetch(`http://127.0.0.1:${port}/health`)
+    expect(watched.seen.events).toBeLessThan(pieces)
+    client.socket.resume()
+    await client.event(({ type }) => type === 'response.completed')
+    expect(textOf(client.received)).toHaveLength(pieces * 100_000)
+  })
+
   test('is sent pings, and disconnected when it reads nothing', async () => {
     const { port, watched } = await openWatchedServer({ heartbeatMs: 20, stalledReaderMs: 200 })
     const client = await openSocket(port)

@@ -6,6 +6,7 @@ import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { readClientIds } from './open-run.ts'
+import { encodeFields } from './reply-headers.ts'
 import { logResponseFailure } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
@@ -22,12 +23,15 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
     const receivedAtMs = now()
     const facts: GenerationFacts = { generationId: id }
     let isOk = true
+    let ignored = ''
     return {
       caller: { id, principal, receivedAtMs, signal: handle.signal, ...clientIds },
       accepted({ parts: { decoded, context } }) {
         handle.servedBy(context.model.id)
         facts.requestedModel = decoded.request.model
         facts.model = context.model.id
+        // A socket has no header for it.
+        ignored = encodeFields(decoded.ignored)
       },
       observe(event) {
         noteEvent(facts, event)
@@ -37,7 +41,7 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
       close() {
         handle.close()
         running.delete(handle)
-        const fields = { requestId: request.id, key: principal.id, ...factFields(facts) }
+        const fields = { requestId: request.id, key: principal.id, ...(ignored !== '' && { ignored }), ...factFields(facts) }
         request.log.info({ ...fields, isOk, durationMs: Math.round(now() - receivedAtMs) }, 'response on a socket ended')
       },
     }

@@ -174,6 +174,19 @@ export const compactFields: readonly Field[] = pick([
   'service_tier',
 ])
 
+/** What a message over a WebSocket has besides the fields of a response. */
+export const clientEventFields: readonly Field[] = [
+  { name: 'type', treatment: 'used', note: '`response.create`' },
+  { name: 'stream_id', treatment: 'used', note: 'the lane: one response at a time in each; its events repeat it' },
+  {
+    name: 'generate',
+    treatment: 'used',
+    note: '`false`: the request is only prepared, to be continued with `previous_response_id`',
+  },
+  { name: 'stream', treatment: 'informational', note: 'a socket always streams' },
+  { name: 'background', treatment: 'refused', accepts: [false], note: 'send it over HTTP' },
+]
+
 function pick(names: readonly string[]): readonly Field[] {
   return responseFields.filter(({ name }) => names.includes(name))
 }
