@@ -232,6 +232,16 @@ describe('dragoman serve', () => {
     expect(withNone.err()).not.toContain('Try it')
   })
 
+  test('a store that cannot be opened ends it with the reason, without a password', async () => {
+    const result = await run(['serve', '--config', config], { DRAGOMAN_STORAGE: 'postgres://ann:secret@127.0.0.1:1/kept' })
+    expect(result.code).toBe(1)
+    expect(JSON.parse(result.err)).toMatchObject({
+      code: 'invalid-request',
+      msg: expect.stringMatching(/the store 'postgres:\/\/ann@127\.0\.0\.1:1\/kept' cannot be opened: .*ECONNREFUSED.*`off`/),
+    })
+    expect(result.err).not.toContain('secret')
+  })
+
   test('a mistake in the configuration names the nearest key', async () => {
     const wrong = join(home, 'wrong.yaml')
     await writeFile(wrong, 'sever: { port: 1 }\n')
@@ -381,7 +391,7 @@ describe('the other commands', () => {
     const result = await run(['doctor', '--config', config], { HF_ENDPOINT: hub.origin })
     await hub.close()
     expect(result.code).toBe(0)
-    for (const name of ['Node.js', 'llama.cpp', 'configuration', 'models folder', 'pip', 'Hugging Face', 'server']) {
+    for (const name of ['Node.js', 'llama.cpp', 'configuration', 'models folder', 'store', 'pip', 'Hugging Face', 'server']) {
       expect(result.out).toMatch(new RegExp(`^[✓!] ${name}`, 'm'))
     }
   })
