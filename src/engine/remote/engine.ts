@@ -63,7 +63,7 @@ export type RemoteEngineOptions = {
 
 const retryLaterMs = 5000
 
-/** An engine over one or more OpenAI-compatible servers of the same model. */
+/** An engine over one or more servers of the same model. */
 export function createRemoteEngine(options: RemoteEngineOptions): Engine {
   return new RemoteEngine(options)
 }

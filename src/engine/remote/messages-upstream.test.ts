@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenOnLoopback } from '../../../test/support/loopback.ts'
 import {
   blockOf,
   callBlock,
@@ -8,10 +9,10 @@ import {
   messagesEvent,
   textBlock,
 } from '../../../test/support/messages-stream.ts'
-import { textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, eventsOf, failure, refusing, upstream } from '../../../test/support/remote-engine.ts'
+import { assistant, call, text, textsOf } from '../../../test/support/parts.ts'
+import { answer, ask, engineOver, eventsOf, failure, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { type Answer, openStream, streamOf } from '../../../test/support/upstream.ts'
-import type { GenerationRequest, Tool } from '../../contract/request.ts'
+import { type GenerationRequest, plainChat, type Tool } from '../../contract/request.ts'
 
 const tools: readonly Tool[] = ['f', 'g'].map((name) => ({ name, parameters: { type: 'object' } }))
 
@@ -133,6 +134,39 @@ describe('a reply of Messages', () => {
   })
 })
 
+describe('a request of Messages', () => {
+  test('keeps the digits of large numbers in the input of a call', async () => {
+    let body = ''
+    const { origin, close } = await listenOnLoopback(async (request, response) => {
+      if (request.method === 'GET') return void response.end('{"data":[{"id":"m"}]}')
+      for await (const bytes of request) body += bytes
+      return messageOf(textBlock(0, 'ok'))({ method: 'POST', path: '', body: {} }, response)
+    })
+    onTestFinished(close)
+    const engine = engineOver([], { protocol: 'messages', endpoints: [{ url: `${origin}/v1`, weight: 1 }] })
+    const input = '{"id":12345678901234567890}'
+    const result = { role: 'tool', toolCallId: 'c1', content: [text('ok')] } as const
+    const messages = [{ role: 'user', content: [text('hi')] } as const, assistant(call('c1', 'f', input)), result]
+    await answer(engine, ask('', { prompt: { type: 'chat', ...plainChat, messages } }))
+    expect(body).toContain(`"input":${input}`)
+  })
+
+  test('is counted by the server', async () => {
+    const { server, engine } = await engineFor(refusing(200, '{"input_tokens":42}'))
+    const prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [text('hi')] }] } as const
+    const request = { prompt, reasoning: {}, addBos: true, parseSpecial: true }
+    expect(await engine.capabilities.tokenizer?.count(request, never)).toBe(42)
+    expect(server.seen[0]).toMatchObject({ path: '/v1/messages/count_tokens', body: { messages: [{ content: 'hi' }] } })
+    expect(server.seen[0]?.body).not.toHaveProperty('max_tokens')
+  })
+
+  test('cannot be a plain text', async () => {
+    const { engine } = await engineFor(messageOf(textBlock(0, 'ok')))
+    const error = await failure(engine, { ...ask(''), prompt: { type: 'text', text: 'Once' } })
+    expect(error).toMatchObject({ code: 'unsupported-field', at: ['prompt'] })
+  })
+})
+
 describe('a failure of Messages', () => {
   const envelope = (type: string, message: string) => JSON.stringify({ type: 'error', error: { type, message } })
 
@@ -214,6 +248,16 @@ describe('a failure of Messages', () => {
   ])('%s is a failure of the server', async (_, garbage) => {
     const { engine } = await engineFor(streamOf(messageStart, garbage))
     expect(await failure(engine)).toMatchObject({ code: 'upstream-failed' })
+  })
+
+  test('a signature without end is a failure of the server', async () => {
+    const open = messagesEvent('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } })
+    const delta = messagesEvent('content_block_delta', {
+      index: 0,
+      delta: { type: 'signature_delta', signature: 'x'.repeat(1024 * 1024) },
+    })
+    const { engine } = await engineFor(streamOf(messageStart, open, ...Array.from({ length: 20 }, () => delta)))
+    expect(await failure(engine)).toMatchObject({ code: 'upstream-failed', message: expect.stringContaining('signature') })
   })
 
   test('an event of 32 MB comes through', async () => {

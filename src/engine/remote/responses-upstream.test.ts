@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { callsIn, textsOf } from '../../../test/support/parts.ts'
-import { answer, ask, engineOver, eventsOf, failure, refusing, upstream } from '../../../test/support/remote-engine.ts'
+import { answer, ask, engineOver, eventsOf, failure, never, refusing, upstream } from '../../../test/support/remote-engine.ts'
 import { callItem, itemOf, messageItem, responseEnd, responseOf, responsesEvent } from '../../../test/support/responses-stream.ts'
 import { type Answer, openStream, streamOf } from '../../../test/support/upstream.ts'
 import type { GenerationRequest, Tool } from '../../contract/request.ts'
@@ -143,6 +143,15 @@ describe('a reply of Responses', () => {
     const { choices } = await answer(engine, ask('hi', { stop: ['END'] }))
     expect(choices[0]).toMatchObject({ parts: [{ text: 'one ' }], finish: { reason: 'stop', stopSequence: 'END' } })
     expect(server.seen[0]?.body).not.toHaveProperty('stop')
+  })
+
+  test('is counted by the server before it is generated', async () => {
+    const { server, engine } = await engineFor(refusing(200, '{"object":"response.input_tokens","input_tokens":42}'))
+    const { prompt } = ask('hi')
+    if (prompt.type !== 'chat') throw new Error('a conversation was asked')
+    const request = { prompt, reasoning: {}, addBos: true, parseSpecial: true }
+    expect(await engine.capabilities.tokenizer?.count(request, never)).toBe(42)
+    expect(server.seen[0]).toMatchObject({ path: '/v1/responses/input_tokens', body: { input: [{ content: 'hi' }] } })
   })
 
   test('unknown events and items are skipped', async () => {

@@ -2,6 +2,7 @@ import { Agent } from 'undici'
 import { connectionFailed, statusFailed } from './failed-request.ts'
 import { type HttpReply, type HttpRequest, httpExchange, type ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
+import { bodyText } from './raw-json.ts'
 import { readWhole } from './read-reply.ts'
 import { keepSecret, valueWithoutSecrets } from './secrets.ts'
 import { withTimeLimit } from './time-limit.ts'
@@ -138,7 +139,7 @@ export class UpstreamClient {
     const { method, origin, path, headers: sent } = this.#addressOf(endpoint, request)
     let reply: HttpReply
     try {
-      const body = request.body === undefined ? null : JSON.stringify(request.body)
+      const body = request.body === undefined ? null : bodyText(request.body)
       reply = await httpExchange(agent, { origin, path, method, headers: sent, body }, signal)
     } catch (cause) {
       signal.throwIfAborted()

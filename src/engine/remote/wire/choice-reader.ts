@@ -168,8 +168,8 @@ export class ChoiceReader {
     return [...start, { type: 'reasoning-end', choice, opaque }]
   }
 
-  #count({ text, reasoning, refusal, annotations }: WireChoice): void {
-    this.#length += text.length + reasoning.length + refusal.length
+  #count({ text, reasoning, opaque = '', refusal, annotations }: WireChoice): void {
+    this.#length += text.length + reasoning.length + opaque.length + refusal.length
     this.#annotations += annotations.length
     if (this.#length <= maxLength && this.#annotations <= maxAnnotations) return
     const message = `the server behind this model sent more than ${maxLength} characters, or ${maxAnnotations} annotations, in one reply`

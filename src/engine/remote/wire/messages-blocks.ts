@@ -1,4 +1,5 @@
 import type { ContentPart, MediaPart, OutputPart, ToolCallPart } from '../../../contract/request.ts'
+import { mayLoseDigits, RawJson } from '../transport/raw-json.ts'
 import { readOpaque } from './opaque.ts'
 
 /** A content block of Messages. */
@@ -71,7 +72,8 @@ function inputOf({ input }: ToolCallPart): unknown {
   if (input === '') return {}
   try {
     const value: unknown = JSON.parse(input)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return mayLoseDigits(input) ? new RawJson(input) : value
   } catch {
     // What the model wrote is no JSON.
   }

@@ -6,8 +6,9 @@ import { chunkOf, pieceOf, type WireChoice, type WireChunk, type WireUsage } fro
 import { notAnObject } from '../transport/wire-reply.ts'
 import { writeOpaque } from './opaque.ts'
 
-/** More blocks are open at one time in no reply. */
+/** More blocks are open at one time in no reply, and no signature is longer. */
 const maxOpen = 128
+const maxSignature = 16 * 1024 * 1024
 
 type Block =
   | { readonly type: 'text' }
@@ -58,7 +59,7 @@ export class MessagesReply {
   #begin(index: number, block: Loose | undefined): readonly WireChoice[] {
     const opened = blockOf(block)
     if (opened === undefined) return []
-    if (this.#open.size >= maxOpen) throw tooManyBlocks()
+    if (this.#open.size >= maxOpen) throw excess(`more than ${maxOpen} open blocks`)
     this.#open.set(index, opened)
     const endsCalls = this.#hasCalls && opened.type !== 'call' && ({ endsCalls: true } as const)
     switch (opened.type) {
@@ -89,6 +90,8 @@ export class MessagesReply {
         return [pieceOf({ reasoning: asText(delta.thinking) ?? '' })]
       case 'signature_delta':
         if (block?.type === 'thinking') block.signature += asText(delta.signature) ?? ''
+        if (block?.type === 'thinking' && block.signature.length > maxSignature)
+          throw excess('a signature of too many characters')
         return []
       case 'input_json_delta': {
         const piece = asText(delta.partial_json) ?? ''
@@ -178,6 +181,6 @@ function readCitation(value: unknown): readonly Annotation[] {
   return [{ type: 'file-citation', fileId, ...(filename !== undefined && { filename }), ...(index !== undefined && { index }) }]
 }
 
-function tooManyBlocks(): UpstreamError {
-  return new UpstreamError({ type: 'excess' }, `the server behind this model sent more than ${maxOpen} open blocks`)
+function excess(what: string): UpstreamError {
+  return new UpstreamError({ type: 'excess' }, `the server behind this model sent ${what}`)
 }

@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+
+/** Of the body that is being written: it is written in one go. */
+let texts: string[] = []
+/** No text of a caller can have it. */
+const mark = `raw-${randomUUID()}-`
+const marked = new RegExp(`"${mark}(\\d+)"`, 'g')
+
+/** Valid JSON text as a value of a body, where `JSON.parse` would round a number in it. */
+export class RawJson {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  toJSON(): string {
+    texts.push(this.#text)
+    return `${mark}${texts.length - 1}`
+  }
+}
+
+/** Whether a number of a JSON text may have more digits than a double holds. */
+export function mayLoseDigits(json: string): boolean {
+  return /[\d.]{16}|[eE][+-]?\d{3}/.test(json)
+}
+
+/** The JSON of a body, with the text of each `RawJson` as it is. */
+export function bodyText(body: unknown): string {
+  texts = []
+  const json = JSON.stringify(body)
+  const found = texts
+  return found.length === 0 ? json : json.replaceAll(marked, (_, index) => found[Number(index)] ?? 'null')
+}
