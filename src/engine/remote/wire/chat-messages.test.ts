@@ -33,10 +33,14 @@ const mediaPart: fc.Arbitrary<MediaPart> = fc.oneof(
 )
 /** A message without any content is one with an empty text, on the wire. */
 const content = fc.array(fc.oneof(textPart, mediaPart), { minLength: 1, maxLength: 4 })
+/** System messages have text only. */
+const texts = fc.array(textPart, { minLength: 1, maxLength: 4 })
 const name = { name: words }
+/** An empty one would get another. */
+const callId = words.filter((id) => id !== '')
 /** No call is without arguments on the wire: servers refuse what is not JSON, so that none becomes `{}`. */
 const callPart: fc.Arbitrary<ToolCallPart> = fc
-  .tuple(words, words, fc.oneof(fc.json(), fc.string({ unit: 'binary', minLength: 1 })))
+  .tuple(callId, words, fc.oneof(fc.json(), fc.string({ unit: 'binary', minLength: 1 })))
   .map(([id, called, input]) => call(id, called, input))
 
 /** An assistant's turn in the one order that chat has: reasoning, content, calls. */
@@ -50,18 +54,20 @@ const assistantParts: fc.Arbitrary<readonly OutputPart[]> = fc
   .map(({ thoughts, said, calls }) => [...thoughts, ...said, ...calls])
 
 const canonicalMessage: fc.Arbitrary<Message> = fc.oneof(
-  fc.record({ role: fc.constantFrom('system', 'developer', 'user'), content, ...name } as const, {
+  fc.record({ role: fc.constant('user'), content, ...name } as const, { requiredKeys: ['role', 'content'] }),
+  fc.record({ role: fc.constantFrom('system', 'developer'), content: texts, ...name } as const, {
     requiredKeys: ['role', 'content'],
   }),
   fc.record({ role: fc.constant('assistant'), parts: assistantParts, ...name } as const, { requiredKeys: ['role', 'parts'] }),
-  fc.record({ role: fc.constant('tool'), toolCallId: words, content, ...name } as const, {
+  fc.record({ role: fc.constant('tool'), toolCallId: callId, content, ...name } as const, {
     requiredKeys: ['role', 'toolCallId', 'content'],
   }),
 )
 
 /** Content on the wire in its shortest form: one text is a string, all else a list. */
+const wireText = words.map((value) => ({ type: 'text', text: value }))
 const wirePart = fc.oneof(
-  words.map((value) => ({ type: 'text', text: value })),
+  wireText,
   fc.tuple(base64, imageType, fc.option(detail, { nil: undefined })).map(([bytes, type, size]) => ({
     type: 'image_url',
     image_url: { url: `data:${type};base64,${bytes}`, ...(size !== undefined && { detail: size }) },
@@ -74,16 +80,15 @@ const wireContent = fc.oneof(
   words,
   fc.array(wirePart, { minLength: 1, maxLength: 4 }).filter(([first, ...rest]) => rest.length > 0 || first?.type !== 'text'),
 )
+const wireTexts = fc.oneof(words, fc.array(wireText, { minLength: 2, maxLength: 4 }))
 const wireCall = callPart.map(({ id, name: called, input }) => {
   return { id, type: 'function', function: { name: called, arguments: input } }
 })
 const wireMessage = fc.oneof(
+  fc.record({ role: fc.constant('user'), content: wireContent, ...name }, { requiredKeys: ['role', 'content'] }),
+  fc.record({ role: fc.constantFrom('system', 'developer'), content: wireTexts, ...name }, { requiredKeys: ['role', 'content'] }),
   fc.record(
-    { role: fc.constantFrom('system', 'developer', 'user'), content: wireContent, ...name },
-    { requiredKeys: ['role', 'content'] },
-  ),
-  fc.record(
-    { role: fc.constant('tool'), tool_call_id: words, content: wireContent, ...name },
+    { role: fc.constant('tool'), tool_call_id: callId, content: wireContent, ...name },
     { requiredKeys: ['role', 'tool_call_id', 'content'] },
   ),
   fc
