@@ -90,6 +90,37 @@ describe('the Anthropic SDK', () => {
     expect(usage.input_tokens + (usage.cache_read_input_tokens ?? 0)).toBe(input_tokens)
   })
 
+  test('a turn reads the one before from the cache, though an agent writes it in another form', async () => {
+    const note = 'The user writes from Paris. '.repeat(20)
+    const billing = (version: string) => ({ type: 'text', text: `x-anthropic-billing-header: cc_version=${version};` }) as const
+    const block = (text: string) => ({ type: 'text', text, cache_control: { type: 'ephemeral' } }) as const
+    const first = await client.messages.create({
+      model: 'tiny',
+      max_tokens: 10,
+      system: [billing('1.a'), block('Be brief.')],
+      messages: [
+        { role: 'user', content: [block('What is the weather?')] },
+        { role: 'system', content: [block(note)] },
+      ],
+    })
+    const { data, response } = await client.messages
+      .create({
+        model: 'tiny',
+        max_tokens: 10,
+        system: [billing('1.b'), block('Be brief.')],
+        messages: [
+          { role: 'user', content: 'What is the weather?' },
+          { role: 'system', content: note },
+          { role: 'assistant', content: first.content },
+          { role: 'user', content: [block('And in Oslo?')] },
+        ],
+      })
+      .withResponse()
+    const read = first.usage.input_tokens + (first.usage.cache_read_input_tokens ?? 0)
+    expect(data.usage.cache_read_input_tokens).toBeGreaterThanOrEqual(read)
+    expect(response.headers.get('x-dragoman-prefix')).toBeNull()
+  })
+
   test('models', async () => {
     const list = await client.models.list()
     expect(list.data.map(({ id }) => id)).toContain('tiny')
