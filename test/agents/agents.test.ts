@@ -101,6 +101,21 @@ for (const { name, protocol } of runs) {
   )
 }
 
+testAgent('codex', 'over a WebSocket prepares its request, and continues it by sending only what is new', async () => {
+  const prompt = headless.codex.args('Find the secret word with exec_command')
+  const run = await host.start('codex', {
+    launch: [],
+    agent: [...prompt, '-c', 'model_providers.dragoman.supports_websockets=true'],
+    files: { 'secret.txt': 'the word is pear\n' },
+  })
+  await run.ended
+  expect(run.out(), run.err()).toContain('The secret word is pear.')
+  const log = host.takeLog()
+  expect(log.filter(({ msg }) => msg === 'response on a socket ended')).toHaveLength(3)
+  const requests = log.filter(({ msg, route }) => msg === 'request ended' && route === routes.responses)
+  expect(requests.map(({ status }) => status)).toEqual([101])
+})
+
 const interrupted = [
   { name: 'claude', signal: 'SIGINT' },
   { name: 'codex', signal: 'SIGINT' },
