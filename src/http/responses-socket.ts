@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { AppError } from '../contract/errors.ts'
 import { encodeErrorEvent } from '../dialect/openai-responses/error-event.ts'
+import type { SentKeys } from '../responses/caller-keys.ts'
 import type { ResponsesService } from '../responses/service.ts'
 import { ResponsesSession } from '../responses/session.ts'
 import type { BodyRoom } from './body-room.ts'
@@ -34,7 +35,7 @@ export class ResponsesSockets {
   }
 
   /** Serves the responses that a client asks for, until it leaves. */
-  serve(socket: WebSocket, request: FastifyRequest): void {
+  serve(socket: WebSocket, request: FastifyRequest, sentKeys: SentKeys | undefined): void {
     const { service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
       heartbeatMs: heartbeatMs ?? defaultHeartbeatMs,
@@ -51,7 +52,7 @@ export class ResponsesSockets {
     const onIdle = () => {
       if (stopped !== undefined) socket.close(goingAway)
     }
-    const session = new ResponsesSession({ service, memoryBytes, openTurn: turns.open, send, sendError, onIdle })
+    const session = new ResponsesSession({ service, memoryBytes, sentKeys, openTurn: turns.open, send, sendError, onIdle })
     const receive = async (data: Buffer, isBinary: boolean): Promise<void> => {
       try {
         if (stopped !== undefined) throw stopped

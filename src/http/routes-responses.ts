@@ -13,6 +13,7 @@ import { jsonReply } from './json-reply.ts'
 import type { CallerContext } from './open-run.ts'
 import { encodeFields } from './reply-headers.ts'
 import type { ResponsesSockets } from './responses-socket.ts'
+import { readSentKeys } from './sent-keys.ts'
 import { withRun } from './serve-call.ts'
 import { createResponseHandler } from './serve-response.ts'
 import { streamFollowed } from './stream-response.ts'
@@ -32,7 +33,9 @@ export function addResponsesRoutes(app: FastifyInstance, deps: ServerDeps, { ser
       reply.header('allow', 'POST')
       throw new AppError('method-not-allowed', 'GET opens a WebSocket here: ask for an upgrade, or send the request with POST')
     }
-    upgrades.accept(request, reply, (socket) => sockets.serve(socket, request))
+    // A header that cannot be read is refused before the upgrade.
+    const sentKeys = readSentKeys(request)
+    upgrades.accept(request, reply, (socket) => sockets.serve(socket, request, sentKeys))
   })
   app.get<WithId>('/v1/responses/:id', { config }, async (request, reply) => {
     const { id } = request.params

@@ -10,6 +10,7 @@ import { factFields, type GenerationFacts, noteEvent } from './generation-facts.
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
+import { readSentKeys } from './sent-keys.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun } from './stream-response.ts'
 import { takeRequiredBody } from './take-body.ts'
 
@@ -24,7 +25,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
     let run: ResponseRun | undefined
     let isDetached = false
     try {
-      run = await acceptResponse(service, takeRequiredBody(request).body, { caller })
+      run = await acceptResponse(service, takeRequiredBody(request).body, { caller, sentKeys: readSentKeys(request) })
       if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
       const { decoded, context } = run.parts
       handle.servedBy(context.model.id)

@@ -3,6 +3,7 @@ import type { RequestContext } from '../contract/context.ts'
 import type { StoredItem } from '../contract/store.ts'
 import { decodeResponse } from '../dialect/openai-responses/decode.ts'
 import { readReferences } from '../dialect/openai-responses/references.ts'
+import { type SentKeys, withCallerKeys } from './caller-keys.ts'
 import { findReferences, refuseWithoutStore } from './references.ts'
 import { ResponseRun } from './response-run.ts'
 import type { ResponsesService } from './service.ts'
@@ -13,6 +14,8 @@ export type Caller = Omit<RequestContext, 'model'>
 export type AcceptOptions = {
   /** The history of a response that only this connection knows. */
   readonly recall?: (id: string) => readonly StoredItem[] | undefined
+  /** For the servers behind the model. */
+  readonly sentKeys?: SentKeys | undefined
   /** False: a warm-up, which generates nothing. */
   readonly generates?: boolean
 }
@@ -29,7 +32,7 @@ export function createResponseId(): string {
 export async function acceptResponse(
   service: ResponsesService,
   body: unknown,
-  { caller, recall, generates = true }: AcceptOptions & { readonly caller: Caller },
+  { caller, recall, sentKeys, generates = true }: AcceptOptions & { readonly caller: Caller },
 ): Promise<ResponseRun> {
   const { store, sealer, wallClock } = service
   const refs = readReferences(body)
@@ -41,7 +44,8 @@ export async function acceptResponse(
     const references = await findReferences(refs, { owner, store, nowMs: createdAtMs, ...(recall !== undefined && { recall }) })
     const { history, items } = references
     const stored = store === undefined ? withoutStoring(body) : body
-    const decoded = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })
+    const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })
+    const decoded = withCallerKeys(decoding, sentKeys)
     const context = { ...caller, model: service.resolveModel(decoded.request.model) }
     return new ResponseRun(service, { decoded, references, context, createdAtMs, generates, release })
   } catch (error) {

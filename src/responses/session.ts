@@ -3,6 +3,7 @@ import type { StoredItem } from '../contract/store.ts'
 import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import { acceptResponse, type Caller } from './accept.ts'
+import type { SentKeys } from './caller-keys.ts'
 import type { ResponseRun, RunListener } from './response-run.ts'
 import type { ResponsesService } from './service.ts'
 import { SessionMemory } from './session-memory.ts'
@@ -25,6 +26,8 @@ type SessionOptions = {
   readonly service: ResponsesService
   /** The limit of what the session remembers of its responses. */
   readonly memoryBytes: number
+  /** Keys for the servers behind models, in all responses of the connection. */
+  readonly sentKeys?: SentKeys | undefined
   openTurn(): Turn
   /** Sends an event; a promise is back-pressure. `lane` is repeated in it. */
   send(event: ResponseEvent, lane: string | undefined): Promise<void> | undefined
@@ -114,7 +117,8 @@ export class ResponsesSession {
       before = remembered?.sizeBytes ?? 0
       return remembered?.history
     }
-    const run = await acceptResponse(this.#options.service, body, { caller: turn.caller, recall, generates })
+    const { service, sentKeys } = this.#options
+    const run = await acceptResponse(service, body, { caller: turn.caller, recall, sentKeys, generates })
     try {
       turn.accepted(run)
       await this.#generate(run, turn, streamId)

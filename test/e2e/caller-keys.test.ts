@@ -1,5 +1,7 @@
+import { on, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { type RunningApp, startApp } from '../support/app.ts'
 import { chatChunk, doneLine, type ScriptedUpstream, startUpstream } from '../support/upstream.ts'
 
@@ -86,12 +88,26 @@ test.each<['vllm' | 'openai', Keys | undefined, string]>([
     { path: '/v1/openai/v1/chat/completions', stream: true },
     { path: '/v1/inference/chat-completion' },
     { path: '/v1/inference/chat-completion', stream: true },
+    { path: '/v1/responses', input: 'hi', messages: null },
+    { path: '/v1/openai/v1/responses', input: 'hi', messages: null, stream: true },
   ]
   for (const one of paths) expect((await ask(app, keys, one)).status).toBe(200)
   expect(seen).toEqual(paths.map(() => expected))
   // Tokens are counted with the same key.
   expect([...others].filter((key) => key !== expected)).toEqual([])
   expect(new Set(probedWith)).toEqual(new Set([`Bearer ${configuredKey}`]))
+})
+
+test('a WebSocket has the key for all of its responses', async () => {
+  const { app, upstream } = await open()
+  const { seen } = keysSeenBy(upstream)
+  const headers = { [header]: '{"vllm_api_token": "key-of-a-caller"}' }
+  const socket = new WebSocket(`${app.url.replace('http', 'ws')}/v1/responses`, { headers })
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ type: 'response.create', model: 'm', input: 'hi' }))
+  for await (const [data] of on(socket, 'message')) if (String(data).includes('"response.completed"')) break
+  socket.close()
+  expect(seen).toEqual(['Bearer key-of-a-caller'])
 })
 
 test('callers at the same time have their own keys, and the next one has the configured key', async () => {
@@ -164,6 +180,8 @@ test('keys that no server takes are listed', async () => {
   expect((await ask(app, { groq_api_key: 'key-of-a-caller' })).ignored).toBe(header)
   expect((await ask(app, { ...keys, passthrough_url: 'x' })).ignored).toBe(`${header}.passthrough_url`)
   expect((await ask(app, keys, { model: 'scripted' })).ignored).toBe(header)
+  const response = { model: 'scripted', path: '/v1/responses', input: 'hi', messages: null }
+  expect((await ask(app, { ...keys, other: 1 }, response)).ignored).toBe(`${header}.other, ${header}`)
   const embedding = { model: 'scripted', path: '/v1/inference/embeddings', contents: ['a'], messages: null }
   expect((await ask(app, keys, embedding)).ignored).toBe(header)
 })

@@ -208,6 +208,16 @@ describe('llama-stack-client 0.7.3, which speaks as OpenAI does', () => {
     expect((await client.embeddings.create({ model: 'org/scripted', input: 'one' })).data).toHaveLength(1)
   })
 
+  test('responses, whole and streamed', async () => {
+    const client = open()
+    const request = { model: 'org/scripted', input: 'one two', store: false }
+    const whole = await client.responses.create(request)
+    expect(whole).toMatchObject({ object: 'response', status: 'completed', output: [{ content: [{ text: 'one two' }] }] })
+    const types: string[] = []
+    for await (const event of await client.responses.create({ ...request, stream: true })) types.push(String(event.type))
+    expect([types[0], types.at(-1)]).toEqual(['response.created', 'response.completed'])
+  })
+
   test('models, providers and what the server is', async () => {
     const client = open()
     expect((await client.models.list()).map(({ id, object }) => [id, object])).toEqual([
