@@ -5,7 +5,7 @@ import { isPostgresUrl } from '../config/storage-schema.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { networkReason } from '../contract/failure-reason.ts'
 import type { Store } from '../contract/store.ts'
-import { type DatabaseLocation, openStore } from '../store/open-store.ts'
+import type { DatabaseLocation } from '../store/open-store.ts'
 
 const dayMs = 86_400_000
 const pruneEveryMs = 600_000
@@ -24,6 +24,8 @@ export async function connectStore({ storage, home }: StoreConfig): Promise<Stor
   if (location === undefined) return undefined
   const { ttlDays, conversationTtlDays, maxBytes } = storage
   try {
+    // Loaded only here: its packages are a tenth of everything that a start loads.
+    const { openStore } = await import('../store/open-store.ts')
     return await openStore({
       database: location,
       maxBytes,
@@ -58,7 +60,7 @@ function describeLocation(location: DatabaseLocation): string {
 }
 
 function withPruning(store: Store, log: Logger): Store {
-  let pruning: Promise<void> = Promise.resolve()
+  let pruning = Promise.resolve()
   const prune = () => {
     pruning = store
       .prune(Date.now())

@@ -1,15 +1,12 @@
-import type { Kysely } from 'kysely'
 import { AppError } from '../contract/errors.ts'
 import type { Conversation, ConversationStore, ItemPage, PageRequest, StoredItem } from '../contract/store.ts'
 import { missingAfter, toPage } from './history.ts'
 import { decodeItems, encodeItems, sizeOf } from './item-text.ts'
 import type { Lifetimes } from './lifetimes.ts'
-import { Owned } from './owned.ts'
-import type { Tables } from './tables.ts'
+import type { Owned } from './owned.ts'
 
-/** Conversations in the tables. */
-export function createConversationStore(db: Kysely<Tables>, lifetimes: Lifetimes): ConversationStore {
-  const of = (owner: string) => new Owned(db, owner, lifetimes.now())
+/** Conversations in the tables, as far as they are the caller's. */
+export function createConversationStore(of: (owner: string) => Owned, lifetimes: Lifetimes): ConversationStore {
   return {
     create: (conversation, items) => create(of(conversation.owner), conversation, items, lifetimes),
     find: (owner, id) => find(of(owner), owner, id),

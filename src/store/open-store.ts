@@ -3,9 +3,11 @@ import type { Store } from '../contract/store.ts'
 import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
+import { Owned } from './owned.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
 import { createResponseStore } from './response-store.ts'
+import { createRunningResponses } from './running-responses.ts'
 import { SqliteClient } from './sqlite-client.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { type SqliteLibrary, sqliteLibraries } from './sqlite-driver.ts'
@@ -32,9 +34,10 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     throw error
   }
   const lifetimes = createLifetimes(lifetimeOptions)
+  const of = (owner: string) => new Owned(db, owner, lifetimes.now())
   return {
-    responses: createResponseStore(db, lifetimes),
-    conversations: createConversationStore(db, lifetimes),
+    responses: { ...createResponseStore(of, lifetimes), ...createRunningResponses(db) },
+    conversations: createConversationStore(of, lifetimes),
     async prune(nowMs) {
       await deleteExpired(db, nowMs)
       if (maxBytes !== undefined) await deleteOldest(db, maxBytes)

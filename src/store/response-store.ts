@@ -1,19 +1,17 @@
-import type { Kysely } from 'kysely'
 import { AppError } from '../contract/errors.ts'
 import type { ResponseStore, StoredItem, StoredResponse } from '../contract/store.ts'
 import { listInput, readHistory } from './history.ts'
 import { decodeItems, decodeObject, encodeItems, type ItemText, sizeOf } from './item-text.ts'
 import type { Lifetimes } from './lifetimes.ts'
-import { Owned } from './owned.ts'
+import type { Owned } from './owned.ts'
 import type { ResponseRows } from './response-rows.ts'
-import { addEvents, renewLeases } from './running-responses.ts'
-import { runningStatuses, type Tables } from './tables.ts'
+import type { RunningCall } from './running-responses.ts'
+import { runningStatuses } from './tables.ts'
 
 const maxIds = 500
 
-/** Responses in the tables. */
-export function createResponseStore(db: Kysely<Tables>, lifetimes: Lifetimes): ResponseStore {
-  const of = (owner: string) => new Owned(db, owner, lifetimes.now())
+/** Responses in the tables, as far as they are the caller's. */
+export function createResponseStore(of: (owner: string) => Owned, lifetimes: Lifetimes): Omit<ResponseStore, RunningCall> {
   return {
     save: (response) => save(of(response.owner), response, lifetimes),
     find: (owner, id) => of(owner).read((own) => find(own, owner, id)),
@@ -21,7 +19,6 @@ export function createResponseStore(db: Kysely<Tables>, lifetimes: Lifetimes): R
     history: (owner, id) => readHistory(of(owner), id),
     listInput: (owner, id, page) => of(owner).read((own) => listInput(own, id, page)),
     findItems: (owner, ids) => findItems(of(owner), ids),
-    addEvents: (id, events) => addEvents(db, id, events),
     events: (owner, id, after, limit) =>
       of(owner)
         .responseEvents()
@@ -31,7 +28,6 @@ export function createResponseStore(db: Kysely<Tables>, lifetimes: Lifetimes): R
         .orderBy('sequence')
         .limit(limit)
         .execute(),
-    renew: (ids, untilMs) => renewLeases(db, ids, untilMs),
     requestCancel: (owner, id) => of(owner).requestCancel(id),
   }
 }

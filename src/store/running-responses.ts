@@ -1,12 +1,20 @@
 import type { Kysely } from 'kysely'
-import type { StoredEvent } from '../contract/store.ts'
+import type { ResponseStore, StoredEvent } from '../contract/store.ts'
 import { ResponseRows } from './response-rows.ts'
 import { runningStatuses, type Tables } from './tables.ts'
 
-// What the process that runs a response does with it. It knows the id because it made it, so that no owner is named.
+/** The calls of the process that runs a response. It knows the id because it made it, so that no owner is named. */
+export type RunningCall = 'addEvents' | 'renew'
+
+export function createRunningResponses(db: Kysely<Tables>): Pick<ResponseStore, RunningCall> {
+  return {
+    addEvents: (id, events) => addEvents(db, id, events),
+    renew: (ids, untilMs) => renewLeases(db, ids, untilMs),
+  }
+}
 
 /** Events of a response that was deleted are dropped. */
-export async function addEvents(db: Kysely<Tables>, id: string, events: readonly StoredEvent[]): Promise<void> {
+async function addEvents(db: Kysely<Tables>, id: string, events: readonly StoredEvent[]): Promise<void> {
   const addedBytes = events.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0)
   await db.transaction().execute(async (transaction) => {
     const changed = await transaction
@@ -20,7 +28,7 @@ export async function addEvents(db: Kysely<Tables>, id: string, events: readonly
 }
 
 /** Returns those that must be cancelled. */
-export async function renewLeases(db: Kysely<Tables>, ids: readonly string[], untilMs: number): Promise<string[]> {
+async function renewLeases(db: Kysely<Tables>, ids: readonly string[], untilMs: number): Promise<string[]> {
   if (ids.length === 0) return []
   const renewed = await db
     .updateTable('responses')

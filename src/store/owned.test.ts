@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+
+/** What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, and what it hands out. */
+const withoutOwner = [
+  'conversation-rows.ts',
+  'migrate.ts',
+  'migrations.ts',
+  'open-store.ts',
+  'owned.ts',
+  'prune.ts',
+  'response-rows.ts',
+  'running-responses.ts',
+]
+
+test('what answers callers reaches rows by their owner only: it has no database', () => {
+  const files = readdirSync(new URL('.', import.meta.url)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  const seeing = files.filter((file) =>
+    /\bKysely\b/.test(readFileSync(new URL(file, import.meta.url), 'utf8').replace(/\/\/.*|\*.*/g, '')),
+  )
+  expect(seeing).toEqual(withoutOwner)
+})
