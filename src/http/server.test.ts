@@ -2,14 +2,10 @@ import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test, vi } from 'vitest'
 import { chatBody, openTestServer, openWatchedServer, readAll, receive, sendChat } from '../../test/support/test-server.ts'
-import { hashApiKey } from '../app/api-key-file.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { Scope } from '../contract/principal.ts'
-import { allScopes } from '../contract/principal.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 
-const key = 'sk-dragoman-test'
 const fake = () => createFakeEngine({ script: 'from-request' })
 const chat = { method: 'POST', url: '/v1/chat/completions', headers: { 'content-type': 'application/json' } } as const
 
@@ -124,100 +120,6 @@ describe('errors', () => {
     expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
     expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'invalid_request' } })
   })
-})
-
-test.each([true, false])(
-  'the last log line of a generation has the id of its reply and its model (stream: %s)',
-  async (stream) => {
-    const { app, logLines } = openTestServer()
-    const { body } = await app.inject({ ...chat, payload: chatBody('hi', { stream }) })
-    const generationId = /"id":"(chatcmpl-[^"]+)"/.exec(body)?.[1]
-    expect(logged(logLines)).toContainEqual(
-      expect.objectContaining({ msg: 'request ended', status: 200, generationId, model: 'org/fake' }),
-    )
-  },
-)
-
-test.each([true, false])('it has tokens, finish reason, the requested name and the key too (stream: %s)', async (stream) => {
-  const apiKeys = [{ hash: hashApiKey(key), name: 'laptop', scopes: allScopes }]
-  const { app, logLines } = openTestServer({ auth: { apiKeys } })
-  await app.inject({
-    ...chat,
-    headers: { ...chat.headers, 'x-api-key': key },
-    payload: chatBody('a b c', { stream, max_tokens: 2 }),
-  })
-  expect(logged(logLines)).toContainEqual(
-    expect.objectContaining({
-      msg: 'request ended',
-      key: 'laptop',
-      requestedModel: 'default',
-      finishReason: 'length',
-      inputTokens: 3,
-      cachedInputTokens: 0,
-      outputTokens: 2,
-      ttftMs: expect.any(Number),
-      requestId: expect.any(String),
-    }),
-  )
-})
-
-test('a failure is logged with the code that its client sees, and with a stack only if it should not happen', async () => {
-  const failures = [
-    [new AppError('model-unavailable', 'gone', { cause: new Error('inner') }), 'model_unavailable', 40],
-    [new AppError('engine-failed', 'broke'), 'engine_failed', 50],
-  ] as const
-  for (const [failure, code, level] of failures) {
-    const { app, logLines } = openTestServer({ engine: { ...fake(), prepare: () => Promise.reject(failure) } })
-    await app.inject({ ...chat, payload: chatBody('hi') })
-    const entry = logged(logLines).find(({ msg }) => msg === 'request failed')
-    expect(entry).toMatchObject({ code, level, requestId: expect.any(String) })
-    expect(JSON.stringify(entry).includes('stack')).toBe(level === 50)
-    if (level === 40) expect(entry).toMatchObject({ reason: 'gone', cause: 'inner' })
-  }
-})
-
-test.each([true, false])("where this server's files are is for its log and its operators (stream: %s)", async (stream) => {
-  const failure = new AppError(
-    'model-unavailable',
-    "model 'm' could not be loaded: /home/me/models/nope.gguf: there is no such file",
-  )
-  const keyOf = (text: string, scope: Scope) => ({ hash: hashApiKey(text), scopes: new Set([scope]) })
-  const { app, logLines } = openTestServer({
-    engine: { ...fake(), prepare: () => Promise.reject(failure) },
-    auth: { apiKeys: [keyOf('client', 'inference'), keyOf('operator', 'admin')] },
-  })
-  const ask = async (text: string) =>
-    (await app.inject({ ...chat, headers: { ...chat.headers, 'x-api-key': text }, payload: chatBody('hi', { stream }) })).body
-  expect(await ask('client')).toContain("model 'm' could not be loaded: …/nope.gguf: there is no such file")
-  expect(await ask('operator')).toContain('/home/me/models/nope.gguf')
-  expect(logged(logLines)).toContainEqual(
-    expect.objectContaining({ reason: expect.stringContaining('/home/me/models/nope.gguf') }),
-  )
-})
-
-test.each([true, false])(
-  'what the chat template does not show is named among the ignored fields (stream: %s)',
-  async (stream) => {
-    const engine: Engine = { ...fake(), facts: { chatTemplate: '{% for m in messages %}{{ m.content }}{% endfor %}' } }
-    const messages = [{ role: 'user', content: 'hi', name: 'ann', more: 1 }]
-    const payload = JSON.stringify({ model: 'default', messages, reasoning_effort: 'high', stream })
-    const { headers } = await openTestServer({ engine }).app.inject({ ...chat, payload })
-    expect(headers['x-dragoman-ignored']).toBe('messages[].more, messages[].name, reasoning_effort')
-  },
-)
-
-test('log lines of other requests have no generation', async () => {
-  const { app, logLines } = openTestServer()
-  await app.inject('/v1/models')
-  const ended = logged(logLines).filter(({ msg }) => msg === 'request ended')
-  expect(ended.map((line) => [line.route, 'generationId' in line])).toEqual([['/v1/models', false]])
-})
-
-test('a refused request is logged without its message, which may quote the prompt', async () => {
-  const { app, logLines } = openTestServer()
-  await app.inject({ ...chat, payload: chatBody('x', { temperature: 'a private word' }) })
-  expect(logged(logLines)).toContainEqual(expect.objectContaining({ level: 30, code: 'invalid_request', param: 'temperature' }))
-  expect(logLines.join('')).not.toContain('private')
 })
 
 test('connections outlive client pools, and send without delay', () => {
@@ -366,112 +268,5 @@ describe('routes', () => {
     expect(response.body).toContain('dragoman_generation_duration_seconds_count{model="org/fake",outcome="ok"} 1')
     expect(response.body).toContain('dragoman_slots_busy{model="org/fake"} 0')
     expect(response.body).toContain('dragoman_requests_in_flight 1')
-  })
-})
-
-describe('authentication', () => {
-  const locked = () => openTestServer({ auth: { apiKeys: [{ hash: hashApiKey(key), scopes: allScopes }] } })
-
-  test.each(['/v1/models', '/metrics'])('%s needs a key when keys are configured', async (url) => {
-    const { app, logLines } = locked()
-    const refused = await app.inject({ url, headers: { authorization: 'Bearer wrong' } })
-    expect(refused.statusCode).toBe(401)
-    expect(refused.headers['www-authenticate']).toBe('Bearer')
-    expect(refused.json()).toMatchObject({
-      error: { code: 'invalid_api_key', message: expect.stringContaining('x-api-key: KEY') },
-    })
-    expect((await app.inject({ url, headers: { authorization: `Bearer ${key}` } })).statusCode).toBe(200)
-    expect((await app.inject({ url, headers: { 'x-api-key': key } })).statusCode).toBe(200)
-    expect(logLines.join('')).not.toContain(key)
-  })
-
-  test('a key may do what its scopes say, and the refusal names the scope', async () => {
-    const keyOf = (text: string, ...scopes: Scope[]) => ({ hash: hashApiKey(text), scopes: new Set(scopes) })
-    const { app } = openTestServer({
-      auth: { apiKeys: [keyOf('c', 'inference'), keyOf('m', 'metrics'), keyOf('a', 'admin')] },
-    })
-    const statusOf = async (method: 'GET' | 'POST', url: string, text: string) =>
-      (await app.inject({ method, url, headers: { 'x-api-key': text } })).statusCode
-    for (const [method, url, client, monitor, admin] of [
-      ['GET', '/v1/models', 200, 403, 200],
-      ['GET', '/v1/sampling/overrides', 200, 403, 200],
-      ['GET', '/metrics', 403, 200, 200],
-      ['POST', '/v1/sampling/override/unload', 403, 403, 200],
-      ['POST', '/v1/sampling/override/switch', 403, 403, 400],
-      ['POST', '/v1/template/unload', 403, 403, 200],
-      ['POST', '/v1/template/switch', 403, 403, 400],
-    ] as const) {
-      const statuses = [await statusOf(method, url, 'c'), await statusOf(method, url, 'm'), await statusOf(method, url, 'a')]
-      expect([url, ...statuses]).toEqual([url, client, monitor, admin])
-    }
-    const refused = await app.inject({ method: 'POST', url: '/v1/template/unload', headers: { 'x-api-key': 'c' } })
-    expect(refused.json().error).toMatchObject({ code: 'forbidden', message: expect.stringContaining("'admin'") })
-  })
-
-  test('without a key the body is not read', async () => {
-    const response = await locked().app.inject({ ...chat, payload: '{' })
-    expect(response.statusCode).toBe(401)
-  })
-
-  test.each(['/health', '/ready'])('%s is public', async (url) => {
-    expect((await locked().app.inject(url)).statusCode).not.toBe(401)
-  })
-
-  test('an unknown host name is refused on every route, by name', async () => {
-    const { app } = openTestServer()
-    for (const url of ['/health', '/v1/models', '/nothing']) {
-      const response = await app.inject({ url, headers: { host: 'evil.example:7411' } })
-      expect(response.statusCode).toBe(403)
-      expect(response.json()).toMatchObject({
-        error: { code: 'host_not_allowed', message: expect.stringMatching(/evil\.example.*server\.allowedHosts/) },
-      })
-    }
-    expect((await app.inject({ url: '/health', headers: { host: '[::1]:7411' } })).statusCode).toBe(200)
-  })
-
-  test('two host headers are refused, even if both are allowed', async () => {
-    const { listen } = openTestServer()
-    const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
-    socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')
-    let text = ''
-    for await (const chunk of socket) text += chunk
-    expect(text).toMatch(/^HTTP\/1\.1 400 /)
-    expect(text).toContain("has 2 'host' headers")
-  })
-
-  test('HTTP/1.0 without a host is served', async () => {
-    const { listen } = openTestServer()
-    const socket = connect(await listen(), '127.0.0.1').setEncoding('utf8')
-    socket.write('GET /health HTTP/1.0\r\n\r\n')
-    let text = ''
-    for await (const chunk of socket) text += chunk
-    expect(text).toMatch(/^HTTP\/1\.1 200 OK/)
-  })
-})
-
-describe('request ids', () => {
-  test.each(['trace-42', '!', 'x'.repeat(128), 'with space'])('the caller’s id %j is echoed and logged', async (id) => {
-    const { app, logLines } = openTestServer()
-    const response = await app.inject({ url: '/v1/models', headers: { 'x-request-id': id } })
-    expect(response.headers['x-request-id']).toBe(id)
-    expect(logged(logLines)).toContainEqual(expect.objectContaining({ requestId: id, route: '/v1/models', status: 200 }))
-  })
-
-  test.each(['', 'x'.repeat(129), 'é'])('%j is replaced by one of ours', async (id) => {
-    const response = await openTestServer().app.inject({ url: '/v1/models', headers: { 'x-request-id': id } })
-    expect(response.headers['x-request-id']).toMatch(/^req_[\da-f]{32}$/)
-  })
-
-  test('it is on streams and replies, and is never the id of the generation', async () => {
-    const { app } = openTestServer()
-    for (const stream of [true, false]) {
-      const headers = { ...chat.headers, 'x-request-id': 'mine' }
-      const responses = await Promise.all([1, 2].map(() => app.inject({ ...chat, headers, payload: chatBody('hi', { stream }) })))
-      expect(responses.map((response) => [response.statusCode, response.headers['x-request-id']])).toEqual([
-        [200, 'mine'],
-        [200, 'mine'],
-      ])
-      expect(responses[0]?.body).toMatch(/"id":"chatcmpl-/)
-    }
   })
 })
