@@ -45,8 +45,10 @@ export class ResponsesSockets {
     const turns = createTurns(this.#deps, request)
     const send = (event: object, lane: string | undefined) =>
       writer.send(JSON.stringify(lane === undefined ? event : { ...event, stream_id: lane }))
-    const sendError = (error: AppError, lane: string | undefined) =>
+    const sendError = (error: AppError, lane: string | undefined) => {
+      logResponseFailure(request, error)
       void send(encodeErrorEvent(shownTo(request.principal, error), 0), lane)
+    }
     /** Why no further response is begun. */
     let stopped: AppError | undefined
     const onIdle = () => {
@@ -58,11 +60,9 @@ export class ResponsesSockets {
         if (stopped !== undefined) throw stopped
         if (isBinary) throw new AppError('invalid-request', 'the message is binary; send JSON as text')
         const { value, share } = await readMessage(data, room)
-        session.receive({ content: value, sizeBytes: data.length, release: () => share.close() })
-      } catch (thrown) {
-        const error = AppError.from(thrown)
-        logResponseFailure(request, error)
-        sendError(error, undefined)
+        session.receive({ content: value, release: () => share.close() })
+      } catch (error) {
+        sendError(AppError.from(error), undefined)
       }
     }
     // Large messages take several turns of the event loop; those after them wait.

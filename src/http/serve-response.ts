@@ -11,7 +11,7 @@ import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { readSentKeys } from './sent-keys.ts'
-import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun } from './stream-response.ts'
+import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
 import { takeRequiredBody } from './take-body.ts'
 
 /** Decoding a larger body may take so long that others are served before it is run. */
@@ -44,7 +44,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
       isDetached = true
       void live.ended.then(() => {
         handle.close()
-        const fields = { requestId: request.id, key: caller.principal.id, ...factFields(facts) }
+        const fields = { requestId: request.id, key: caller.principal.id, ...unseenFields(live.run), ...factFields(facts) }
         request.log.info({ ...fields, durationMs: Math.round(deps.now() - caller.receivedAtMs) }, 'background response ended')
       })
       if (!decoded.stream) return jsonReply(reply, run.snapshot())

@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
-import type { AppError } from '../contract/errors.ts'
 import { createResponseId } from '../responses/accept.ts'
+import type { ResponseRun } from '../responses/response-run.ts'
 import type { Turn } from '../responses/session.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { readClientIds } from './open-run.ts'
-import { encodeFields } from './reply-headers.ts'
-import { logResponseFailure } from './stream-response.ts'
+import { logResponseFailure, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
 export function createTurns(deps: ServerDeps, request: FastifyRequest) {
@@ -23,32 +22,36 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
     const receivedAtMs = now()
     const facts: GenerationFacts = { generationId: id }
     let isOk = true
-    let ignored = ''
+    let run: ResponseRun | undefined
     return {
       caller: { id, principal, receivedAtMs, signal: handle.signal, ...clientIds },
-      accepted({ parts: { decoded, context } }) {
+      accepted(accepted) {
+        run = accepted
+        const { decoded, context } = run.parts
         handle.servedBy(context.model.id)
         facts.requestedModel = decoded.request.model
         facts.model = context.model.id
-        // A socket has no header for it.
-        ignored = encodeFields(decoded.ignored)
       },
       observe(event) {
         noteEvent(facts, event)
-        if (event.type === 'error') fail(event.error)
+        if (event.type !== 'error') return
+        isOk = false
+        logResponseFailure(request, event.error)
       },
-      failed: fail,
+      failed() {
+        isOk = false
+      },
       close() {
         handle.close()
         running.delete(handle)
-        const fields = { requestId: request.id, key: principal.id, ...(ignored !== '' && { ignored }), ...factFields(facts) }
+        const fields = {
+          requestId: request.id,
+          key: principal.id,
+          ...(run !== undefined && unseenFields(run)),
+          ...factFields(facts),
+        }
         request.log.info({ ...fields, isOk, durationMs: Math.round(now() - receivedAtMs) }, 'response on a socket ended')
       },
-    }
-
-    function fail(error: AppError): void {
-      isOk = false
-      logResponseFailure(request, error)
     }
   }
 

@@ -90,6 +90,15 @@ export function addResponseHeaders({ parts, dropped }: ResponseRun, start: Start
   if (dropped.length > 0) reply.header('x-dragoman-dropped', encodeFields(dropped))
 }
 
+/** What headers would say, for the log of responses that have none. */
+export function unseenFields({ parts, dropped }: ResponseRun): { readonly ignored?: string; readonly dropped?: string } {
+  const { ignored } = parts.decoded
+  return {
+    ...(ignored.length > 0 && { ignored: encodeFields(ignored) }),
+    ...(dropped.length > 0 && { dropped: encodeFields(dropped) }),
+  }
+}
+
 export function logResponseFailure(request: FastifyRequest, error: AppError): void {
   logFailure(request, error, { what: 'response failed', code: wireCodeOf(encodeOpenaiError(error).body, error) })
 }

@@ -49,7 +49,7 @@ export class BackgroundResponses {
       })
     const live = { run, log, ended }
     this.#live.set(run.id, live)
-    this.#timer ??= setInterval(() => void this.#renew(), renewEveryMs)
+    this.#timer ??= setInterval(() => void this.#renew(), renewEveryMs).unref()
     return live
   }
 

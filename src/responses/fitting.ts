@@ -6,6 +6,11 @@ import type { GenerationRecord } from '../contract/record.ts'
 import { type GenerateDeps, generate } from '../core/generate.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 
+/**
+ * Turns are dropped one by one; from the eighth on, some at once, so that a long history takes few tries: an eighth too many at most.
+ */
+const maxExcess = 8
+
 type FittingRun = {
   readonly context: RequestContext
   readonly emit: Emit<GenerationEvent>
@@ -29,7 +34,7 @@ export async function generateFitting(deps: GenerateDeps, decoded: DecodedRespon
         return await generate(recording, [current.request], run.context).run(holdingStart(run.emit))
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'context-length-exceeded') throw error
-        dropped += turnsToDrop(error, dropped)
+        dropped += Math.max(1, Math.floor(dropped / maxExcess))
         const shorter = decoded.withoutOldest(dropped)
         if (shorter === undefined) throw error
         current = shorter.decoded
@@ -39,16 +44,6 @@ export async function generateFitting(deps: GenerateDeps, decoded: DecodedRespon
   } finally {
     if (record !== undefined) deps.record?.(record)
   }
-}
-
-/**
- * One more turn at a time, so that no turn is dropped that has room; from the fourth on an eighth of those that are gone already, so
- * that the number of tries grows with the logarithm of a long history.
- */
-function turnsToDrop({ overflow }: AppError, dropped: number): number {
-  if (overflow === undefined || overflow.inputTokens < 2 * overflow.contextLength) return Math.max(1, Math.floor(dropped / 8))
-  // Less than half of it will fit.
-  return Math.max(1, dropped)
 }
 
 /** An upstream may refuse a prompt after the start, which must not be seen twice. */

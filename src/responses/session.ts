@@ -1,5 +1,4 @@
 import { AppError } from '../contract/errors.ts'
-import type { StoredItem } from '../contract/store.ts'
 import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import { acceptResponse, type Caller } from './accept.ts'
@@ -17,8 +16,8 @@ export type Turn = {
   /** Called when the request is understood. */
   accepted(run: ResponseRun): void
   observe: RunListener['observe']
-  /** The failure that is sent as an error. */
-  failed(error: AppError): void
+  /** Called when an error is sent in place of the response. */
+  failed(): void
   close(): void
 }
 
@@ -37,8 +36,8 @@ type SessionOptions = {
   onIdle(): void
 }
 
-/** A message with its size; `release` is called when its content is not needed any more. */
-export type SessionMessage = { readonly content: unknown; readonly sizeBytes: number; release(): void }
+/** A message; `release` is called when its content is not needed any more. */
+export type SessionMessage = { readonly content: unknown; release(): void }
 
 /**
  * The responses of one connection: one after the other in each lane, continued from what the connection remembers, or from the store.
@@ -96,12 +95,11 @@ export class ResponsesSession {
     const turn = this.#options.openTurn()
     const { streamId } = event
     try {
-      await this.#run(event, turn, message.sizeBytes)
+      await this.#run(event, turn)
     } catch (thrown) {
       this.#forgetPrevious(event)
-      const error = AppError.from(thrown)
-      turn.failed(error)
-      this.#options.sendError(error, streamId)
+      turn.failed()
+      this.#options.sendError(AppError.from(thrown), streamId)
     } finally {
       turn.close()
       message.release()
@@ -109,21 +107,16 @@ export class ResponsesSession {
   }
 
   /** Rejects only before the first event is sent. */
-  async #run(event: ClientEvent, turn: Turn, sizeBytes: number): Promise<void> {
+  async #run(event: ClientEvent, turn: Turn): Promise<void> {
     const { body, generates, streamId } = event
-    let before = 0
-    const recall = (id: string): readonly StoredItem[] | undefined => {
-      const remembered = this.#memory.recall(id)
-      before = remembered?.sizeBytes ?? 0
-      return remembered?.history
-    }
     const { service, sentKeys } = this.#options
+    const recall = (id: string) => this.#memory.recall(id)
     const run = await acceptResponse(service, body, { caller: turn.caller, recall, sentKeys, generates })
     try {
       turn.accepted(run)
       await this.#generate(run, turn, streamId)
       if (run.status === 'failed') this.#forgetPrevious(event)
-      else this.#memory.remember(streamId ?? '', { id: run.id, history: run.history, sizeBytes: before + sizeBytes })
+      else this.#memory.remember(streamId ?? '', run.id, run.history)
     } finally {
       run.close()
     }
