@@ -116,6 +116,8 @@ export type ServerReport = {
   /** The result of probing; absent before it has answered. */
   readonly found?: {
     readonly kind: string
+    /** How conversations are sent to it. */
+    readonly protocol?: string
     readonly version?: string
     /** Its name for the model. */
     readonly model: string

@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
+import { protocolNames } from '../../src/engine/remote/servers/profile.ts'
 import { startApp } from './app.ts'
 
 /**
  * A server over one upstream, to be measured from outside: each line of its input is answered with what happened since the last.
  * A stall is the CPU time of the main thread between two ticks of a timer: other processes on a busy machine do not count.
  */
-const [url = ''] = process.argv.slice(2)
-const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints: [{ url }], probe: false, load: 'demand' }] })
+const [url = '', named] = process.argv.slice(2)
+const protocol = protocolNames.find((name) => name === named) ?? 'chat'
+const app = await startApp({
+  models: [{ id: 'm', engine: 'remote', endpoints: [{ url }], protocol, probe: false, load: 'demand' }],
+})
 let peakBytes = 0
 let stallMs = 0
 const warnings: string[] = []

@@ -43,6 +43,7 @@ function encodeServer({ host, state, lastFailure, activeRequests, outstandingTok
     outstanding_tokens: outstandingTokens,
     ...(found !== undefined && {
       kind: found.kind,
+      ...(found.protocol !== undefined && { protocol: found.protocol }),
       ...(found.version !== undefined && { version: found.version }),
       model: found.model,
       ...(found.contextLength !== undefined && { context_length: found.contextLength }),

@@ -28,6 +28,7 @@ export function toServerReport({
     ...(discovery !== undefined && {
       found: {
         kind: discovery.profile,
+        protocol: discovery.protocol,
         model: discovery.model,
         ...(discovery.version !== undefined && { version: discovery.version }),
         ...(discovery.contextLength !== undefined && { contextLength: discovery.contextLength }),

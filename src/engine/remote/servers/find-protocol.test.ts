@@ -4,7 +4,8 @@ import { until } from '../../../../test/support/app.ts'
 import { listenOnLoopback } from '../../../../test/support/loopback.ts'
 import { messageOf, textBlock } from '../../../../test/support/messages-stream.ts'
 import { textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, secretKey, upstream } from '../../../../test/support/remote-engine.ts'
+import { answer, ask, engineOver, knownEngine, secretKey, upstream } from '../../../../test/support/remote-engine.ts'
+import { type Answer, chatChunk, openStream } from '../../../../test/support/upstream.ts'
 
 test('a server of unknown kind that lacks chat completions is spoken to in Messages', async () => {
   const server = await upstream((request, response) => {
@@ -15,9 +16,27 @@ test('a server of unknown kind that lacks chat completions is spoken to in Messa
   const engine = engineOver([server], { probesAbilities: true })
   expect(textsOf(await answer(engine, ask('hi')))).toEqual(['ok'])
   expect(textsOf(await answer(engine, ask('hi again')))).toEqual(['ok'])
+  expect(engine.capabilities.fleet?.replicas()).toMatchObject([{ found: { kind: 'openai', protocol: 'messages' } }])
   // Asked once, and without a message, so that nothing is generated.
   const asked = server.seen.filter(({ body }) => body.messages === undefined)
   expect(asked.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/responses', '/v1/messages'])
+})
+
+test('replicas of one model may speak different protocols: one continues what another began', async () => {
+  const breaking: Answer = (_, response) => {
+    openStream(response)
+    response.write(chatChunk({ delta: { content: 'One ' } }), () => response.destroy())
+  }
+  const first = await upstream(breaking, { ownedBy: 'vllm' })
+  const second = await upstream((request, response) => {
+    if (request.path !== '/v1/messages') return refuse(response, 404)
+    if (request.body.messages === undefined) return refuse(response, 400)
+    const words = JSON.stringify(request.body.messages).includes('One ') ? 'two' : 'One two'
+    return messageOf(textBlock(0, words))(request, response)
+  })
+  const engine = await knownEngine([first, second], { probesAbilities: true })
+  for (let turn = 0; turn < 4; turn++) expect(textsOf(await answer(engine, ask(`hi ${turn}`)))).toEqual(['One two'])
+  expect(first.seen.length).toBeGreaterThan(0)
 })
 
 test('Anthropic gets its key in its own header, and the version of its API', async () => {
