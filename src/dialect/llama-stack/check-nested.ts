@@ -53,9 +53,9 @@ const toolConfigKeys = keysOf(toolConfig)
 
 type NestedWire = CommonWire &
   Partial<ToolWire> & {
-    /** The conversations, each with its path, such as `messages`. */
+    /** The conversations, each with its path, such as `messages` or `messages_batch[1]`. */
     readonly conversations?: readonly { readonly path: string; readonly messages: readonly WireMessage[] }[]
-    /** Contents outside of messages, with their path. */
+    /** Contents outside of messages, with the path of each, such as `content` or `contents[]`. */
     readonly contents?: { readonly path: string; readonly items: readonly WireContent[] }
   }
 
@@ -67,7 +67,9 @@ export function checkNested(wire: NestedWire): string[] {
   const nested = createNestedCheck(refused)
   const { check } = nested
   for (const { path, messages } of wire.conversations ?? []) {
-    for (const [index, message] of messages.entries()) checkMessage(nested, message, { path: `${path}[]`, index })
+    // Without the number of an item of a batch.
+    const at = `${path.replace(/\d+/, '')}[]`
+    for (const [index, message] of messages.entries()) checkMessage(nested, message, { path: at, index })
   }
   for (const item of wire.contents?.items ?? []) checkContent(nested, item, { path: wire.contents?.path ?? '', index: 0 })
   const { sampling_params: params, response_format: format } = wire

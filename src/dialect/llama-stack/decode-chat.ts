@@ -65,7 +65,7 @@ type Conversations = {
 
 function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversations): DecodedRequests {
   const { id, model, conversations, input, stream } = decoding
-  const nested = checkNested({ ...wire, conversations: conversations.map(({ messages }) => ({ path: input, messages })) })
+  const nested = checkNested({ ...wire, conversations })
   const tools = decodeTools(wire)
   const common = decodeCommon(wire)
   const decoded = conversations.map(({ path, messages }) => writeToolPrompt(decodeMessages(messages, path), tools))

@@ -36,7 +36,8 @@ type Contents = Pick<DecodedRequests, 'stream' | 'ignored'> & {
 }
 
 function decodeContents(wire: CommonWire, { id, model, contents, input, stream, ignored }: Contents): DecodedRequests {
-  const nested = checkNested({ ...wire, contents: { path: input, items: contents.map(({ content }) => content) } })
+  const path = input === 'content' ? input : `${input}[]`
+  const nested = checkNested({ ...wire, contents: { path, items: contents.map(({ content }) => content) } })
   const common = decodeCommon(wire)
   return {
     requests: requestPerItem(contents, id, ({ path, content }, requestId) => ({

@@ -6,6 +6,7 @@ import type { AppError } from '../../contract/errors.ts'
 import type { CanonicalPath } from '../../contract/field.ts'
 import type { GenerationRequest, Message } from '../../contract/request.ts'
 import { stackDialects } from './dialects.ts'
+import { decodeEmbeddings } from './embeddings.ts'
 
 const { chat, completion, batchChat, batchCompletion } = stackDialects
 const hi = { role: 'user', content: 'hi' }
@@ -294,6 +295,23 @@ describe('names', () => {
       'tool_config.strict',
       'tools[].metadata',
       'tools[].parameters.*.title',
+    ])
+  })
+
+  test('those of a batch are listed with both of their lists', () => {
+    const item = { type: 'text', text: 'a', cache: true }
+    const messages = [{ ...hi, id: 'x', content: [item] }]
+    const listed = [
+      decodeNow(batchChat, { model_id: 'm', messages_batch: [[hi], messages] }),
+      decodeNow(batchCompletion, { model_id: 'm', content_batch: ['a', item, [item]] }),
+      decodeNow(completion, { model_id: 'm', content: item }),
+      decodeEmbeddings({ model_id: 'm', contents: [item] }),
+    ]
+    expect(listed.map(({ ignored }) => ignored)).toEqual([
+      ['messages_batch[][].id', 'messages_batch[][].content[].cache'],
+      ['content_batch[].cache', 'content_batch[][].cache'],
+      ['content.cache'],
+      ['contents[].cache'],
     ])
   })
 })

@@ -21,7 +21,7 @@ export type DecodedEmbeddings = {
 export function decodeEmbeddings(body: unknown): DecodedEmbeddings {
   const wire = validate(embeddingsSchema, body)
   const ignored = checkFields(fieldIndex, wire)
-  const nested = checkNested({ contents: { path: 'contents', items: wire.contents } })
+  const nested = checkNested({ contents: { path: 'contents[]', items: wire.contents } })
   const { model_id: model, contents, output_dimension: dimensions } = wire
   return {
     request: {
