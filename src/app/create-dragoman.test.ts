@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stubEngine } from '../../test/support/stub-engine.ts'
@@ -210,6 +211,21 @@ describe('parts of the caller', () => {
     expect(dragoman.models.map(({ id }) => id)).toEqual(['m'])
     await dragoman.ready()
     expect(loads).toBe(1)
+  })
+
+  test('what it stores is there for the next one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-library-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const config = { builtinModel: false, models: [echo], storage: join(folder, 'kept.db') }
+    const first = await createDragoman({ config })
+    const body = JSON.stringify({ model: 'echo', input: 'one' })
+    const headers = { 'content-type': 'application/json' }
+    const created = await first.fetch(new Request('http://127.0.0.1/v1/responses', { method: 'POST', headers, body }))
+    const response: { readonly id: string } = JSON.parse(await created.text())
+    await first.close()
+    const second = await open({ config })
+    const found = await second.fetch(new Request(`http://127.0.0.1/v1/responses/${response.id}`))
+    expect(JSON.parse(await found.text())).toEqual(response)
   })
 
   test('a wrong configuration is refused with its place', async () => {
