@@ -18,6 +18,8 @@ const storedKeySchema = z.object({
   hash: z.string().regex(/^[\da-f]{64}$/),
   scopes: z.array(z.enum(keyScopes)).min(1),
   name: z.string().exactOptional(),
+  models: z.array(z.string()).min(1).exactOptional(),
+  expiresAt: z.iso.datetime().exactOptional(),
   createdAt: z.string().exactOptional(),
 })
 const fileSchema = z.object({ keys: z.array(storedKeySchema) })
@@ -26,6 +28,9 @@ const oldFileSchema = z.object({ apiKeyHashes: z.array(storedKeySchema.shape.has
 
 /** A key as it is stored: never the key itself. */
 export type StoredKey = z.output<typeof storedKeySchema>
+
+/** What is chosen about a new key. */
+export type NewKey = Omit<StoredKey, 'hash' | 'createdAt'>
 
 /** A key of 190 random bits. */
 function createApiKey(): string {
@@ -79,10 +84,9 @@ export class ApiKeyFile {
   }
 
   /** Makes a key and returns it, only this once. */
-  async add({ scopes, name }: Pick<StoredKey, 'scopes' | 'name'>): Promise<string> {
+  async add(chosen: NewKey): Promise<string> {
     const key = createApiKey()
-    const stored = { hash: hashApiKey(key), scopes, ...(name !== undefined && { name }), createdAt: new Date().toISOString() }
-    await this.#change((keys) => [...keys, stored])
+    await this.#change((keys) => [...keys, { hash: hashApiKey(key), ...chosen, createdAt: new Date().toISOString() }])
     return key
   }
 

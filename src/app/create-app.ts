@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
+import type { ModelViewer } from '../contract/principal.ts'
 import { Cancellations } from '../core/cancellations.ts'
 import type { Generation, generate } from '../core/generate.ts'
 import { PrefixMemory } from '../core/prefix-memory.ts'
@@ -70,7 +71,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     ],
     observer,
   )
-  const resolveModel = (name: string) => models.resolve(name)
+  const resolveModel = (name: string, viewer: ModelViewer) => models.resolve(name, viewer)
   const metrics = createMetrics({
     readLoad: () =>
       models.all().map(({ id, scheduler, engine }) => ({
@@ -95,7 +96,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     resolveModel,
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
-    models: { list: () => models.summaries(), get: (name) => models.summary(name) },
+    models: { list: (viewer) => models.summaries(viewer), get: (name, viewer) => models.summary(name, viewer) },
     cancellations,
     sealer: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
@@ -114,7 +115,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     createdKey,
     requiresKey,
     get models() {
-      return models.summaries()
+      return models.summaries({})
     },
     async listen() {
       const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { hashApiKey } from './api-key-file.ts'
-import { clientKey, findKeys } from './find-keys.ts'
+import { clientKey, findKeys, openKeyFile } from './find-keys.ts'
 
 const settings = (server: object) => configSchema.parse({ server }).server
 
@@ -39,7 +39,19 @@ test('the key that a reachable server makes for itself has all scopes, also at t
   const { createdKey = '' } = await findKeys(reachable)
   const again = await findKeys(reachable)
   expect(again.createdKey).toBeUndefined()
-  expect(again.findKey?.(hashApiKey(createdKey))?.scopes).toEqual(['inference', 'metrics', 'admin'])
+  expect([...(again.findKey?.(hashApiKey(createdKey))?.scopes ?? [])]).toEqual(['public', 'inference', 'metrics', 'admin'])
+})
+
+test('a running server knows the models and the end of a key that a command makes', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'dragoman-keys-'))
+  const { findKey } = await findKeys({ server: settings({ host: '0.0.0.0' }), home })
+  const key = await openKeyFile(home).add({ scopes: ['inference'], models: ['small'], expiresAt: '2030-01-01T00:00:00.000Z' })
+  expect(findKey?.(hashApiKey(key))).toEqual({
+    hash: hashApiKey(key),
+    scopes: new Set(['public', 'inference']),
+    models: ['small'],
+    expiresAtMs: Date.UTC(2030, 0),
+  })
 })
 
 test('requests of this process use a key that may use models', () => {

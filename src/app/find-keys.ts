@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { LoadedConfig } from '../config/load.ts'
 import { type ApiKey, allScopes } from '../contract/principal.ts'
 import type { FindKey } from '../http/auth.ts'
-import { ApiKeyFile, hashApiKey } from './api-key-file.ts'
+import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
 import { isLoopback } from './loopback.ts'
 
 /** The configured API keys, or how to find those of the key file; `createdKey` when this start created one. */
@@ -19,7 +19,11 @@ export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | '
   const file = openKeyFile(home)
   // The operator's only key: nobody else can have given it one, so that it may do everything.
   const createdKey = await file.ensureKey()
-  return { apiKeys: [], findKey: (hash) => file.find(hash), ...(createdKey !== undefined && { createdKey }) }
+  const findKey: FindKey = (hash) => {
+    const stored = file.find(hash)
+    return stored && toApiKey(stored)
+  }
+  return { apiKeys: [], findKey, ...(createdKey !== undefined && { createdKey }) }
 }
 
 /** The keys that Dragoman made, which servers with this data folder accept when none are configured. */
@@ -41,8 +45,18 @@ export function clientKey({ apiKeys = [], adminKey }: LoadedConfig['server']): s
 /** A plain text is a key for clients: it may use models, and change nothing. */
 function readKey(configured: ConfiguredKey): ApiKey {
   if (typeof configured === 'string') return { hash: hashApiKey(configured), scopes: new Set(['public', 'inference']) }
-  const { key, name, scopes } = configured
-  return { hash: hashApiKey(key), ...(name !== undefined && { name }), scopes: new Set(['public', ...scopes]) }
+  const { key, ...described } = configured
+  return toApiKey({ hash: hashApiKey(key), ...described })
+}
+
+function toApiKey({ hash, name, scopes, models, expiresAt }: StoredKey): ApiKey {
+  return {
+    hash,
+    scopes: new Set(['public', ...scopes]),
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models }),
+    ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
+  }
 }
 
 function adminKey(key: string): ApiKey {

@@ -1,6 +1,6 @@
 import type { Emit } from '../contract/emit.ts'
 import type { GenerationEvent } from '../contract/event.ts'
-import { allScopes, type Principal } from '../contract/principal.ts'
+import { allScopes, type ModelViewer, type Principal } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import { type GenerateDeps, type Generation, generate } from '../core/generate.ts'
@@ -14,13 +14,13 @@ type InProcessDeps = {
   readonly cancellations: Cancellations
   readonly generating: GenerateDeps
   /** Throws `model-not-found`. */
-  resolveModel(name: string): ServedModel
+  resolveModel(name: string, viewer: ModelViewer): ServedModel
 }
 
 /** Runs generations of callers in this process the same way as those over HTTP. */
 export function createInProcess({ cancellations, generating, resolveModel }: InProcessDeps) {
   return (requests: Requests, signal?: AbortSignal): Generation => {
-    const model = resolveModel(requests[0].model)
+    const model = resolveModel(requests[0].model, principal)
     return { run: (emit) => run(model, requests, { signal, emit }) }
   }
 

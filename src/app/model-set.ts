@@ -1,4 +1,5 @@
 import { AppError, messageOf } from '../contract/errors.ts'
+import type { ModelViewer } from '../contract/principal.ts'
 import type { ModelSummary } from '../http/deps.ts'
 import { builtinModel } from '../registry/builtin-model.ts'
 import { createRegistry } from '../registry/registry.ts'
@@ -33,23 +34,27 @@ export class ModelSet {
     for (const model of this.all()) if (model.loadsAtStart) this.#awaited.add(model)
   }
 
-  /** The model for a name: for an alias of a model without its file, the stand-in. Throws `model-not-found`. */
-  resolve(name: string): RegisteredModel {
-    const model = this.#registry.resolve(name)
-    return model.isAwaitingFile && name !== model.id ? (this.#standInOf(name) ?? model) : model
+  /**
+   * The model for a name, among those that the caller may use: for an alias of a model without its file, the stand-in. Throws
+   * `model-not-found`.
+   */
+  resolve(name: string, { models: allowed }: ModelViewer): RegisteredModel {
+    const model = this.#registry.resolve(name, allowed)
+    return model.isAwaitingFile && name !== model.id ? (this.#standInOf(model.id) ?? model) : model
   }
 
   all(): readonly RegisteredModel[] {
     return this.#registry.list()
   }
 
-  summaries(): readonly ModelSummary[] {
-    return this.all().map((model) => this.#summarize(model))
+  /** The models that the caller may use. */
+  summaries({ models: allowed }: ModelViewer): readonly ModelSummary[] {
+    return this.#registry.list(allowed).map((model) => this.#summarize(model))
   }
 
   /** Throws `model-not-found`. */
-  summary(name: string): ModelSummary {
-    return this.#summarize(this.resolve(name))
+  summary(name: string, viewer: ModelViewer): ModelSummary {
+    return this.#summarize(this.resolve(name, viewer))
   }
 
   /** Begins to load the models that load at start. Idempotent. */

@@ -1,28 +1,55 @@
 import { type ApiKeyFile, keyId, keyScopes, type StoredKey } from '../app/api-key-file.ts'
 import { AppError } from '../contract/errors.ts'
+import { readExpiry } from './read-expiry.ts'
 import { formatTable } from './table.ts'
 
-type NewKeyFlags = { readonly name?: string | undefined; readonly scopes?: readonly string[] | undefined }
+/** The flags of `keys new`, as typed. */
+export type NewKeyFlags = {
+  readonly name?: string | undefined
+  readonly scope?: readonly string[] | undefined
+  readonly models?: readonly string[] | undefined
+  readonly expires?: string | undefined
+}
 
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
-export async function newKey(file: ApiKeyFile, { name, scopes = ['inference'] }: NewKeyFlags): Promise<void> {
-  const unknown = scopes.find((scope) => !isScope(scope))
+export async function newKey(file: ApiKeyFile, { name, scope = ['inference'], models, expires }: NewKeyFlags): Promise<void> {
+  const unknown = scope.find((one) => !isScope(one))
   if (unknown !== undefined) {
     throw new AppError('invalid-request', `--scope: '${unknown}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
   }
-  console.log(await file.add({ scopes: scopes.filter(isScope), ...(name !== undefined && { name }) }))
+  const key = await file.add({
+    scopes: scope.filter(isScope),
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models: [...models] }),
+    ...(expires !== undefined && { expiresAt: readExpiry(expires, Date.now()) }),
+  })
+  console.log(key)
   console.error('This key is shown only once; only its hash is stored. Running servers accept it at once.')
 }
 
 /** Prints the keys as a table: their ids, never the keys. */
 export function listKeys(file: ApiKeyFile): void {
-  const rows = file.list().map((key) => [keyId(key), key.name ?? '-', key.scopes.join(', '), key.createdAt?.slice(0, 10) ?? '-'])
-  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'CREATED'], rows))
+  const rows = file
+    .list()
+    .map((key) => [
+      keyId(key),
+      key.name ?? '-',
+      key.scopes.join(', '),
+      key.models?.join(', ') ?? 'all',
+      minutesOf(key.expiresAt),
+      key.createdAt?.slice(0, 10) ?? '-',
+    ])
+  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'EXPIRES', 'CREATED'], rows))
 }
 
 /** Deletes a key; running servers refuse it at once. */
 export async function deleteKey(file: ApiKeyFile, idOrName: string): Promise<void> {
   console.error(`deleted ${keyId(await file.remove(idOrName))}`)
+}
+
+/** A time in UTC, as `2030-12-31 18:00`. */
+function minutesOf(time: string | undefined): string {
+  return time === undefined ? '-' : time.slice(0, 16).replace('T', ' ')
 }
 
 function isScope(scope: string): scope is StoredKey['scopes'][number] {

@@ -11,7 +11,7 @@ import { agents } from './agents/agents.ts'
 import { commandName } from './command-name.ts'
 import { reportFailure, reportServeFailure } from './console.ts'
 import { diagnose } from './doctor.ts'
-import { deleteKey, listKeys, newKey } from './keys.ts'
+import { deleteKey, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { launch } from './launch.ts'
 import { list } from './list.ts'
 import { pull } from './pull.ts'
@@ -108,10 +108,10 @@ keys
   .description('make a key and print it, this once; a running server accepts it at once')
   .option('--name <name>', 'what the key is for')
   .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
+  .option('--models <name...>', 'ids or aliases of the models that it may use (default all)')
+  .option('--expires <time>', 'when it stops working: 30d, 12h, 90m or a date (default never)')
   .option('-c, --config <file>', 'configuration file')
-  .action(async ({ config, name, scope }: { config?: string; name?: string; scope?: string[] }) => {
-    await newKey(await keyFile(config), { name, scopes: scope })
-  })
+  .action(async ({ config, ...flags }: NewKeyFlags & { config?: string }) => newKey(await keyFile(config), flags))
 
 keys
   .command('list')

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/aliases.ts'
+import { apiKeys, keyText } from './key-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
 import {
   aliases,
@@ -87,49 +88,11 @@ function isOrigin(text: string): boolean {
   return text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/A-Z]+$/.test(text)
 }
 
-const keyText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, to fit into a header')
-const keyObject = z.strictObject({
-  key: keyText.describe('The key, as clients send it.'),
-  name: z
-    .string()
-    .regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`')
-    .exactOptional()
-    .describe('What the log calls callers with this key.'),
-  scopes: z
-    .array(z.enum(['inference', 'metrics', 'admin']))
-    .min(1)
-    .default(['inference'])
-    .describe(
-      'What the key may do: `inference` uses models and reads about them, `metrics` reads /metrics, `admin` does everything, also ' +
-        'what changes the replies to others: presets and chat templates.',
-    ),
-})
-
 const server = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
-    apiKeys: z
-      .array(z.union([keyText, keyObject]))
-      .min(1)
-      .check(({ value, issues }) => {
-        for (const [index, key] of value.entries()) {
-          const name = typeof key === 'string' ? undefined : key.name
-          const isTaken = value.some((other, at) => at < index && typeof other !== 'string' && other.name === name)
-          if (name === undefined || !isTaken) continue
-          issues.push({
-            code: 'custom',
-            path: [index, 'name'],
-            message: 'must differ from the names of other keys',
-            input: value,
-          })
-        }
-      })
-      .exactOptional()
-      .describe(
-        'Keys that clients must send as bearer token; absent: none is needed on loopback, and elsewhere one is generated, which has ' +
-          'all scopes. A key written as plain text may use models; a key with scopes is an object.',
-      ),
+    apiKeys: apiKeys.exactOptional(),
     adminKey: keyText
       .exactOptional()
       .describe('A key with all scopes, in addition to `apiKeys`: for operators, and as DRAGOMAN_ADMIN_KEY.'),

@@ -2,7 +2,15 @@
 export type Scope = 'public' | 'inference' | 'metrics' | 'admin'
 
 /** A caller and its permissions. */
-export type Principal = { readonly id: string; readonly scopes: ReadonlySet<Scope> }
+export type Principal = {
+  readonly id: string
+  readonly scopes: ReadonlySet<Scope>
+  /** Ids or aliases of the models that it may use; absent: all. */
+  readonly models?: readonly string[]
+}
+
+/** What decides which models are visible: `{}` sees all. */
+export type ModelViewer = Pick<Principal, 'models'>
 
 /** A key that callers may send, by its SHA-256 hash. */
 export type ApiKey = {
@@ -10,6 +18,10 @@ export type ApiKey = {
   /** What logs call it; absent: the start of the hash. */
   readonly name?: string
   readonly scopes: ReadonlySet<Scope>
+  /** Ids or aliases of the models that it may use; absent: all. */
+  readonly models?: readonly string[]
+  /** Milliseconds of the epoch; absent: never. */
+  readonly expiresAtMs?: number
 }
 
 /** The scopes of callers without limits. */

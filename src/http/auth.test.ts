@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hashApiKey } from '../app/api-key-file.ts'
-import { allScopes } from '../contract/principal.ts'
+import { type ApiKey, allScopes } from '../contract/principal.ts'
 import { authorize, createAuthenticator } from './auth.ts'
 
 const key = 'sk-dragoman-key'
@@ -66,15 +66,32 @@ describe('authentication', () => {
 })
 
 test('keys that are made while the server runs have their own scopes', () => {
-  const made = new Map<string, { scopes: readonly ('inference' | 'admin')[] }>()
+  const made = new Map<string, ApiKey>()
   const authenticate = createAuthenticator([], (hash) => made.get(hash))
   const headers = { authorization: `Bearer ${key}` }
   expect(() => authenticate(headers)).toThrow('the API key is not valid')
-  made.set(hashApiKey(key), { scopes: ['inference'] })
-  expect([...authenticate(headers).scopes]).toEqual(['public', 'inference'])
+  made.set(hashApiKey(key), { hash: hashApiKey(key), scopes: new Set(['inference']) })
+  expect([...authenticate(headers).scopes]).toEqual(['inference'])
   made.clear()
   expect(() => authenticate(headers)).toThrow('the API key is not valid')
   expect(() => authenticate({})).toThrow('no API key was sent')
+})
+
+test('a key works until it expires, and the refusal then says so', () => {
+  let nowMs = 999
+  const apiKey = { hash: hashApiKey(key), scopes: allScopes, expiresAtMs: 1000 }
+  const configured = createAuthenticator([apiKey], undefined, () => nowMs)
+  const made = createAuthenticator(
+    [],
+    () => apiKey,
+    () => nowMs,
+  )
+  for (const authenticate of [configured, made]) {
+    nowMs = 999
+    expect(() => authenticate({ 'x-api-key': key })).not.toThrow()
+    nowMs = 1000
+    expect(() => authenticate({ 'x-api-key': key })).toThrow('the API key has expired')
+  }
 })
 
 test('a key has its own name and scopes', () => {

@@ -4,37 +4,49 @@ import { AppError } from '../contract/errors.ts'
 import { type ApiKey, allScopes, type Principal, type Scope } from '../contract/principal.ts'
 
 /** Finds a key by its hash (hexadecimal SHA-256), among keys that may be made and deleted while the server runs. */
-export type FindKey = (hash: string) => { readonly scopes: readonly Scope[]; readonly name?: string } | undefined
+export type FindKey = (hash: string) => ApiKey | undefined
 
 /**
  * Identifies the principal of a request. Without keys and `findKey`, every caller gets all scopes; the composition root allows that on
- * loopback only. Throws `unauthorized`.
+ * loopback only. `wallClock` is milliseconds of the epoch. Throws `unauthorized`.
  */
-export function createAuthenticator(apiKeys: readonly ApiKey[], findKey?: FindKey): (headers: IncomingHttpHeaders) => Principal {
+export function createAuthenticator(
+  apiKeys: readonly ApiKey[],
+  findKey?: FindKey,
+  wallClock = Date.now,
+): (headers: IncomingHttpHeaders) => Principal {
   if (apiKeys.length === 0 && findKey === undefined) {
     const anyone: Principal = { id: 'anyone', scopes: allScopes }
     return () => anyone
   }
-  const known = apiKeys.map(({ hash, name, scopes }) => {
-    if (!/^[\da-f]{64}$/i.test(hash)) throw new Error('an API key hash must be 64 hexadecimal digits (SHA-256)')
-    return { hash: Buffer.from(hash, 'hex'), principal: { id: name ?? `key-${hash.slice(0, 8)}`, scopes } }
+  const known = apiKeys.map((apiKey) => {
+    if (!/^[\da-f]{64}$/i.test(apiKey.hash)) throw new Error('an API key hash must be 64 hexadecimal digits (SHA-256)')
+    return { hash: Buffer.from(apiKey.hash, 'hex'), apiKey }
   })
   return (headers) => {
     const keys = readKeys(headers)
-    let principal: Principal | undefined
+    let found: ApiKey | undefined
+    let isExpired = false
+    const take = (apiKey: ApiKey) => {
+      if (apiKey.expiresAtMs === undefined || wallClock() < apiKey.expiresAtMs) found = apiKey
+      else isExpired = true
+    }
     for (const key of keys) {
       const hash = createHash('sha256').update(key).digest()
       // Compares all hashes, so that timing reveals nothing.
-      for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) principal = candidate.principal
-      const text = hash.toString('hex')
-      const found = findKey?.(text)
-      if (found === undefined) continue
-      principal = { id: found.name ?? `key-${text.slice(0, 8)}`, scopes: new Set(['public', ...found.scopes]) }
+      for (const candidate of known) if (timingSafeEqual(hash, candidate.hash)) take(candidate.apiKey)
+      const made = findKey?.(hash.toString('hex'))
+      if (made !== undefined) take(made)
     }
-    if (principal !== undefined) return principal
-    const problem = keys.length === 0 ? 'no API key was sent' : 'the API key is not valid'
+    if (found !== undefined) return toPrincipal(found)
+    const expired = isExpired ? 'the API key has expired' : 'the API key is not valid'
+    const problem = keys.length === 0 ? 'no API key was sent' : expired
     throw new AppError('unauthorized', `${problem}; send a key in the header 'authorization: Bearer KEY' or 'x-api-key: KEY'`)
   }
+}
+
+function toPrincipal({ hash, name, scopes, models }: ApiKey): Principal {
+  return { id: name ?? `key-${hash.slice(0, 8)}`, scopes, ...(models !== undefined && { models }) }
 }
 
 /** Throws `forbidden` when the principal lacks the scope, which `admin` includes. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
-import type { ApiKey } from '../contract/principal.ts'
+import type { ApiKey, ModelViewer } from '../contract/principal.ts'
 import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Store } from '../contract/store.ts'
@@ -31,11 +31,11 @@ export type ModelSummary = {
   readonly standIn?: string
 }
 
-/** The models of this server. */
+/** The models of this server, as far as a caller may use them. */
 export interface ModelDirectory {
-  list(): readonly ModelSummary[]
-  /** Throws `model-not-found`, listing the known models. */
-  get(nameOrAlias: string): ModelSummary
+  list(viewer: ModelViewer): readonly ModelSummary[]
+  /** Throws `model-not-found`, listing the models that the caller may use. */
+  get(nameOrAlias: string, viewer: ModelViewer): ModelSummary
 }
 
 /** The chat templates that models can be switched to. */
@@ -47,8 +47,8 @@ interface TemplateStore {
 
 /** The dependencies of the HTTP layer, from the composition root. */
 export type ServerDeps = GenerateDeps & {
-  /** Throws `model-not-found`, listing the known models. */
-  resolveModel(name: string): ServedModel
+  /** Throws `model-not-found`, listing the models that the caller may use. */
+  resolveModel(name: string, viewer: ModelViewer): ServedModel
   readonly models: ModelDirectory
   /** Additional protocols, each with its path. */
   readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]

@@ -2,7 +2,7 @@ import type { EmbedRequest, EmbedResult } from '../contract/embed.ts'
 import type { NameOf } from '../contract/field.ts'
 import { embed } from '../core/embed.ts'
 import { nameWithKeys, providerDataHeader, readProviderData } from '../dialect/llama-stack/provider-data.ts'
-import type { ModelDirectory, ServerDeps } from './deps.ts'
+import type { ModelSummary, ServerDeps } from './deps.ts'
 import { createCallHandler } from './serve-call.ts'
 
 /** A call for embeddings in canonical form, and how to encode its reply. */
@@ -15,15 +15,15 @@ type EmbedCall = {
 
 /** The handler of calls for embeddings, in any protocol, with keys that the caller brings for the servers behind a model. */
 export function createEmbedHandler(deps: ServerDeps, decode: (body: unknown) => EmbedCall) {
-  return createCallHandler(deps, (body, { headers }) => {
+  return createCallHandler(deps, (body, { headers, principal }) => {
     const { request, ignored, nameOf, encode } = decode(body)
     const { callerKeys, ignored: ignoredData } = readProviderData(headers)
-    const unused = callerKeys !== undefined && !hasServers(deps.models, request.model) ? [providerDataHeader] : []
+    const unused = callerKeys !== undefined && !hasServers(deps.models.list(principal), request.model) ? [providerDataHeader] : []
     return {
       ignored: [...ignored, ...ignoredData, ...unused],
       nameOf: nameWithKeys(nameOf),
       run: async (caller) => {
-        const model = deps.resolveModel(request.model)
+        const model = deps.resolveModel(request.model, principal)
         return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { ...caller, model }))
       },
     }
@@ -31,6 +31,6 @@ export function createEmbedHandler(deps: ServerDeps, decode: (body: unknown) => 
 }
 
 /** Whether other servers run the model; not for a model that is not there, which fails later. */
-function hasServers(models: ModelDirectory, name: string): boolean {
-  return models.list().some(({ id, aliases, servers }) => servers !== undefined && (id === name || aliases.includes(name)))
+function hasServers(models: readonly ModelSummary[], name: string): boolean {
+  return models.some(({ id, aliases, servers }) => servers !== undefined && (id === name || aliases.includes(name)))
 }

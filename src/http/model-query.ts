@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { callerOf } from './caller.ts'
 import { defaultModelName } from './default-model.ts'
 import type { ModelDirectory } from './deps.ts'
 
@@ -6,7 +7,8 @@ import type { ModelDirectory } from './deps.ts'
 export type ModelQuery = { readonly Querystring: { readonly model?: string | readonly string[] } }
 
 /** The model that `?model=` names, or the default one. */
-export function modelOfQuery({ query: { model } }: FastifyRequest<ModelQuery>, models: ModelDirectory): string {
+export function modelOfQuery(request: FastifyRequest<ModelQuery>, models: ModelDirectory): string {
+  const { model } = request.query
   const name = typeof model === 'string' || model === undefined ? model : model[0]
-  return name === undefined || name === '' ? defaultModelName(models) : name
+  return name === undefined || name === '' ? defaultModelName(models, callerOf(request)) : name
 }

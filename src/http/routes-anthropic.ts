@@ -19,7 +19,8 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
     createCallHandler(deps, (body, { exactBody }) => {
       const { model, ignored, nameOf, ...request } = decodeCount(body, { sealer: deps.sealer, exactBody })
       const run = async (caller: CallerContext) => {
-        const { inputTokens, isEstimate } = await countTokens(request, { ...caller, model: deps.resolveModel(model) })
+        const context = { ...caller, model: deps.resolveModel(model, caller.principal) }
+        const { inputTokens, isEstimate } = await countTokens(request, context)
         // An extension: Anthropic always counts.
         return { input_tokens: inputTokens, ...(isEstimate && { estimated: true }) }
       }

@@ -3,6 +3,7 @@ import { stackDialects } from '../dialect/llama-stack/dialects.ts'
 import { decodeEmbeddings, encodeEmbeddings } from '../dialect/llama-stack/embeddings.ts'
 import { encodeStackError } from '../dialect/llama-stack/errors.ts'
 import { encodeProvider, encodeRoutes } from '../dialect/llama-stack/models.ts'
+import { callerOf } from './caller.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
 import { createEmbedHandler } from './embed-call.ts'
 import { hidePaths } from './hide-paths.ts'
@@ -40,9 +41,11 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
     { config },
     createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings })),
   )
-  app.get('/v1/providers', { config }, () => ({ data: models.list().map(describeProvider) }))
+  app.get('/v1/providers', { config }, (request) => ({ data: models.list(callerOf(request)).map(describeProvider) }))
   // A wildcard, because ids may have slashes.
-  app.get<{ Params: { '*': string } }>('/v1/providers/*', { config }, ({ params }) => describeProvider(models.get(params['*'])))
+  app.get<{ Params: { '*': string } }>('/v1/providers/*', { config }, (request) =>
+    describeProvider(models.get(request.params['*'], callerOf(request))),
+  )
   app.get('/v1/inspect/routes', { config }, () => encodeRoutes(servedRoutes().flatMap(withSecond)))
   app.get('/v1/health', { config: open }, () => ({ status: 'OK' }))
   app.get('/v1/version', { config: open }, () => ({ version }))

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import type { ModelViewer } from '../contract/principal.ts'
 import { withTicket } from '../core/with-ticket.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModelCard, encodeProps, type ModelFacts } from '../dialect/openai/model-card.ts'
+import { callerOf } from './caller.ts'
 import { type ServerDeps, systemFingerprint } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
 import { nameInUse } from './routes-templates.ts'
@@ -13,20 +15,20 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
 
   app.get<ModelQuery>('/v1/model', { config }, (request) => {
     const name = modelOfQuery(request, deps.models)
-    return encodeModelCard(deps.models.get(name), factsOf(deps, name))
+    return encodeModelCard(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)))
   })
 
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
     const name = modelOfQuery(request, deps.models)
-    const model = deps.resolveModel(name)
+    const model = deps.resolveModel(name, callerOf(request))
     // Some properties are only known once the model is loaded; llama-server has no reply before that either.
     await withRun(deps, request, reply, (caller) => withTicket({ ...caller, model }, ({ ticket }) => ticket.ready(caller.signal)))
-    return encodeProps(deps.models.get(name), factsOf(deps, name), systemFingerprint(deps))
+    return encodeProps(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)), systemFingerprint(deps))
   })
 }
 
-function factsOf(deps: ServerDeps, name: string): ModelFacts {
-  const { engine, scheduler } = deps.resolveModel(name)
+function factsOf(deps: ServerDeps, name: string, viewer: ModelViewer): ModelFacts {
+  const { engine, scheduler } = deps.resolveModel(name, viewer)
   const templateName = nameInUse(engine.facts)
   return { slots: scheduler.load.slots, ...engine.facts, ...(templateName !== undefined && { templateName }) }
 }

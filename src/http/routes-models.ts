@@ -6,6 +6,7 @@ import { encodeStackError } from '../dialect/llama-stack/errors.ts'
 import { encodeStackModel, encodeStackModels } from '../dialect/llama-stack/models.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModelDetail, encodeModelList } from '../dialect/openai/models.ts'
+import { callerOf } from './caller.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
 import type { EncodeError } from './error-reply.ts'
 import { hasSecondPrefix } from './second-prefix.ts'
@@ -34,11 +35,11 @@ const llamaStack: ModelForm = { list: encodeStackModels, one: encodeStackModel, 
 export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
-    inForm(request, reply, ({ list }) => list(models.list(), request.query)),
+    inForm(request, reply, ({ list }) => list(models.list(callerOf(request)), request.query)),
   )
   // A wildcard, because ids may have slashes.
   app.get<{ Params: { '*': string } }>('/v1/models/*', { config }, (request, reply) =>
-    inForm(request, reply, ({ one }) => one(models.get(request.params['*']))),
+    inForm(request, reply, ({ one }) => one(models.get(request.params['*'], callerOf(request)))),
   )
   // llama-stack's register and unregister.
   const refusal = { config: { ...config, isRefusal: true } } as const

@@ -56,7 +56,8 @@ type Scorer<Result> = (request: RankRequest, context: RequestContext) => Promise
 function createScoring<Result>(deps: ServerDeps, decode: (body: unknown) => ScoringCall<Result>, score: Scorer<Result>) {
   return createCallHandler(deps, (body) => {
     const { model, request, nameOf, ignored, encode } = decode(body)
-    const run = async (caller: CallerContext) => encode(await score(request, { ...caller, model: deps.resolveModel(model) }))
+    const run = async (caller: CallerContext) =>
+      encode(await score(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
     return { ignored, nameOf, run }
   })
 }

@@ -9,7 +9,7 @@ export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, i
   app.get('/health', { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
 
   app.get('/ready', { config: { scope: 'public' } }, (_request, reply) => {
-    const all = models.list()
+    const all = models.list({})
     const status = isDraining() ? 'draining' : isReady(all) ? 'ready' : 'not-ready'
     // Without failure reasons: this route is public, and they may name files.
     const states = all.map(({ id, state, isRequired, standIn }) => ({

@@ -3,9 +3,11 @@ import type { Engine, EngineFacts, TemplateChoice } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../dialect/templates/requests.ts'
+import { callerOf } from './caller.ts'
 import { defaultModelName } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { type ModelQuery, modelOfQuery } from './model-query.ts'
+import type { CallerContext } from './open-run.ts'
 import { createBodilessCallHandler, createCallHandler, withRun } from './serve-call.ts'
 
 /** The name of the model's own template, from its file or its configuration. */
@@ -18,7 +20,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   for (const url of ['/v1/templates', '/v1/template/list']) {
     app.get<ModelQuery>(url, reading, async (request, reply) => {
-      const { engine } = deps.resolveModel(modelOfQuery(request, deps.models))
+      const { engine } = deps.resolveModel(modelOfQuery(request, deps.models), callerOf(request))
       // Whether the model has its own template is only known once it is loaded.
       await withRun(deps, request, reply, ({ signal }) => engine.ensureReady(signal))
       return list(engine)
@@ -29,7 +31,7 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     changing,
     createCallHandler(deps, (body) => {
       const { template, model, ignored } = decodeTemplateSwitch(body)
-      return { ignored, run: ({ signal }) => use(model, signal, () => find(template)) }
+      return { ignored, run: (caller) => use(model, caller, () => find(template)) }
     }),
   )
   app.post(
@@ -37,13 +39,13 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
     changing,
     createBodilessCallHandler(deps, (body) => {
       const { model, ignored } = decodeTemplateUnload(body)
-      return { ignored, run: ({ signal }) => use(model, signal, async () => ({ type: 'none' })) }
+      return { ignored, run: (caller) => use(model, caller, async () => ({ type: 'none' })) }
     }),
   )
 
   // Bypasses the model's queue, so that operators get through when it is full.
-  async function use(name: string | undefined, signal: AbortSignal, choose: () => Promise<TemplateChoice>) {
-    const { id, engine } = deps.resolveModel(name ?? defaultModelName(deps.models))
+  async function use(name: string | undefined, { principal, signal }: CallerContext, choose: () => Promise<TemplateChoice>) {
+    const { id, engine } = deps.resolveModel(name ?? defaultModelName(deps.models, principal), principal)
     const { templates } = engine.capabilities
     if (templates === undefined) {
       const message = `the server of model '${id}' renders conversations itself; its chat template cannot be switched here`

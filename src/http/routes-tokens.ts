@@ -21,16 +21,17 @@ import { createCallHandler } from './serve-call.ts'
 export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const answerTokens = (decode: (body: unknown) => TokenCall<TokenizeRequest>, encode: (tokens: readonly number[]) => unknown) =>
-    createCallHandler(deps, (body) => {
-      const { request, model = defaultModelName(deps.models), ignored, nameOf } = decode(body)
-      const run = async (caller: CallerContext) => encode(await tokenize(request, { ...caller, model: deps.resolveModel(model) }))
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, model = defaultModelName(deps.models, principal), ignored, nameOf } = decode(body)
+      const run = async (caller: CallerContext) =>
+        encode(await tokenize(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
   const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
-    createCallHandler(deps, (body) => {
-      const { request, model = defaultModelName(deps.models), ignored, nameOf } = decode(body)
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, model = defaultModelName(deps.models, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
-        encode(await detokenize(request, { ...caller, model: deps.resolveModel(model) }))
+        encode(await detokenize(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
 
@@ -60,12 +61,15 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
   app.post(
     '/apply-template',
     { config },
-    createCallHandler(deps, (body) => {
-      const { request, ignored, nameOf } = decodeChat(withModel(body, deps), '')
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, ignored, nameOf } = decodeChat(
+        withModel(body, () => defaultModelName(deps.models, principal)),
+        '',
+      )
       const { model, reasoning, toolChoice } = request
       const conversation = { prompt: chatPrompt(request), reasoning, toolChoice }
       const run = async (caller: CallerContext) => ({
-        prompt: await render(conversation, { ...caller, model: deps.resolveModel(model) }),
+        prompt: await render(conversation, { ...caller, model: deps.resolveModel(model, caller.principal) }),
       })
       return { ignored, nameOf, run }
     }),
@@ -75,10 +79,10 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
 const readChat = (body: unknown) => decodeChat(body, '')
 
 /** llama-server's clients do not send a model. */
-function withModel(body: unknown, { models }: ServerDeps): unknown {
+function withModel(body: unknown, defaultName: () => string): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const { model } = body as { readonly model?: unknown }
-  return model === undefined || model === null ? { ...body, model: defaultModelName(models) } : body
+  return model === undefined || model === null ? { ...body, model: defaultName() } : body
 }
 
 function chatPrompt({ prompt }: GenerationRequest) {

@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CallInput } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { NameOf } from '../contract/field.ts'
+import type { Principal } from '../contract/principal.ts'
+import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { jsonReply } from './json-reply.ts'
 import { type CallerContext, openRun } from './open-run.ts'
@@ -19,7 +21,7 @@ export type Call = {
 }
 
 /** Throws `AppError` for an invalid body. */
-type DecodeCall = (body: unknown, input: Pick<CallInput, 'exactBody' | 'headers'>) => Call
+type DecodeCall = (body: unknown, input: Pick<CallInput, 'exactBody' | 'headers'> & { readonly principal: Principal }) => Call
 
 /** The handler of calls with a body and a JSON reply. */
 export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
@@ -33,7 +35,8 @@ export function createCallHandler(deps: ServerDeps, decode: DecodeCall) {
 export function createBodilessCallHandler(deps: ServerDeps, decode: DecodeCall) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { body, exactBody } = takeBody(request)
-    const { ignored, nameOf, run } = decode(body, { headers: request.headers, ...(exactBody !== undefined && { exactBody }) })
+    const input = { headers: request.headers, principal: callerOf(request), ...(exactBody !== undefined && { exactBody }) }
+    const { ignored, nameOf, run } = decode(body, input)
     const header = encodeFields(ignored)
     if (header !== '') reply.header('x-dragoman-ignored', header)
     try {

@@ -34,7 +34,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts
       if (ignored !== '') reply.header('x-dragoman-ignored', ignored)
-      const model = deps.resolveModel(call.requests[0].model)
+      const model = deps.resolveModel(call.requests[0].model, caller.principal)
       handle.servedBy(model.id)
       facts.model = model.id
       const generation = noted(generate(deps, call.requests, { ...caller, model }), facts)

@@ -26,6 +26,13 @@ describe('resolve', () => {
     expect(registry.resolve(name).id).toBe(id)
   })
 
+  test('a model that is not allowed is as if it were not there', () => {
+    const allowed = ['claude-haiku-4', 'claude-small']
+    expect(registry.list(allowed).map(({ id }) => id)).toEqual(['small', 'claude-small'])
+    expect(registry.resolve('claude-opus-4', allowed).id).toBe('small')
+    expect(() => registry.resolve('gpt-4o', allowed)).toThrow("model 'gpt-4o' not found; available: small, claude-small")
+  })
+
   test('of equally long patterns the first in the list wins', () => {
     const tie = createRegistry([
       { id: 'one', aliases: ['ab*'] },

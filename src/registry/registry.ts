@@ -4,10 +4,10 @@ import { nearestName } from './near-name.ts'
 
 /** The models of a server by name; what a model is, beyond its names, is the caller's business. */
 type Registry<Model extends ModelNames> = {
-  /** The model with this name. Throws `model-not-found` with the ids of all models. */
-  resolve(name: string): Model
-  /** All models, in the order of the configuration. */
-  list(): readonly Model[]
+  /** The model with this name, among those that `allowed` names. Throws `model-not-found` with their ids. */
+  resolve(name: string, allowed?: readonly string[]): Model
+  /** The models in the order of the configuration: all, or those that `allowed` names by their ids or aliases. */
+  list(allowed?: readonly string[]): readonly Model[]
 }
 
 /** A longer name is truncated in messages, since it comes from a request. */
@@ -17,13 +17,19 @@ const longestQuote = 100
 export function createRegistry<Model extends ModelNames>(models: readonly Model[]): Registry<Model> {
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw new AppError('invalid-request', conflicts.map(({ message }) => message).join('; '))
+  const list = (allowed?: readonly string[]) => {
+    if (allowed === undefined) return models
+    const named = new Set(allowed.map((name) => pickByName(models, name)))
+    return models.filter((model) => named.has(model))
+  }
   return {
-    resolve(name) {
-      const model = pickByName(models, name)
-      if (model === undefined) throw notFound(models, name)
+    resolve(name, allowed) {
+      const visible = list(allowed)
+      const model = pickByName(visible, name)
+      if (model === undefined) throw notFound(visible, name)
       return model
     },
-    list: () => models,
+    list,
   }
 }
 

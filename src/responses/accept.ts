@@ -46,7 +46,7 @@ export async function acceptResponse(
     const stored = store === undefined ? withoutStoring(body) : body
     const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })
     const decoded = withCallerKeys(decoding, sentKeys)
-    const context = { ...caller, model: service.resolveModel(decoded.request.model) }
+    const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
     return new ResponseRun(service, { decoded, references, context, createdAtMs, generates, release })
   } catch (error) {
     release()

@@ -1,5 +1,5 @@
 import type { AppError } from '../contract/errors.ts'
-import type { Principal } from '../contract/principal.ts'
+import type { ModelViewer, Principal } from '../contract/principal.ts'
 import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Store } from '../contract/store.ts'
@@ -8,8 +8,8 @@ import type { GenerateDeps } from '../core/generate.ts'
 
 /** What the service of stored responses gets from the layers around it. */
 export type ResponsesDeps = GenerateDeps & {
-  /** Throws `model-not-found`. */
-  resolveModel(name: string): ServedModel
+  /** Throws `model-not-found`, also for a model that the caller may not use. */
+  resolveModel(name: string, viewer: ModelViewer): ServedModel
   readonly cancellations: Cancellations
   readonly sealer: Sealer
   /** Absent: nothing is stored, and requests that need it are refused. */

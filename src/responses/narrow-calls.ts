@@ -15,7 +15,7 @@ export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<Jso
 /** `POST /v1/responses/input_tokens`. Rejects as `acceptResponse`. */
 export async function acceptCount(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
   const decoded = decodeInputTokens(body, await findContext(service, body, caller))
-  const context = { ...caller, model: service.resolveModel(decoded.request.model) }
+  const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
   return {
     decoded,
     async run() {
@@ -32,7 +32,7 @@ export async function acceptCount(service: ResponsesService, body: unknown, call
 export async function acceptCompact(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
   const decodeContext = await findContext(service, body, caller)
   const decoded = decodeCompact(body, decodeContext)
-  const context = { ...caller, model: service.resolveModel(decoded.request.model) }
+  const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
   return {
     decoded,
     run: async () => {

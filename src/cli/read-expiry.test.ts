@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { readExpiry } from './read-expiry.ts'
+
+const nowMs = Date.parse('2030-01-01T00:00:00Z')
+
+test.each([
+  ['30d', '2030-01-31T00:00:00.000Z'],
+  ['12h', '2030-01-01T12:00:00.000Z'],
+  ['90m', '2030-01-01T01:30:00.000Z'],
+  ['2030-12-31', '2030-12-31T00:00:00.000Z'],
+  ['2030-12-31T18:00:00+02:00', '2030-12-31T16:00:00.000Z'],
+])('%s ends at %s', (text, end) => {
+  expect(readExpiry(text, nowMs)).toBe(end)
+})
+
+test.each(['', '30', '30 days', '-1d', '1.5h', '2030-13-01', 'tomorrow', '9999999d'])("'%s' is not a time", (text) => {
+  expect(() => readExpiry(text, nowMs)).toThrow(`--expires: '${text}' is not a time`)
+})
+
+test.each(['0d', '2029-12-31'])('%s has passed', (text) => {
+  expect(() => readExpiry(text, nowMs)).toThrow('has passed; give a later time')
+})

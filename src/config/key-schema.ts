@@ -1,0 +1,49 @@
+import { z } from 'zod'
+
+export const keyText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, to fit into a header')
+
+const keyObject = z.strictObject({
+  key: keyText.describe('The key, as clients send it.'),
+  name: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, 'must be a name of letters, digits, `.`, `_` and `-`')
+    .exactOptional()
+    .describe('What the log calls callers with this key.'),
+  scopes: z
+    .array(z.enum(['inference', 'metrics', 'admin']))
+    .min(1)
+    .default(['inference'])
+    .describe(
+      'What the key may do: `inference` uses models and reads about them, `metrics` reads /metrics, `admin` does everything, also ' +
+        'what changes the replies to others: presets and chat templates.',
+    ),
+  models: z
+    .array(z.string().min(1))
+    .min(1)
+    .exactOptional()
+    .describe('The ids or aliases of the models that the key may use; others are not there for it. Absent: all.'),
+  expiresAt: z
+    .union(
+      [z.iso.date(), z.iso.datetime({ offset: true })],
+      'must be a date or a time, such as 2030-12-31 or 2030-12-31T18:00:00Z',
+    )
+    .exactOptional()
+    .describe('When the key stops working; a date is its beginning in UTC. Absent: never.'),
+})
+
+/** The keys of clients. */
+export const apiKeys = z
+  .array(z.union([keyText, keyObject]))
+  .min(1)
+  .check(({ value, issues }) => {
+    for (const [index, key] of value.entries()) {
+      const name = typeof key === 'string' ? undefined : key.name
+      const isTaken = value.some((other, at) => at < index && typeof other !== 'string' && other.name === name)
+      if (name === undefined || !isTaken) continue
+      issues.push({ code: 'custom', path: [index, 'name'], message: 'must differ from the names of other keys', input: value })
+    }
+  })
+  .describe(
+    'Keys that clients must send as bearer token; absent: none is needed on loopback, and elsewhere one is generated, which has ' +
+      'all scopes. A key written as plain text may use models; a key with scopes, models or an end is an object.',
+  )
