@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { eventsOf, openResponsesServer, openStream } from '../../test/support/responses-server.ts'
 import { openSocket, type SocketEvent } from '../../test/support/responses-socket.ts'
@@ -263,4 +263,19 @@ describe('a client', () => {
     await watched.started()
     expect(await watched.ended()).toEqual({ aborted: true })
   })
+})
+
+test('a connection ends after an hour, when nothing runs on it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const client = await openSocket(await openTestServer().listen())
+    vi.advanceTimersByTime(hourMs)
+    expect(await client.event(({ type }) => type === 'error')).toMatchObject({
+      status: 400,
+      error: { code: 'websocket_connection_limit_reached' },
+    })
+    expect(await client.closed).toBe(1001)
+  } finally {
+    vi.useRealTimers()
+  }
 })

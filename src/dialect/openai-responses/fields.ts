@@ -82,7 +82,11 @@ const openaiFields: readonly Field[] = [
   },
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; above 0, output texts have log-probabilities' },
   sharedOpenaiFields.topP,
-  { name: 'truncation', treatment: 'used', note: '`auto`: the oldest turns give way to the context length; default `disabled`' },
+  {
+    name: 'truncation',
+    treatment: 'used',
+    note: '`auto`: the oldest turns give way to the context length, and the header `x-dragoman-dropped` names them; default `disabled`',
+  },
   sharedOpenaiFields.user,
 ]
 
