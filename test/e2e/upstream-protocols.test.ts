@@ -1,13 +1,19 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createDragoman } from '../../src/app/create-dragoman.ts'
 import type { EngineEvent } from '../../src/contract/event.ts'
 import { callsOf } from '../../src/contract/parts.ts'
 import { type GenerationRequest, type Message, type OutputPart, plainChat } from '../../src/contract/request.ts'
 import type { Protocol } from '../../src/engine/remote/servers/profile.ts'
+import { type RunningApp, startApp } from '../support/app.ts'
+import { blockOf, callBlock, messageOf } from '../support/messages-stream.ts'
 import { assistant, call, image, reasoning, text } from '../support/parts.ts'
-import { answer, ask, closedAfterwards, engineOver } from '../support/remote-engine.ts'
+import { answer, ask, closedAfterwards, engineOver, upstream } from '../support/remote-engine.ts'
 import { shortUsage, stubEngine } from '../support/stub-engine.ts'
+import { doneLine, streamOf } from '../support/upstream.ts'
 
 const tools = ['f', 'g'].map((name) => ({ name, parameters: { type: 'object' } }))
 
@@ -118,3 +124,85 @@ test.each<Protocol>(['responses', 'messages'])(
     )
   },
 )
+
+/** What a Dragoman over this upstream answers to these bodies, one after the other. */
+async function post(app: RunningApp, path: string, body: object): Promise<Record<string, unknown>> {
+  const reply = await fetch(app.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', max_tokens: 2000, ...body }),
+  })
+  expect(reply.status).toBe(200)
+  return (await reply.json()) as Record<string, unknown>
+}
+
+test("what an upstream signed passes through a client of Anthropic's protocol, and comes back", async () => {
+  const thought = blockOf(0, { type: 'thinking', thinking: '', signature: '' }, [
+    { type: 'thinking_delta', thinking: 'hm' },
+    { type: 'signature_delta', signature: 'signed by the upstream' },
+  ])
+  const server = await upstream(messageOf(thought, callBlock(1, 'toolu_1', 'f', '{"a":1}')))
+  const app = closedAfterwards(
+    await startApp({
+      models: [{ id: 'm', engine: 'remote', endpoints: [{ url: server.url }], server: 'anthropic' }],
+      builtinModel: false,
+    }),
+  )
+  const tool = { name: 'f', input_schema: { type: 'object' } }
+  const asked = { tools: [tool], thinking: { type: 'enabled', budget_tokens: 1024 } }
+  const user = { role: 'user', content: 'hi' }
+  const { content } = await post(app, '/v1/messages', { ...asked, messages: [user] })
+  expect(content).toMatchObject([
+    { type: 'thinking', thinking: 'hm' },
+    { type: 'tool_use', input: { a: 1 } },
+  ])
+  const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'ok' }] }
+  await post(app, '/v1/messages', { ...asked, messages: [user, { role: 'assistant', content }, result] })
+  expect(server.seen.at(-1)).toMatchObject({
+    path: '/v1/messages',
+    body: {
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: 'signed by the upstream' },
+            { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'ok' }] },
+      ],
+    },
+  })
+})
+
+test("a chat is rendered with the template of a model's folder for a server that takes texts only", async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-model-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const template = '{{ bos_token }}{% for m in messages %}[{{ m.role }}] {{ m.content }}{{ eos_token }}{% endfor %}'
+  const config = { chat_template: template, bos_token: '<s>', eos_token: '</s>', add_bos_token: true }
+  await writeFile(join(folder, 'tokenizer_config.json'), JSON.stringify(config))
+  const chunk = { choices: [{ index: 0, text: 'ok', finish_reason: 'stop' }] }
+  const server = await upstream(streamOf(`data: ${JSON.stringify(chunk)}\n\n`, doneLine))
+  const app = closedAfterwards(
+    await startApp({
+      models: [
+        {
+          id: 'm',
+          engine: 'remote',
+          endpoints: [{ url: server.url }],
+          protocol: 'completions',
+          chatTemplate: folder,
+          probe: false,
+        },
+      ],
+      builtinModel: false,
+    }),
+  )
+  const { choices } = await post(app, '/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] })
+  expect(choices).toMatchObject([{ message: { content: 'ok' }, finish_reason: 'stop' }])
+  expect(server.seen).toMatchObject([
+    { path: '/v1/completions', body: { prompt: '[user] hi</s>', stop: ['</s>'], max_tokens: 2000 } },
+  ])
+})

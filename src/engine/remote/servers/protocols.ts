@@ -61,7 +61,7 @@ const overResponses: Omit<Profile, keyof Identity> = {
   responses: { readsThoughts: true },
 }
 
-const { fields, temperatureLast, regex = ['regex'], gbnf = ['grammar'] } = profiles.dragoman
+const { fields, temperatureLast, regex, gbnf } = profiles.dragoman
 
 /** What kinds of servers take in Responses besides. */
 const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
@@ -70,8 +70,8 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
   dragoman: {
     fields,
     ...(temperatureLast !== undefined && { temperatureLast }),
-    regex,
-    gbnf,
+    ...(regex && { regex }),
+    ...(gbnf && { gbnf }),
     logitBias: true,
     templateVariables: true,
     reads: { image: true, audio: false, video: false, file: false },

@@ -89,9 +89,7 @@ export class MessagesReply {
       case 'thinking_delta':
         return [pieceOf({ reasoning: asText(delta.thinking) ?? '' })]
       case 'signature_delta':
-        if (block?.type === 'thinking') block.signature += asText(delta.signature) ?? ''
-        if (block?.type === 'thinking' && block.signature.length > maxSignature)
-          throw excess('a signature of too many characters')
+        if (block?.type === 'thinking') addSignature(block, asText(delta.signature) ?? '')
         return []
       case 'input_json_delta': {
         const piece = asText(delta.partial_json) ?? ''
@@ -157,6 +155,11 @@ function blockOf(block: Loose | undefined): Block | undefined {
     default:
       return undefined
   }
+}
+
+function addSignature(block: Extract<Block, { type: 'thinking' }>, piece: string): void {
+  block.signature += piece
+  if (block.signature.length > maxSignature) throw excess(`a signature of more than ${maxSignature} characters`)
 }
 
 function callPiece(index: number, piece: string): WireChoice {
