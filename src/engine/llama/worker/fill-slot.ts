@@ -1,5 +1,5 @@
 import type { Token } from 'node-llama-cpp'
-import { copyTokens } from './native.ts'
+import { computeTokens, copyTokens } from './native.ts'
 import { type PrefillPacer, promptChunks } from './prefill.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
 
@@ -26,7 +26,7 @@ export async function fillSlot({ sequence }: Slot, { tokens, others, pacer, isOv
   const held = sequence.nextTokenIndex
   for await (const chunk of promptChunks(tokens.slice(held), pacer)) {
     if (isOver()) return undefined
-    await sequence.evaluateWithoutGeneratingNewTokens(chunk)
+    await computeTokens(sequence, chunk)
   }
   return isOver() ? undefined : held
 }

@@ -3,6 +3,7 @@ import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'nod
 import type { LoadOptions } from '../channel/ipc.ts'
 import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
+import { inOrderOfSequences } from './native.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
 import type { Slot } from './slots.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from './token-trie.ts'
@@ -45,6 +46,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
     flashAttention: options.flashAttention,
     threads,
     ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
+    batching: { itemPrioritizationStrategy: inOrderOfSequences },
     failedCreationRemedy: false,
   })
   const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))

@@ -1,8 +1,16 @@
-import type { LlamaContextSequence, LlamaEmbeddingContext, LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
+import type {
+  CustomBatchingPrioritizationStrategy,
+  EvaluationPriority,
+  LlamaContextSequence,
+  LlamaEmbeddingContext,
+  LlamaModel,
+  SequenceEvaluateOptions,
+  Token,
+} from 'node-llama-cpp'
 
 /**
- * Internals of node-llama-cpp 3.22.1 that it does not export: sampling a token and reading the logits of the same step, and copying the
- * contents of a sequence. All access to internals is in this file.
+ * Internals of node-llama-cpp 3.22.1 that it does not export: sampling a token and reading the logits of the same step, the order of
+ * sequences in a batch, and copying the contents of a sequence. All access to internals is in this file.
  */
 
 /** The index of a token's logits in the batch that was just computed. */
@@ -38,6 +46,7 @@ type Bindings = {
 type ModelInside = { readonly _model: unknown; readonly _llama: { readonly _bindings: Bindings } }
 type SequenceInside = {
   readonly _context: { readonly _ctx: NativeContext }
+  readonly _sequenceId: EvaluationPriority
   readonly _tokenMeter: unknown
   readonly _contextShift: unknown
   readonly _takeIntervalCheckpointIfNeededAfterBatch: unknown
@@ -46,7 +55,7 @@ type SequenceInside = {
   _decodeTokens<T>(
     tokens: readonly Token[],
     logits: readonly boolean[],
-    priority: number,
+    priority: EvaluationPriority,
     meter: unknown,
     contextShift: unknown,
     read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
@@ -54,14 +63,34 @@ type SequenceInside = {
   ): Promise<T[]>
 }
 
-/** node-llama-cpp's own default. */
-const evaluationPriority = 5
-
 const insideOf = (sequence: LlamaContextSequence): SequenceInside => sequence as unknown as SequenceInside
 const bindingsOf = (model: LlamaModel): Bindings => (model as unknown as ModelInside)._llama._bindings
 
 export function createSampler(model: LlamaModel): NativeSampler {
   return new (bindingsOf(model).AddonSampler)((model as unknown as ModelInside)._model)
+}
+
+/**
+ * Puts the sequences of a batch in rising order. llama.cpp computes tokens of several sequences in one pass only while their ids are
+ * consecutive and rising (`llama_batch_allocr::split_equal`). node-llama-cpp does not show the ids to a strategy: they are passed as
+ * priorities, which it does not check.
+ */
+export const inOrderOfSequences: CustomBatchingPrioritizationStrategy = ({ items, size }) => {
+  let left = size
+  const batch: ReturnType<CustomBatchingPrioritizationStrategy> = []
+  for (const item of [...items].sort((a, b) => a.evaluationPriority - b.evaluationPriority)) {
+    const processAmount = Math.min(item.tokens.length, left)
+    // node-llama-cpp takes an amount of 0 for 1.
+    if (processAmount === 0) break
+    batch.push({ item, processAmount })
+    left -= processAmount
+  }
+  return batch
+}
+
+/** Adds tokens to a sequence without reading their logits. */
+export function computeTokens(sequence: LlamaContextSequence, tokens: readonly Token[]): Promise<void> {
+  return sequence.evaluateWithoutGeneratingNewTokens([...tokens], { evaluationPriority: insideOf(sequence)._sequenceId })
 }
 
 /** Calls `read` while the token's logits are available; only one call may run on a sequence at a time. */
@@ -93,7 +122,7 @@ export async function evaluateTokens<T>(
       return undefined
     }
   }
-  const results = await inside._decodeTokens(tokens, wanted, evaluationPriority, meter, contextShift, readSafely, afterBatch)
+  const results = await inside._decodeTokens(tokens, wanted, inside._sequenceId, meter, contextShift, readSafely, afterBatch)
   if (failures.length > 0) throw failures[0]
   return results as T[]
 }

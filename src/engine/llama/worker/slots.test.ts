@@ -8,9 +8,10 @@ const slot = (name: string, tokens: number[], options: { busy?: boolean; lastUse
   sequence: { contextTokens: tokens as never[] },
 })
 const prompt = Uint32Array.of(1, 2, 3, 4)
+const long = Array.from({ length: 40 }, (_, index) => index)
 
 describe('pickSlot', () => {
-  test.each([
+  test.each<{ name: string; slots: ReturnType<typeof slot>[]; tokens?: ArrayLike<number>; picked: string | undefined }>([
     { name: 'the longest shared prefix wins', slots: [slot('a', [1]), slot('b', [1, 2, 9]), slot('c', [])], picked: 'b' },
     { name: 'a busy slot is never picked', slots: [slot('a', [1, 2, 3, 4], { busy: true }), slot('b', [1])], picked: 'b' },
     {
@@ -23,9 +24,25 @@ describe('pickSlot', () => {
       slots: [slot('a', [9, 2, 3, 4], { lastUsed: 1 }), slot('b', [])],
       picked: 'b',
     },
+    {
+      name: 'a neighbour of a busy slot, so that both are computed in one pass',
+      slots: [slot('a', []), slot('b', [1, 2]), slot('c', [], { lastUsed: 3 }), slot('d', [9], { busy: true })],
+      picked: 'c',
+    },
+    {
+      name: 'the slot between two busy ones comes before one beside them',
+      slots: [slot('a', []), slot('b', [], { busy: true }), slot('c', [], { lastUsed: 3 }), slot('d', [], { busy: true })],
+      picked: 'c',
+    },
+    {
+      name: 'a long prefix weighs more than a gap',
+      slots: [slot('a', long), slot('b', []), slot('c', [], { busy: true })],
+      tokens: long,
+      picked: 'a',
+    },
     { name: 'none is free', slots: [slot('a', [1], { busy: true })], picked: undefined },
-  ])('$name', ({ slots, picked }) => {
-    expect(pickSlot(slots, prompt)?.name).toBe(picked)
+  ])('$name', ({ slots, picked, tokens = prompt }) => {
+    expect(pickSlot(slots, tokens)?.name).toBe(picked)
   })
 })
 

@@ -11,18 +11,28 @@ export type SlotFacts = {
 }
 
 /**
- * The free slot that shares the longest prefix with `tokens`; of equals, the least recently used one, so that the others
- * keep their caches. `undefined` when all are busy.
+ * llama.cpp computes sequences in one pass only while their numbers are consecutive, so a gap between busy slots costs a pass for each
+ * token. Prefixes that differ by less than this, such as the beginning of a chat template, weigh less than a gap.
+ */
+const gapTokens = 32
+
+/**
+ * The free slot that shares the longest prefix with `tokens`, a neighbour of busy ones where that costs little; of equals, the least
+ * recently used one, so that the others keep their caches. `undefined` when all are busy.
  */
 export function pickSlot<T extends SlotFacts>(slots: readonly T[], tokens: ArrayLike<number>): T | undefined {
-  let best: { slot: T; shared: number } | undefined
-  for (const slot of slots) {
+  let best: { slot: T; worth: number } | undefined
+  for (const [index, slot] of slots.entries()) {
     if (slot.busy) continue
-    const shared = sharedPrefix(slot.sequence.contextTokens, tokens)
-    const better = best === undefined || shared > best.shared || (shared === best.shared && slot.lastUsed < best.slot.lastUsed)
-    if (better) best = { slot, shared }
+    const worth = sharedPrefix(slot.sequence.contextTokens, tokens) + gapTokens * busyNeighbours(slots, index)
+    const better = best === undefined || worth > best.worth || (worth === best.worth && slot.lastUsed < best.slot.lastUsed)
+    if (better) best = { slot, worth }
   }
   return best?.slot
+}
+
+function busyNeighbours(slots: readonly SlotFacts[], index: number): number {
+  return [slots[index - 1], slots[index + 1]].filter((slot) => slot?.busy === true).length
 }
 
 /** The length of the common prefix of two lists. */
