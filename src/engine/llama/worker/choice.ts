@@ -113,7 +113,7 @@ type SourceParts = {
 }
 
 function openSource(
-  { model, vocabulary, context }: WorkerModel,
+  { model, vocabulary, context, rounds }: WorkerModel,
   { command, index }: ChoiceRun,
   { output, constrained, inserted }: SourceParts,
 ): TokenSource {
@@ -127,7 +127,7 @@ function openSource(
     { ...sampling, seed: choiceSeed(sampling.seed, index) },
     { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
   )
-  return openTokenSource(model, { options, steering: { topLogprobs, constrained, inserted } })
+  return openTokenSource({ model, rounds }, { options, steering: { topLogprobs, constrained, inserted } })
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {

@@ -52,6 +52,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
   } else {
     await sampleInParallel({
       ...run,
+      rounds: loaded.rounds,
       first,
       open: (index, control) => openChoice(loaded, { command: run.command, control, index, begin }, report),
       onEnd({ index, outputTokens, reasoningTokens }, { reason, stopSequence }) {
@@ -91,7 +92,13 @@ async function readPrompt(
       return isRead ? 0 : undefined
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, tokens))
-    return await fillSlot(slot, { tokens: tokens.slice(0, -1), others: [], pacer, isOver: control.cancelled })
+    return await fillSlot(slot, {
+      tokens: tokens.slice(0, -1),
+      others: [],
+      pacer,
+      rounds: loaded.rounds,
+      isOver: control.cancelled,
+    })
   } catch (error) {
     // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.
     await slot.sequence.clearHistory().catch(() => undefined)

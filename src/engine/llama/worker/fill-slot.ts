@@ -1,6 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import { computeTokens, copyTokens } from './native.ts'
 import { type PrefillPacer, promptChunks } from './prefill.ts'
+import type { Rounds } from './rounds.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
 
 /**
@@ -15,18 +16,22 @@ type Filling = {
   /** Other slots of the same run; their tokens may be copied. */
   readonly others: Iterable<Slot>
   readonly pacer: PrefillPacer
+  readonly rounds: Rounds
   /** Checked between two steps; true ends the filling. */
   readonly isOver: () => boolean
 }
 
 /** Fills a slot with these tokens. Returns how many were not computed again; `undefined` when `isOver` ended it. */
-export async function fillSlot({ sequence }: Slot, { tokens, others, pacer, isOver }: Filling): Promise<number | undefined> {
+export async function fillSlot(
+  { sequence }: Slot,
+  { tokens, others, pacer, rounds, isOver }: Filling,
+): Promise<number | undefined> {
   await copyPrefix({ sequence }, tokens, others)
   await sequence.adaptStateToTokens([...tokens], false)
   const held = sequence.nextTokenIndex
   for await (const chunk of promptChunks(tokens.slice(held), pacer)) {
     if (isOver()) return undefined
-    await computeTokens(sequence, chunk)
+    await rounds.join('prompts', () => computeTokens(sequence, chunk))
   }
   return isOver() ? undefined : held
 }

@@ -5,6 +5,7 @@ import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { inOrderOfSequences } from './native.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
+import { Rounds } from './rounds.ts'
 import type { Slot } from './slots.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from './token-trie.ts'
 
@@ -13,6 +14,8 @@ export type WorkerModel = TemplatePart & {
   readonly model: LlamaModel
   readonly context: LlamaContext
   readonly slots: readonly Slot[]
+  /** Everything that this context computes goes through them. */
+  readonly rounds: Rounds
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
@@ -56,7 +59,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
-  return { model, context, slots, ...templatePart, templateSource, embedder, tokenTrie }
+  return { model, context, slots, rounds: new Rounds(), ...templatePart, templateSource, embedder, tokenTrie }
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {

@@ -1,6 +1,7 @@
 import type { Choice, ChoiceEnd } from './choice.ts'
 import { fillSlot } from './fill-slot.ts'
 import type { PrefillPacer } from './prefill.ts'
+import type { Rounds } from './rounds.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
 import type { SlotLease, SlotPool } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
@@ -9,6 +10,7 @@ type ParallelRun = {
   readonly command: RunCommand
   readonly control: RunControl
   readonly pacer: PrefillPacer
+  readonly rounds: Rounds
   readonly pool: SlotPool<Slot>
   /** The slot that contains the prompt. It is given back, like all borrowed slots. */
   readonly first: SlotLease<Slot>
@@ -21,7 +23,16 @@ type ParallelRun = {
  * Parallel sampling: generates the choices of a run, as many at a time as it can borrow slots. The choice of a recalled slot waits for
  * the next slot. When this returns or throws, all choices have ended and every slot is given back.
  */
-export async function sampleInParallel({ command, control, pacer, pool, first, open, onEnd }: ParallelRun): Promise<void> {
+export async function sampleInParallel({
+  command,
+  control,
+  pacer,
+  rounds,
+  pool,
+  first,
+  open,
+  onEnd,
+}: ParallelRun): Promise<void> {
   const { holder } = first
   const waiting = Array.from({ length: command.choices }, (_, index) => index)
   /** Choices that lost their slot continue from their last token. */
@@ -37,6 +48,7 @@ export async function sampleInParallel({ command, control, pacer, pool, first, o
       tokens: choice.tokensBefore(),
       others: [...seats.keys()].map(({ slot }) => slot).filter((slot) => slot !== lease.slot),
       pacer,
+      rounds,
       isOver: () => isOver() || lease.isRecalled,
     })
     // Models whose cache cannot be truncated (recurrent ones) return to this point for another choice; for others it does nothing.

@@ -2,7 +2,7 @@ import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { PromptToken } from '../../../contract/event.ts'
 import { showBytes, showTop } from './describe-token.ts'
 import type { WorkerModel } from './model.ts'
-import { evaluateTokens } from './native.ts'
+import { evaluateTokens, type LogitIndex } from './native.ts'
 import { PrefillPacer, promptChunks } from './prefill.ts'
 import type { RunControl } from './run-control.ts'
 import { createScorer, type TokenScore } from './scores.ts'
@@ -28,7 +28,7 @@ type Scoring = {
  * Computes a prompt except its last token, without reusing the slot's tokens, because each score needs the logits of the token before.
  * False: cancelled between two steps.
  */
-export async function scorePrompt({ model, vocabulary }: WorkerModel, scoring: Scoring): Promise<boolean> {
+export async function scorePrompt({ model, vocabulary, rounds }: WorkerModel, scoring: Scoring): Promise<boolean> {
   const { slot, control, tokens, topLogprobs, report } = scoring
   const { sequence } = slot
   const describe = createPromptDescriber(model, vocabulary)
@@ -41,7 +41,8 @@ export async function scorePrompt({ model, vocabulary }: WorkerModel, scoring: S
     for await (const step of promptChunks(tokens.slice(0, -1), pacer)) {
       if (control.cancelled()) return false
       const following = tokens.slice(reported, reported + step.length)
-      const scores = await evaluateTokens(sequence, step, (index, at) => scorer.score(sequence, index, following[at] as Token))
+      const score = (index: LogitIndex, at: number) => scorer.score(sequence, index, following[at] as Token)
+      const scores = await rounds.join('prompts', () => evaluateTokens(sequence, step, score))
       report(following.map((token, at) => describe(token, scores[at])))
       reported += step.length
     }

@@ -2,6 +2,7 @@ import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token }
 import { AppError } from '../../../contract/errors.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import { createSampler, evaluateToken, type LogitIndex, sampleToken } from './native.ts'
+import type { Rounds } from './rounds.ts'
 import { createScorer, type TokenScore } from './scores.ts'
 
 /** A generated token; `score` is there when log-probabilities were asked for. */
@@ -30,7 +31,7 @@ type Steering = {
  * here: the same seed gives the same text, with log-probabilities and without, on one sequence and on several.
  */
 export function openTokenSource(
-  model: LlamaModel,
+  { model, rounds }: { readonly model: LlamaModel; readonly rounds: Rounds },
   { options, steering }: { options: SequenceEvaluateOptions; steering: Steering },
 ): TokenSource {
   const { topLogprobs, constrained, inserted } = steering
@@ -49,10 +50,11 @@ export function openTokenSource(
   return {
     async next(sequence, previous) {
       const fixed = inserted?.()
-      const result = await evaluateToken(sequence, previous, async (index) => {
+      const read = async (index: LogitIndex): Promise<SourcedToken> => {
         const token = fixed ?? (await choose(sequence, index))
         return { token, score: await scorer?.score(sequence, index, token) }
-      })
+      }
+      const result = await rounds.join('tokens', () => evaluateToken(sequence, previous, read))
       if (model.isEogToken(result.token)) return undefined
       constrained?.accept(result.token)
       return result

@@ -1,0 +1,138 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Round, Rounds } from './rounds.ts'
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** Work that ends when the test says so, and the round that it began in. */
+function createWork(rounds: Rounds, kind: keyof Round = 'tokens') {
+  let end: () => void = () => undefined
+  let fail: (error: Error) => void = () => undefined
+  const whenOver = new Promise<void>((resolve, reject) => {
+    end = resolve
+    fail = reject
+  })
+  const work = { round: undefined as Round | undefined, end, fail }
+  const ended = rounds.join(kind, (round) => {
+    work.round = round
+    return whenOver
+  })
+  return Object.assign(work, { ended })
+}
+
+describe('a round', () => {
+  test('has all that waits for it, and starts it in one tick', async () => {
+    const rounds = new Rounds()
+    const works = [createWork(rounds), createWork(rounds, 'prompts'), createWork(rounds)]
+    expect(works.map(({ round }) => round)).toEqual([undefined, undefined, undefined])
+    await turn()
+    expect(works.map(({ round }) => round)).toEqual(works.map(() => ({ tokens: 2, prompts: 1 })))
+  })
+
+  test('ends with the last of its work; what came meanwhile is in the next one', async () => {
+    const rounds = new Rounds()
+    const [quick, slow] = [createWork(rounds), createWork(rounds)]
+    await turn()
+    const late = createWork(rounds)
+    quick.end()
+    await quick.ended
+    await turn()
+    expect(late.round).toBeUndefined()
+    slow.end()
+    await slow.ended
+    await turn()
+    expect(late.round).toEqual({ tokens: 1, prompts: 0 })
+  })
+
+  test('waits for all that continues at once, after however many promises', async () => {
+    const rounds = new Rounds()
+    const sizes: number[] = []
+    const stream = async (hops: number) => {
+      for (let token = 0; token < 5; token++) {
+        await rounds.join('tokens', async (round) => void sizes.push(round.tokens))
+        for (let hop = 0; hop < hops; hop++) await Promise.resolve()
+      }
+    }
+    await Promise.all([stream(0), stream(3), stream(50)])
+    expect(sizes).toEqual(Array.from({ length: 15 }, () => 3))
+  })
+
+  test('does not wait for who pauses or has left', async () => {
+    const rounds = new Rounds()
+    const sizes: number[] = []
+    let resume: () => void = () => undefined
+    const pause = new Promise<void>((resolve) => {
+      resume = resolve
+    })
+    const stream = async (tokens: number, paused?: Promise<void>) => {
+      for (let token = 0; token < tokens; token++) {
+        await rounds.join('tokens', async (round) => void sizes.push(round.tokens))
+        if (token === 0) await paused
+      }
+    }
+    const slow = stream(2, pause)
+    await Promise.all([stream(1), stream(4)])
+    expect(sizes).toEqual([3, 3, 3, 1, 1, 1])
+    resume()
+    await slow
+    expect(sizes.at(-1)).toBe(1)
+  })
+
+  test('goes on for the others where one fails, and the next one comes', async () => {
+    const rounds = new Rounds()
+    const [broken, sound] = [createWork(rounds), createWork(rounds)]
+    await turn()
+    broken.fail(new Error('no memory'))
+    await expect(broken.ended).rejects.toThrow('no memory')
+    const next = createWork(rounds)
+    await turn()
+    expect(next.round).toBeUndefined()
+    sound.end()
+    await sound.ended
+    await turn()
+    expect(next.round).toEqual({ tokens: 1, prompts: 0 })
+  })
+
+  test('work that throws before its first promise ends like any other', async () => {
+    const rounds = new Rounds()
+    const fail = (): Promise<void> => {
+      throw new Error('at once')
+    }
+    await expect(rounds.join('tokens', fail)).rejects.toThrow('at once')
+    expect(await rounds.join('tokens', async () => 'next')).toBe('next')
+  })
+
+  test('whatever the streams do, each comes to its end, and no two rounds overlap', async () => {
+    const step = fc.record({
+      kind: fc.constantFrom('tokens' as const, 'prompts' as const),
+      computeTurns: fc.nat(3),
+      pauseTurns: fc.nat(3),
+      fails: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 8 }), { maxLength: 6 }), async (streams) => {
+        const rounds = new Rounds()
+        const running = new Map<Round, number>()
+        let ended = 0
+        const runStream = async (steps: (typeof streams)[number]) => {
+          for (const { kind, computeTurns, pauseTurns, fails } of steps) {
+            const compute = async (round: Round) => {
+              running.set(round, (running.get(round) ?? 0) + 1)
+              expect(running.size).toBe(1)
+              for (let at = 0; at < computeTurns; at++) await turn()
+              running.set(round, (running.get(round) ?? 0) - 1)
+              if (running.get(round) === 0) running.delete(round)
+              if (fails) throw new Error('broken')
+            }
+            await rounds.join(kind, compute).catch(() => undefined)
+            for (let at = 0; at < pauseTurns; at++) await turn()
+          }
+          ended += 1
+        }
+        await Promise.all(streams.map(runStream))
+        expect(ended).toBe(streams.length)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,46 @@
+/** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
+export type Round = { readonly tokens: number; readonly prompts: number }
+
+type Waiting = { readonly kind: keyof Round; readonly start: (round: Round) => void }
+
+/**
+ * The rounds of one context. All work that waits starts in the same tick, so that llama.cpp computes it in one pass; what arrives
+ * meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts one turn of the event loop
+ * later: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds node-llama-cpp
+ * has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
+ */
+export class Rounds {
+  #waiting: Waiting[] = []
+  #running = 0
+  #isOpening = false
+
+  /** Computes in the next round. */
+  async join<T>(kind: keyof Round, compute: (round: Round) => Promise<T>): Promise<T> {
+    const round = await new Promise<Round>((start) => {
+      this.#waiting.push({ kind, start })
+      this.#openNext()
+    })
+    try {
+      return await compute(round)
+    } finally {
+      this.#running -= 1
+      this.#openNext()
+    }
+  }
+
+  #openNext(): void {
+    if (this.#isOpening || this.#running > 0 || this.#waiting.length === 0) return
+    this.#isOpening = true
+    setImmediate(() => this.#open())
+  }
+
+  #open(): void {
+    const starting = this.#waiting
+    this.#waiting = []
+    this.#isOpening = false
+    this.#running = starting.length
+    const tokens = starting.filter(({ kind }) => kind === 'tokens').length
+    const round = { tokens, prompts: starting.length - tokens }
+    for (const { start } of starting) start(round)
+  }
+}

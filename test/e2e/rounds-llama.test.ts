@@ -1,0 +1,141 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Report } from '../../src/engine/llama/channel/ipc.ts'
+import { resolveSampling } from '../../src/engine/llama/channel/resolve-sampling.ts'
+import { decode } from '../../src/engine/llama/worker/decode.ts'
+import { loadModel, type WorkerModel } from '../../src/engine/llama/worker/model.ts'
+import { PrefillPacer } from '../../src/engine/llama/worker/prefill.ts'
+import type { RunCommand, RunControl } from '../../src/engine/llama/worker/run-control.ts'
+import { SlotPool } from '../../src/engine/llama/worker/slot-pool.ts'
+import type { Slot } from '../../src/engine/llama/worker/slots.ts'
+import { watchPasses } from '../support/watch-passes.ts'
+
+const modelPath = fileURLToPath(new URL('../../models/dragoman-tiny.gguf', import.meta.url))
+const undisturbed: RunControl = { cancelled: () => false, paused: () => undefined }
+
+/** Passes are counted, not timed: how fast the machine is changes nothing here. */
+describe('streams on the embedded engine', () => {
+  let loaded: WorkerModel
+  let passes: number[][]
+  let pool: SlotPool<Slot>
+  beforeAll(async () => {
+    const options = { modelPath, slots: 4, contextLength: 1024, threads: 1, flashAttention: true }
+    loaded = await loadModel(options, { onProgress: () => undefined, onLog: () => undefined })
+    passes = watchPasses(loaded.context)
+  })
+  beforeEach(async () => {
+    await Promise.all(loaded.slots.map(({ sequence }) => sequence.clearHistory()))
+    pool = new SlotPool<Slot>(loaded.slots.map((slot) => ({ ...slot, busy: false, lastUsed: 0 })))
+    passes.length = 0
+  })
+  afterAll(() => loaded.model.dispose())
+
+  type Wanted = { readonly prompt: readonly number[]; readonly command?: Partial<RunCommand>; readonly control?: RunControl }
+  const run = ({ prompt, command = {}, control = undisturbed }: Wanted, report: (one: Report) => void = () => undefined) => {
+    const full: RunCommand = {
+      type: 'run',
+      id: prompt.join(),
+      tokens: Uint32Array.from(prompt),
+      maxOutputTokens: 30,
+      stop: [],
+      ignoreEos: true,
+      sampling: resolveSampling({ request: { temperature: 1, seed: 3 } }),
+      choices: 1,
+      plan: {},
+      ...command,
+    }
+    return decode(loaded, { command: full, control, pacer: new PrefillPacer({ largestChunk: 32 }), pool }, report)
+  }
+  /** Stops reading at its fifth text, until `resume`. */
+  const createSlowReader = () => {
+    let texts = 0
+    let paused: Promise<void> | undefined
+    let resume: () => void = () => undefined
+    const onText = (one: Report) => {
+      if (one.type !== 'text' || ++texts !== 5) return
+      paused = new Promise((resolve) => {
+        resume = () => {
+          paused = undefined
+          resolve()
+        }
+      })
+    }
+    return { onText, control: { ...undisturbed, paused: () => paused }, resume: () => resume() }
+  }
+
+  test('four of 30 tokens take 30 passes', async () => {
+    await Promise.all([11, 12, 13, 14].map((token) => run({ prompt: [token] })))
+    expect(passes).toEqual(Array.from({ length: 30 }, () => [0, 1, 2, 3]))
+  })
+
+  test('are computed in neighbouring sequences, in rising order, whatever slots were used before', async () => {
+    await run({ prompt: [19] })
+    await run({ prompt: [20] })
+    passes.length = 0
+    await Promise.all([11, 12, 13].map((token) => run({ prompt: [token] })))
+    for (const sequences of passes) {
+      const [first = 0] = sequences
+      expect(sequences).toEqual(sequences.map((_, index) => first + index))
+    }
+  })
+
+  test('with grammars, log-probabilities and penalties sample beside the others', async () => {
+    await Promise.all([
+      run({ prompt: [11], command: { topLogprobs: 3 } }),
+      run({ prompt: [12], command: { sampling: resolveSampling({ request: { repetitionPenalty: 1.2, seed: 1 } }) } }),
+      run({ prompt: [13], command: { choices: 2 } }),
+    ])
+    // The second choice of the last one begins a little later.
+    expect(passes.length).toBeLessThan(36)
+  })
+
+  test('go on together while one of them pauses, and when it comes back', async () => {
+    const reader = createSlowReader()
+    const slow = run({ prompt: [21], control: reader.control }, reader.onText)
+    await Promise.all([run({ prompt: [11] }), run({ prompt: [12] })])
+    expect(passes).toHaveLength(30)
+    expect(passes.at(-1)).toHaveLength(2)
+    reader.resume()
+    await slow
+    expect(passes).toHaveLength(30 + 25)
+  })
+
+  test('are in the passes that read a prompt: reading adds none while they last', async () => {
+    const long = Array.from({ length: 300 }, (_, index) => 11 + (index % 50))
+    await Promise.all([run({ prompt: [11] }), run({ prompt: long, command: { maxOutputTokens: 1 } })])
+    expect(passes).toHaveLength(30)
+  })
+
+  test('do not hold up a request that must erase what its slot remembers', async () => {
+    await Promise.all([1, 2, 3, 4].map((token) => run({ prompt: [token], command: { maxOutputTokens: 3 } })))
+    const order: string[] = []
+    let short: Promise<unknown> | undefined
+    const begin = (one: Report) => {
+      if (one.type === 'text')
+        short ??= run({ prompt: [18, 19], command: { maxOutputTokens: 2 } }).then(() => order.push('short'))
+    }
+    const long = [15, 16, 17].map((token) => run({ prompt: [token], command: { maxOutputTokens: 200 } }, begin))
+    await Promise.all(long.map((one) => one.then(() => order.push('long'))))
+    await short
+    expect(order).toEqual(['short', 'long', 'long', 'long'])
+  })
+
+  test('are not hurt by one that fails or leaves', async () => {
+    const bias = Array.from({ length: loaded.vocabulary.size }, (_, id): [number, number] => [id, -100])
+    const failing = { sampling: { ...resolveSampling({ request: {} }), logitBias: bias } }
+    let texts = 0
+    const leaving = { ...undisturbed, cancelled: () => texts >= 5 }
+    const count = (one: Report) => {
+      if (one.type === 'text') texts += 1
+    }
+    const [left, sound] = await Promise.all([
+      run({ prompt: [12], control: leaving }, count),
+      run({ prompt: [11] }),
+      run({ prompt: [13], command: failing }).catch(() => undefined),
+    ])
+    expect(left).toMatchObject({ cancelled: true })
+    expect(sound).toMatchObject({ cancelled: false, outputTokens: 30 })
+    expect(passes).toHaveLength(30)
+    expect(loaded.slots.every(({ busy }) => !busy)).toBe(true)
+  })
+})
