@@ -9,6 +9,7 @@ import {
   type WireResponse,
 } from '../../test/support/responses-server.ts'
 import { openTestServer, readAll, readUntil } from '../../test/support/test-server.ts'
+import { createFakeEngine } from '../engine/fake/engine.ts'
 
 const hourMs = 3_600_000
 
@@ -31,6 +32,14 @@ describe('a whole response', () => {
     expect(headers).toMatchObject({ 'x-dragoman-ignored': 'flavour', 'server-timing': expect.stringContaining('queue;dur=') })
     const line = logLines.map((text) => JSON.parse(text)).find(({ msg }) => msg === 'request ended')
     expect(line).toMatchObject({ route: '/v1/responses', generationId: expect.stringMatching(/^resp_/), finishReason: 'stop' })
+  })
+
+  test("repeats the sampling that is in force: the request's, or the model's own", async () => {
+    const engine = createFakeEngine({ script: 'from-request' })
+    const sampling = { temperature: 0.6, topP: 0.9 }
+    const { create } = await openResponsesServer({ engine: { ...engine, facts: { sampling } } })
+    expect(await create({ input: 'hi' })).toMatchObject({ temperature: 0.6, top_p: 0.9, presence_penalty: 0 })
+    expect(await create({ input: 'hi', temperature: 0 })).toMatchObject({ temperature: 0, top_p: 0.9 })
   })
 
   test('that fails is an error with a status', async () => {

@@ -2,10 +2,12 @@ import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent, Usage } from '../contract/event.ts'
-import type { JsonObject } from '../contract/request.ts'
+import { mergeSampling } from '../contract/merge-sampling.ts'
+import type { JsonObject, Sampling } from '../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../contract/store.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 import { createResponseEncoder, type ResponseEncoder, type ResponseEvent } from '../dialect/openai-responses/encoder.ts'
+import { withSampling } from '../dialect/openai-responses/response-head.ts'
 import { addUsage, compact, compactLong } from './compaction.ts'
 import type { ResponsesDeps } from './deps.ts'
 import { EventWriter } from './event-writer.ts'
@@ -29,6 +31,11 @@ export type RunListener = {
   emit: Emit<readonly ResponseEvent[]>
 }
 
+/** The sampling of a response: its own, and the defaults of the operator and of the model, as far as they are known. */
+function samplingOf({ presets }: ResponsesDeps, { decoded: { request }, context }: RunParts): Sampling {
+  return mergeSampling(context.model.engine.facts.sampling ?? {}, (presets?.apply(request) ?? request).sampling)
+}
+
 /** The process of a background response is taken for dead when it was not heard of for this long. */
 export const leaseMs = 15_000
 
@@ -48,8 +55,8 @@ export class ResponseRun {
   constructor(deps: ResponsesDeps, parts: RunParts) {
     this.#deps = deps
     this.parts = parts
-    this.encoder = createResponseEncoder(parts.decoded)
-    const { background, stream } = parts.decoded
+    const { background, stream, head, style } = parts.decoded
+    this.encoder = createResponseEncoder({ head: withSampling(head, samplingOf(deps, parts)), style })
     if (deps.store !== undefined && background && stream) {
       const onFailure = (error: unknown) => deps.onFailure(error, 'the events of a response could not be stored', this.id)
       this.#writer = new EventWriter({ id: this.id, responses: deps.store.responses, onFailure })

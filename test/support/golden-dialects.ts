@@ -88,6 +88,9 @@ export const goldenDialects: readonly GoldenDialect[] = [
       input,
       stream,
       store: false,
+      // Replies repeat them, and engines differ in their defaults.
+      temperature: 1,
+      top_p: 1,
       include: ['reasoning.encrypted_content'],
       ...(tool === 'function' && { tools: [{ type: 'function', name: 'weather', description, parameters, strict: false }] }),
       ...(tool === 'custom' && { tools: [{ type: 'custom', name: 'note' }] }),

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/request.ts'
+import type { JsonObject, Sampling } from '../../contract/request.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { responseLimits } from './decode-options.ts'
 import type { References } from './references.ts'
@@ -10,10 +10,7 @@ export type ResponseHead = JsonObject & { readonly id: string; readonly model: s
 
 type HeadOptions = { readonly id: string; readonly createdAtMs: number; readonly references: References }
 
-/**
- * What a response repeats of its request. Fields that OpenAI's types require have OpenAI's default where the request has none, also
- * where the model's own default is another, as with `temperature`.
- */
+/** What a response repeats of its request. Fields that OpenAI's types require have OpenAI's default where the request has none. */
 export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: HeadOptions): ResponseHead {
   const { background, conversationId, previousResponseId, store } = references
   return {
@@ -45,6 +42,20 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     frequency_penalty: wire.frequency_penalty ?? 0,
     truncation: wire.truncation ?? 'disabled',
     ...(typeof wire.user === 'string' && { user: wire.user }),
+  }
+}
+
+/** The head with the sampling that is in force: the model's own defaults are often not OpenAI's. */
+export function withSampling(
+  head: ResponseHead,
+  { temperature, topP, presencePenalty, frequencyPenalty }: Sampling,
+): ResponseHead {
+  return {
+    ...head,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
   }
 }
 
