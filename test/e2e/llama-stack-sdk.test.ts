@@ -38,7 +38,12 @@ describe.each(Object.entries(ownVersions))('llama-stack-client %s', (_, Client) 
     }
     const whole = await client.inference.chatCompletion(request)
     expect(whole.completion_message.role).toBe('assistant')
-    expect(whole.metrics?.map(({ metric }) => metric)).toEqual(['prompt_tokens', 'completion_tokens', 'total_tokens'])
+    expect(whole.metrics?.map(({ metric }) => metric)).toEqual([
+      'prompt_tokens',
+      'completion_tokens',
+      'total_tokens',
+      'cached_prompt_tokens',
+    ])
     let text = ''
     const types: string[] = []
     const stops: (string | undefined)[] = []

@@ -23,6 +23,7 @@ const metrics = [
   { metric: 'prompt_tokens', value: 7, unit: 'tokens' },
   { metric: 'completion_tokens', value: 5, unit: 'tokens' },
   { metric: 'total_tokens', value: 12, unit: 'tokens' },
+  { metric: 'cached_prompt_tokens', value: 3, unit: 'tokens' },
 ]
 
 /** What the frames say: one line of JSON each. */

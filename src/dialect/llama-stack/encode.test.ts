@@ -14,6 +14,7 @@ const metrics = [
   { metric: 'prompt_tokens', value: 7, unit: 'tokens' },
   { metric: 'completion_tokens', value: 5, unit: 'tokens' },
   { metric: 'total_tokens', value: 12, unit: 'tokens' },
+  { metric: 'cached_prompt_tokens', value: 3, unit: 'tokens' },
 ]
 
 function choice(parts: readonly OutputPart[], reason: FinishReason = 'stop', tokens: readonly GeneratedToken[] = []): Choice {

@@ -90,11 +90,13 @@ export function encodeLogprobs(tokens: readonly GeneratedToken[] | undefined) {
   }
 }
 
-export function encodeMetrics({ inputTokens, outputTokens }: Usage): unknown {
+/** llama-stack's counts, and what of the prompt came from a cache, which it has no name for. */
+export function encodeMetrics({ inputTokens, cachedInputTokens, outputTokens }: Usage): unknown {
   const count = (metric: string, value: number) => ({ metric, value, unit: 'tokens' })
   return [
     count('prompt_tokens', inputTokens),
     count('completion_tokens', outputTokens),
     count('total_tokens', inputTokens + outputTokens),
+    count('cached_prompt_tokens', cachedInputTokens),
   ]
 }
