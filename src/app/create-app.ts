@@ -21,6 +21,7 @@ import { explainListenError } from './listen-error.ts'
 import { createMetrics } from './metrics.ts'
 import { ModelSet } from './model-set.ts'
 import { createSealer } from './sealer.ts'
+import { createStopLog } from './stop-log.ts'
 import { version } from './version.ts'
 
 /** The whole server, from a configuration. */
@@ -89,7 +90,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
   }
-  const cancellations = new Cancellations()
+  const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
   const store = await openConfiguredStore(config, log)
   const server = createServer({
     ...generating,

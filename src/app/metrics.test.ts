@@ -44,8 +44,8 @@ test('the load of models is read when rendered, and a removed model disappears',
 
 test('cancellations are counted by reason', async () => {
   const metrics = create()
-  metrics.requestsCancelled('client-gone')
-  metrics.requestsCancelled('shutting-down', 3)
+  metrics.requestCancelled('client-gone')
+  for (let count = 0; count < 3; count++) metrics.requestCancelled('shutting-down')
   const text = await metrics.render()
   expect(text).toContain('dragoman_cancellations_total{reason="client-gone"} 1')
   expect(text).toContain('dragoman_cancellations_total{reason="shutting-down"} 3')

@@ -100,7 +100,7 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
       requestsInFlight.dec()
       httpRequests.inc({ route, status })
     },
-    requestsCancelled: (reason, count = 1) => cancellations.inc({ reason }, count),
+    requestCancelled: (reason) => cancellations.inc({ reason }),
     promptDiverged: (model) => divergedPrompts.inc({ model }),
     generationEnded: ({ model, outcome, durationMs, usage, timings }) => {
       generationDuration.observe({ model, outcome }, durationMs / 1000)

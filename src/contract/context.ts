@@ -7,6 +7,9 @@ export type CancelReason = 'client-gone' | 'requested' | 'deadline' | 'over-budg
 /** Keys by which a caller can cancel its requests, besides their id; requests may share a session. */
 export type CancelKeys = { readonly cancelId?: string; readonly sessionId?: string }
 
+/** What a caller wants to cancel: the runs of a cancel id, or else those of a session, and of replies by their ids. */
+export type CancelTarget = CancelKeys & { readonly replyIds: readonly string[] }
+
 /** W3C trace context as sent by the caller. */
 export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }
 

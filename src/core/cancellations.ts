@@ -1,5 +1,7 @@
-import type { CancelKeys, CancelReason } from '../contract/context.ts'
+import type { CancelKeys, CancelReason, CancelTarget } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
+import type { Principal } from '../contract/principal.ts'
+import { EarlyCancels } from './early-cancels.ts'
 
 /** The keys by which a running request can be cancelled, and its owner. */
 export type RunDescription = CancelKeys & {
@@ -11,17 +13,41 @@ export type RunDescription = CancelKeys & {
 /** Selects running requests: all given fields must match. */
 export type RunFilter = CancelKeys & { readonly id?: string; readonly owner?: string; readonly model?: string }
 
+/** A cancelled request that has ended. */
+export type StoppedRun = RunDescription & {
+  readonly model?: string
+  readonly reason: CancelReason
+  /** The principal that asked for it. */
+  readonly by?: string
+  /** From the start of the request to the cancel. */
+  readonly afterMs: number
+  /** From the cancel to the end of the request. */
+  readonly endedMs: number
+}
+
 /** One running request. */
 export interface RunHandle {
   /** Aborted by the first `cancel`, with an `AppError` as reason. */
   readonly signal: AbortSignal
   /** Records the model, once it is resolved. */
   servedBy(model: string): void
-  /** Whether this call cancelled the request: only the first one does. */
-  cancel(reason: CancelReason): boolean
+  /** Whether this call cancelled the request: only the first one does. `by` is the principal that asked for it. */
+  cancel(reason: CancelReason, by?: string): boolean
   /** Unregisters the request when it has ended. Idempotent. */
   close(): void
 }
+
+type CancellationsOptions = {
+  /** Milliseconds of a monotonic clock. */
+  now?(): number
+  /** Called for each request that is cancelled. */
+  onCancel?(reason: CancelReason): void
+  /** Called for each cancelled request, when it has ended. */
+  onStopped?(run: StoppedRun): void
+}
+
+/** What the requests of a process share. */
+type Shared = Required<CancellationsOptions> & { readonly running: Map<string, Run> }
 
 /** A class, because all requests then share one hidden class: objects of closures and spreads cost twice as much (measured). */
 class Run implements RunHandle {
@@ -29,43 +55,96 @@ class Run implements RunHandle {
   readonly signal: AbortSignal
   model: string | undefined = undefined
   readonly #controller = new AbortController()
-  readonly #running: Map<string, Run>
+  readonly #shared: Shared
+  readonly #startedMs: number
+  #cancelled: { readonly reason: CancelReason; readonly by: string | undefined; readonly atMs: number } | undefined = undefined
 
-  constructor(description: RunDescription, running: Map<string, Run>) {
+  constructor(description: RunDescription, shared: Shared) {
     this.description = description
     this.signal = this.#controller.signal
-    this.#running = running
+    this.#shared = shared
+    this.#startedMs = shared.now()
   }
 
   servedBy(model: string): void {
     this.model = model
   }
 
-  cancel(reason: CancelReason): boolean {
-    if (this.signal.aborted) return false
+  cancel(reason: CancelReason, by?: string): boolean {
+    if (this.#cancelled !== undefined) return false
+    this.#cancelled = { reason, by, atMs: this.#shared.now() }
+    this.#shared.onCancel(reason)
     this.#controller.abort(cancelError(reason))
     return true
   }
 
   close(): void {
-    const { id } = this.description
-    if (this.#running.get(id) === this) this.#running.delete(id)
+    const { running, now, onStopped } = this.#shared
+    const { description, model } = this
+    if (running.get(description.id) !== this) return
+    running.delete(description.id)
+    if (this.#cancelled === undefined) return
+    const { reason, by, atMs } = this.#cancelled
+    onStopped({
+      reason,
+      afterMs: atMs - this.#startedMs,
+      endedMs: now() - atMs,
+      ...(by !== undefined && { by }),
+      ...(model !== undefined && { model }),
+      ...description,
+    })
   }
 }
 
-/** Owns the `AbortController` of every running request. All cancellations go through here. */
+/**
+ * Owns the `AbortController` of every running request. All cancellations go through here. Its methods are synchronous: a cancel and the
+ * start of its run never miss each other.
+ */
 export class Cancellations {
   readonly #running = new Map<string, Run>()
+  readonly #shared: Shared
+  readonly #early: EarlyCancels
 
-  /** Throws `request-conflict` for an id that is already running; the running request is not disturbed. */
+  constructor({
+    now = () => performance.now(),
+    onCancel = () => undefined,
+    onStopped = () => undefined,
+  }: CancellationsOptions = {}) {
+    this.#shared = { now, onCancel, onStopped, running: this.#running }
+    this.#early = new EarlyCancels(now)
+  }
+
+  /**
+   * The request is cancelled at once when a cancel of its cancel id came before it. Throws `request-conflict` for an id that is already
+   * running; the running request is not disturbed.
+   */
   open(description: RunDescription): RunHandle {
-    const { id } = description
+    const { id, owner, cancelId } = description
     if (this.#running.has(id)) {
       throw new AppError('request-conflict', `a request with the id '${id}' is already running; use another id`)
     }
-    const run = new Run(description, this.#running)
+    const run = new Run(description, this.#shared)
     this.#running.set(id, run)
+    this.#early.prune()
+    if (cancelId !== undefined && this.#early.take(owner, cancelId)) run.cancel('requested', owner)
     return run
+  }
+
+  /**
+   * Cancels what a caller asks for: its own requests, an administrator's any. A cancel id excludes the other keys, and is kept for a while
+   * when nothing runs with it. Returns how many requests this call cancelled.
+   */
+  cancelRequested({ cancelId, sessionId, replyIds }: CancelTarget, { id: by, scopes }: Principal): number {
+    this.#early.prune()
+    const isAdmin = scopes.has('admin')
+    const isMeant = ({ description }: Run): boolean => {
+      if (!isAdmin && description.owner !== by) return false
+      if (cancelId !== undefined) return description.cancelId === cancelId
+      return replyIds.includes(description.id) || (sessionId !== undefined && description.sessionId === sessionId)
+    }
+    const runs = [...this.#running.values()].filter(isMeant)
+    if (cancelId !== undefined && runs.length === 0) this.#early.add(isAdmin ? undefined : by, cancelId)
+    return runs.filter((run) => run.cancel('requested', by)).length
   }
 
   /** Cancels the matching requests. Returns how many this call cancelled. */
@@ -80,6 +159,11 @@ export class Cancellations {
 
   get size(): number {
     return this.#running.size
+  }
+
+  /** How many cancels are kept for runs to come. */
+  get earlySize(): number {
+    return this.#early.size
   }
 
   #matching(filter: RunFilter): Run[] {

@@ -118,6 +118,7 @@ async function runStep(
   { context, ticket, emit }: Step,
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
+  signal.throwIfAborted()
   refuseOtherTools(request)
   const arrivedMs = now()
   await ticket.ready(signal)

@@ -72,7 +72,7 @@ const introduction = `# Protocols
 
 Every request field that Dragoman knows, and what it does with it. The server reads the same tables.
 
-- **used**: it changes the reply, or is passed on to a server that generates it.
+- **used**: it changes the reply, or how it can be cancelled, or is passed on to a server that generates it.
 - **informational**: accepted; no generated token depends on it.
 - **refused**: HTTP 400 with the field in \`param\`, unless the value shown means the same as leaving it out.
 

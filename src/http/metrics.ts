@@ -6,7 +6,7 @@ export type Metrics = {
   requestStarted(): void
   requestEnded(route: string, status: number): void
   generationEnded(record: GenerationRecord): void
-  requestsCancelled(reason: CancelReason, count?: number): void
+  requestCancelled(reason: CancelReason): void
   /** A turn of a conversation differs from the one before, so that a cache of its prompt is lost. */
   promptDiverged(model: string): void
   /** The Prometheus exposition text. */

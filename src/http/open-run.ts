@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { RequestContext, TraceContext } from '../contract/context.ts'
+import type { CancelKeys, RequestContext, TraceContext } from '../contract/context.ts'
 import type { RunHandle } from '../core/cancellations.ts'
+import { readCancelKeys } from '../dialect/wire/cancel-keys.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 
@@ -15,19 +16,28 @@ type OpenRun = {
   detach(): void
 }
 
-/** Registers a request, which is cancelled when its client disconnects. Call `handle.close` when it has ended. */
-export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: FastifyReply, id: string): OpenRun {
-  const { cancellations, metrics, now } = deps
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/**
+ * Registers a request, which is cancelled when its client disconnects, and by the keys of its headers and of `body`. Call `handle.close`
+ * when it has ended.
+ */
+export function openRun(
+  { cancellations, now }: Pick<ServerDeps, 'cancellations' | 'now'>,
+  { request, reply: { raw } }: Exchange,
+  { id, body }: { readonly id: string; readonly body?: unknown },
+): OpenRun {
   const principal = callerOf(request)
-  const handle = cancellations.open({ id, owner: principal.id })
+  const keys = readCancelKeys({ headers: request.headers, body })
+  const handle = cancellations.open({ id, owner: principal.id, ...keys })
   let isDetached = false
   const onClose = () => {
-    if (!isDetached && !raw.writableFinished && handle.cancel('client-gone')) metrics.requestsCancelled('client-gone')
+    if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
   }
   raw.once('close', onClose)
   if (raw.destroyed) onClose()
   return {
-    caller: { id, principal, receivedAtMs: now(), signal: handle.signal, ...readClientIds(request) },
+    caller: { id, principal, receivedAtMs: now(), signal: handle.signal, ...clientIdsOf(request, keys) },
     handle,
     detach: () => {
       isDetached = true
@@ -36,19 +46,12 @@ export function openRun(deps: ServerDeps, request: FastifyRequest, { raw }: Fast
 }
 
 /** What the client calls its trace and its session. */
-export function readClientIds(request: FastifyRequest): Pick<CallerContext, 'trace' | 'session'> {
+export function clientIdsOf(
+  request: FastifyRequest,
+  { sessionId: session }: CancelKeys,
+): Pick<CallerContext, 'trace' | 'session'> {
   const trace = readTrace(request)
-  const session = readSession(request)
   return { ...(trace !== undefined && { trace }), ...(session !== undefined && { session }) }
-}
-
-/** The headers of Claude Code, Codex, pi and opencode. */
-const sessionHeaders = ['x-claude-code-session-id', 'session-id', 'session_id', 'x-session-id', 'x-session-affinity']
-const maxSessionChars = 256
-
-function readSession({ headers }: FastifyRequest): string | undefined {
-  const sent = sessionHeaders.map((name) => headers[name]).find((value) => typeof value === 'string' && value !== '')
-  return typeof sent === 'string' && sent.length <= maxSessionChars ? sent : undefined
 }
 
 /** W3C trace context, if well formed. */

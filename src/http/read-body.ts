@@ -87,6 +87,15 @@ export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
   }
 }
 
+/** The same callback for a route on which a body that cannot be read counts as none. */
+export function orNoBody({ id, log }: FastifyRequest, done: Done): Done {
+  return (error, body) => {
+    if (error === null) return done(null, body)
+    log.debug({ requestId: id, code: AppError.from(error).code }, 'the body cannot be read and counts as none')
+    done(null)
+  }
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The room that the body takes, until the reply is closed; undefined without a body. */

@@ -54,7 +54,7 @@ export async function withRun<T>(
   reply: FastifyReply,
   work: (caller: CallerContext) => Promise<T>,
 ): Promise<T> {
-  const { caller, handle } = openRun(deps, request, reply, `call-${randomUUID()}`)
+  const { caller, handle } = openRun(deps, { request, reply }, { id: `call-${randomUUID()}` })
   try {
     return await work(caller)
   } finally {

@@ -23,7 +23,7 @@ const largeBytes = 256 * 1024
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = dialect.createId()
-    const { caller, handle, detach } = openRun(deps, request, reply, id)
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let call: DecodedCall | undefined
     try {
       const decoding = dialect.decode({ ...takeRequiredBody(request), headers: request.headers }, { id, requestId: request.id })

@@ -21,7 +21,7 @@ const largeBytes = 256 * 1024
 export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = createResponseId()
-    const { caller, handle, detach } = openRun(deps, request, reply, id)
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
     let run: ResponseRun | undefined
     let isDetached = false
     try {

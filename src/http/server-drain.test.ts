@@ -12,7 +12,6 @@ import {
   sendChat,
   watchEngine,
 } from '../../test/support/test-server.ts'
-import { Cancellations } from '../core/cancellations.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 
 describe('shutting down', () => {
@@ -80,10 +79,9 @@ describe('shutting down', () => {
   })
 
   test('an ended reply that is not closed yet does not count as cancelled', async () => {
-    const cancellations = new Cancellations()
-    cancellations.open({ id: 'stopped', owner: 'anyone' }).cancel('client-gone')
     const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
-    const { listen, drain, deps } = openTestServer({ engine: watched.engine, cancellations })
+    const { listen, drain, deps } = openTestServer({ engine: watched.engine })
+    deps.cancellations.open({ id: 'stopped', owner: 'anyone' }).cancel('client-gone')
     const request = sendChat(await listen(), chatBody(longReply))
     await watched.started()
     await Promise.all([receive(request), drain(1)])

@@ -16,10 +16,11 @@ import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
 import { createHostCheck, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
-import { createBodyReader } from './read-body.ts'
+import { createBodyReader, orNoBody } from './read-body.ts'
 import { ResponsesSockets } from './responses-socket.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addAnthropicRoutes } from './routes-anthropic.ts'
+import { addCancelRoute } from './routes-cancel.ts'
 import { addConversationRoutes } from './routes-conversations.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes-llama-stack.ts'
 import { addModelRoutes } from './routes-model.ts'
@@ -43,6 +44,8 @@ declare module 'fastify' {
     scope?: Scope
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
+    /** A body that cannot be read counts as none. */
+    isBodyLenient?: boolean
     /** The route only says why there is none: it is not listed as served. */
     isRefusal?: boolean
   }
@@ -88,7 +91,7 @@ export type Server = {
 
 /** The HTTP server with all routes. Throws for a route without a scope. */
 export function createServer(deps: ServerDeps): Server {
-  const { log, metrics, cancellations } = deps
+  const { log, cancellations } = deps
   const inFlight = new InFlightRequests()
   const { watch, refuse } = createRequestWatch(deps, inFlight)
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
@@ -208,6 +211,7 @@ export function createServer(deps: ServerDeps): Server {
   app.removeAllContentTypeParsers()
   const readBody = createBodyReader({ limitBytes: bodyLimitBytes, room })
   app.addContentTypeParser('application/json', (request, payload, done) => {
+    if (request.routeOptions.config.isBodyLenient === true) return readBody(request, payload, orNoBody(request, done))
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding === 'identity') return readBody(request, payload, done)
     const message = `the content encoding '${encoding}' is not supported; send the body uncompressed`
@@ -219,6 +223,7 @@ export function createServer(deps: ServerDeps): Server {
   addAnthropicRoutes(app, deps, messages)
   addResponsesRoutes(app, deps, { service: responses, upgrades, sockets })
   addConversationRoutes(app, responses)
+  addCancelRoute(app, deps)
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
   for (const { path, dialect } of deps.dialects ?? []) {
@@ -241,7 +246,7 @@ export function createServer(deps: ServerDeps): Server {
     sockets.drain()
     const idle = await Promise.all([inFlight.idleWithin(graceMs), responses.background.idleWithin(graceMs)])
     if (idle.includes(false)) {
-      metrics.requestsCancelled('shutting-down', cancellations.cancelWhere({}, 'shutting-down'))
+      cancellations.cancelWhere({}, 'shutting-down')
       await Promise.all([inFlight.idleWithin(cancelledGraceMs), responses.background.idleWithin(cancelledGraceMs)])
     }
     // Not the HTTP server's `close`: that closes connections whose replies are written but not sent.

@@ -1,30 +1,31 @@
 import type { FastifyRequest } from 'fastify'
+import { readCancelKeys } from '../dialect/wire/cancel-keys.ts'
 import { createResponseId } from '../responses/accept.ts'
 import type { ResponseRun } from '../responses/response-run.ts'
 import type { Turn } from '../responses/session.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
-import { readClientIds } from './open-run.ts'
+import { clientIdsOf } from './open-run.ts'
 import { logResponseFailure, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
 export function createTurns(deps: ServerDeps, request: FastifyRequest) {
-  const { cancellations, metrics, now } = deps
+  const { cancellations, now } = deps
   const principal = callerOf(request)
-  const clientIds = readClientIds(request)
   const running = new Set<{ cancel(reason: 'client-gone'): boolean }>()
 
-  function open(): Turn {
+  function open(body: unknown): Turn {
     const id = createResponseId()
-    const handle = cancellations.open({ id, owner: principal.id })
+    const keys = readCancelKeys({ headers: request.headers, body })
+    const handle = cancellations.open({ id, owner: principal.id, ...keys })
     running.add(handle)
     const receivedAtMs = now()
     const facts: GenerationFacts = { generationId: id }
     let isOk = true
     let run: ResponseRun | undefined
     return {
-      caller: { id, principal, receivedAtMs, signal: handle.signal, ...clientIds },
+      caller: { id, principal, receivedAtMs, signal: handle.signal, ...clientIdsOf(request, keys) },
       accepted(accepted) {
         run = accepted
         const { decoded, context } = run.parts
@@ -57,7 +58,7 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
 
   /** Stops what runs when the client has gone. */
   function cancelAll(): void {
-    for (const handle of running) if (handle.cancel('client-gone')) metrics.requestsCancelled('client-gone')
+    for (const handle of running) handle.cancel('client-gone')
   }
 
   return { open, cancelAll }

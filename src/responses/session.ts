@@ -27,7 +27,7 @@ type SessionOptions = {
   readonly memoryBytes: number
   /** Keys for the servers behind models, in all responses of the connection. */
   readonly sentKeys?: SentKeys | undefined
-  openTurn(): Turn
+  openTurn(body: unknown): Turn
   /** Sends an event; a promise is back-pressure. `lane` is repeated in it. */
   send(event: ResponseEvent, lane: string | undefined): Promise<void> | undefined
   /** Sends an error that belongs to no response. */
@@ -92,7 +92,7 @@ export class ResponsesSession {
 
   async #take(event: ClientEvent, message: SessionMessage): Promise<void> {
     if (this.#isClosed) return message.release()
-    const turn = this.#options.openTurn()
+    const turn = this.#options.openTurn(event.body)
     const { streamId } = event
     try {
       await this.#run(event, turn)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Dialect } from '../../src/contract/dialect.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import type { GenerationEvent } from '../../src/contract/event.ts'
+import { readCancelKeys } from '../../src/dialect/wire/cancel-keys.ts'
 import { type Field, spellings } from '../../src/dialect/wire/field-table.ts'
 import { decodeNow } from './decode-now.ts'
 
@@ -37,11 +38,12 @@ export function testFieldTable(tested: FieldTableCase): void {
   const rowsTreated = (treatment: string) => rows.filter(({ field }) => field.treatment === treatment)
   const baseFor = (name: string): object => ({ ...base, ...companions[name] })
 
-  /** Everything that a body determines: the requests and the encoded reply. */
+  /** Everything that a body determines: the requests, how they can be cancelled, and the encoded reply. */
   function observe(body: object): unknown {
     const { requests, stream, ignored, createStreamEncoder } = decodeNow(dialect, body)
     const encoder = createStreamEncoder()
-    return { requests, stream, ignored, frames: events.map((event) => encoder.encode(event)) }
+    const cancelKeys = readCancelKeys({ headers: {}, body })
+    return { requests, stream, ignored, cancelKeys, frames: events.map((event) => encoder.encode(event)) }
   }
 
   beforeEach(() => {

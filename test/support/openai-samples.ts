@@ -65,6 +65,7 @@ export const openaiSamples: Readonly<Record<string, unknown>> = {
   seed: 0,
   skew: 1,
   skip_special_tokens: false,
+  session_id: 'session-1',
   smoothing_curve: 2,
   smoothing_factor: 1,
   stop: 'END',

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createLog } from '../../src/app/log.ts'
 import { createMetrics } from '../../src/app/metrics.ts'
+import { createStopLog } from '../../src/app/stop-log.ts'
 import type { Engine } from '../../src/contract/engine.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import { Cancellations } from '../../src/core/cancellations.ts'
@@ -55,7 +56,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     },
     now: () => performance.now(),
     presets: new PresetSwitch(new Map()),
-    cancellations: new Cancellations(),
+    cancellations: new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) }),
     sealer: plainSealer,
     auth: { apiKeys: [] },
     hosts: { hostname: 'workshop', allowedHosts: [] },

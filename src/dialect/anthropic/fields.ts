@@ -1,3 +1,4 @@
+import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
 const promptFields: readonly Field[] = [
@@ -55,6 +56,5 @@ export const messageFields: readonly Field[] = [
   { name: 'container', treatment: 'refused', note: 'no code is run here' },
   { name: 'enable_tools', treatment: 'refused', accepts: [false], note: 'no tools are run here' },
   { name: 'enabled_tools', treatment: 'refused', accepts: [[]], note: 'no tools are run here' },
-  { name: 'cancel_id', treatment: 'refused', note: 'cancelling by id is not there yet' },
-  { name: 'session_id', treatment: 'refused', note: 'cancelling by session is not there yet' },
+  ...cancelFields,
 ]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cancelShape } from '../wire/cancel-keys.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import { above, between, flag, integerFrom, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 
@@ -154,6 +155,7 @@ export const messageSchema = looseObject({
   min_p: between(0, 1),
   repetition_penalty: above(0),
   presence_penalty: between(-2, 2),
+  ...cancelShape,
 })
 
 /** The body of a count. */

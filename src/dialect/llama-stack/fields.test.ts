@@ -13,6 +13,8 @@ const commonSamples = {
   sampling_params: { max_tokens: 7 },
   response_format: { type: 'json_schema', json_schema: { type: 'object' } },
   logprobs: { top_k: 2 },
+  cancel_id: 'run-1',
+  session_id: 'session-1',
   max_tokens: 7,
   repetition_penalty: 1.5,
   stop: ['END'],

@@ -1,3 +1,4 @@
+import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
 const model: Field = { name: 'model_id', treatment: 'used', note: 'an id or an alias' }
@@ -28,6 +29,7 @@ const commonFields: readonly Field[] = [
     note: '`json_schema`, or `grammar` with GBNF as a string in `bnf`; `bnf` as an object is refused',
   },
   { name: 'logprobs', treatment: 'used', note: '`top_k`, 0 to 20; 0 reports none' },
+  ...cancelFields,
   ...elsewhere,
 ]
 

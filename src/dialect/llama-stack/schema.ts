@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cancelShape } from '../wire/cancel-keys.ts'
 import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import { above, between, flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 
@@ -100,6 +101,7 @@ const commonShape = {
   sampling_params: samplingParams.nullish(),
   response_format: z.discriminatedUnion('type', [responseFormats.json_schema, responseFormats.grammar]).nullish(),
   logprobs: logprobs.nullish(),
+  ...cancelShape,
 }
 const toolShape = {
   tools: list(tool).nullish(),

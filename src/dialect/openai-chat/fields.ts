@@ -5,6 +5,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
 const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
@@ -126,6 +127,7 @@ export const chatFields: readonly Field[] = [
   ...constraintFields,
   ...samplingExtensions,
   minimumField,
+  ...cancelFields,
   ...chatExtensions,
   ...refusedExtensions,
   ...refusedChatExtensions,

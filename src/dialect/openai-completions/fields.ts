@@ -5,6 +5,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
 /** The protocol's default, which is OpenAI's. */
@@ -59,6 +60,7 @@ export const completionFields: readonly Field[] = [
   ...constraintFields,
   ...samplingExtensions,
   minimumField,
+  ...cancelFields,
   ...refusedExtensions,
   ...refusedHere,
 ]

@@ -6,6 +6,7 @@ import {
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
+import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
 const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
@@ -141,6 +142,7 @@ export const responseFields: readonly Field[] = [
   ...constraintFields,
   ...samplingExtensions,
   minimumField,
+  ...cancelFields,
   ...extensions,
   ...refusedExtensions,
   ...refusedHere,

@@ -134,7 +134,6 @@ export const refusedExtensions: readonly Field[] = [
   },
   { name: 'banned_strings', treatment: 'refused', accepts: [[], ''], note: 'not available' },
   { name: 'best_of', treatment: 'refused', accepts: [1], note: 'choices are not ranked: use `n` and select one' },
-  { name: 'cancel_id', treatment: 'refused', note: 'close the connection to cancel a request' },
   { name: 'cfg_scale', aliases: ['guidance_scale'], treatment: 'refused', accepts: [1], note: 'no guidance' },
   { name: 'debug_config', treatment: 'refused', accepts: [{}], note: 'not available' },
   { name: 'dynamic_temperature', treatment: 'refused', accepts: [false], note: 'no dynamic temperature' },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cancelShape } from '../wire/cancel-keys.ts'
 import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
 import {
   above,
@@ -167,6 +168,7 @@ export const commonShape = {
   stream_options: streamOptionsObject.nullish(),
 
   user: text,
+  ...cancelShape,
   adaptive_decay: anyNumber,
   mirostat_eta: anyNumber,
   mirostat_tau: anyNumber,

@@ -5,7 +5,7 @@ import { preview } from './preview.ts'
 
 /**
  * How a dialect treats one field of its requests; the name of a nested field is its path.
- * `used`: it changes the reply. `informational`: accepted; no generated token depends on it. `refused`: a 400 that names it,
+ * `used`: it changes the reply, or how it can be cancelled. `informational`: accepted; no generated token depends on it. `refused`: a 400 that names it,
  * unless the value is one of `accepts`, which mean the same as leaving it out.
  */
 export type Field = {

@@ -1,0 +1,20 @@
+import type { Logger } from 'pino'
+import type { StoppedRun } from '../core/cancellations.ts'
+
+/** Logs each cancelled request when it has ended: why, who asked for it, and how long its work went on. */
+export function createStopLog(log: Logger) {
+  return ({ id, owner, model, reason, by, afterMs, endedMs, cancelId, sessionId }: StoppedRun): void => {
+    const entry = {
+      generationId: id,
+      key: owner,
+      ...(model !== undefined && { model }),
+      reason,
+      ...(by !== undefined && { by }),
+      ...(cancelId !== undefined && { cancelId }),
+      ...(sessionId !== undefined && { sessionId }),
+      afterMs: Math.round(afterMs),
+      endedMs: Math.round(endedMs),
+    }
+    log.info(entry, 'request stopped')
+  }
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { CancelKeys, CancelTarget } from '../../contract/context.ts'
+import type { CallInput } from '../../contract/dialect.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Field } from './field-table.ts'
+
+/** They are kept while their runs last, and some a while longer. */
+const maxKeyChars = 256
+const tooLong = `a string of at most ${maxKeyChars} characters`
+const key = z.string({ error: tooLong }).max(maxKeyChars, { error: tooLong }).nullish()
+
+/** The fields of generating requests by which they can be cancelled, in every protocol. */
+export const cancelShape = { cancel_id: key, session_id: key }
+export const cancelFields: readonly Field[] = [
+  {
+    name: 'cancel_id',
+    treatment: 'used',
+    note: 'extension: the name of this run, up to 256 characters, for `POST /api/inference/cancel`; also as header `x-dragoman-cancel-id`',
+  },
+  {
+    name: 'session_id',
+    treatment: 'used',
+    note: 'extension: the same for all runs of a session; also as header `x-dragoman-session-id`',
+  },
+]
+
+const cancelIdHeader = 'x-dragoman-cancel-id'
+const sessionIdHeader = 'x-dragoman-session-id'
+/** What Claude Code, Codex, pi and opencode send with each request. */
+const agentSessionHeaders = ['x-claude-code-session-id', 'session-id', 'session_id', 'x-session-id', 'x-session-affinity']
+
+/**
+ * The keys by which a request can be cancelled. Throws `invalid-request` for a header that is too long or contradicts the body; the
+ * types of the body's fields are checked when it is decoded.
+ */
+export function readCancelKeys({ headers, body }: Pick<CallInput, 'headers' | 'body'>): CancelKeys {
+  const agentSession = agentSessionHeaders.map((name) => usableKey(headers[name])).find((id) => id !== undefined)
+  const cancelId = pickKey(usableKey(fieldOf(body, 'cancel_id')), headers, { field: 'cancel_id', header: cancelIdHeader })
+  const sessionId =
+    pickKey(usableKey(fieldOf(body, 'session_id')), headers, { field: 'session_id', header: sessionIdHeader }) ?? agentSession
+  return { ...(cancelId !== undefined && { cancelId }), ...(sessionId !== undefined && { sessionId }) }
+}
+
+/** What the body of `POST /api/inference/cancel` names. Whatever is not a usable key counts as absent. */
+export function readCancelTarget(body: unknown): CancelTarget {
+  const read = (name: string) => usableKey(fieldOf(body, name))
+  const cancelId = read('cancel_id')
+  const sessionId = read('session_id')
+  return {
+    replyIds: ['completion_id', 'message_id', 'response_id'].map(read).filter((id) => id !== undefined),
+    ...(cancelId !== undefined && { cancelId }),
+    ...(sessionId !== undefined && { sessionId }),
+  }
+}
+
+type Names = { readonly field: string; readonly header: string }
+
+function pickKey(sent: string | undefined, headers: CallInput['headers'], { field, header }: Names): string | undefined {
+  const value = headers[header]
+  if (value === undefined || value === '') return sent
+  const key = usableKey(value)
+  if (key === undefined) {
+    throw new AppError('invalid-request', `the header ${header}: expected ${tooLong}`, { param: header })
+  }
+  if (sent === undefined || sent === key) return key
+  throw new AppError('invalid-request', `${field} and the header ${header} have different values: send one of them`, {
+    param: field,
+  })
+}
+
+function fieldOf(body: unknown, name: string): unknown {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, name) ? Reflect.get(body, name) : undefined
+}
+
+function usableKey(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= maxKeyChars ? value : undefined
+}
