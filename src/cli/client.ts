@@ -50,6 +50,15 @@ export async function hasModel(server: ServerAddress, name: string): Promise<boo
   return response.ok
 }
 
+/** Cancels the requests with these keys, as `POST /api/inference/cancel` has them. Returns how many. */
+export async function cancelRuns(server: ServerAddress, keys: Readonly<Record<string, string>>): Promise<number> {
+  const response = await request(server, '/api/inference/cancel', { method: 'POST', body: JSON.stringify(keys) })
+  const body: unknown = await response.json().catch(() => undefined)
+  if (typeof body === 'object' && body !== null && 'cancelled' in body && typeof body.cancelled === 'number')
+    return body.cancelled
+  throw new AppError('engine-failed', `${server.url} is not a server that cancels requests by key`)
+}
+
 /** Streams the answer. Aborting the signal stops the generation on the server. Throws `engine-failed` when the connection is lost. */
 export async function* chat(
   server: ServerAddress,

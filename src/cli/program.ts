@@ -8,6 +8,7 @@ import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.
 import { configJsonSchema } from '../config/schema.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
+import { type CancelFlags, cancel } from './cancel.ts'
 import { commandName } from './command-name.ts'
 import { reportFailure, reportServeFailure } from './console.ts'
 import { diagnose } from './doctor.ts'
@@ -91,6 +92,17 @@ program
   .description('list the models of the running server')
   .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (flags: ServerFlags) => list(address(flags)))
+
+program
+  .command('cancel')
+  .description('cancel requests of the running server')
+  .option('--id <id>', 'the id of the reply, such as chatcmpl-…')
+  .option('--session <id>', 'all requests of the session')
+  .option('--cancel-id <id>', 'the request with this cancel_id')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (flags: ServerFlags & CancelFlags) => {
+    process.exitCode = await cancel(address(flags), flags)
+  })
 
 program
   .command('doctor')
