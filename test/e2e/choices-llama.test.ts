@@ -7,7 +7,7 @@ import { resolveSampling } from '../../src/engine/llama/channel/resolve-sampling
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { decode } from '../../src/engine/llama/worker/decode.ts'
 import { loadModel, type WorkerModel } from '../../src/engine/llama/worker/model.ts'
-import { PrefillPacer } from '../../src/engine/llama/worker/prefill.ts'
+import { PrefillPacer } from '../../src/engine/llama/worker/prefill-pacer.ts'
 import type { RunCommand } from '../../src/engine/llama/worker/run-control.ts'
 import { SlotPool } from '../../src/engine/llama/worker/slot-pool.ts'
 import { chatRequest, complete, completeChoices } from '../engine-contract.ts'
@@ -156,7 +156,7 @@ describe('choices on two slots', () => {
   let pool: SlotPool<WorkerModel['slots'][number]>
   let prompt: Uint32Array
   // Larger steps round otherwise (docs/decisions/0019): how fast the machine is would then decide about texts.
-  const pacer = new PrefillPacer({ largestChunk: 32 })
+  const pacer = new PrefillPacer({ largestStep: 32 })
   const running = { cancelled: () => false, paused: () => undefined }
   beforeAll(async () => {
     loaded = await loadModel({ ...options, slots: 2 }, { onProgress: () => undefined, onLog: () => undefined })

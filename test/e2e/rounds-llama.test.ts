@@ -4,7 +4,7 @@ import type { Report } from '../../src/engine/llama/channel/ipc.ts'
 import { resolveSampling } from '../../src/engine/llama/channel/resolve-sampling.ts'
 import { decode } from '../../src/engine/llama/worker/decode.ts'
 import { loadModel, type WorkerModel } from '../../src/engine/llama/worker/model.ts'
-import { PrefillPacer } from '../../src/engine/llama/worker/prefill.ts'
+import { PrefillPacer } from '../../src/engine/llama/worker/prefill-pacer.ts'
 import type { RunCommand, RunControl } from '../../src/engine/llama/worker/run-control.ts'
 import { SlotPool } from '../../src/engine/llama/worker/slot-pool.ts'
 import type { Slot } from '../../src/engine/llama/worker/slots.ts'
@@ -44,7 +44,7 @@ describe('streams on the embedded engine', () => {
       plan: {},
       ...command,
     }
-    return decode(loaded, { command: full, control, pacer: new PrefillPacer({ largestChunk: 32 }), pool }, report)
+    return decode(loaded, { command: full, control, pacer: new PrefillPacer({ largestStep: 32 }), pool }, report)
   }
   /** Stops reading at its fifth text, until `resume`. */
   const createSlowReader = () => {

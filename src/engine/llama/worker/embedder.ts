@@ -3,7 +3,9 @@ import { AppError } from '../../../contract/errors.ts'
 import { embeddingSequence, readEmbedding } from './native.ts'
 import { PooledVector } from './pooled-vector.ts'
 import { isCausal, type Pooling, poolingOf } from './pooling.ts'
-import { PrefillPacer, promptChunks } from './prefill.ts'
+import { readInSteps } from './prefill.ts'
+import { PrefillPacer } from './prefill-pacer.ts'
+import { Rounds } from './rounds.ts'
 
 const smallestContext = 512
 /** node-llama-cpp drops tokens as soon as a context has room for only one more. */
@@ -20,7 +22,8 @@ type Size = { readonly contextLength: number; readonly threads: number }
 export class Embedder {
   readonly #model: LlamaModel
   readonly #threads: number
-  readonly #pacer = new PrefillPacer({ largestChunk: largestStep })
+  readonly #pacer = new PrefillPacer({ largestStep })
+  readonly #rounds = new Rounds()
   readonly #isCausal: boolean
   readonly pooling: Pooling
   /** Tokens that one text may have. */
@@ -48,12 +51,18 @@ export class Embedder {
     const sequence = embeddingSequence(context)
     const pooled = new PooledVector(this.pooling)
     await sequence.clearHistory()
-    const steps = this.#isCausal ? promptChunks(tokens, this.#pacer) : [[...tokens]]
-    for await (const step of steps) {
-      if (cancelled()) return 'cancelled'
+    const compute = async (step: Token[]) => {
       await sequence.evaluateWithoutGeneratingNewTokens(step)
       pooled.add(readEmbedding(context, step.length), step.length)
     }
+    const readAtOnce = async () => {
+      if (cancelled()) return false
+      await compute([...tokens])
+      return true
+    }
+    const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver: cancelled, compute }
+    const isRead = await (this.#isCausal ? readInSteps(tokens, reading) : readAtOnce())
+    if (!isRead) return 'cancelled'
     return pooled.value
   }
 

@@ -1,6 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import { computeTokens, copyTokens } from './native.ts'
-import { type PrefillPacer, promptChunks } from './prefill.ts'
+import { readInSteps } from './prefill.ts'
+import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Rounds } from './rounds.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
 
@@ -29,10 +30,8 @@ export async function fillSlot(
   await copyPrefix({ sequence }, tokens, others)
   await sequence.adaptStateToTokens([...tokens], false)
   const held = sequence.nextTokenIndex
-  for await (const chunk of promptChunks(tokens.slice(held), pacer)) {
-    if (isOver()) return undefined
-    await rounds.join('prompts', () => computeTokens(sequence, chunk))
-  }
+  const compute = (step: readonly Token[]) => computeTokens(sequence, step)
+  await readInSteps(tokens.slice(held), { pacer, rounds, isOver, compute })
   return isOver() ? undefined : held
 }
 

@@ -1,6 +1,6 @@
 import type { Choice, ChoiceEnd } from './choice.ts'
 import { fillSlot } from './fill-slot.ts'
-import type { PrefillPacer } from './prefill.ts'
+import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Rounds } from './rounds.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
 import type { SlotLease, SlotPool } from './slot-pool.ts'

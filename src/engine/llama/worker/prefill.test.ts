@@ -1,57 +1,65 @@
 import { describe, expect, test } from 'vitest'
-import { PrefillPacer, promptChunks, warmUp } from './prefill.ts'
+import { readInSteps, warmUp } from './prefill.ts'
+import { PrefillPacer } from './prefill-pacer.ts'
+import { Rounds } from './rounds.ts'
 
-/** Reads a prompt on a machine that computes `tokensPerMs`. */
-async function chunkSizes(length: number, tokensPerMs: number, readers = 1): Promise<number[]> {
-  let nowMs = 0
-  const pacer = new PrefillPacer({ largestChunk: 512, now: () => nowMs })
-  for (let other = 1; other < readers; other++) pacer.enter()
-  const sizes: number[] = []
-  for await (const chunk of promptChunks(
-    Array.from({ length }, (_, index) => index),
-    pacer,
-  )) {
-    sizes.push(chunk.length)
-    nowMs += (chunk.length * readers) / tokensPerMs
-  }
-  return sizes
+const prompt = Array.from({ length: 1000 }, (_, index) => index)
+
+/** Reads on a machine that takes no time. `isOver` is asked with the steps so far. */
+async function read(tokens: readonly number[], isOver: (steps: number) => boolean = () => false) {
+  const steps: number[][] = []
+  const pacer = new PrefillPacer({ largestStep: 504, now: () => 0 })
+  const compute = async (step: number[]) => void steps.push(step)
+  const isRead = await readInSteps(tokens, { pacer, rounds: new Rounds(), isOver: () => isOver(steps.length), compute })
+  return { isRead, steps }
 }
 
 describe('reading a prompt in steps', () => {
-  test('no token is lost or read twice', async () => {
-    const tokens = Array.from({ length: 1000 }, (_, index) => index)
-    const read: number[] = []
-    for await (const chunk of promptChunks(tokens, new PrefillPacer({ largestChunk: 512 }))) read.push(...chunk)
-    expect(read).toEqual(tokens)
+  test('computes each token once, in order', async () => {
+    const { isRead, steps } = await read(prompt)
+    expect(isRead).toBe(true)
+    expect(steps.flat()).toEqual(prompt)
+    expect(steps.map((step) => step.length)).toEqual([16, 32, 64, 128, 256, 504])
   })
 
-  test('a fast machine takes larger steps, up to the batch', async () => {
-    expect(Math.max(...(await chunkSizes(5000, 100)))).toBe(512)
+  test('ends between two steps when its request is over', async () => {
+    const { isRead, steps } = await read(prompt, (count) => count === 2)
+    expect([isRead, steps.flat().length]).toEqual([false, 48])
   })
 
-  test('a slow machine takes small steps, so that a cancelled request ends soon', async () => {
-    const sizes = await chunkSizes(2000, 1)
-    expect(sizes.at(-2)).toBeLessThanOrEqual(80)
+  test('computes nothing for a request that ends while it waits for its round', async () => {
+    let asked = 0
+    const { isRead, steps } = await read(prompt, () => asked++ > 0)
+    expect([isRead, steps]).toEqual([false, []])
   })
 
-  test('readers share the time of a step', async () => {
-    const alone = await chunkSizes(5000, 2)
-    const four = await chunkSizes(5000, 2, 4)
-    expect(four.at(-2)).toBeLessThan((alone.at(-2) ?? 0) / 2)
+  test('of an empty prompt takes no step', async () => {
+    expect(await read([])).toEqual({ isRead: true, steps: [] })
   })
 
-  test('a warm-up measures the speed of the model, not of its disk', async () => {
+  test('two prompts at the same time share the rounds', async () => {
+    const rounds = new Rounds()
+    const pacer = new PrefillPacer({ largestStep: 504, now: () => 0 })
+    const order: string[] = []
+    const start = (name: string) =>
+      readInSteps(prompt.slice(0, 24), {
+        pacer,
+        rounds,
+        isOver: () => false,
+        compute: async (step) => void order.push(`${name}${step.length}`),
+      })
+    await Promise.all([start('a'), start('b')])
+    expect(order).toEqual(['a8', 'b8', 'a16', 'b16'])
+  })
+
+  test('begins with longer steps after a warm-up, whose first step waited for the disk', async () => {
     let nowMs = 0
-    const pacer = new PrefillPacer({ largestChunk: 512, now: () => nowMs })
-    const tookMs = [5000, 16]
+    const pacer = new PrefillPacer({ largestStep: 504, now: () => nowMs })
+    const tookMs = [5000, 20]
     const compute = async () => {
       nowMs += tookMs.shift() ?? 0
     }
     await warmUp(compute, pacer)
-    expect(pacer.chunkSize).toBe(60)
-  })
-
-  test('an empty prompt has no steps', async () => {
-    expect(await chunkSizes(0, 1)).toEqual([])
+    expect(pacer.stepOf({ tokens: 0, prompts: 1 })).toBe(32)
   })
 })

@@ -3,7 +3,8 @@ import type { PromptToken } from '../../../contract/event.ts'
 import { showBytes, showTop } from './describe-token.ts'
 import type { WorkerModel } from './model.ts'
 import { evaluateTokens, type LogitIndex } from './native.ts'
-import { PrefillPacer, promptChunks } from './prefill.ts'
+import { readInSteps } from './prefill.ts'
+import { PrefillPacer } from './prefill-pacer.ts'
 import type { RunControl } from './run-control.ts'
 import { createScorer, type TokenScore } from './scores.ts'
 import type { Slot } from './slots.ts'
@@ -35,17 +36,17 @@ export async function scorePrompt({ model, vocabulary, rounds }: WorkerModel, sc
   await sequence.clearHistory()
   report(tokens.slice(0, 1).map((token) => describe(token)))
   const scorer = createScorer(model, topLogprobs)
-  const pacer = new PrefillPacer({ largestChunk: largestStep })
+  const pacer = new PrefillPacer({ largestStep })
   let reported = 1
+  const compute = async (step: readonly Token[]) => {
+    const following = tokens.slice(reported, reported + step.length)
+    const score = (index: LogitIndex, at: number) => scorer.score(sequence, index, following[at] as Token)
+    const scores = await evaluateTokens(sequence, step, score)
+    report(following.map((token, at) => describe(token, scores[at])))
+    reported += step.length
+  }
   try {
-    for await (const step of promptChunks(tokens.slice(0, -1), pacer)) {
-      if (control.cancelled()) return false
-      const following = tokens.slice(reported, reported + step.length)
-      const score = (index: LogitIndex, at: number) => scorer.score(sequence, index, following[at] as Token)
-      const scores = await rounds.join('prompts', () => evaluateTokens(sequence, step, score))
-      report(following.map((token, at) => describe(token, scores[at])))
-      reported += step.length
-    }
+    await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled, compute })
   } finally {
     scorer.dispose()
   }

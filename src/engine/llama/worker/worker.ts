@@ -7,7 +7,8 @@ import { loadModel, type WorkerModel } from './model.ts'
 import { readTemplatePart } from './model-template.ts'
 import { endWithParent } from './parent-watch.ts'
 import { isCausal } from './pooling.ts'
-import { PrefillPacer, warmUp } from './prefill.ts'
+import { warmUp } from './prefill.ts'
+import { PrefillPacer } from './prefill-pacer.ts'
 import { prepareGeneration } from './prepare.ts'
 import { SlotPool } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
@@ -32,7 +33,8 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       onLog: (level, message) =>
         report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message }),
     })
-    const pacer = new PrefillPacer({ largestChunk: model.context.batchSize })
+    // Each of the other slots may generate a token in the same batch.
+    const pacer = new PrefillPacer({ largestStep: Math.max(1, model.context.batchSize - options.slots) })
     await warmUp((tokens) => computeAndForget(model, tokens), pacer)
     loaded = { model, pacer, pool: new SlotPool(model.slots) }
     report({
