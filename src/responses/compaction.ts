@@ -15,6 +15,9 @@ import type { ResponsesDeps } from './deps.ts'
 /** The item that stands for a conversation, and what it cost. */
 export type Compaction = { readonly item: StoredItem; readonly usage: Usage }
 
+/** What stands for a conversation, and the call with it in the conversation's place. */
+export type CompactedLong = Compaction & { readonly decoded: DecodedResponse }
+
 /** Lets the model summarise a conversation. Rejects with `invalid-output` without a complete summary. */
 export async function compact(deps: ResponsesDeps, request: GenerationRequest, context: RequestContext): Promise<Compaction> {
   const { choices, usage } = await foldEvents(generate(deps, [summaryRequest(request)], context))
@@ -35,7 +38,7 @@ export async function compactLong(
   deps: ResponsesDeps,
   { request, compactThreshold, compacted, withoutOldest }: DecodedResponse,
   context: RequestContext,
-): Promise<(Compaction & { readonly decoded: DecodedResponse }) | undefined> {
+): Promise<CompactedLong | undefined> {
   const { prompt, reasoning, toolChoice } = request
   if (compactThreshold === undefined || prompt.type !== 'chat' || withoutOldest(1) === undefined) return undefined
   const { inputTokens } = await countTokens({ prompt, reasoning, toolChoice }, context)

@@ -1,14 +1,15 @@
 import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerationEvent, Usage } from '../contract/event.ts'
+import type { FinishReason, GenerationEvent, Usage } from '../contract/event.ts'
 import { mergeSampling } from '../contract/merge-sampling.ts'
 import type { JsonObject, Sampling } from '../contract/request.ts'
 import type { ResponseStatus, StoredItem } from '../contract/store.ts'
+import { finishOfCancelled } from '../core/cut-short.ts'
 import type { DecodedResponse } from '../dialect/openai-responses/decode.ts'
 import { createResponseEncoder, type ResponseEncoder, type ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import { withSampling } from '../dialect/openai-responses/response-head.ts'
-import { addUsage, compact, compactLong } from './compaction.ts'
+import { addUsage, type CompactedLong, type Compaction, compact, compactLong } from './compaction.ts'
 import type { ResponsesDeps } from './deps.ts'
 import { EventWriter } from './event-writer.ts'
 import { generateFitting } from './fitting.ts'
@@ -100,8 +101,7 @@ export class ResponseRun {
   async run({ observe, emit }: RunListener): Promise<void> {
     const { decoded, context, generates } = this.parts
     const { isCompactionTriggered: isTriggered } = decoded
-    const long = generates && !isTriggered ? await compactLong(this.#deps, decoded, context) : undefined
-    const compaction = generates && isTriggered ? await compact(this.#deps, decoded.request, context) : long
+    const { long, compaction, cancelled } = await this.#compact()
     const onEvent = (given: GenerationEvent) => {
       const event = withUsage(given, compaction?.usage)
       observe(event)
@@ -112,14 +112,29 @@ export class ResponseRun {
       this.#writer?.add(events)
       return isStart && decoded.background ? this.#trySave().then(() => emit(events)) : emit(events)
     }
-    if (!generates || isTriggered) {
-      for (const event of emptyGeneration(context.model.id)) await onEvent(event)
+    if (!generates || isTriggered || cancelled !== undefined) {
+      for (const event of emptyGeneration(context.model.id, cancelled)) await onEvent(event)
       return
     }
     const onDropped = (ids: readonly string[]) => {
       this.dropped = ids
     }
     await generateFitting(this.#deps, long?.decoded ?? decoded, { context, emit: onEvent, onDropped })
+  }
+
+  /** `cancelled` is how the response ends when it was cancelled meanwhile. */
+  async #compact(): Promise<{ long?: CompactedLong; compaction?: Compaction; cancelled?: FinishReason }> {
+    const { decoded, context, generates } = this.parts
+    if (!generates) return {}
+    try {
+      if (decoded.isCompactionTriggered) return { compaction: await compact(this.#deps, decoded.request, context) }
+      const long = await compactLong(this.#deps, decoded, context)
+      return long === undefined ? {} : { long, compaction: long }
+    } catch (error) {
+      const cancelled = finishOfCancelled(context.signal)
+      if (cancelled === undefined) throw error
+      return { cancelled }
+    }
   }
 
   /** Ends a response that `run` rejected, and that its caller knows already. */
@@ -191,10 +206,10 @@ function withUsage(event: GenerationEvent, more: Usage | undefined): GenerationE
   return event.type === 'usage' && more !== undefined ? { ...event, usage: addUsage(event.usage, more) } : event
 }
 
-function emptyGeneration(model: string): readonly GenerationEvent[] {
+function emptyGeneration(model: string, reason: FinishReason = 'stop'): readonly GenerationEvent[] {
   return [
     { type: 'start', model, warnings: [] },
-    { type: 'finish', choice: 0, reason: 'stop' },
+    { type: 'finish', choice: 0, reason },
     { type: 'usage', usage: noTokens, timings: {} },
   ]
 }
