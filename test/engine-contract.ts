@@ -199,7 +199,7 @@ export function describeEngineContract(name: string, { create, longPrompt, lacks
     })
 
     if (!lacks.includes('logprobs')) {
-      test('every generated token is told once, and together they are the text', async () => {
+      test('every generated token is reported once, and together they are the text', async () => {
         const request = askFor(longPrompt, { maxOutputTokens: 60 })
         const plain = await complete(engine, request)
         const { choices } = await completeChoices(engine, { ...request, id: `${request.id}-scored`, logprobs: { top: 2 } })

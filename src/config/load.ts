@@ -71,7 +71,7 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
       problems.push(AppError.from(error).message)
     }
   }
-  // A source on the command line is no part of the configuration.
+  // A source on the command line is not part of the configuration.
   const [problem] = problems
   if (flagProblems && problems.length === 1) throw new AppError('invalid-request', `${problem}`)
   if (parsed.data === undefined || problems.length > 0) throw configError(problems)

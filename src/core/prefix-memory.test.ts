@@ -52,7 +52,7 @@ test.each([
   ['another caller', { owner: 'b' }],
   ['another model', { model: 'n' }],
   ['another session', { session: 't' }],
-])('%s is told nothing of it', (_, fields) => {
+])('%s sees nothing of it', (_, fields) => {
   const memory = new PrefixMemory()
   memory.note(turn(told))
   expect(memory.note(turn([{ ...system, content: [text('Be long.')] }, user, thought, result, more], fields))).toBeUndefined()

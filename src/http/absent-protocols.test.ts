@@ -22,7 +22,7 @@ describe('a protocol that is not there says so in its own envelope', () => {
     )
   })
 
-  test('clients are told not to repeat a request that is not implemented', async () => {
+  test('a header asks clients not to repeat a request that is not implemented', async () => {
     const reply = await openTestServer().app.inject({ method: 'POST', url: '/v1/inference/rerank' })
     expect([reply.statusCode, reply.headers['x-should-retry']]).toEqual([501, 'false'])
   })

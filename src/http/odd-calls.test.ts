@@ -27,7 +27,7 @@ test.each([
   expect(ended().calls).toBe(`${id};state=${state}`)
 })
 
-test('a stream has begun by then: the log tells', async () => {
+test('a stream has begun by then: the log has them', async () => {
   const { reply, ended } = ask(call("{'a': 'x'}"), { stream: true })
   expect((await reply).headers).not.toHaveProperty('x-dragoman-calls')
   expect(ended().calls).toMatch(/;state=repaired$/)

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** What somebody sees who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
+/** What is shown to a person who opens the address in a browser, or checks it with HEAD. It names no model: this route is public. */
 export function addRootRoutes(app: FastifyInstance, { version }: { readonly version: string }): void {
   const title = `Dragoman ${version} is running.`
   const places = [

@@ -100,7 +100,7 @@ describe('isSource', () => {
 describe('landingPath', () => {
   const land = (text: string) => {
     const source = parseSource(text)
-    if (source.type === 'path' || source.type === 'hf-repository') throw new Error('this is no file to fetch')
+    if (source.type === 'path' || source.type === 'hf-repository') throw new Error('this is not a file to fetch')
     return landingPath(source)
   }
 

@@ -4,7 +4,7 @@ import type { ResponsesDeps } from './deps.ts'
 import { EventLog } from './event-log.ts'
 import { leaseMs, type ResponseRun } from './response-run.ts'
 
-/** How often leases are renewed, which also tells what other processes asked to cancel. */
+/** How often leases are renewed, which also shows what other processes asked to cancel. */
 const renewEveryMs = 2000
 
 /** A background response that runs in this process. */

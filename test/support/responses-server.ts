@@ -15,7 +15,7 @@ export type WireResponse = {
   readonly output: readonly { readonly id: string; readonly type: string; readonly content?: readonly { text: string }[] }[]
 }
 
-/** A server with a store, whose engine tells the conversations that it was given. */
+/** A server with a store, whose engine records the conversations that it was given. */
 export async function openResponsesServer({ engine, store, ...options }: Partial<TestServerOptions> = {}) {
   const seen: string[][] = []
   const watched = watchEngine(recording(engine ?? createFakeEngine({ script: 'from-request' }), seen))

@@ -52,7 +52,7 @@ export const callRows: readonly StrictnessRow[] = [
     note: 'Anthropic always has ids',
   },
   {
-    what: 'a call whose `input` is no object',
+    what: 'a call whose `input` is not an object',
     sample: turn({ ...called, input: '{}' }),
     outcome: 'refused',
     param: 'messages[1].content[0].input',

@@ -5,7 +5,7 @@ import { builtInTool } from './built-in-tools.ts'
 import { toJsonSchema } from './parameter-schema.ts'
 import type { PromptFormat, ToolWire, WireTool } from './schema.ts'
 
-/** The tools of a request, and how the model is told about them. */
+/** The tools of a request, and how the prompt shows them. */
 export type DecodedTools = {
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice

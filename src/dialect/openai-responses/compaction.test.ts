@@ -65,7 +65,7 @@ describe('the request for a summary', () => {
   })
 })
 
-test('a trigger asks for a compaction, and is no message', () => {
+test('a trigger asks for a compaction, and is not a message', () => {
   const decoded = decode({ input: [{ role: 'user', content: 'hi' }, { type: 'compaction_trigger' }] })
   expect(decoded.isCompactionTriggered).toBe(true)
   expect(promptOf(decoded).messages).toEqual([{ role: 'user', content: [text('hi')] }])

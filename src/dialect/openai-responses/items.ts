@@ -25,7 +25,7 @@ export function storeItems(items: ReturnType<typeof validate<typeof itemList>>):
   return normalizeInput(items).map((stored, index) => {
     if (stored !== undefined) return stored
     const param = `items[${index}].type`
-    const message = `${param} ${preview(items[index]?.type)} is no item of a conversation: send the item itself`
+    const message = `${param} ${preview(items[index]?.type)} is not an item of a conversation: send the item itself`
     throw new AppError('invalid-request', message, { param })
   })
 }

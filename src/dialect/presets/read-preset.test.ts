@@ -43,7 +43,7 @@ describe('readPreset', () => {
     expect(readPreset({ top_p: { override: null }, min_p: { override: 0 } }, 'o').overrides).toEqual({ min_p: { override: 0 } })
   })
 
-  test.each([[''], [[]], [['']]])('%j as stop is no stop sequence, as in a request', (override) => {
+  test.each([[''], [[]], [['']]])('%j as stop means no stop sequences, as in a request', (override) => {
     expect(readPreset({ stop: { override, force: true } }, 'o').preset.forced.stop).toEqual([])
   })
 

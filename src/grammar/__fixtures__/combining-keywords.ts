@@ -1,6 +1,6 @@
 import type { KeywordCase } from './keyword-case.ts'
 
-/** Written so, the object is no promise in the eyes of the linter. */
+/** Written so, the linter does not take the object for a promise. */
 const thenKey = 'then'
 const int = { type: 'integer' }
 const text = { type: 'string' }

@@ -3,7 +3,7 @@ const lineEnd = 0x0a
 
 /**
  * Follows Markdown in a text, to know what stands in code: a fence, from a line that begins with three backticks or tildes to one
- * that ends it or to the end of the text, or a code span, between runs of as many backticks. A span that is not closed is no code.
+ * that ends it or to the end of the text, or a code span, between runs of as many backticks. A span that is not closed is not code.
  */
 export class CodeTracker {
   #fence: { readonly char: string; readonly length: number } | undefined

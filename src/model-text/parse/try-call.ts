@@ -4,7 +4,7 @@ import type { Reading } from '../scan/text-feed.ts'
 
 /**
  * Reads the calls that the tag of a trigger, which is next, may begin. False, with nothing consumed, when the tag is text. A
- * call that was truncated before its name was certain is consumed: its markup is no text.
+ * call that was truncated before its name was certain is consumed: its markup is not text.
  */
 export function* tryCall(
   writer: CallWriter,

@@ -9,7 +9,7 @@ const formats = toolFormatNames.filter((name) => name !== 'harmony' && name !== 
 
 describe('tags around a turn', () => {
   test.each(['<|eot_id|>', '<|im_end|>', '<|eom_id|>', '<|end_of_text|>', '<end_of_turn>', '<｜end▁of▁sentence｜>', '<turn|>'])(
-    '%s is no text at the end, with and without a format and tools',
+    '%s is not text at the end, with and without a format and tools',
     (tag) => {
       expect(parse(`hello${tag}`, plain).text).toBe('hello')
       expect(parse(`hello${tag}\n${tag}`, plain).text).toBe('hello')

@@ -25,7 +25,7 @@ export class MessagesReply {
   #hasCalls = false
   #usage: Loose = {}
 
-  /** Throws an `UpstreamError` for an error that the server reports, and for what is no object. */
+  /** Throws an `UpstreamError` for an error that the server reports, and for what is not an object. */
   read(value: unknown): WireChunk {
     const event = asObject(value)
     if (event === undefined) throw notAnObject()

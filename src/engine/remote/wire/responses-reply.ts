@@ -21,7 +21,7 @@ export class ResponsesReply {
   #hasCalls = false
   #hasItems = false
 
-  /** Throws an `UpstreamError` for an error that the server reports, and for what is no object. */
+  /** Throws an `UpstreamError` for an error that the server reports, and for what is not an object. */
   read(value: unknown): WireChunk {
     const event = asObject(value)
     if (event === undefined) throw notAnObject()
