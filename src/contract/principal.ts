@@ -1,3 +1,5 @@
+import type { KeyLimits, KeyQuota } from './quota.ts'
+
 /** The permission that a route requires; `public` requires none. */
 export type Scope = 'public' | 'inference' | 'metrics' | 'admin'
 
@@ -7,6 +9,8 @@ export type Principal = {
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
   readonly models?: readonly string[]
+  /** Absent: no limits. */
+  readonly quota?: KeyQuota
 }
 
 /** What decides which models are visible: `{}` sees all. */
@@ -20,6 +24,7 @@ export type ApiKey = {
   readonly scopes: ReadonlySet<Scope>
   /** Ids or aliases of the models that it may use; absent: all. */
   readonly models?: readonly string[]
+  readonly limits?: KeyLimits
   /** Milliseconds of the epoch; absent: never. */
   readonly expiresAtMs?: number
 }

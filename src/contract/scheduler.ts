@@ -1,7 +1,7 @@
 import type { Principal } from './principal.ts'
 
-/** The estimated cost of a request in tokens; absent where unknown. */
-type RequestCost = { readonly inputTokens?: number; readonly maxOutputTokens?: number }
+/** The tokens that a request may cost, over all of its prompts and choices; absent where unknown. */
+export type RequestCost = { readonly inputTokens?: number; readonly maxOutputTokens?: number }
 
 /** The current load of a model. */
 export type SchedulerLoad = {
@@ -15,8 +15,11 @@ export type SchedulerLoad = {
 /** Decides which request runs when, on one model. */
 export interface Scheduler {
   readonly load: SchedulerLoad
-  /** Throws `queue-full`, before any work for the request. */
-  enter(request: { readonly id: string; readonly principal: Principal }): Ticket
+  /**
+   * Throws `queue-full` or `rate-limit-exceeded`, before any work for the request. `free`: it asks about the model, such as for its
+   * tokens, and counts against no limit of its caller.
+   */
+  enter(request: { readonly id: string; readonly principal: Principal; readonly signal: AbortSignal }, use?: 'free'): Ticket
 }
 
 /** A request's entry in a model's queue, from its arrival to its end. */
@@ -27,7 +30,7 @@ export interface Ticket {
   slot(cost: RequestCost, signal: AbortSignal): Promise<void>
   /** Releases the slot between steps, but keeps the ticket. The engine must have stopped. Idempotent. */
   release(): void
-  /** Reports the cost of a step. */
+  /** Reports the tokens that a step has cost. */
   charge(tokens: number): void
   /** Gives up the ticket and its slot. The engine must have stopped. Idempotent. */
   leave(): void

@@ -3,6 +3,7 @@ import type { EmbedRequest, EmbedResult } from '../contract/embed.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
+import { estimatePrompt } from './estimate-tokens.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Computes embeddings on a slot of the model. Rejects with the engine's refusals. */
@@ -13,7 +14,7 @@ export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context:
     if (embedder === undefined) throw cannotEmbed(id)
     await ticket.ready(signal)
     refuseDimensions(dimensions, engine)
-    await ticket.slot({}, signal)
+    await ticket.slot({ inputTokens: inputs.reduce((sum, input) => sum + estimatePrompt(input), 0), maxOutputTokens: 0 }, signal)
     const { vectors, inputTokens } = await embedder.embed(inputs, signal, callerKeys)
     ticket.charge(inputTokens)
     signal.throwIfAborted()

@@ -187,7 +187,7 @@ describe('generate', () => {
     const controller = new AbortController()
     const { engine, facts } = createEngine([raw('a'), finish, usage])
     const { model } = contextOf(engine)
-    await model.scheduler.enter({ id: 'other', principal: anyone }).slot({}, never)
+    await model.scheduler.enter({ id: 'other', principal: anyone, signal: never }).slot({}, never)
     const { generation } = start(engine, { signal: controller.signal, model })
     const ended = collect(iterate(generation.run))
     while (facts.prepared === 0) await Promise.resolve()

@@ -11,6 +11,7 @@ import type { Ticket } from '../contract/scheduler.ts'
 import type { Validator } from '../contract/validator.ts'
 import { createCallCheck, toolsToCheck } from './check-calls.ts'
 import { createOutputCheck, needsOutputCheck } from './check-output.ts'
+import { costOf } from './cost.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
 import { generateInTurn } from './generate-in-turn.ts'
@@ -20,6 +21,7 @@ import type { Turn } from './prefix-memory.ts'
 import { prepareFitting } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
+import { SpentTokens } from './spent-tokens.ts'
 
 /** What `generate` gets from the layers around it. */
 export type GenerateDeps = {
@@ -78,11 +80,14 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
 
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
 
-async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context, emit }: Run): Promise<void> {
+async function runAll(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
   const ticket = context.model.scheduler.enter(context)
   try {
+    const preset = (request: GenerationRequest) => deps.presets?.apply(request) ?? request
+    const first = preset(requests[0])
+    const rest = requests.slice(1).map(preset)
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      runOrCutShort(deps, deps.presets?.apply(request) ?? request, { context, ticket, emit: inner })
+      runOrCutShort(deps, request, { context, ticket, emit: inner, later: request === first ? rest : [] })
     if (rest.length === 0) await runOne(first, emit)
     else await generateInTurn([first, ...rest], runOne, emit)
   } finally {
@@ -90,7 +95,11 @@ async function runAll(deps: GenerateDeps, [first, ...rest]: Requests, { context,
   }
 }
 
-type Step = Run & { readonly ticket: Ticket }
+type Step = Run & {
+  readonly ticket: Ticket
+  /** The requests that run after this one on its ticket. */
+  readonly later: readonly GenerationRequest[]
+}
 
 /** Runs one request. Cancelled, it may still give a reply: the output so far. */
 async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { emit, ...step }: Step): Promise<void> {
@@ -115,7 +124,7 @@ async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { e
 async function runStep(
   { now, validator, presets, prefixes }: GenerateDeps,
   request: GenerationRequest,
-  { context, ticket, emit }: Step,
+  { context, ticket, emit, later }: Step,
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
   signal.throwIfAborted()
@@ -130,7 +139,7 @@ async function runStep(
   const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
   const callCheck = await createCallCheck(validator, { tools: toolsToCheck(request, prepared), declared, signal })
   const queuedMs = now()
-  await ticket.slot(costOf(request, prepared), signal)
+  await ticket.slot(costOf(request, prepared, { later, principal: context.principal }), signal)
   try {
     const queueMs = elapsed(queuedMs, now())
     // A stop sequence may truncate the JSON, which is then not validated.
@@ -159,11 +168,12 @@ async function runStep(
         emit: inner,
       })
       const open = new OpenChoices(wanted.choices)
+      const spent = new SpentTokens(current.inputTokens)
       try {
         await current.run(signal, (event) => {
           // Stops engines that ignore their signal.
           if (signal.aborted) throw AppError.from(signal.reason)
-          if (event.type === 'usage') ticket.charge(event.usage.inputTokens + event.usage.outputTokens)
+          spent.observe(event)
           open.observe(event)
           return onEvent(event)
         })
@@ -172,6 +182,8 @@ async function runStep(
         // What the parser holds belongs to the output.
         if (reason !== undefined) await open.finish(reason, onEvent)
         throw error
+      } finally {
+        ticket.charge(spent.total)
       }
     }
     if (needsCallsHeld(request, prepared))
@@ -180,10 +192,6 @@ async function runStep(
   } finally {
     ticket.release()
   }
-}
-
-function costOf({ maxOutputTokens }: GenerationRequest, { inputTokens }: PreparedGeneration) {
-  return { ...(inputTokens !== undefined && { inputTokens }), ...(maxOutputTokens !== undefined && { maxOutputTokens }) }
 }
 
 type Beginning = {

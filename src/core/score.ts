@@ -8,7 +8,7 @@ import { type Choice, foldEvents } from '../contract/result.ts'
 import type { Scores } from '../contract/scores.ts'
 import { type GenerateDeps, generate } from './generate.ts'
 import { rank } from './rank.ts'
-import { withTicket } from './with-ticket.ts'
+import { type TicketedModel, withTicket } from './with-ticket.ts'
 
 /**
  * Scores texts with the model's ranking head or, without one, by the log-likelihood of their tokens. `model` is the id of the model
@@ -20,10 +20,11 @@ export async function score(
   context: RequestContext,
 ): Promise<Scores & { readonly model: string }> {
   const { model, signal } = context
-  const ranks = await withTicket(context, async ({ engine, ticket }) => {
+  const findOut = async ({ engine, ticket }: TicketedModel) => {
     await ticket.ready(signal)
     return engine.facts.ranks === true
-  })
+  }
+  const ranks = await withTicket(context, findOut, 'free')
   if (ranks) {
     const { scores, inputTokens, model: id } = await rank({ texts }, context)
     return { scores, method: 'ranking-head', inputTokens, model: id }

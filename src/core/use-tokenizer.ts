@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/context.ts'
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { asFunctions } from './custom-tools/function-prompt.ts'
-import { withTicket } from './with-ticket.ts'
+import { type TicketedModel, withTicket } from './with-ticket.ts'
 
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
 export function tokenize(request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
@@ -27,11 +27,12 @@ export function withoutCustomTools<R extends { readonly prompt: TokenizeRequest[
 
 /** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */
 export function withTokenizer<T>(context: RequestContext, work: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
-  return withTicket(context, async ({ id, engine, ticket }) => {
+  const run = async ({ id, engine, ticket }: TicketedModel) => {
     await ticket.ready(context.signal)
     const { tokenizer } = engine.capabilities
     if (tokenizer !== undefined) return work(tokenizer)
     const message = `the engine of model '${id}' has no accessible tokenizer; choose another model`
     throw new AppError('invalid-request', message, { at: ['model'] })
-  })
+  }
+  return withTicket(context, run, 'free')
 }
