@@ -19,6 +19,8 @@ const storedKeySchema = z.object({
   scopes: z.array(z.enum(keyScopes)).min(1),
   name: z.string().exactOptional(),
   models: z.array(z.string()).min(1).exactOptional(),
+  requestsPerMinute: z.int().min(1).exactOptional(),
+  tokensPerMinute: z.int().min(1).exactOptional(),
   expiresAt: z.iso.datetime().exactOptional(),
   createdAt: z.string().exactOptional(),
 })

@@ -17,6 +17,7 @@ import { openConfiguredStore } from './configured-store.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './create-model.ts'
 import { findKeys } from './find-keys.ts'
 import { createInProcess } from './in-process.ts'
+import { createKeyLimiting } from './key-limits.ts'
 import { explainListenError } from './listen-error.ts'
 import { createMetrics } from './metrics.ts'
 import { ModelSet } from './model-set.ts'
@@ -65,10 +66,11 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
   if (!requiresKey && settings.allowedOrigins.includes('*')) {
     log.warn('server.allowedOrigins is * and no API key is required: any web page open on this machine can use the models')
   }
+  const { createScheduler, readLimits } = await createKeyLimiting({ requiresKey })
   const models = new ModelSet(
     (watching) => [
-      ...(parts.models ?? []).map(registerOwnModel),
-      ...config.models.map((model) => createModel(model, { home, log, observer: watching })),
+      ...(parts.models ?? []).map((model) => registerOwnModel(model, createScheduler)),
+      ...config.models.map((model) => createModel(model, { home, log, observer: watching, createScheduler })),
     ],
     observer,
   )
@@ -101,6 +103,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     cancellations,
     sealer: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
+    ...(readLimits !== undefined && { readLimits }),
     auth: { apiKeys, ...(findKey !== undefined && { findKey }) },
     hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
     allowedOrigins: settings.allowedOrigins,

@@ -5,8 +5,9 @@ import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { fileReason } from '../contract/failure-reason.ts'
+import type { Scheduler } from '../contract/scheduler.ts'
 import type { ServedModel } from '../contract/served-model.ts'
-import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
+import type { FifoSchedulerOptions } from '../core/schedule/fifo-scheduler.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import type { LoadOptions } from '../engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../engine/llama/engine.ts'
@@ -40,10 +41,14 @@ export type StartObserver = {
   onFetch(model: string): void
 }
 
+/** Makes the scheduler of a model. */
+export type CreateScheduler = (options: FifoSchedulerOptions) => Scheduler
+
 type ModelFactory = {
   readonly home: string
   readonly log: Logger
   readonly observer: StartObserver
+  readonly createScheduler: CreateScheduler
 }
 
 /** Creates a configured model. Nothing is loaded yet. */
@@ -62,7 +67,7 @@ export function createModel(config: LoadedModel, factory: ModelFactory): Registe
       return file.isAwaited
     },
     engine,
-    scheduler: new FifoScheduler({ slots: config.slots, maxQueued: config.maxQueued, engine }),
+    scheduler: factory.createScheduler({ slots: config.slots, maxQueued: config.maxQueued, engine }),
   }
 }
 
@@ -80,14 +85,8 @@ export type OwnModel = {
 }
 
 /** Creates a model on a caller's own engine. */
-export function registerOwnModel({
-  id,
-  aliases = [],
-  engine,
-  slots = 4,
-  maxQueued = 64,
-  load = 'demand',
-}: OwnModel): RegisteredModel {
+export function registerOwnModel(model: OwnModel, createScheduler: CreateScheduler): RegisteredModel {
+  const { id, aliases = [], engine, slots = 4, maxQueued = 64, load = 'demand' } = model
   return {
     id,
     aliases,
@@ -98,7 +97,7 @@ export function registerOwnModel({
     createdAtMs: Date.now(),
     standIn: undefined,
     isAwaitingFile: false,
-    scheduler: new FifoScheduler({ slots, maxQueued, engine }),
+    scheduler: createScheduler({ slots, maxQueued, engine }),
   }
 }
 

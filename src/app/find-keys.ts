@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { LoadedConfig } from '../config/load.ts'
 import { type ApiKey, allScopes } from '../contract/principal.ts'
+import type { KeyLimits } from '../contract/quota.ts'
 import type { FindKey } from '../http/auth.ts'
 import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
 import { isLoopback } from './loopback.ts'
@@ -10,8 +11,9 @@ type FoundKeys = { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindK
 
 /** Keys are optional on loopback; a server that others can reach never runs without one. */
 export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): Promise<FoundKeys> {
+  const { keyLimits } = server
   const configured = [
-    ...(server.apiKeys ?? []).map(readKey),
+    ...(server.apiKeys ?? []).map((key) => readKey(key, keyLimits)),
     ...(server.adminKey === undefined ? [] : [adminKey(server.adminKey)]),
   ]
   if (configured.length > 0) return { apiKeys: configured }
@@ -21,7 +23,7 @@ export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | '
   const createdKey = await file.ensureKey()
   const findKey: FindKey = (hash) => {
     const stored = file.find(hash)
-    return stored && toApiKey(stored)
+    return stored && toApiKey(stored, keyLimits)
   }
   return { apiKeys: [], findKey, ...(createdKey !== undefined && { createdKey }) }
 }
@@ -43,19 +45,33 @@ export function clientKey({ apiKeys = [], adminKey }: LoadedConfig['server']): s
 }
 
 /** A plain text is a key for clients: it may use models, and change nothing. */
-function readKey(configured: ConfiguredKey): ApiKey {
-  if (typeof configured === 'string') return { hash: hashApiKey(configured), scopes: new Set(['public', 'inference']) }
-  const { key, ...described } = configured
-  return toApiKey({ hash: hashApiKey(key), ...described })
+function readKey(configured: ConfiguredKey, defaults: KeyLimits | undefined): ApiKey {
+  const { key, ...described } = typeof configured === 'string' ? { key: configured, scopes: ['inference' as const] } : configured
+  return toApiKey({ hash: hashApiKey(key), ...described }, defaults)
 }
 
-function toApiKey({ hash, name, scopes, models, expiresAt }: StoredKey): ApiKey {
+function toApiKey(stored: StoredKey, defaults: KeyLimits | undefined): ApiKey {
+  const { hash, name, scopes, models, expiresAt } = stored
+  const limits = limitsOf(stored, defaults)
   return {
     hash,
     scopes: new Set(['public', ...scopes]),
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models }),
+    ...(limits !== undefined && { limits }),
     ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
+  }
+}
+
+/** A key's own limits, and the defaults for what it does not limit. Those do not apply to operators. */
+function limitsOf({ scopes, ...own }: StoredKey, defaults: KeyLimits | undefined): KeyLimits | undefined {
+  const common = scopes.includes('admin') ? undefined : defaults
+  const requestsPerMinute = own.requestsPerMinute ?? common?.requestsPerMinute
+  const tokensPerMinute = own.tokensPerMinute ?? common?.tokensPerMinute
+  if (requestsPerMinute === undefined && tokensPerMinute === undefined) return undefined
+  return {
+    ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+    ...(tokensPerMinute !== undefined && { tokensPerMinute }),
   }
 }
 

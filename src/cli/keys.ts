@@ -8,11 +8,14 @@ export type NewKeyFlags = {
   readonly name?: string | undefined
   readonly scope?: readonly string[] | undefined
   readonly models?: readonly string[] | undefined
+  readonly rpm?: string | undefined
+  readonly tpm?: string | undefined
   readonly expires?: string | undefined
 }
 
 /** Makes a key. Standard output gets the key and nothing else, for `export DRAGOMAN_API_KEY="$(dragoman keys new)"`. */
-export async function newKey(file: ApiKeyFile, { name, scope = ['inference'], models, expires }: NewKeyFlags): Promise<void> {
+export async function newKey(file: ApiKeyFile, flags: NewKeyFlags): Promise<void> {
+  const { name, scope = ['inference'], models, rpm, tpm, expires } = flags
   const unknown = scope.find((one) => !isScope(one))
   if (unknown !== undefined) {
     throw new AppError('invalid-request', `--scope: '${unknown}' is not a scope; it is one of: ${keyScopes.join(', ')}`)
@@ -21,6 +24,8 @@ export async function newKey(file: ApiKeyFile, { name, scope = ['inference'], mo
     scopes: scope.filter(isScope),
     ...(name !== undefined && { name }),
     ...(models !== undefined && { models: [...models] }),
+    ...(rpm !== undefined && { requestsPerMinute: readLimit('rpm', rpm) }),
+    ...(tpm !== undefined && { tokensPerMinute: readLimit('tpm', tpm) }),
     ...(expires !== undefined && { expiresAt: readExpiry(expires, Date.now()) }),
   })
   console.log(key)
@@ -36,15 +41,22 @@ export function listKeys(file: ApiKeyFile): void {
       key.name ?? '-',
       key.scopes.join(', '),
       key.models?.join(', ') ?? 'all',
+      String(key.requestsPerMinute ?? '-'),
+      String(key.tokensPerMinute ?? '-'),
       minutesOf(key.expiresAt),
       key.createdAt?.slice(0, 10) ?? '-',
     ])
-  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'EXPIRES', 'CREATED'], rows))
+  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'RPM', 'TPM', 'EXPIRES', 'CREATED'], rows))
 }
 
 /** Deletes a key; running servers refuse it at once. */
 export async function deleteKey(file: ApiKeyFile, idOrName: string): Promise<void> {
   console.error(`deleted ${keyId(await file.remove(idOrName))}`)
+}
+
+function readLimit(flag: string, text: string): number {
+  if (/^[1-9]\d{0,11}$/.test(text)) return Number(text)
+  throw new AppError('invalid-request', `--${flag}: '${text}' is not a limit; give a whole number, at least 1`)
 }
 
 /** A time in UTC, as `2030-12-31 18:00`. */

@@ -121,6 +121,8 @@ keys
   .option('--name <name>', 'what the key is for')
   .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
   .option('--models <name...>', 'ids or aliases of the models that it may use (default all)')
+  .option('--rpm <number>', 'requests that it may send in a minute')
+  .option('--tpm <number>', 'tokens that it may use in a minute, prompts and outputs together')
   .option('--expires <time>', 'when it stops working: 30d, 12h, 90m or a date (default never)')
   .option('-c, --config <file>', 'configuration file')
   .action(async ({ config, ...flags }: NewKeyFlags & { config?: string }) => newKey(await keyFile(config), flags))

@@ -1,6 +1,19 @@
 import { z } from 'zod'
+import { count } from './model-fields.ts'
 
 export const keyText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, to fit into a header')
+
+const limits = {
+  requestsPerMinute: count.exactOptional().describe('Requests that a key may send in a minute; absent: without a limit.'),
+  tokensPerMinute: count
+    .exactOptional()
+    .describe('Tokens that a key may use in a minute, prompts and outputs together; absent: without a limit.'),
+}
+
+/** The limits of keys that have none of their own. */
+export const keyLimits = z
+  .strictObject(limits)
+  .describe('The limits of keys that have none of their own, except those with the scope `admin`.')
 
 const keyObject = z.strictObject({
   key: keyText.describe('The key, as clients send it.'),
@@ -22,6 +35,7 @@ const keyObject = z.strictObject({
     .min(1)
     .exactOptional()
     .describe('The ids or aliases of the models that the key may use; others are not there for it. Absent: all.'),
+  ...limits,
   expiresAt: z
     .union(
       [z.iso.date(), z.iso.datetime({ offset: true })],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/aliases.ts'
-import { apiKeys, keyText } from './key-schema.ts'
+import { apiKeys, keyLimits, keyText } from './key-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
 import {
   aliases,
@@ -93,6 +93,7 @@ const server = z
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
     apiKeys: apiKeys.exactOptional(),
+    keyLimits: keyLimits.exactOptional(),
     adminKey: keyText
       .exactOptional()
       .describe('A key with all scopes, in addition to `apiKeys`: for operators, and as DRAGOMAN_ADMIN_KEY.'),

@@ -1,4 +1,5 @@
 import { type CanonicalPath, fillFields, formatPath, type NameOf } from './field.ts'
+import type { ExceededLimit } from './quota.ts'
 
 /** All failure codes and their log levels. Dialects map each to a status and an envelope. */
 const errorLevels = {
@@ -22,6 +23,7 @@ const errorLevels = {
   'body-too-large': 'info',
   'unsupported-media-type': 'info',
   'queue-full': 'warn',
+  'rate-limit-exceeded': 'info',
   overloaded: 'warn',
   cancelled: 'info',
   internal: 'error',
@@ -53,6 +55,7 @@ type ErrorOptions = {
   readonly param?: string
   readonly retryAfterMs?: number
   readonly overflow?: ContextOverflow
+  readonly exceeded?: ExceededLimit
   /** Of a cancellation: the output so far is the reply, and its choices end with this reason. */
   readonly keepsOutput?: 'cancelled' | 'length'
   readonly cause?: unknown
@@ -68,6 +71,7 @@ export class AppError extends Error {
   readonly param: string | undefined
   readonly retryAfterMs: number | undefined
   readonly overflow: ContextOverflow | undefined
+  readonly exceeded: ExceededLimit | undefined
   readonly keepsOutput: ErrorOptions['keepsOutput']
   /** The message with its placeholders. */
   readonly template: string
@@ -80,6 +84,7 @@ export class AppError extends Error {
     this.param = options.param
     this.retryAfterMs = options.retryAfterMs
     this.overflow = options.overflow
+    this.exceeded = options.exceeded
     this.keepsOutput = options.keepsOutput
     this.template = message
   }
@@ -88,11 +93,12 @@ export class AppError extends Error {
   inWordsOf(nameOf: NameOf): AppError {
     const message = fillFields(this.template, nameOf)
     if (this.at === undefined && message === this.message) return this
-    const { retryAfterMs, overflow } = this
+    const { retryAfterMs, overflow, exceeded } = this
     return new AppError(this.code, message, {
       ...(this.at === undefined ? this.param !== undefined && { param: this.param } : { param: nameOf(this.at) }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
       ...(overflow !== undefined && { overflow }),
+      ...(exceeded !== undefined && { exceeded }),
       cause: this,
     })
   }

@@ -45,8 +45,14 @@ export function createAuthenticator(
   }
 }
 
-function toPrincipal({ hash, name, scopes, models }: ApiKey): Principal {
-  return { id: name ?? `key-${hash.slice(0, 8)}`, scopes, ...(models !== undefined && { models }) }
+function toPrincipal({ hash, name, scopes, models, limits }: ApiKey): Principal {
+  return {
+    id: name ?? `key-${hash.slice(0, 8)}`,
+    scopes,
+    ...(models !== undefined && { models }),
+    // Two keys of one name have their own limits.
+    ...(limits !== undefined && { quota: { account: hash, ...limits } }),
+  }
 }
 
 /** Throws `forbidden` when the principal lacks the scope, which `admin` includes. */

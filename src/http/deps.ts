@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
 import type { ApiKey, ModelViewer } from '../contract/principal.ts'
+import type { KeyQuota, LimitState } from '../contract/quota.ts'
 import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import type { Store } from '../contract/store.ts'
@@ -61,6 +62,8 @@ export type ServerDeps = GenerateDeps & {
   readonly store?: Store
   /** The keys of the configuration, and those that commands make and delete. */
   readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
+  /** What is left of the limits of a key; absent: no key has limits. */
+  readLimits?(quota: KeyQuota): readonly LimitState[]
   readonly hosts: HostPolicy
   /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
   readonly allowedOrigins?: readonly string[]

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { ServerDeps } from './deps.ts'
+import { addLimitHeaders } from './limit-headers.ts'
 import { SseWriter } from './sse.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
 
@@ -21,7 +22,7 @@ type EventStreamOptions = {
 
 /** The writer of a reply that is a stream of server-sent events. End it. */
 export function openEventStream(
-  { heartbeatMs, stalledReaderMs, now }: Pick<ServerDeps, 'heartbeatMs' | 'stalledReaderMs' | 'now'>,
+  { heartbeatMs, stalledReaderMs, now, ...deps }: Pick<ServerDeps, 'heartbeatMs' | 'stalledReaderMs' | 'now' | 'readLimits'>,
   reply: FastifyReply,
   { heartbeat, addHeaders }: EventStreamOptions,
 ): SseWriter {
@@ -29,6 +30,7 @@ export function openEventStream(
     raw: reply.raw,
     open: () => {
       addHeaders?.()
+      addLimitHeaders(deps, reply.request, reply)
       reply.hijack()
       reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
     },

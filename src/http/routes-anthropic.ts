@@ -3,6 +3,7 @@ import type { Dialect } from '../contract/dialect.ts'
 import { countTokens } from '../core/count-tokens.ts'
 import { decodeCount } from '../dialect/anthropic/decode.ts'
 import { requestIdHeader } from '../dialect/anthropic/errors.ts'
+import { encodeAnthropicLimits } from '../dialect/anthropic/limit-headers.ts'
 import type { ServerDeps } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
@@ -10,7 +11,7 @@ import { createDialectHandler } from './serve-dialect.ts'
 
 /** Anthropic's routes, apart from the list of models, which they share with OpenAI's. */
 export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messages: Dialect): void {
-  const config = { scope: 'inference', encodeError: messages.encodeError } as const
+  const config = { scope: 'inference', encodeError: messages.encodeError, encodeLimits: () => encodeAnthropicLimits } as const
   const route = { config, onRequest: nameRequest }
   app.post('/v1/messages', route, createDialectHandler(deps, messages))
   app.post(

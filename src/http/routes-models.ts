@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import { encodeAnthropicError, requestIdHeader } from '../dialect/anthropic/errors.ts'
+import { encodeAnthropicLimits } from '../dialect/anthropic/limit-headers.ts'
 import { encodeAnthropicModel, encodeAnthropicModels, readPage } from '../dialect/anthropic/models.ts'
 import { encodeStackError } from '../dialect/llama-stack/errors.ts'
 import { encodeStackModel, encodeStackModels } from '../dialect/llama-stack/models.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
+import { encodeOpenaiLimits } from '../dialect/openai/limit-headers.ts'
 import { encodeModelDetail, encodeModelList } from '../dialect/openai/models.ts'
 import { callerOf } from './caller.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
 import type { EncodeError } from './error-reply.ts'
+import type { EncodeLimits } from './limit-headers.ts'
 import { hasSecondPrefix } from './second-prefix.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -18,22 +21,35 @@ type ModelForm = {
   list(models: readonly ModelSummary[], query: Query): unknown
   one(model: ModelSummary): unknown
   readonly encodeError: EncodeError
+  readonly encodeLimits: EncodeLimits
   /** The header of its replies that has the id of the request. */
   readonly requestIdHeader?: string
 }
 
-const openai: ModelForm = { list: encodeModelList, one: encodeModelDetail, encodeError: encodeOpenaiError }
+const openai: ModelForm = {
+  list: encodeModelList,
+  one: encodeModelDetail,
+  encodeError: encodeOpenaiError,
+  encodeLimits: encodeOpenaiLimits,
+}
 const anthropic: ModelForm = {
   list: (models, query) => encodeAnthropicModels(models, readPage(query)),
   one: encodeAnthropicModel,
   encodeError: encodeAnthropicError,
+  encodeLimits: encodeAnthropicLimits,
   requestIdHeader,
 }
-const llamaStack: ModelForm = { list: encodeStackModels, one: encodeStackModel, encodeError: encodeStackError }
+const llamaStack: ModelForm = {
+  list: encodeStackModels,
+  one: encodeStackModel,
+  encodeError: encodeStackError,
+  encodeLimits: encodeOpenaiLimits,
+}
 
 /** The models, in the form of the protocol that the client speaks. */
 export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
-  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+  const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
+  const config = { scope: 'inference', encodeError: encodeOpenaiError, encodeLimits } as const
   app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
     inForm(request, reply, ({ list }) => list(models.list(callerOf(request)), request.query)),
   )

@@ -16,6 +16,7 @@ import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
 import { createHostCheck, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
+import { addLimitHeaders, type EncodeLimits } from './limit-headers.ts'
 import { createBodyReader, orNoBody } from './read-body.ts'
 import { ResponsesSockets } from './responses-socket.ts'
 import { watchRoutes } from './route-guard.ts'
@@ -46,6 +47,8 @@ declare module 'fastify' {
     encodeError?: EncodeError
     /** A body that cannot be read counts as none. */
     isBodyLenient?: boolean
+    /** The form of the headers about limits; default OpenAI's. */
+    encodeLimits?: (request: FastifyRequest) => EncodeLimits
     /** The route only says why there is none: it is not listed as served. */
     isRefusal?: boolean
   }
@@ -203,7 +206,8 @@ export function createServer(deps: ServerDeps): Server {
     }
     done()
   })
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    addLimitHeaders(deps, request, reply)
     disconnectStalledReader(reply.raw, deps)
     done(null, payload)
   })

@@ -89,14 +89,18 @@ describe('dragoman serve', () => {
     const server = await cli.serve(['--host', '0.0.0.0'])
     const status = async (key: string, path: string) =>
       (await fetch(`${server.url}${path}`, { headers: { 'x-api-key': key } })).status
-    const key = (await cli.run(['keys', 'new', '--name', 'laptop', '--models', 'default', '--expires', '2099-12-31'])).out.trim()
+    const key = (
+      await cli.run(['keys', 'new', '--name', 'laptop', '--models', 'default', '--rpm', '5', '--expires', '2099-12-31'])
+    ).out.trim()
     const admin = (await cli.run(['keys', 'new', '--scope', 'admin', 'inference'])).out.trim()
     expect(await status(key, '/v1/models')).toBe(200)
     expect(await status(key, '/metrics')).toBe(403)
+    const listing = await fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    expect(listing.headers.get('x-ratelimit-remaining-requests')).toBe('5')
     expect(await status(admin, '/metrics')).toBe(200)
     const listed = await cli.run(['keys', 'list'])
-    expect(listed.out).toMatch(/^ID +NAME +SCOPES +MODELS +EXPIRES +CREATED\n/)
-    expect(listed.out).toMatch(/^[0-9a-f]{8} +laptop +inference +default +2099-12-31 00:00 +\d{4}-\d\d-\d\d$/m)
+    expect(listed.out).toMatch(/^ID +NAME +SCOPES +MODELS +RPM +TPM +EXPIRES +CREATED\n/)
+    expect(listed.out).toMatch(/^[0-9a-f]{8} +laptop +inference +default +5 +- +2099-12-31 00:00 +\d{4}-\d\d-\d\d$/m)
     expect(listed.out).not.toContain('sk-')
     await cli.run(['keys', 'delete', 'laptop'])
     expect(await status(key, '/v1/models')).toBe(401)

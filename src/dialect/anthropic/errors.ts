@@ -33,6 +33,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'body-too-large': [413, 'request_too_large'],
   'unsupported-media-type': [415, 'invalid_request_error'],
   'queue-full': [429, 'rate_limit_error'],
+  'rate-limit-exceeded': [429, 'rate_limit_error'],
   overloaded: [529, 'overloaded_error'],
   cancelled: [499, 'api_error'],
   internal: [500, 'api_error'],
@@ -57,9 +58,16 @@ export const requestIdHeader = 'request-id'
 /** Encodes an error in Anthropic's form. */
 export function encodeAnthropicError(error: AppError, requestId?: string): ErrorReply & { readonly body: AnthropicError } {
   const [status, type] = errorWords[error.code]
-  const message = error.overflow === undefined ? withParam(error) : describeOverflow(error.overflow)
+  const message = describeExceeded(error) ?? (error.overflow === undefined ? withParam(error) : describeOverflow(error.overflow))
   const body = { type: 'error', error: { type, message }, request_id: requestId ?? null } as const
   return { status, ...(requestId !== undefined && { headers: { [requestIdHeader]: requestId } }), body }
+}
+
+function describeExceeded({ exceeded, retryAfterMs }: AppError): string | undefined {
+  if (exceeded === undefined) return undefined
+  const { unit, limit, used, requested } = exceeded
+  const advice = retryAfterMs === undefined ? 'Reduce the prompt.' : 'Reduce the prompt or `max_tokens`, or try again later.'
+  return `This request would exceed the rate limit of this API key of ${limit} ${unit} per minute (used: ${used}, requested: ${requested}). ${advice}`
 }
 
 /** The envelope has no field for it. */

@@ -22,6 +22,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   'body-too-large': 413,
   'unsupported-media-type': 415,
   'queue-full': 429,
+  'rate-limit-exceeded': 429,
   cancelled: 499,
   internal: 500,
   'engine-failed': 500,

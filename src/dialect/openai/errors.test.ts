@@ -24,6 +24,7 @@ describe('encodeOpenaiError', () => {
     ['body-too-large', 413, 'invalid_request_error', 'body_too_large'],
     ['unsupported-media-type', 415, 'invalid_request_error', 'unsupported_media_type'],
     ['queue-full', 429, 'rate_limit_error', 'queue_full'],
+    ['rate-limit-exceeded', 429, 'rate_limit_error', 'rate_limit_exceeded'],
     ['overloaded', 503, 'server_error', 'overloaded'],
     ['cancelled', 499, 'server_error', 'cancelled'],
     ['internal', 500, 'server_error', 'internal_error'],

@@ -1,5 +1,6 @@
 import type { ErrorReply } from '../../contract/dialect.ts'
 import type { AppError, ContextOverflow, ErrorCode } from '../../contract/errors.ts'
+import { formatDuration } from './limit-headers.ts'
 
 /** OpenAI's error envelope, the same in every reply and stream of its protocols. */
 type OpenaiError = {
@@ -35,6 +36,7 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'body-too-large': [413, 'invalid_request_error', 'body_too_large'],
   'unsupported-media-type': [415, 'invalid_request_error', 'unsupported_media_type'],
   'queue-full': [429, 'rate_limit_error', 'queue_full'],
+  'rate-limit-exceeded': [429, 'rate_limit_error', 'rate_limit_exceeded'],
   overloaded: [503, 'server_error', 'overloaded'],
   cancelled: [499, 'server_error', 'cancelled'],
   internal: [500, 'server_error', 'internal_error'],
@@ -49,8 +51,18 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
 /** Encodes an error in OpenAI's form. */
 export function encodeOpenaiError(error: AppError): ErrorReply & { readonly body: OpenaiError } {
   const [status, type, code] = errorWords[error.code]
-  const message = error.overflow === undefined ? error.message : describeOverflow(error.overflow)
+  const message = describeExceeded(error) ?? (error.overflow === undefined ? error.message : describeOverflow(error.overflow))
   return { status, body: { error: { message, type, param: error.param ?? null, code } } }
+}
+
+/** As OpenAI's: Codex reads the time to wait from the text. */
+function describeExceeded({ exceeded, retryAfterMs }: AppError): string | undefined {
+  if (exceeded === undefined) return undefined
+  const { unit, limit, used, requested } = exceeded
+  const which = unit === 'tokens' ? 'tokens per min (TPM)' : 'requests per min (RPM)'
+  if (retryAfterMs === undefined)
+    return `Request too large for the limit of this API key on ${which}: Limit ${limit}, Requested ${requested}. Reduce the prompt.`
+  return `Rate limit reached for this API key on ${which}: Limit ${limit}, Used ${used}, Requested ${requested}. Please try again in ${formatDuration(retryAfterMs)}.`
 }
 
 /** OpenAI's message: agents match its first half to detect that they must shorten the conversation. */

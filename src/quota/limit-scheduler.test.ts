@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { stubEngine } from '../../test/support/stub-engine.ts'
+import type { KeyQuota } from '../contract/quota.ts'
+import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
+import { limitScheduler } from './limit-scheduler.ts'
+import { Quotas } from './quotas.ts'
+
+const quota: KeyQuota = { account: 'a', requestsPerMinute: 2, tokensPerMinute: 100 }
+
+function open({ slots = 1, maxQueued = 1 } = {}) {
+  const quotas = new Quotas()
+  const scheduler = limitScheduler(new FifoScheduler({ slots, maxQueued, engine: stubEngine() }), quotas)
+  const left = () => quotas.states(quota).map(({ remaining }) => remaining)
+  return { scheduler, left }
+}
+
+const request = (signal = new AbortController().signal) => ({
+  id: 'r',
+  principal: { id: 'k', scopes: new Set<never>(), quota },
+  signal,
+})
+const never = new AbortController().signal
+const cost = { inputTokens: 10, maxOutputTokens: 20 }
+
+describe('a request of a key with limits', () => {
+  test('reserves with its first slot, and is settled when it leaves', async () => {
+    const { scheduler, left } = open()
+    const ticket = scheduler.enter(request())
+    await ticket.ready(never)
+    expect(left()).toEqual([2, 100])
+    await ticket.slot(cost, never)
+    expect(left()).toEqual([1, 70])
+    ticket.charge(7)
+    ticket.release()
+    await ticket.slot(cost, never)
+    ticket.charge(8)
+    expect(left()).toEqual([1, 70])
+    ticket.leave()
+    ticket.leave()
+    expect(left()).toEqual([1, 85])
+  })
+
+  test('that leaves without a charge has used no tokens', async () => {
+    const { scheduler, left } = open()
+    const ticket = scheduler.enter(request())
+    await ticket.slot(cost, never)
+    ticket.leave()
+    expect(left()).toEqual([1, 100])
+  })
+
+  test('that is cancelled while it waits has used no tokens, and its turn goes to others', async () => {
+    const { scheduler, left } = open()
+    const first = scheduler.enter(request())
+    await first.slot(cost, never)
+    const controller = new AbortController()
+    const second = scheduler.enter(request(controller.signal))
+    const waiting = second.slot(cost, controller.signal)
+    controller.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    second.leave()
+    expect(left()).toEqual([0, 70])
+    expect(scheduler.load).toEqual({ slots: 1, busy: 1, queued: 0 })
+  })
+
+  test('is refused before it enters when nothing is left', async () => {
+    const { scheduler } = open({ slots: 4 })
+    for (let count = 0; count < 2; count += 1) await scheduler.enter(request()).slot(cost, never)
+    expect(() => scheduler.enter(request())).toThrow(expect.objectContaining({ code: 'rate-limit-exceeded' }))
+    expect(scheduler.load).toMatchObject({ busy: 2, queued: 0 })
+  })
+
+  test('that finds the queue full costs nothing', async () => {
+    const { scheduler, left } = open({ slots: 1, maxQueued: 0 })
+    await scheduler.enter(request()).slot(cost, never)
+    expect(() => scheduler.enter(request())).toThrow(expect.objectContaining({ code: 'queue-full' }))
+    expect(left()).toEqual([1, 70])
+  })
+
+  test('that enters twice, such as to compact its conversation, is one request', async () => {
+    const { scheduler, left } = open()
+    const { signal } = new AbortController()
+    for (let count = 0; count < 3; count += 1) {
+      const ticket = scheduler.enter(request(signal))
+      await ticket.slot(cost, signal)
+      ticket.charge(10)
+      ticket.leave()
+    }
+    expect(left()).toEqual([1, 70])
+  })
+
+  test('that only asks about the model is free, also when nothing is left', async () => {
+    const { scheduler, left } = open({ slots: 4 })
+    for (let count = 0; count < 2; count += 1) await scheduler.enter(request()).slot(cost, never)
+    const ticket = scheduler.enter(request(), 'free')
+    await ticket.ready(never)
+    ticket.leave()
+    expect(left()).toEqual([0, 40])
+  })
+})
+
+test('a caller without limits is not counted', async () => {
+  const { scheduler, left } = open()
+  await scheduler.enter({ ...request(), principal: { id: 'k', scopes: new Set<never>() } }).slot(cost, never)
+  expect(left()).toEqual([2, 100])
+})

@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { KeyQuota } from '../contract/quota.ts'
+import { Quotas, type Reservation } from './quotas.ts'
+
+const startMs = Date.UTC(2030, 0)
+const quota: KeyQuota = { account: 'a', requestsPerMinute: 2, tokensPerMinute: 100 }
+const cost = (inputTokens: number, maxOutputTokens: number) => ({ inputTokens, maxOutputTokens })
+const exceeded = (limit: object) => expect.objectContaining({ code: 'rate-limit-exceeded', ...limit })
+
+// The library counts with `Date` and one timer per minute.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: startMs }))
+afterEach(() => void vi.useRealTimers())
+
+describe('requests', () => {
+  test('are counted per minute, which begins with the first', async () => {
+    const quotas = new Quotas()
+    expect(quotas.states(quota)[0]).toEqual({ unit: 'requests', limit: 2, remaining: 2, resetMs: 0 })
+    await quotas.admit(quota, cost(1, 1))
+    vi.advanceTimersByTime(20_000)
+    await quotas.admit(quota, cost(1, 1))
+    expect(quotas.states(quota)[0]).toEqual({ unit: 'requests', limit: 2, remaining: 0, resetMs: 40_000 })
+    await expect(quotas.admit(quota, cost(1, 1))).rejects.toEqual(
+      exceeded({ exceeded: { unit: 'requests', limit: 2, used: 2, requested: 1 }, retryAfterMs: 40_000 }),
+    )
+    vi.advanceTimersByTime(39_999)
+    expect(() => quotas.check(quota)).toThrow('2 requests per minute')
+    vi.advanceTimersByTime(1)
+    expect(() => quotas.check(quota)).not.toThrow()
+  })
+
+  test('that are refused cost nothing', async () => {
+    const quotas = new Quotas()
+    await quotas.admit(quota, cost(50, 30))
+    await expect(quotas.admit(quota, cost(30, 1))).rejects.toEqual(
+      exceeded({ exceeded: { unit: 'tokens', limit: 100, used: 80, requested: 31 } }),
+    )
+    expect(quotas.states(quota)).toMatchObject([{ remaining: 1 }, { remaining: 20 }])
+  })
+
+  test('that arrive together are counted together', async () => {
+    const quotas = new Quotas()
+    const all = await Promise.allSettled([1, 2, 3, 4].map(() => quotas.admit(quota, cost(1, 1))))
+    expect(all.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
+  })
+
+  test('of one account leave another alone', async () => {
+    const quotas = new Quotas()
+    const one = { ...quota, requestsPerMinute: 1 }
+    await quotas.admit(one, cost(50, 50))
+    expect(() => quotas.check(one)).toThrow()
+    expect(quotas.states({ ...one, account: 'b' })).toMatchObject([{ remaining: 1 }, { remaining: 100 }])
+  })
+
+  test('are counted against the limit of the moment', async () => {
+    const quotas = new Quotas()
+    await quotas.admit(quota, cost(1, 1))
+    expect(() => quotas.check({ ...quota, requestsPerMinute: 1 })).toThrow('1 requests per minute')
+    expect(quotas.states({ ...quota, requestsPerMinute: 5 })[0]).toMatchObject({ limit: 5, remaining: 4 })
+  })
+})
+
+describe('tokens', () => {
+  const left = (quotas: Quotas) => quotas.states({ account: 'a', tokensPerMinute: 100 })[0]?.remaining
+  const tokens: KeyQuota = { account: 'a', tokensPerMinute: 100 }
+
+  test('are reserved, and then replaced by those that were used', async () => {
+    const quotas = new Quotas()
+    const reservation = await quotas.admit(tokens, cost(10, 50))
+    expect(left(quotas)).toBe(40)
+    await quotas.settle(tokens, reservation, 15)
+    expect(left(quotas)).toBe(85)
+  })
+
+  test('that were used beyond the reservation are counted', async () => {
+    const quotas = new Quotas()
+    const reservation = await quotas.admit(tokens, cost(10, 500))
+    expect(left(quotas)).toBe(0)
+    await quotas.settle(tokens, reservation, 130)
+    expect(() => quotas.check(tokens)).toThrow('of which 130 are used or reserved')
+  })
+
+  test('that were reserved in an earlier minute are not given to the next', async () => {
+    const quotas = new Quotas()
+    const reservation = await quotas.admit(tokens, cost(10, 50))
+    vi.advanceTimersByTime(60_000)
+    await quotas.admit(tokens, cost(10, 20))
+    await quotas.settle(tokens, reservation, 0)
+    expect(left(quotas)).toBe(70)
+  })
+
+  test('of a request without an output limit are estimated', async () => {
+    const quotas = new Quotas()
+    await quotas.admit({ account: 'a', tokensPerMinute: 10_000 }, { inputTokens: 4 })
+    expect(quotas.states({ account: 'a', tokensPerMinute: 10_000 })[0]?.remaining).toBe(10_000 - 4 - 4096)
+  })
+
+  test('for a prompt that is larger than the limit do not come by waiting', async () => {
+    const refused = new Quotas().admit(tokens, cost(101, 1))
+    await expect(refused).rejects.toEqual(exceeded({ retryAfterMs: undefined }))
+    await expect(refused).rejects.toThrow('the prompt has 101 tokens, but the limit of this API key is 100 tokens per minute')
+  })
+
+  test('exceed the limit of a minute by at most the output of one request', async () => {
+    const step = fc.oneof(
+      fc.record({
+        type: fc.constant('admit' as const),
+        input: fc.nat(60),
+        max: fc.nat(200),
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+      }),
+      fc.record({ type: fc.constant('settle' as const), which: fc.nat(20) }),
+      fc.record({ type: fc.constant('wait' as const), ms: fc.nat(40_000) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const quotas = new Quotas()
+        const running: { reservation: Reservation; used: number }[] = []
+        const minutes = new Map<number, { used: number; over: number }>()
+        for (const one of steps) {
+          if (one.type === 'wait') vi.advanceTimersByTime(one.ms)
+          else if (one.type === 'settle') {
+            const [ended] = running.splice(one.which % Math.max(1, running.length), 1)
+            if (ended !== undefined) await quotas.settle(tokens, ended.reservation, ended.used)
+          } else {
+            const reservation = await quotas.admit(tokens, cost(one.input, one.max)).catch(() => undefined)
+            if (reservation === undefined) continue
+            const used = one.input + Math.round(one.max * one.share)
+            running.push({ reservation, used })
+            const before = minutes.get(reservation.minute.endsAtMs) ?? { used: 0, over: 0 }
+            const over = Math.max(before.over, used - reservation.tokens)
+            minutes.set(reservation.minute.endsAtMs, { used: before.used + used, over })
+          }
+        }
+        for (const { used, over } of minutes.values()) expect(used).toBeLessThanOrEqual(100 + over)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
