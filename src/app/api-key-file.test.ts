@@ -71,6 +71,27 @@ test('a running server finds a key that another process makes, and none that it 
   expect(server.list()).toHaveLength(1)
 })
 
+test('the last use of a key is written later, and brings no deleted key back', async () => {
+  const path = await missingFile()
+  const server = new ApiKeyFile(path)
+  const command = new ApiKeyFile(path)
+  const [kept = '', deleted = ''] = [
+    hashApiKey(await command.add({ scopes: ['inference'] })),
+    hashApiKey(await command.add({ scopes: ['inference'], name: 'guest' })),
+  ]
+  for (const hash of [kept, deleted]) server.noteUse(hash)
+  expect(server.find(kept)?.lastUsedAt).toBeUndefined()
+  await command.remove('guest')
+  await server.writeUses()
+  expect(command.list()).toEqual([expect.objectContaining({ hash: kept, lastUsedAt: expect.stringMatching(/^\d{4}-.*Z$/) })])
+})
+
+test('without a use, nothing is written', async () => {
+  const path = await missingFile()
+  await new ApiKeyFile(path).writeUses()
+  await expect(stat(path)).rejects.toThrow('ENOENT')
+})
+
 test('a key is deleted by its id, and one that is not there is named with the others', async () => {
   const file = new ApiKeyFile(await missingFile())
   const key = await file.add({ scopes: ['inference'] })

@@ -23,6 +23,7 @@ const storedKeySchema = z.object({
   tokensPerMinute: z.int().min(1).exactOptional(),
   expiresAt: z.iso.datetime().exactOptional(),
   createdAt: z.string().exactOptional(),
+  lastUsedAt: z.string().exactOptional(),
 })
 const fileSchema = z.object({ keys: z.array(storedKeySchema) })
 /** What earlier versions wrote: hashes alone, of keys that may do everything. */
@@ -32,7 +33,7 @@ const oldFileSchema = z.object({ apiKeyHashes: z.array(storedKeySchema.shape.has
 export type StoredKey = z.output<typeof storedKeySchema>
 
 /** What is chosen about a new key. */
-export type NewKey = Omit<StoredKey, 'hash' | 'createdAt'>
+export type NewKey = Omit<StoredKey, 'hash' | 'createdAt' | 'lastUsedAt'>
 
 /** A key of 190 random bits. */
 function createApiKey(): string {
@@ -55,6 +56,8 @@ export class ApiKeyFile {
   #keys: readonly StoredKey[] = []
   /** The file's state when it was read. */
   #stamp: string | undefined
+  /** When keys were used, by their hashes, until it is written. */
+  #uses = new Map<string, string>()
 
   constructor(path: string) {
     this.#path = path
@@ -72,6 +75,24 @@ export class ApiKeyFile {
   /** Looks at the file for each request, so that a key works, or stops to work, at once. */
   find(hash: string): StoredKey | undefined {
     return this.list().find((key) => key.hash === hash)
+  }
+
+  /** Notes that a key is used, without writing it. */
+  noteUse(hash: string): void {
+    this.#uses.set(hash, new Date().toISOString())
+  }
+
+  /** Writes when keys were used; keys that were deleted meanwhile stay deleted. */
+  async writeUses(): Promise<void> {
+    if (this.#uses.size === 0) return
+    const uses = this.#uses
+    this.#uses = new Map()
+    await this.#change((keys) =>
+      keys.map((key) => {
+        const lastUsedAt = uses.get(key.hash)
+        return lastUsedAt === undefined ? key : { ...key, lastUsedAt }
+      }),
+    )
   }
 
   /** Makes the first key, with all scopes, if there is none. Returns it only this once. */

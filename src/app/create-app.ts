@@ -24,6 +24,7 @@ import { ModelSet } from './model-set.ts'
 import { createSealer } from './sealer.ts'
 import { createStopLog } from './stop-log.ts'
 import { version } from './version.ts'
+import { startWritingUses } from './write-uses.ts'
 
 /** The whole server, from a configuration. */
 export type App = {
@@ -61,7 +62,7 @@ const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => u
 /** The composition root: the only place that knows every layer. */
 export async function createApp(config: LoadedConfig, { log, observer = noObserver, parts = {} }: AppOptions): Promise<App> {
   const { server: settings, home } = config
-  const { apiKeys, createdKey, findKey } = await findKeys(config)
+  const { apiKeys, createdKey, findKey, writeUses } = await findKeys(config)
   const requiresKey = apiKeys.length > 0 || findKey !== undefined
   if (!requiresKey && settings.allowedOrigins.includes('*')) {
     log.warn('server.allowedOrigins is * and no API key is required: any web page open on this machine can use the models')
@@ -94,6 +95,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
   }
   const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
   const store = await openConfiguredStore(config, log)
+  const uses = writeUses && startWritingUses(writeUses, log)
   const server = createServer({
     ...generating,
     resolveModel,
@@ -133,7 +135,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     whenSettled: () => models.whenSettled(),
     async close() {
       await server.drain(settings.shutdownGraceMs, settings.drainDelayMs)
-      await Promise.all([validator.close(), models.close(), store?.close()])
+      await Promise.all([validator.close(), models.close(), store?.close(), uses?.stop()])
     },
   }
 }

@@ -6,8 +6,15 @@ import type { FindKey } from '../http/auth.ts'
 import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
 import { isLoopback } from './loopback.ts'
 
-/** The configured API keys, or how to find those of the key file; `createdKey` when this start created one. */
-type FoundKeys = { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey; readonly createdKey?: string }
+/** The configured API keys, or how to find those of the key file. */
+type FoundKeys = {
+  readonly apiKeys: readonly ApiKey[]
+  readonly findKey?: FindKey
+  /** Writes into the key file when its keys were used. */
+  readonly writeUses?: () => Promise<void>
+  /** Present when this start created it. */
+  readonly createdKey?: string
+}
 
 /** Keys are optional on loopback; a server that others can reach never runs without one. */
 export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | 'home'>): Promise<FoundKeys> {
@@ -23,9 +30,11 @@ export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | '
   const createdKey = await file.ensureKey()
   const findKey: FindKey = (hash) => {
     const stored = file.find(hash)
-    return stored && toApiKey(stored, keyLimits)
+    if (stored === undefined) return undefined
+    file.noteUse(hash)
+    return toApiKey(stored, keyLimits)
   }
-  return { apiKeys: [], findKey, ...(createdKey !== undefined && { createdKey }) }
+  return { apiKeys: [], findKey, writeUses: () => file.writeUses(), ...(createdKey !== undefined && { createdKey }) }
 }
 
 /** The keys that Dragoman made, which servers with this data folder accept when none are configured. */

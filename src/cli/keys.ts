@@ -45,8 +45,9 @@ export function listKeys(file: ApiKeyFile): void {
       String(key.tokensPerMinute ?? '-'),
       minutesOf(key.expiresAt),
       key.createdAt?.slice(0, 10) ?? '-',
+      minutesOf(key.lastUsedAt),
     ])
-  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'RPM', 'TPM', 'EXPIRES', 'CREATED'], rows))
+  console.log(formatTable(['ID', 'NAME', 'SCOPES', 'MODELS', 'RPM', 'TPM', 'EXPIRES', 'CREATED', 'LAST USED'], rows))
 }
 
 /** Deletes a key; running servers refuse it at once. */

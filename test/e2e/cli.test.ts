@@ -99,11 +99,15 @@ describe('dragoman serve', () => {
     expect(listing.headers.get('x-ratelimit-remaining-requests')).toBe('5')
     expect(await status(admin, '/metrics')).toBe(200)
     const listed = await cli.run(['keys', 'list'])
-    expect(listed.out).toMatch(/^ID +NAME +SCOPES +MODELS +RPM +TPM +EXPIRES +CREATED\n/)
-    expect(listed.out).toMatch(/^[0-9a-f]{8} +laptop +inference +default +5 +- +2099-12-31 00:00 +\d{4}-\d\d-\d\d$/m)
+    expect(listed.out).toMatch(/^ID +NAME +SCOPES +MODELS +RPM +TPM +EXPIRES +CREATED +LAST USED\n/)
+    expect(listed.out).toMatch(/^[0-9a-f]{8} +laptop +inference +default +5 +- +2099-12-31 00:00 +\d{4}-\d\d-\d\d +-$/m)
     expect(listed.out).not.toContain('sk-')
     await cli.run(['keys', 'delete', 'laptop'])
     expect(await status(key, '/v1/models')).toBe(401)
+    expect(await cli.run(['keys', 'new', '--rpm', '0'])).toMatchObject({
+      code: 1,
+      err: "dragoman: --rpm: '0' is not a limit; give a whole number, at least 1\n",
+    })
     expect(await cli.run(['keys', 'new', '--scope', 'root'])).toMatchObject({
       code: 1,
       err: "dragoman: --scope: 'root' is not a scope; it is one of: inference, metrics, admin\n",
