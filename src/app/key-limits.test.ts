@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../test/support/app.ts'
+import { openSocket } from '../../test/support/responses-socket.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 let app: RunningApp
@@ -14,6 +15,7 @@ beforeAll(async () => {
     Array.from({ length: keyCount }, (_, index) => ({ key: `${kind}-${index}`, name: `${kind}-${index}`, ...limits }))
   app = await startApp({
     builtinModel: false,
+    storage: {},
     models: [{ engine: 'fake', id: 'm', script: 'from-request', slots: 8, contextLength: 100_000 }],
     server: {
       keyLimits: { tokensPerMinute: 9000 },
@@ -84,7 +86,21 @@ describe('a key without requests left', () => {
   test('cannot generate in the background either', async () => {
     const key = spent()
     await chat(key)
-    expect((await call(key, '/v1/responses', { model: 'm', input: 'hello', store: false })).status).toBe(429)
+    const begun = await call(key, '/v1/responses', { model: 'm', input: 'hello', background: true })
+    const { id } = (await begun.json()) as { id: string }
+    const read = async () => (await (await call(key, `/v1/responses/${id}`)).json()) as { status: string }
+    await expect.poll(async () => (await read()).status).toBe('failed')
+    expect(await read()).toMatchObject({ error: { code: 'rate_limit_exceeded' } })
+  })
+
+  test('cannot generate on a socket either, where each response is a request', async () => {
+    const { turn } = await openSocket(Number(new URL(app.url).port), { authorization: `Bearer ${spent()}` })
+    expect(await turn({ model: 'm', input: 'hello' })).toMatchObject({ type: 'response.completed' })
+    expect(await turn({ model: 'm', input: 'hello' })).toMatchObject({
+      type: 'error',
+      status: 429,
+      error: { code: 'rate_limit_exceeded' },
+    })
   })
 })
 
