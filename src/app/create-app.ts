@@ -7,7 +7,7 @@ import type { Generation, generate } from '../core/generate.ts'
 import { PrefixMemory } from '../core/prefix-memory.ts'
 import { PresetSwitch } from '../core/preset-switch.ts'
 import { readPreset } from '../dialect/presets/read-preset.ts'
-import type { ModelSummary, ServerDeps } from '../http/deps.ts'
+import type { ModelDirectory, ModelSummary, ServerDeps } from '../http/deps.ts'
 import { createServer } from '../http/server.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
@@ -23,6 +23,7 @@ import { createMetrics } from './metrics.ts'
 import { ModelSet } from './model-set.ts'
 import { createSealer } from './sealer.ts'
 import { createStopLog } from './stop-log.ts'
+import { warnOfUnknownModels } from './unknown-models.ts'
 import { version } from './version.ts'
 import { startWritingUses } from './write-uses.ts'
 
@@ -95,13 +96,18 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
   }
   const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
   const store = await openConfiguredStore(config, log)
+  const directory: ModelDirectory = {
+    list: (viewer) => models.summaries(viewer),
+    get: (name, viewer) => models.summary(name, viewer),
+  }
+  warnOfUnknownModels(apiKeys, directory, log)
   const uses = writeUses && startWritingUses(writeUses, log)
   const server = createServer({
     ...generating,
     resolveModel,
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
     ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
-    models: { list: (viewer) => models.summaries(viewer), get: (name, viewer) => models.summary(name, viewer) },
+    models: directory,
     cancellations,
     sealer: await createSealer({ home, log }),
     ...(store !== undefined && { store }),

@@ -14,6 +14,7 @@ beforeAll(async () => {
     server: {
       apiKeys: [
         { key: 'limited', name: 'limited', models: ['claude-haiku-4'] },
+        { key: 'typo', name: 'typo', models: ['small', 'smal'] },
         { key: 'past', name: 'past', expiresAt: '2020-01-01' },
         'plain',
       ],
@@ -103,6 +104,12 @@ describe('a key with models of its own', () => {
     const reply = await call('/v1/model')
     expect(await reply.json()).toMatchObject({ id: 'small' })
   })
+})
+
+test('a name that no model has is in the log, without its key', () => {
+  const line = app.logLines().find(({ msg }) => msg === 'a key may use models that are not there')
+  expect(line).toMatchObject({ level: 40, setting: 'server.apiKeys[1].models', unknown: ['smal'] })
+  expect(JSON.stringify(line)).not.toContain('typo')
 })
 
 test('a key without models of its own sees all', async () => {
