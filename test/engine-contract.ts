@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine } from '../src/contract/engine.ts'
+import type { Engine, PreparedGeneration } from '../src/contract/engine.ts'
 import { AppError } from '../src/contract/errors.ts'
 import type { EngineEvent, FinishReason, GeneratedToken, Usage } from '../src/contract/event.ts'
 import { type GenerationRequest, type Message, plainChat, plainRequest } from '../src/contract/request.ts'
@@ -127,10 +127,16 @@ export function describeEngineContract(name: string, { create, longPrompt, lacks
       const controller = new AbortController()
       const reason = new AppError('cancelled', 'enough')
       const prepared = await engine.prepare(askFor(longPrompt, { maxOutputTokens: 200 }), controller.signal)
+      let late = 0
+      const counted: PreparedGeneration = {
+        ...prepared,
+        run: (signal, emit) => prepared.run(signal, emit, (count) => (late += count)),
+      }
       const run = async () => {
-        for await (const event of runOf(prepared, controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
+        for await (const event of runOf(counted, controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
       }
       await expect(run()).rejects.toBe(reason)
+      expect((engine.tokensAfterCancel ?? before) - before).toBe(late)
       // Of 200: a tiny model writes a hundred while a busy machine passes the word on.
       expect((engine.tokensAfterCancel ?? before) - before).toBeLessThan(190)
       expect(await complete(engine, askFor(longPrompt, { maxOutputTokens: 3 }))).toMatchObject({ reason: 'length' })

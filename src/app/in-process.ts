@@ -32,7 +32,8 @@ export function createInProcess({ cancellations, generating, resolveModel }: InP
     signal?.addEventListener('abort', cancel, { once: true })
     if (signal?.aborted === true) cancel()
     try {
-      const context = { id, principal, model, receivedAtMs: generating.now(), signal: handle.signal }
+      const onLateTokens = (count: number) => handle.addLateTokens(count)
+      const context = { id, principal, model, receivedAtMs: generating.now(), signal: handle.signal, onLateTokens }
       await generate(generating, requests, context).run(emit)
     } finally {
       signal?.removeEventListener('abort', cancel)

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { StoppedRun } from '../core/cancellations.ts'
 
-/** Logs each cancelled request when it has ended: why, who asked for it, and how long its work went on. */
+/** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
 export function createStopLog(log: Logger) {
-  return ({ id, owner, model, reason, by, afterMs, endedMs, cancelId, sessionId }: StoppedRun): void => {
+  return ({ id, owner, model, reason, by, afterMs, endedMs, lateTokens, cancelId, sessionId }: StoppedRun): void => {
     const entry = {
       generationId: id,
       key: owner,
@@ -14,6 +14,7 @@ export function createStopLog(log: Logger) {
       ...(sessionId !== undefined && { sessionId }),
       afterMs: Math.round(afterMs),
       endedMs: Math.round(endedMs),
+      lateTokens,
     }
     log.info(entry, 'request stopped')
   }

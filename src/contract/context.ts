@@ -1,3 +1,4 @@
+import type { OnLateTokens } from './emit.ts'
 import type { Principal } from './principal.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -24,6 +25,8 @@ export type RequestContext = {
   readonly receivedAtMs: number
   /** Aborted to end the request, with an `AppError` as reason. */
   readonly signal: AbortSignal
+  /** Called with tokens that were generated after `signal` was aborted. */
+  readonly onLateTokens?: OnLateTokens
   readonly trace?: TraceContext
   /** What the client calls its session; several conversations may share one. */
   readonly session?: string

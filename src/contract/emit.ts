@@ -45,3 +45,6 @@ export async function emitAll<Event>(events: AsyncIterable<Event>, emit: Emit<Ev
     if (pending !== undefined) await pending
   }
 }
+
+/** Called with the number of tokens that were generated after their request was cancelled. */
+export type OnLateTokens = (count: number) => void

@@ -1,5 +1,5 @@
 import type { CallerKeys } from './caller-keys.ts'
-import type { Emit } from './emit.ts'
+import type { Emit, OnLateTokens } from './emit.ts'
 import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { OutputFormat } from './output-format.ts'
@@ -40,9 +40,9 @@ export type PreparedGeneration = {
   readonly usesCallerKeys?: true
   /**
    * Generates. Call it at most once, while holding a slot of the model. When it settles, the engine has stopped working on the
-   * request.
+   * request. `onLateTokens` is called with the tokens that were generated after the signal was aborted, where the engine counts them.
    */
-  run(signal: AbortSignal, emit: Emit<EngineEvent>): Promise<void>
+  run(signal: AbortSignal, emit: Emit<EngineEvent>, onLateTokens?: OnLateTokens): Promise<void>
 }
 
 /** Facts about a loaded model, as far as the engine knows them. */

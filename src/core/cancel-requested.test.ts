@@ -173,11 +173,22 @@ test('a cancelled run reports why, by whom and when, once it has ended', () => {
   clock.ms += 100
   cancel({ sessionId: 's' }, admin)
   clock.ms += 20
+  run.addLateTokens(2)
   expect(stopped).toEqual([])
   run.close()
   run.close()
   open().close()
   expect(stopped).toEqual([
-    { id: 'run-1', owner: 'alice', sessionId: 's', model: 'm', reason: 'requested', by: 'root', afterMs: 100, endedMs: 20 },
+    {
+      id: 'run-1',
+      owner: 'alice',
+      sessionId: 's',
+      model: 'm',
+      reason: 'requested',
+      by: 'root',
+      afterMs: 100,
+      endedMs: 20,
+      lateTokens: 2,
+    },
   ])
 })

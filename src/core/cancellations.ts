@@ -23,6 +23,8 @@ export type StoppedRun = RunDescription & {
   readonly afterMs: number
   /** From the cancel to the end of the request. */
   readonly endedMs: number
+  /** The tokens that were generated in that time, where the engine counts them. */
+  readonly lateTokens: number
 }
 
 /** One running request. */
@@ -33,6 +35,8 @@ export interface RunHandle {
   servedBy(model: string): void
   /** Whether this call cancelled the request: only the first one does. `by` is the principal that asked for it. */
   cancel(reason: CancelReason, by?: string): boolean
+  /** Counts tokens that were generated after the cancel. */
+  addLateTokens(count: number): void
   /** Unregisters the request when it has ended. Idempotent. */
   close(): void
 }
@@ -57,6 +61,7 @@ class Run implements RunHandle {
   readonly #controller = new AbortController()
   readonly #shared: Shared
   readonly #startedMs: number
+  #lateTokens = 0
   #cancelled: { readonly reason: CancelReason; readonly by: string | undefined; readonly atMs: number } | undefined = undefined
 
   constructor(description: RunDescription, shared: Shared) {
@@ -78,6 +83,10 @@ class Run implements RunHandle {
     return true
   }
 
+  addLateTokens(count: number): void {
+    this.#lateTokens += count
+  }
+
   close(): void {
     const { running, now, onStopped } = this.#shared
     const { description, model } = this
@@ -89,6 +98,7 @@ class Run implements RunHandle {
       reason,
       afterMs: atMs - this.#startedMs,
       endedMs: now() - atMs,
+      lateTokens: this.#lateTokens,
       ...(by !== undefined && { by }),
       ...(model !== undefined && { model }),
       ...description,

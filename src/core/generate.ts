@@ -3,7 +3,7 @@ import type { RequestContext } from '../contract/context.ts'
 import type { Emit } from '../contract/emit.ts'
 import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
-import type { GenerationEvent, StartEvent } from '../contract/event.ts'
+import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event.ts'
 import { type CanonicalPath, field } from '../contract/field.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -170,13 +170,14 @@ async function runStep(
       const open = new OpenChoices(wanted.choices)
       const spent = new SpentTokens(current.inputTokens)
       try {
-        await current.run(signal, (event) => {
+        const take: Emit<EngineEvent> = (event) => {
           // Stops engines that ignore their signal.
           if (signal.aborted) throw AppError.from(signal.reason)
           spent.observe(event)
           open.observe(event)
           return onEvent(event)
-        })
+        }
+        await current.run(signal, take, context.onLateTokens)
       } catch (error) {
         const reason = finishOfCancelled(signal)
         // What the parser holds belongs to the output.

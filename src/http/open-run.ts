@@ -37,12 +37,17 @@ export function openRun(
   raw.once('close', onClose)
   if (raw.destroyed) onClose()
   return {
-    caller: { id, principal, receivedAtMs: now(), signal: handle.signal, ...clientIdsOf(request, keys) },
+    caller: { id, principal, receivedAtMs: now(), ...stoppedBy(handle), ...clientIdsOf(request, keys) },
     handle,
     detach: () => {
       isDetached = true
     },
   }
+}
+
+/** What of a context ends its request, and counts what is generated then. */
+export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens'> {
+  return { signal: handle.signal, onLateTokens: (count) => handle.addLateTokens(count) }
 }
 
 /** What the client calls its trace and its session. */

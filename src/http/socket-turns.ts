@@ -6,7 +6,7 @@ import type { Turn } from '../responses/session.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
-import { clientIdsOf } from './open-run.ts'
+import { clientIdsOf, stoppedBy } from './open-run.ts'
 import { logResponseFailure, unseenFields } from './stream-response.ts'
 
 /** The responses of one socket: each is registered in cancellations and has its line in the log, like a request. */
@@ -25,7 +25,7 @@ export function createTurns(deps: ServerDeps, request: FastifyRequest) {
     let isOk = true
     let run: ResponseRun | undefined
     return {
-      caller: { id, principal, receivedAtMs, signal: handle.signal, ...clientIdsOf(request, keys) },
+      caller: { id, principal, receivedAtMs, ...stoppedBy(handle), ...clientIdsOf(request, keys) },
       accepted(accepted) {
         run = accepted
         const { decoded, context } = run.parts

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Emit, WatchedEmit } from '../../contract/emit.ts'
+import { type Emit, type OnLateTokens, WatchedEmit } from '../../contract/emit.ts'
 import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { AppError, type ErrorCode } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
@@ -34,6 +34,7 @@ type Run = {
   readonly prepared: PreparedGeneration
   readonly signal: AbortSignal
   readonly emit: Emit<EngineEvent>
+  readonly onLateTokens: OnLateTokens | undefined
 }
 
 /** A closed connection is noticed before the exit of the process. */
@@ -118,7 +119,8 @@ export class LlamaServerEngine implements Engine {
     const { running, prepared } = await this.#ask(prepare, signal)
     return {
       ...prepared,
-      run: (runSignal, emit) => this.#active.track(() => this.#run(request, { running, prepared, signal: runSignal, emit })),
+      run: (runSignal, emit, onLateTokens) =>
+        this.#active.track(() => this.#run(request, { running, prepared, signal: runSignal, emit, onLateTokens })),
     }
   }
 
@@ -154,7 +156,7 @@ export class LlamaServerEngine implements Engine {
     }
   }
 
-  async #run(request: GenerationRequest, { running, prepared, signal, emit }: Run): Promise<void> {
+  async #run(request: GenerationRequest, { running, prepared, signal, emit, onLateTokens }: Run): Promise<void> {
     signal.throwIfAborted()
     const now = await this.#ready(signal)
     // The server may have been restarted since the request was prepared; the new one does not know the request.
@@ -162,19 +164,20 @@ export class LlamaServerEngine implements Engine {
     let hasAnswered = false
     const reader = new WatchedEmit(emit)
     try {
-      await current.run(signal, (event) => {
+      const take: Emit<EngineEvent> = (event) => {
         if (event.type === 'error') throw event.error
         signal.throwIfAborted()
         hasAnswered = true
         return reader.emit(event)
-      })
+      }
+      await current.run(signal, take, onLateTokens)
     } catch (error) {
       if (reader.hasFailed) throw error
       const end = await this.#endOf(now, error, signal)
       if (end === undefined) throw error
       if (hasAnswered || !end.exit.fromOutside) throw end.error
       const { upstream } = await this.#ready(signal)
-      await (await upstream.prepare(request, signal)).run(signal, emit)
+      await (await upstream.prepare(request, signal)).run(signal, emit, onLateTokens)
     }
   }
 

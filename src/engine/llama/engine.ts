@@ -1,4 +1,4 @@
-import { emitAll } from '../../contract/emit.ts'
+import { emitAll, type OnLateTokens } from '../../contract/emit.ts'
 import type {
   Engine,
   EngineCapabilities,
@@ -11,6 +11,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
+import { LateTokens } from '../late-tokens.ts'
 import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import type { LoadOptions, Report } from './channel/ipc.ts'
@@ -59,7 +60,7 @@ export class LlamaEngine implements Engine {
   #templateEdition = 0
   /** The template switch that the worker has not confirmed yet. It never rejects. */
   #switching: Promise<void> | undefined
-  #tokensAfterCancel = 0
+  readonly #late = new LateTokens()
   readonly #active = new ActiveRuns()
   readonly #plans: PlanCompiler
   readonly capabilities: EngineCapabilities
@@ -101,7 +102,7 @@ export class LlamaEngine implements Engine {
   }
 
   get tokensAfterCancel(): number {
-    return this.#tokensAfterCancel
+    return this.#late.total
   }
 
   get facts(): EngineFacts {
@@ -136,7 +137,8 @@ export class LlamaEngine implements Engine {
       callsAreCertain: request.toolChoice.type === 'required',
       reportsPrompt: true,
       keepsMinimum: true,
-      run: (runSignal, emit) => this.#active.track(() => emitAll(this.#run(request, prepared, runSignal), emit)),
+      run: (signal, emit, late) =>
+        this.#active.track(() => emitAll(this.#run(request, prepared, { signal, late: this.#late.of(late) }), emit)),
     }
   }
 
@@ -193,7 +195,7 @@ export class LlamaEngine implements Engine {
   async *#run(
     request: GenerationRequest,
     { tokens, templateMs, plan, templateEdition }: Prepared,
-    signal: AbortSignal,
+    { signal, late }: { readonly signal: AbortSignal; readonly late: OnLateTokens },
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
     const { fileSampling } = await this.#readyToRun(signal)
@@ -203,6 +205,7 @@ export class LlamaEngine implements Engine {
     const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     const { promptTokens, maxOutputTokens, minOutputTokens } = request
+    const echoTop = promptTokens?.logprobs?.top
     const { budgetTokens } = request.reasoning
     let working = false
     let cachedInputTokens = 0
@@ -220,7 +223,7 @@ export class LlamaEngine implements Engine {
         ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
         ...(maxOutputTokens !== undefined && { maxOutputTokens }),
         ...(minOutputTokens !== undefined && { minOutputTokens }),
-        ...(promptTokens !== undefined && { echoPrompt: echoOptions(promptTokens) }),
+        ...(promptTokens !== undefined && { echoPrompt: echoTop === undefined ? {} : { topLogprobs: echoTop } }),
         ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
       })
       working = true
@@ -232,7 +235,7 @@ export class LlamaEngine implements Engine {
         })
         // After an abort, only the end of the work matters.
         if (signal.aborted && report.type !== 'done') {
-          if (report.type === 'text') this.#tokensAfterCancel += 1
+          if (report.type === 'text') late(1)
           continue
         }
         switch (report.type) {
@@ -276,24 +279,20 @@ export class LlamaEngine implements Engine {
       }
     } finally {
       signal.removeEventListener('abort', cancel)
-      if (working) await this.#stopWork(inbox, cancel)
+      if (working) await this.#stopWork(inbox, { cancel, late })
       this.#inboxes.close(id)
     }
   }
 
   /** The reader left early: the slot is free only when the worker has stopped the work, or has ended. */
-  async #stopWork(inbox: Inbox, cancel: () => void): Promise<void> {
+  async #stopWork(inbox: Inbox, { cancel, late }: { cancel(): void; late: OnLateTokens }): Promise<void> {
     cancel()
     try {
       for (let report = await inbox.next(); report.type !== 'done'; report = await inbox.next()) {
-        if (report.type === 'text') this.#tokensAfterCancel += 1
+        if (report.type === 'text') late(1)
       }
     } catch {
       // The request failed or its worker ended: in both cases the work has stopped.
     }
   }
-}
-
-function echoOptions({ logprobs }: NonNullable<GenerationRequest['promptTokens']>): { topLogprobs?: number } {
-  return logprobs === undefined ? {} : { topLogprobs: logprobs.top }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
+import type { OnLateTokens } from '../../contract/emit.ts'
 import type {
   Engine,
   EngineCapabilities,
@@ -14,6 +15,7 @@ import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
 import { ActiveRuns } from '../active-runs.ts'
+import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
 import { checkRequest } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
@@ -69,7 +71,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 }
 
 /** What lives from the first use of an engine until it is closed. */
-type Session = GenerationDeps & {
+type Session = Omit<GenerationDeps, 'onLateTokens'> & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
   readonly templates: TemplateReader
@@ -85,7 +87,7 @@ class RemoteEngine implements Engine {
   readonly #options: RemoteEngineOptions
   readonly #formatOf: ReturnType<typeof createReplyFormat>
   #session: Session | undefined
-  #lateTokens = 0
+  readonly #late = new LateTokens()
   readonly #state = new ObservedState()
   readonly #active = new ActiveRuns()
   readonly capabilities: EngineCapabilities
@@ -118,7 +120,7 @@ class RemoteEngine implements Engine {
   }
 
   get tokensAfterCancel(): number {
-    return this.#lateTokens
+    return this.#late.total
   }
 
   ensureReady(signal: AbortSignal): Promise<void> {
@@ -171,8 +173,8 @@ class RemoteEngine implements Engine {
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
-      run: (runSignal, emit) =>
-        this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal: runSignal, emit }))),
+      run: (signal, emit, late) =>
+        this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal, emit, late }))),
     }
   }
 
@@ -185,9 +187,14 @@ class RemoteEngine implements Engine {
     return discovery.protocol === 'completions' ? session.prompts.write(request, discovery.chatTemplate, signal) : undefined
   }
 
-  #generate(session: Session, prepared: PreparedRequest, { signal, emit }: ReplySink): Promise<void> {
+  #generate(
+    session: Session,
+    prepared: PreparedRequest,
+    { signal, emit, late }: ReplySink & { late: OnLateTokens | undefined },
+  ): Promise<void> {
     const { deadlineMs } = this.#options
-    const generate = (limited: AbortSignal) => generateChoices(session, prepared, { signal: limited, emit })
+    const deps = { ...session, onLateTokens: this.#late.of(late) }
+    const generate = (limited: AbortSignal) => generateChoices(deps, prepared, { signal: limited, emit })
     if (deadlineMs === undefined) return generate(signal)
     return withTimeLimit(signal, { timeoutMs: deadlineMs, tooLate: () => tooLate(deadlineMs) }, generate)
   }
@@ -252,9 +259,6 @@ class RemoteEngine implements Engine {
       prompts: new OwnPrompts({ id, readTemplate, addsBos, toolFormat }),
       now,
       random,
-      onLateTokens: (count) => {
-        this.#lateTokens += count
-      },
     }
   }
 }
