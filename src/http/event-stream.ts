@@ -22,10 +22,11 @@ type EventStreamOptions = {
 
 /** The writer of a reply that is a stream of server-sent events. End it. */
 export function openEventStream(
-  { heartbeatMs, stalledReaderMs, now, ...deps }: Pick<ServerDeps, 'heartbeatMs' | 'stalledReaderMs' | 'now' | 'readLimits'>,
+  deps: Pick<ServerDeps, 'heartbeatMs' | 'stalledReaderMs' | 'now' | 'readLimits'>,
   reply: FastifyReply,
   { heartbeat, addHeaders }: EventStreamOptions,
 ): SseWriter {
+  const { heartbeatMs, stalledReaderMs, now } = deps
   return new SseWriter({
     raw: reply.raw,
     open: () => {

@@ -28,12 +28,14 @@ export class MinuteCounter {
   async add(account: string, points: number): Promise<Minute> {
     const known = this.#accounts.get(account) ?? { confirmed: unused, pending: 0 }
     this.#accounts.set(account, known)
+    // Never later than the limiter's own end: what is taken back after that would count for the next minute.
+    const nowMs = Date.now()
     // Begins before the first `await`: what is read next includes it.
     const counting = points < 0 ? this.#limiter.reward(account, -points) : this.#limiter.penalty(account, points)
     known.pending += points
     try {
       const { consumedPoints, msBeforeNext } = await counting
-      known.confirmed = { used: consumedPoints, endsAtMs: Date.now() + msBeforeNext }
+      known.confirmed = { used: consumedPoints, endsAtMs: nowMs + msBeforeNext }
       return known.confirmed
     } finally {
       known.pending -= points
