@@ -96,6 +96,7 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
   }
   const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
   const store = await openConfiguredStore(config, log)
+  await store?.cancels?.listen((cancel) => void cancellations.cancelRequested(cancel))
   const directory: ModelDirectory = {
     list: (viewer) => models.summaries(viewer),
     get: (name, viewer) => models.summary(name, viewer),

@@ -1,3 +1,4 @@
+import type { CancelTarget } from './context.ts'
 import type { JsonObject } from './request.ts'
 
 /**
@@ -8,9 +9,22 @@ import type { JsonObject } from './request.ts'
 export interface Store {
   readonly responses: ResponseStore
   readonly conversations: ConversationStore
+  /** Absent where processes cannot reach each other: a cancel then ends what runs in its own process. */
+  readonly cancels?: CancelBus
   /** Deletes what has expired, and the oldest responses and conversations while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
+}
+
+/** A cancel that a caller asked one process for: `by` is the caller's id. */
+export type SharedCancel = CancelTarget & { readonly by: string; readonly isAdmin: boolean }
+
+/** Cancels, between the processes that share a database. A cancel is lost while the database is away. */
+export interface CancelBus {
+  /** Tells all other processes. Rejects with `store-unavailable`. */
+  publish(cancel: SharedCancel): Promise<void>
+  /** Calls the listener with what others publish, until the store is closed. Resolves when it listens, or will try again. */
+  listen(listener: (cancel: SharedCancel) => void): Promise<void>
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'

@@ -22,7 +22,7 @@ function start() {
     return cancellations.open({ id: `run-${count}`, owner: owner.id, ...keys })
   }
   const cancel = (keys: CancelKeys & { readonly replyIds?: readonly string[] }, by = alice) =>
-    cancellations.cancelRequested({ replyIds: [], ...keys }, by)
+    cancellations.cancelRequested({ replyIds: [], ...keys, by: by.id, isAdmin: by.scopes.has('admin') })
   return { cancellations, clock, stopped, open, cancel }
 }
 

@@ -1,6 +1,6 @@
-import type { CancelKeys, CancelReason, CancelTarget } from '../contract/context.ts'
+import type { CancelKeys, CancelReason } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
-import type { Principal } from '../contract/principal.ts'
+import type { SharedCancel } from '../contract/store.ts'
 import { EarlyCancels } from './early-cancels.ts'
 
 /** The keys by which a running request can be cancelled, and its owner. */
@@ -144,9 +144,8 @@ export class Cancellations {
    * Cancels what a caller asks for: its own requests, an administrator's any. A cancel id excludes the other keys, and is kept for a while
    * when nothing runs with it. Returns how many requests this call cancelled.
    */
-  cancelRequested({ cancelId, sessionId, replyIds }: CancelTarget, { id: by, scopes }: Principal): number {
+  cancelRequested({ cancelId, sessionId, replyIds, by, isAdmin }: SharedCancel): number {
     this.#early.prune()
-    const isAdmin = scopes.has('admin')
     const isMeant = ({ description }: Run): boolean => {
       if (!isAdmin && description.owner !== by) return false
       if (cancelId !== undefined) return description.cancelId === cancelId

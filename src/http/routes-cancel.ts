@@ -1,16 +1,31 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { messageOf } from '../contract/errors.ts'
+import type { SharedCancel } from '../contract/store.ts'
 import { readCancelTarget } from '../dialect/wire/cancel-keys.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import { takeBody } from './take-body.ts'
 
+type CancelDeps = Pick<ServerDeps, 'cancellations' | 'store' | 'log'>
+
 /** Cancels running requests by the keys of a lenient body: a client that gives up does not read a refusal. */
-export function addCancelRoute(app: FastifyInstance, { cancellations }: Pick<ServerDeps, 'cancellations'>): void {
+export function addCancelRoute(app: FastifyInstance, { cancellations, store, log }: CancelDeps): void {
   const config = { scope: 'inference', isBodyLenient: true } as const
-  app.post('/api/inference/cancel', { config, onRequest: takeAsJson }, (request) => {
-    const target = readCancelTarget(takeBody(request).body)
-    return { cancelled: cancellations.cancelRequested(target, callerOf(request)) }
+  app.post('/api/inference/cancel', { config, onRequest: takeAsJson }, async (request) => {
+    const { id: by, scopes } = callerOf(request)
+    const cancel = { ...readCancelTarget(takeBody(request).body), by, isAdmin: scopes.has('admin') }
+    const cancelled = cancellations.cancelRequested(cancel)
+    if (hasKey(cancel)) {
+      await store?.cancels
+        ?.publish(cancel)
+        .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'a cancel did not reach other processes'))
+    }
+    return { cancelled }
   })
+}
+
+function hasKey({ cancelId, sessionId, replyIds }: SharedCancel): boolean {
+  return cancelId !== undefined || sessionId !== undefined || replyIds.length > 0
 }
 
 /** Pages that are being closed can only send text. */

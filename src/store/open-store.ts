@@ -4,6 +4,7 @@ import { createConversationStore } from './conversation-store.ts'
 import { createLifetimes, type LifetimeOptions } from './lifetimes.ts'
 import { migrate } from './migrate.ts'
 import { Owned } from './owned.ts'
+import { PostgresCancels } from './postgres-cancels.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
 import { createResponseStore } from './response-store.ts'
@@ -34,15 +35,19 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
     throw error
   }
   const lifetimes = createLifetimes(lifetimeOptions)
+  const cancels = database.type === 'postgres' ? new PostgresCancels(database.url) : undefined
   const of = (owner: string) => new Owned(db, owner, lifetimes.now())
   return {
     responses: { ...createResponseStore(of, lifetimes), ...createRunningResponses(db) },
     conversations: createConversationStore(of, lifetimes),
+    ...(cancels !== undefined && { cancels }),
     async prune(nowMs) {
       await deleteExpired(db, nowMs)
       if (maxBytes !== undefined) await deleteOldest(db, maxBytes)
     },
-    close: () => db.destroy(),
+    async close() {
+      await Promise.all([db.destroy(), cancels?.close()])
+    },
   }
 }
 
