@@ -10,7 +10,7 @@ type CancelDeps = Pick<ServerDeps, 'cancellations' | 'store' | 'log'>
 
 /** Cancels running requests by the keys of a lenient body: a client that gives up does not read a refusal. */
 export function addCancelRoute(app: FastifyInstance, { cancellations, store, log }: CancelDeps): void {
-  const config = { scope: 'inference', isBodyLenient: true } as const
+  const config = { scope: 'inference', isBodyLenient: true, servesWhileDraining: true } as const
   app.post('/api/inference/cancel', { config, onRequest: takeAsJson }, async (request) => {
     const { id: by, scopes } = callerOf(request)
     const cancel = { ...readCancelTarget(takeBody(request).body), by, isAdmin: scopes.has('admin') }

@@ -36,6 +36,19 @@ describe('shutting down', () => {
     expect(error).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
+  test('running requests can be cancelled meanwhile, so that it does not wait for them', async () => {
+    const watched = watchEngine(createFakeEngine({ script: 'from-request' }))
+    const { listen, drain } = openTestServer({ engine: watched.engine })
+    const port = await listen()
+    const replied = receive(sendChat(port, chatBody(longReply, { cancel_id: 'c' })))
+    await watched.started()
+    const drained = drain(60_000)
+    const cancel = await receive(sendChat(port, '{"cancel_id":"c"}', { path: '/api/inference/cancel' }))
+    expect(JSON.parse(await readAll(cancel))).toEqual({ cancelled: 1 })
+    expect((await replied).statusCode).toBe(200)
+    await drained
+  })
+
   test('a delay lets balancers look away first: requests are still served, and /ready says that it drains', async () => {
     const { listen, drain } = openTestServer()
     const port = await listen()

@@ -45,6 +45,8 @@ declare module 'fastify' {
     scope?: Scope
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
+    /** The route is served until the last reply has ended. */
+    servesWhileDraining?: boolean
     /** A body that cannot be read counts as none. */
     isBodyLenient?: boolean
     /** The form of the headers about limits; default OpenAI's. */
@@ -183,8 +185,9 @@ export function createServer(deps: ServerDeps): Server {
     reply.header('x-request-id', request.id)
     reply.headers(crossOrigin.replyHeaders(request.headers))
     if (phase === 'draining') reply.header('connection', 'close')
-    // Health and readiness are answered to the end.
-    if (phase === 'draining' && request.routeOptions.config.scope !== 'public') {
+    // Health, readiness and cancels are answered to the end.
+    const { scope, servesWhileDraining } = request.routeOptions.config
+    if (phase === 'draining' && scope !== 'public' && servesWhileDraining !== true) {
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
     const { host } = request.headers
@@ -196,7 +199,6 @@ export function createServer(deps: ServerDeps): Server {
     }
     // Browsers open WebSockets without asking whether they may.
     crossOrigin.check(upgrades.has(request) ? 'CONNECT' : request.method, request.headers)
-    const { scope } = request.routeOptions.config
     if (request.is404 || scope === undefined) {
       throw unknownRoute(request)
     }
