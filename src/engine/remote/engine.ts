@@ -17,7 +17,7 @@ import { TemplateReader } from '../../threads/template-reader.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
-import { checkRequest } from './check-request.ts'
+import { checkRequest, ignoresBudget } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
@@ -168,7 +168,7 @@ class RemoteEngine implements Engine {
     const outputFormat = own === undefined ? this.#formatOf(request, discovery) : own.outputFormat
     return {
       ...(inputTokens !== undefined && { inputTokens }),
-      ...(ignoresBudget(request) && { ignored: [['reasoning', 'budgetTokens']] }),
+      ...(ignoresBudget(request, session.replicas.upstreams) && { ignored: [['reasoning', 'budgetTokens']] }),
       ...(outputFormat !== undefined && { outputFormat }),
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
@@ -270,11 +270,6 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof UpstreamError ? toAppError(error) : error
   }
-}
-
-/** No server that speaks chat completions has a budget of tokens for reasoning. */
-function ignoresBudget({ reasoning }: GenerationRequest): boolean {
-  return reasoning.isWish === true && (reasoning.budgetTokens ?? 0) > 0
 }
 
 function draining(id: string): AppError {

@@ -51,7 +51,7 @@ export function countableBody({ body }: UpstreamBody): Readonly<Record<string, u
 
 function refuseUnknown({ reasoning, logprobs }: GenerationRequest, prompt: ChatPrompt, profile: Profile): void {
   if (logprobs !== undefined) throw unsupported(profile, ['logprobs'])
-  if (reasoning.preserve !== undefined) throw unsupported(profile, ['reasoning', 'preserve'])
+  if (reasoning.preserve !== undefined && reasoning.isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
   if (prompt.start === 'bare') throw unsupported(profile, ['prompt', 'start'])
   const [variable] = Object.keys(prompt.templateVariables)
   if (variable !== undefined) throw unsupported(profile, ['prompt', 'templateVariables', variable])

@@ -112,6 +112,8 @@ describe('a request of Responses', () => {
     [{ enabled: true }, { summary: 'auto' }, ['reasoning.encrypted_content']],
     [{ enabled: false }, { effort: 'none' }, undefined],
     [{ budgetTokens: 0 }, { effort: 'none' }, undefined],
+    [{ enabled: true, budgetTokens: 2000, isWish: true }, undefined, undefined],
+    [{ enabled: false, isWish: true }, undefined, undefined],
   ])('reasoning for %j', (asked, fields, include) => {
     const body = bodyFor({ request: { reasoning: asked } })
     expect([body.reasoning, body.include]).toEqual([fields, include])

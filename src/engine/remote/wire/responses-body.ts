@@ -52,11 +52,11 @@ export function countableResponse({ body }: UpstreamBody): Readonly<Record<strin
 function refuseUnknown({ reasoning }: GenerationRequest, prompt: ChatPrompt, profile: Profile): void {
   if (prompt.start !== 'new-turn') throw unsupported(profile, ['prompt', 'start'])
   if (prompt.responsePrefix !== '') throw unsupported(profile, ['prompt', 'responsePrefix'])
-  if (reasoning.budgetTokens !== undefined && reasoning.budgetTokens > 0)
-    throw unsupported(profile, ['reasoning', 'budgetTokens'])
+  const { budgetTokens = 0, preserve, isWish } = reasoning
+  if (budgetTokens > 0 && isWish !== true) throw unsupported(profile, ['reasoning', 'budgetTokens'])
   const { verbosity: _, ...others } = prompt.templateVariables
   if (profile.templateVariables) return
-  if (reasoning.preserve !== undefined) throw unsupported(profile, ['reasoning', 'preserve'])
+  if (preserve !== undefined && isWish !== true) throw unsupported(profile, ['reasoning', 'preserve'])
   if (Object.keys(others).length > 0) throw unsupported(profile, ['prompt', 'templateVariables'])
 }
 
@@ -66,7 +66,8 @@ function included(
   { messages }: ChatPrompt,
   { responses }: Profile,
 ): readonly string[] {
-  const isAsked = reasoning.enabled === true || (reasoning.effort !== undefined && reasoning.effort !== 'none')
+  const { enabled, effort, isWish } = reasoning
+  const isAsked = (enabled === true && isWish !== true) || (effort !== undefined && effort !== 'none')
   const encrypts = responses?.encryptsAlways === true || isAsked || messages.some(hasEncrypted)
   return [
     ...(encrypts ? ['reasoning.encrypted_content'] : []),
@@ -122,7 +123,7 @@ function reasoningFields(
   { templateVariables }: ChatPrompt,
   { profile, thinkingSwitch }: Upstream,
 ): Record<string, unknown> {
-  const { effort, enabled, budgetTokens } = reasoning
+  const { effort, enabled, budgetTokens, isWish } = reasoning
   const isOff = enabled === false || budgetTokens === 0
   if (profile.templateVariables) {
     const { budgetTokens: _, ...rest } = isOff ? { ...reasoning, enabled: false } : reasoning
@@ -132,6 +133,8 @@ function reasoningFields(
       ...(Object.keys(variables).length > 0 && { chat_template_kwargs: variables }),
     }
   }
+  // A model that does not reason refuses all of it.
+  if (isWish === true) return effort === undefined ? {} : { reasoning: { effort } }
   if (isOff) return { reasoning: { effort: 'none' } }
   const fields = { ...(effort !== undefined && { effort }), ...(enabled === true && { summary: 'auto' }) }
   return Object.keys(fields).length > 0 ? { reasoning: fields } : {}
