@@ -1,10 +1,12 @@
 import type { Round } from './rounds.ts'
 
 /** Longer steps become shorter. The rest of the 250 ms in which a cancelled request frees its slot is for noise. */
-const longestMs = 150
+const longestMs = 175
 /** A longer step is tried if it would take at most this at the present time for each token. In longer steps a token takes less. */
-const longestTrialMs = 240
+const longestTrialMs = 225
 const smallestStep = 16
+/** llama.cpp's attention on a CPU takes longer for 48 tokens than for 64, which it computes as a block (measured). */
+const block = 64
 /** After this many steps, a length that took too long is tried again; twice as many each time. */
 const restSteps = { first: 8, most: 64 }
 
@@ -75,7 +77,8 @@ class Pace {
     this.#rest = this.#isTrial ? this.#nextRest : restSteps.first
     if (this.#isTrial) this.#nextRest = Math.min(restSteps.most, this.#nextRest * 2)
     const fitting = Math.min(this.tokens - smallestStep, (tokens * longestMs) / tookMs)
-    this.tokens = Math.min(this.#largest, Math.max(smallestStep, wholeSteps(Math.max(this.tokens / 2, fitting))))
+    const shorter = wholeSteps(Math.max(this.tokens / 2, fitting))
+    this.tokens = Math.min(this.#largest, shorter < block ? smallestStep : shorter)
   }
 
   #lengthen(tookMs: number): void {
@@ -86,8 +89,8 @@ class Pace {
     }
     if (this.#rest > 0) this.#rest -= 1
     const allowed = this.#rest > 0 ? this.#tooLong - smallestStep : this.#tooLong
-    const tried = wholeSteps(Math.min(this.tokens * 2, (this.tokens * longestTrialMs) / tookMs))
-    const next = Math.min(this.#largest, allowed, tried)
+    const tried = wholeSteps(Math.min(allowed, this.tokens * 2, (this.tokens * longestTrialMs) / tookMs))
+    const next = Math.min(this.#largest, tried)
     if (next <= this.tokens) return
     this.tokens = next
     this.#isTrial = true
@@ -95,5 +98,6 @@ class Pace {
 }
 
 function wholeSteps(tokens: number): number {
-  return Math.floor(tokens / smallestStep) * smallestStep
+  const grain = tokens < block ? 2 * smallestStep : smallestStep
+  return Math.max(smallestStep, Math.floor(tokens / grain) * grain)
 }
