@@ -2,7 +2,7 @@ import type { Round } from './rounds.ts'
 
 /** Longer steps become shorter. The rest of the 250 ms in which a cancelled request frees its slot is for noise. */
 const longestMs = 175
-/** A longer step is tried if it would take at most this at the present time for each token. In longer steps a token takes less. */
+/** A longer step is tried if it would take at most this at the present time for each token; mostly, a token takes less in longer steps. */
 const longestTrialMs = 225
 const smallestStep = 16
 /** llama.cpp's attention on a CPU takes longer for 48 tokens than for 64, which it computes as a block (measured). */
