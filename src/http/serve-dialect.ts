@@ -14,10 +14,7 @@ import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { addStartHeaders } from './start-headers.ts'
-import { takeRequiredBody } from './take-body.ts'
-
-/** Decoding a larger body may take so long that others are served before it is run. */
-const largeBytes = 256 * 1024
+import { hasLargeBody, takeRequiredBody } from './take-body.ts'
 
 /** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
@@ -29,7 +26,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       const decoding = dialect.decode({ ...takeRequiredBody(request), headers: request.headers }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
-      if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
+      if (hasLargeBody(request)) await nextTurn()
       const ignored = encodeFields(call.ignored)
       const facts: GenerationFacts = { generationId: id, requestedModel: call.requests[0].model }
       request.generation = facts

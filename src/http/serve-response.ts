@@ -12,10 +12,7 @@ import { openRun } from './open-run.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { readSentKeys } from './sent-keys.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
-import { takeRequiredBody } from './take-body.ts'
-
-/** Decoding a larger body may take so long that others are served before it is run. */
-const largeBytes = 256 * 1024
+import { hasLargeBody, takeRequiredBody } from './take-body.ts'
 
 /** The handler of `POST /v1/responses`. */
 export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
@@ -26,7 +23,7 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
     let isDetached = false
     try {
       run = await acceptResponse(service, takeRequiredBody(request).body, { caller, sentKeys: readSentKeys(request) })
-      if ((request.bodyShare?.sizeBytes ?? 0) > largeBytes) await nextTurn()
+      if (hasLargeBody(request)) await nextTurn()
       const { decoded, context } = run.parts
       handle.servedBy(context.model.id)
       const facts: GenerationFacts = { generationId: id, requestedModel: decoded.request.model, model: context.model.id }

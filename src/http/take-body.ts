@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { CallInput } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
+import { largeBodyBytes } from './read-body.ts'
 
 /**
  * The request's body, which the request lets go: a body of megabytes would otherwise live as long as its reply. Pass it on without
@@ -17,4 +18,9 @@ export function takeBody(request: FastifyRequest): Pick<CallInput, 'body' | 'exa
 export function takeRequiredBody(request: FastifyRequest): Pick<CallInput, 'body' | 'exactBody'> {
   if (request.body === undefined) throw new AppError('invalid-json', 'the request has no body; send a JSON object')
   return takeBody(request)
+}
+
+/** Decoding the body may take so long that others are served before the request is run. */
+export function hasLargeBody({ bodyShare }: FastifyRequest): boolean {
+  return (bodyShare?.sizeBytes ?? 0) > largeBodyBytes
 }
