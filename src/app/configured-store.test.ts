@@ -6,7 +6,7 @@ import { until } from '../../test/support/app.ts'
 import { items, response } from '../../test/support/stored.ts'
 import { configSchema } from '../config/schema.ts'
 import { openSqliteFile } from '../store/sqlite-driver.ts'
-import { describeStore, openConfiguredStore } from './configured-store.ts'
+import { connectStore, describeStore, openConfiguredStore } from './configured-store.ts'
 import { createLog } from './log.ts'
 
 const log = createLog({ level: 'silent' })
@@ -44,8 +44,10 @@ describe('the store of a configuration', () => {
   test('deletes what has expired when it is opened', async () => {
     const path = join(home, 'expiring.db')
     const old = response({ createdAtMs: Date.now() - 86_400_001 })
-    const kept = await open({ database: path, ttlDays: 1 })
-    await kept.responses.save(old)
+    // Without deletions, which could come after the response.
+    const kept = await connectStore(settings({ database: path, ttlDays: 1 }))
+    onTestFinished(() => kept?.close())
+    await kept?.responses.save(old)
     const file = await openSqliteFile(path)
     onTestFinished(() => file.close())
     expect(file.query('select id from responses', [])).toEqual([{ id: old.id }])

@@ -1,31 +1,35 @@
-import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
+import type { LoadedModel } from '../config/models.ts'
 import type { ModelViewer } from '../contract/principal.ts'
+import type { PresetChoice, Siblings } from '../contract/siblings.ts'
 import { Cancellations } from '../core/cancellations.ts'
 import type { Generation, generate } from '../core/generate.ts'
 import { PrefixMemory } from '../core/prefix-memory.ts'
-import { PresetSwitch } from '../core/preset-switch.ts'
-import { readPreset } from '../dialect/presets/read-preset.ts'
 import type { ModelDirectory, ModelSummary, ServerDeps } from '../http/deps.ts'
+import { isReady } from '../http/readiness.ts'
+import { Retries } from '../http/retries.ts'
 import { createServer } from '../http/server.ts'
-import { TemplateFolder } from '../registry/template-folder.ts'
+import { LifecycleService } from '../lifecycle/service.ts'
 import { OutputValidator } from '../threads/output-validator.ts'
 
 import { answerFetch } from './answer-fetch.ts'
 import { openConfiguredStore } from './configured-store.ts'
 import { createModel, type OwnModel, registerOwnModel, type StartObserver } from './create-model.ts'
-import { findKeys } from './find-keys.ts'
+import { openModelsFolder } from './folder-models.ts'
 import { createInProcess } from './in-process.ts'
 import { createKeyLimiting } from './key-limits.ts'
 import { explainListenError } from './listen-error.ts'
+import { LiveConfig } from './live-config.ts'
+import { createConfiguredConverter, createConfiguredMedia } from './media.ts'
+import { shareMemory } from './memory-sharing.ts'
 import { createMetrics } from './metrics.ts'
 import { ModelSet } from './model-set.ts'
+import { replaceModels } from './replace-models.ts'
 import { createSealer } from './sealer.ts'
 import { createStopLog } from './stop-log.ts'
 import { warnOfUnknownModels } from './unknown-models.ts'
 import { version } from './version.ts'
-import { startWritingUses } from './write-uses.ts'
 
 /** The whole server, from a configuration. */
 export type App = {
@@ -41,6 +45,11 @@ export type App = {
   whenReady(): Promise<void>
   /** Resolves when those models are ready or have failed. Rejects with the reasons when nothing is left to serve. */
   whenSettled(): Promise<void>
+  /**
+   * Takes another configuration, without an effect on requests that run; the log names settings that need a restart. Rejects, without a
+   * change, for models or presets that cannot be.
+   */
+  reconfigure(config: LoadedConfig): Promise<void>
   /** Finishes running requests within the configured grace period, then closes everything. */
   close(): Promise<void>
   /** The key created because this server is reachable from elsewhere and had none; shown only once. */
@@ -56,83 +65,133 @@ type AppParts = {
   readonly dialects?: ServerDeps['dialects']
 }
 
-type AppOptions = { readonly log: Logger; readonly observer?: StartObserver; readonly parts?: AppParts }
+type AppOptions = {
+  readonly log: Logger
+  readonly observer?: StartObserver
+  readonly parts?: AppParts
+  /** Called with a key that had to be made; it is shown only once. */
+  readonly onKey?: (key: string) => void
+  /** The other processes of this server; absent: there is one. */
+  readonly siblings?: Siblings
+  /** What the operator has chosen since the first of these processes started. */
+  readonly preset?: PresetChoice
+}
 
 const noObserver: StartObserver = { onDownload: () => undefined, onNote: () => undefined, onFetch: () => undefined }
 
 /** The composition root: the only place that knows every layer. */
-export async function createApp(config: LoadedConfig, { log, observer = noObserver, parts = {} }: AppOptions): Promise<App> {
+export async function createApp(
+  config: LoadedConfig,
+  { log, observer = noObserver, parts = {}, onKey = () => undefined, siblings, preset }: AppOptions,
+): Promise<App> {
   const { server: settings, home } = config
-  const { apiKeys, createdKey, findKey, writeUses } = await findKeys(config)
-  const requiresKey = apiKeys.length > 0 || findKey !== undefined
-  if (!requiresKey && settings.allowedOrigins.includes('*')) {
-    log.warn('server.allowedOrigins is * and no API key is required: any web page open on this machine can use the models')
-  }
-  const { createScheduler, readLimits } = await createKeyLimiting({ requiresKey })
-  const models = new ModelSet(
-    (watching) => [
-      ...(parts.models ?? []).map((model) => registerOwnModel(model, createScheduler)),
-      ...config.models.map((model) => createModel(model, { home, log, observer: watching, createScheduler })),
-    ],
-    observer,
-  )
-  const resolveModel = (name: string, viewer: ModelViewer) => models.resolve(name, viewer)
+  let createdKey: string | undefined
+  const live = await LiveConfig.open(config, {
+    log,
+    onKey: (key) => {
+      createdKey = key
+      onKey(key)
+    },
+  })
+  // The configuration may have lost it since.
+  if (preset !== undefined && (preset.type !== 'named' || live.presets.names.includes(preset.name))) live.presets.choose(preset)
+  const store = await openConfiguredStore(config, log)
+  const models = new ModelSet(observer)
   const metrics = createMetrics({
     readLoad: () =>
       models.all().map(({ id, scheduler, engine }) => ({
         id,
-        queued: scheduler.load.queued,
-        busy: scheduler.load.busy,
+        ...scheduler.load,
         tokensAfterCancel: engine.tokensAfterCancel,
       })),
   })
+  const { createScheduler, readLimits } = createKeyLimiting({
+    shared: store?.usage ?? siblings?.usage,
+    log,
+    onGranted: metrics.slotGranted,
+  })
+  const sharing = shareMemory(config, log)
+  const converter = createConfiguredConverter(config)
+  const factory = { home, log, observer: models.observer, createScheduler, sharing, converter, limits: config.limits }
+  void models.change(() => [
+    ...(parts.models ?? []).map((model) => registerOwnModel(model, factory)),
+    ...config.models.map((model) => createModel(model, factory)),
+  ])
+  const folder = openModelsFolder(config, { models, log, create: (model) => createModel(model, factory) })
+  const resolveModel = (name: string, viewer: ModelViewer) => folder.find(() => models.resolve(name, viewer))
   const validator = new OutputValidator()
+  const { media, files } = createConfiguredMedia(config)
   const generating = {
     now: () => performance.now(),
     validator,
-    presets: createPresets(config),
+    presets: live.presets,
+    media,
     prefixes: new PrefixMemory({ onDiverged: metrics.promptDiverged }),
     record: metrics.generationEnded,
   }
   const cancellations = new Cancellations({ onCancel: metrics.requestCancelled, onStopped: createStopLog(log) })
-  const store = await openConfiguredStore(config, log)
   await store?.cancels?.listen((cancel) => void cancellations.cancelRequested(cancel))
   const directory: ModelDirectory = {
-    list: (viewer) => models.summaries(viewer),
-    get: (name, viewer) => models.summary(name, viewer),
+    list: (viewer) => {
+      folder.refresh()
+      return models.summaries(viewer)
+    },
+    get: (name, viewer) => folder.find(() => models.summary(name, viewer)),
   }
-  warnOfUnknownModels(apiKeys, directory, log)
-  const uses = writeUses && startWritingUses(writeUses, log)
+  let isListening = false
+  siblings?.join({
+    cancel: (cancel) => cancellations.cancelRequested(cancel),
+    // Before it listens, it gets no requests.
+    isReady: () => !isListening || isReady(directory.list({})),
+    readMetrics: metrics.read,
+    usePreset: (choice) => live.presets.choose(choice),
+  })
+  const lifecycle = new LifecycleService({
+    models,
+    refresh: () => folder.refresh(),
+    create: (model) => createModel(model, factory),
+    endRequests: (model) => void cancellations.cancelWhere({ model }, 'unloaded'),
+    home,
+  })
+  warnOfUnknownModels(live.access.auth.apiKeys, directory, log)
   const server = createServer({
     ...generating,
     resolveModel,
     ...(parts.dialects !== undefined && { dialects: parts.dialects }),
-    ...(config.templates !== undefined && { templates: new TemplateFolder(config.templates) }),
+    templates: live.templates,
     models: directory,
+    // What one process loads, the others would not have.
+    ...(siblings === undefined && { lifecycle }),
     cancellations,
     sealer: await createSealer({ home, log }),
     ...(store !== undefined && { store }),
-    ...(readLimits !== undefined && { readLimits }),
-    auth: { apiKeys, ...(findKey !== undefined && { findKey }) },
-    hosts: { hostname: hostname(), allowedHosts: [settings.host, ...settings.allowedHosts] },
-    allowedOrigins: settings.allowedOrigins,
+    ...(files !== undefined && { files }),
+    ...(siblings !== undefined && { siblings }),
+    readLimits,
+    ...live.access,
     reasoningFields: settings.reasoningFields,
     heartbeatMs: settings.heartbeatMs,
+    ...(settings.retryGraceMs > 0 && { retries: new Retries({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
     log,
-    metrics,
+    metrics: siblings === undefined ? metrics : { ...metrics, render: () => siblings.renderMetrics() },
     version,
   })
   return {
-    createdKey,
-    requiresKey,
+    get createdKey() {
+      return createdKey
+    },
+    get requiresKey() {
+      return live.requiresKey
+    },
     get models() {
       return models.summaries({})
     },
     async listen() {
       const url = await listen(server.app.listen({ host: settings.host, port: settings.port }), settings)
       models.load()
+      isListening = true
       return url
     },
     load: () => models.load(),
@@ -140,17 +199,21 @@ export async function createApp(config: LoadedConfig, { log, observer = noObserv
     generate: createInProcess({ cancellations, generating, resolveModel }),
     whenReady: () => models.whenReady(),
     whenSettled: () => models.whenSettled(),
+    async reconfigure(next) {
+      await live.change(next, (before) => {
+        const create = (model: LoadedModel) => createModel(model, { ...factory, limits: next.limits })
+        void models.change((all) => replaceModels(all, { before, after: next, create }))
+      })
+      server.setAccess(live.access)
+      warnOfUnknownModels(live.access.auth.apiKeys, directory, log)
+    },
     async close() {
-      await server.drain(settings.shutdownGraceMs, settings.drainDelayMs)
-      await Promise.all([validator.close(), models.close(), store?.close(), uses?.stop()])
+      const { shutdownGraceMs, drainDelayMs } = live.current.server
+      await server.drain(shutdownGraceMs, drainDelayMs)
+      sharing.close()
+      await Promise.all([validator.close(), models.close(), store?.close(), live.close()])
     },
   }
-}
-
-/** Throws `invalid-request` for a preset with values that a request could not have. */
-function createPresets({ sampling: { preset, presets } }: LoadedConfig): PresetSwitch {
-  const read = Object.entries(presets).map(([name, wire]) => [name, readPreset(wire, `sampling.presets.${name}`)] as const)
-  return new PresetSwitch(new Map(read), preset)
 }
 
 async function listen(listening: Promise<string>, settings: { host: string; port: number }): Promise<string> {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { LlamaServerModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
+import type { MediaConverter } from '../contract/media-converter.ts'
 import { LlamaServerEngine } from '../engine/llama-server/engine.ts'
 import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
@@ -8,18 +9,28 @@ import type { Source } from '../registry/sources.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
+  readonly converter: MediaConverter
   /** Finds or fetches a file; resolves with its path. */
   fetchFile(sources: readonly Source[], options: { readonly signal: AbortSignal; readonly sha256?: string }): Promise<string>
+  /** Resolves when the memory that the server needs is reserved. */
+  reserve(plan: ServerPlan, signal: AbortSignal): Promise<void>
 }
 
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
-export function createLlamaServer(config: LlamaServerModelConfig, { log, fetchFile }: LlamaServerParts): Engine {
-  const { id, slots, toolFormat, defaults } = config
+export function createLlamaServer(
+  config: LlamaServerModelConfig,
+  { log, converter, fetchFile, reserve }: LlamaServerParts,
+): Engine {
+  const { id, slots, toolFormat, defaults, adapters = [] } = config
   return new LlamaServerEngine({
     id,
     log,
-    locate: (signal) =>
-      locate(config, (sources, sha256) => fetchFile(sources, { signal, ...(sha256 !== undefined && { sha256 }) })),
+    locate: async (signal) => {
+      const fetch: Fetch = (sources, sha256) => fetchFile(sources, { signal, ...(sha256 !== undefined && { sha256 }) })
+      const plan = await locate(config, fetch)
+      await reserve(plan, signal)
+      return plan
+    },
     createUpstream: ({ url, apiKey, model }) =>
       createRemoteEngine({
         id,
@@ -27,7 +38,9 @@ export function createLlamaServer(config: LlamaServerModelConfig, { log, fetchFi
         profile: 'llama-server',
         upstreamModel: model,
         connections: slots,
+        adapters: adapters.map(({ name, scale }) => ({ name, scale })),
         log,
+        converter,
         ...(toolFormat !== undefined && { toolFormat }),
         ...(defaults !== undefined && { sampling: defaults }),
       }),
@@ -51,8 +64,18 @@ async function locate(config: LlamaServerModelConfig, fetchFile: Fetch): Promise
     ...(config.cacheTypeK !== undefined && { cacheTypeK: config.cacheTypeK }),
     ...(config.cacheTypeV !== undefined && { cacheTypeV: config.cacheTypeV }),
     ...(config.chatTemplate !== undefined && { chatTemplatePath: config.chatTemplate }),
+    ...(config.adapters !== undefined && { adapters: await locateAdapters(config.adapters, fetchFile) }),
     ...(draft !== undefined && { draft: await locateDraft(draft, fetchFile) }),
   }
+}
+
+async function locateAdapters(
+  adapters: NonNullable<LlamaServerModelConfig['adapters']>,
+  fetchFile: Fetch,
+): Promise<NonNullable<ServerPlan['adapters']>> {
+  const located: { readonly path: string; readonly scale: number }[] = []
+  for (const { source, scale } of adapters) located.push({ path: await fetchFile(source), scale })
+  return located
 }
 
 async function locateDraft(

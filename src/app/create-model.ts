@@ -1,15 +1,22 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { limitsOf } from '../config/limits-schema.ts'
+import type { LoadedConfig } from '../config/load.ts'
 import type { LoadedModel } from '../config/models.ts'
 import type { LlamaModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { fileReason } from '../contract/failure-reason.ts'
+import type { MediaConverter } from '../contract/media-converter.ts'
+import type { Resident } from '../contract/residency.ts'
+
 import type { Scheduler } from '../contract/scheduler.ts'
 import type { ServedModel } from '../contract/served-model.ts'
-import type { FifoSchedulerOptions } from '../core/schedule/fifo-scheduler.ts'
+import type { FairSchedulerOptions } from '../core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../engine/fake/engine.ts'
 import type { LoadOptions } from '../engine/llama/channel/ipc.ts'
+import { shortHash } from '../engine/llama/channel/short-hash.ts'
 import { LlamaEngine } from '../engine/llama/engine.ts'
 import type { DownloadProgress } from '../registry/download.ts'
 import { ensureModelFile } from '../registry/fetch-model.ts'
@@ -17,6 +24,7 @@ import type { Source } from '../registry/sources.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
+import { type MemorySharing, serverNeed, workerNeed } from './memory-sharing.ts'
 
 /** A model of this server, with its names and how it is loaded. */
 export type RegisteredModel = ServedModel & {
@@ -31,6 +39,8 @@ export type RegisteredModel = ServedModel & {
   readonly standIn: string | undefined
   /** The file is being fetched, or fetching failed. */
   readonly isAwaitingFile: boolean
+  /** What it was made from; absent for an engine of the caller's. */
+  readonly config: LoadedModel | undefined
 }
 
 /** Receives progress of the start, such as for a terminal. */
@@ -42,19 +52,27 @@ export type StartObserver = {
 }
 
 /** Makes the scheduler of a model. */
-export type CreateScheduler = (options: FifoSchedulerOptions) => Scheduler
+export type CreateScheduler = (options: FairSchedulerOptions & { readonly id: string }) => Scheduler
 
 type ModelFactory = {
   readonly home: string
   readonly log: Logger
   readonly observer: StartObserver
+  readonly converter: MediaConverter
   readonly createScheduler: CreateScheduler
+  readonly sharing: MemorySharing
+  /** Of models without limits of their own. */
+  readonly limits: LoadedConfig['limits']
 }
 
 /** Creates a configured model. Nothing is loaded yet. */
 export function createModel(config: LoadedModel, factory: ModelFactory): RegisteredModel {
   const file: FileState = { isAwaited: false }
-  const engine = createEngine(config, factory, file)
+  const place: Place = { file, resident: undefined }
+  const engine = createEngine(config, factory, place)
+  const scheduler = factory.createScheduler({ id: config.id, slots: config.slots, maxQueued: config.maxQueued, engine })
+  const resident = factory.sharing.add(config, engine)
+  place.resident = resident
   return {
     id: config.id,
     aliases: config.aliases,
@@ -63,11 +81,14 @@ export function createModel(config: LoadedModel, factory: ModelFactory): Registe
     mayRecover: config.engine === 'remote',
     createdAtMs: Date.now(),
     standIn: config.standIn,
+    config,
     get isAwaitingFile() {
       return file.isAwaited
     },
     engine,
-    scheduler: factory.createScheduler({ slots: config.slots, maxQueued: config.maxQueued, engine }),
+    limits: limitsOf(factory.limits, config.limits),
+    scheduler: resident?.gate(scheduler) ?? scheduler,
+    ...(resident !== undefined && { resident }),
   }
 }
 
@@ -85,7 +106,10 @@ export type OwnModel = {
 }
 
 /** Creates a model on a caller's own engine. */
-export function registerOwnModel(model: OwnModel, createScheduler: CreateScheduler): RegisteredModel {
+export function registerOwnModel(
+  model: OwnModel,
+  { createScheduler, limits }: Pick<ModelFactory, 'createScheduler' | 'limits'>,
+): RegisteredModel {
   const { id, aliases = [], engine, slots = 4, maxQueued = 64, load = 'demand' } = model
   return {
     id,
@@ -97,27 +121,35 @@ export function registerOwnModel(model: OwnModel, createScheduler: CreateSchedul
     createdAtMs: Date.now(),
     standIn: undefined,
     isAwaitingFile: false,
-    scheduler: createScheduler({ slots, maxQueued, engine }),
+    config: undefined,
+    limits: limitsOf(limits),
+    scheduler: createScheduler({ id, slots, maxQueued, engine }),
   }
 }
 
 type FileState = { isAwaited: boolean }
 
-function createEngine(config: LoadedModel, factory: ModelFactory, file: FileState): Engine {
+/** What the engine of a model finds out while it loads, and whom it asks. */
+type Place = { readonly file: FileState; resident: Resident | undefined }
+
+function createEngine(config: LoadedModel, factory: ModelFactory, place: Place): Engine {
   switch (config.engine) {
     case 'llama':
       return new LlamaEngine({
         id: config.id,
-        locate: (signal) => locate(config, factory, { signal, file }),
+        locate: (signal) => locate(config, factory, { signal, ...place }),
         log: factory.log,
+        adapters: (config.adapters ?? []).map(({ name, scale }) => ({ name, scale })),
         constrainsAllTools: config.toolStrategy === 'two-pass',
         ...(config.defaults !== undefined && { sampling: config.defaults }),
       })
     case 'llama-server':
       return createLlamaServer(config, {
         log: factory.log,
+        converter: factory.converter,
         fetchFile: (sources, { signal, sha256 }) =>
-          fetchFile({ id: config.id, source: sources, sha256 }, factory, { signal, file }),
+          fetchFile({ id: config.id, source: sources, sha256 }, factory, { signal, file: place.file }),
+        reserve: async (plan, signal) => place.resident?.reserve(await serverNeed(plan), signal),
       })
     case 'remote':
       return createRemote(config, factory)
@@ -127,24 +159,54 @@ function createEngine(config: LoadedModel, factory: ModelFactory, file: FileStat
 }
 
 /** The path of the model file, fetched if necessary, and its load options. */
-async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: FetchAttempt): Promise<LoadOptions> {
-  const { id, source, sha256, slots, flashAttention, contextLength, threads, batchSize, gpuLayers, chatTemplate, toolFormat } =
-    config
+async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: FetchAttempt & Place): Promise<LoadOptions> {
+  const {
+    id,
+    source,
+    sha256,
+    slots,
+    flashAttention,
+    cacheTypeK,
+    cacheTypeV,
+    speculation,
+    prefixCache,
+    contextLength,
+    threads,
+    batchSize,
+    gpuLayers,
+    chatTemplate,
+    toolFormat,
+  } = config
   const modelPath = await fetchFile({ id, source, sha256 }, factory, attempt)
+  const adapters: { readonly path: string; readonly scale: number }[] = []
+  for (const { source: sources, scale } of config.adapters ?? []) {
+    adapters.push({ path: await fetchFile({ id, source: sources }, factory, attempt), scale })
+  }
   const onNote = (note: string) => factory.observer.onNote(id, note)
   const enginePath = await ensureLlamaPackage({ home: factory.home, signal: attempt.signal, onNote })
+  await attempt.resident?.reserve(await workerNeed(config, [modelPath, ...adapters.map(({ path }) => path)]), attempt.signal)
   return {
     modelPath,
     ...(enginePath !== undefined && { enginePath }),
     slots,
     flashAttention,
+    ...(speculation !== undefined && { speculation }),
+    ...(prefixCache !== undefined && { prefixCache: { ...prefixCache, folder: prefixFolder(factory.home, id) } }),
+    ...(adapters.length > 0 && { adapters }),
     ...(contextLength !== undefined && { contextLength }),
     ...(threads !== undefined && { threads }),
     ...(batchSize !== undefined && { batchSize }),
     ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
     ...(toolFormat !== undefined && { toolFormat }),
     ...(chatTemplate !== undefined && { chatTemplate: await readTemplate(chatTemplate) }),
   }
+}
+
+/** Ids may have characters that names of folders cannot. */
+function prefixFolder(home: string, id: string): string {
+  return join(home, 'prefix-cache', shortHash(id))
 }
 
 async function readTemplate(path: string): Promise<string> {

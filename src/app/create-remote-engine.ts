@@ -2,38 +2,28 @@ import type { Logger } from 'pino'
 import type { RemoteModelConfig } from '../config/schema.ts'
 import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import type { MediaConverter } from '../contract/media-converter.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
 import { readModelTemplate } from './read-model-template.ts'
 
 /** The engine of a remote model. Throws `invalid-request` for an API key that is not in the environment. */
 export function createRemote(
   config: RemoteModelConfig,
-  { log, env = process.env }: { log: Logger; env?: NodeJS.ProcessEnv },
+  { log, converter, env = process.env }: { log: Logger; converter?: MediaConverter; env?: NodeJS.ProcessEnv },
 ): Engine {
-  const {
-    id,
-    endpoints,
-    server,
-    protocol,
-    upstreamModel,
-    contextLength,
-    toolFormat,
-    slots,
-    defaults,
-    deadlineMs,
-    chatTemplate,
-    addsBos,
-  } = config
+  const { id, endpoints, server, protocol, upstreamModel, contextLength, toolFormat, slots, defaults, chatTemplate, addsBos } =
+    config
   return createRemoteEngine({
     id,
     endpoints: endpoints.map(({ url, apiKeyEnv, weight }) => ({ url, weight, ...readKey(apiKeyEnv, { id, env }) })),
     connections: slots,
     log,
+    ...(converter !== undefined && { converter }),
     probesAbilities: config.probe,
+    ...(config.services !== undefined && { services: config.services }),
     ...(server !== 'auto' && { profile: server }),
     ...(protocol !== 'auto' && { protocol }),
     ...(upstreamModel !== undefined && { upstreamModel }),
-    ...(deadlineMs !== undefined && { deadlineMs }),
     ...(chatTemplate !== undefined && { readTemplate: () => readModelTemplate(chatTemplate) }),
     ...(addsBos !== undefined && { addsBos }),
     ...(contextLength !== undefined && { contextLength }),

@@ -7,7 +7,7 @@ import { ApiKeyFile, hashApiKey, type StoredKey } from './api-key-file.ts'
 import { isLoopback } from './loopback.ts'
 
 /** The configured API keys, or how to find those of the key file. */
-type FoundKeys = {
+export type FoundKeys = {
   readonly apiKeys: readonly ApiKey[]
   readonly findKey?: FindKey
   /** Writes into the key file when its keys were used. */

@@ -1,4 +1,5 @@
 import type { Emit } from '../contract/emit.ts'
+import type { AppError } from '../contract/errors.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import { allScopes, type ModelViewer, type Principal } from '../contract/principal.ts'
 import type { ServedModel } from '../contract/served-model.ts'
@@ -33,7 +34,8 @@ export function createInProcess({ cancellations, generating, resolveModel }: InP
     if (signal?.aborted === true) cancel()
     try {
       const onLateTokens = (count: number) => handle.addLateTokens(count)
-      const context = { id, principal, model, receivedAtMs: generating.now(), signal: handle.signal, onLateTokens }
+      const onLimit = (error: AppError) => void handle.expire(error)
+      const context = { id, principal, model, receivedAtMs: generating.now(), signal: handle.signal, onLateTokens, onLimit }
       await generate(generating, requests, context).run(emit)
     } finally {
       signal?.removeEventListener('abort', cancel)

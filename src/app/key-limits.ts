@@ -1,20 +1,37 @@
-import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
+import type { Logger } from 'pino'
+import { messageOf } from '../contract/errors.ts'
+import type { UsageCounter } from '../contract/quota.ts'
+import { FairScheduler, type FairSchedulerOptions } from '../core/schedule/fair-scheduler.ts'
 import type { ServerDeps } from '../http/deps.ts'
+import { limitScheduler } from '../quota/limit-scheduler.ts'
+import { Quotas } from '../quota/quotas.ts'
+import { SharedCounter } from '../quota/shared-counter.ts'
 import type { CreateScheduler } from './create-model.ts'
 
-type KeyLimiting = { readonly createScheduler: CreateScheduler } & Pick<ServerDeps, 'readLimits'>
+type KeyLimiting = { readonly createScheduler: CreateScheduler } & Required<Pick<ServerDeps, 'readLimits'>>
 
-/** Schedulers that keep the limits of keys, where there are keys. */
-export async function createKeyLimiting({ requiresKey }: { readonly requiresKey: boolean }): Promise<KeyLimiting> {
-  if (!requiresKey) return { createScheduler: (options) => new FifoScheduler(options) }
-  // Loaded only here: most servers on loopback have no keys.
-  const [{ Quotas }, { limitScheduler }] = await Promise.all([
-    import('../quota/quotas.ts'),
-    import('../quota/limit-scheduler.ts'),
-  ])
-  const quotas = new Quotas()
+type KeyLimitingOptions = {
+  /** The counter of several processes; absent: this one counts alone. */
+  readonly shared?: UsageCounter | undefined
+  readonly log: Logger
+  onGranted(model: string, ...waited: Parameters<NonNullable<FairSchedulerOptions['onGranted']>>): void
+}
+
+/** Schedulers that keep the limits of keys. */
+export function createKeyLimiting({ shared, log, onGranted }: KeyLimitingOptions): KeyLimiting {
+  const quotas = new Quotas(shared && new SharedCounter({ shared, ...logged(log) }))
+  const createFair: CreateScheduler = ({ id, ...options }) =>
+    new FairScheduler({ onGranted: (...waited) => onGranted(id, ...waited), ...options })
   return {
-    createScheduler: (options) => limitScheduler(new FifoScheduler(options), quotas),
+    createScheduler: (options) => limitScheduler(createFair(options), quotas),
     readLimits: (quota) => quotas.states(quota),
+  }
+}
+
+function logged(log: Logger) {
+  return {
+    onAway: (error: unknown) =>
+      log.warn({ reason: messageOf(error) }, 'the limits of keys cannot be counted with other processes: this one counts alone'),
+    onBack: () => log.info('the limits of keys are counted with other processes again'),
   }
 }

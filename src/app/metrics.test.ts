@@ -32,14 +32,23 @@ test('a generation counts its duration, its first token and its tokens', async (
 })
 
 test('the load of models is read when rendered, and a removed model disappears', async () => {
-  const load: ModelLoad[] = [{ id: 'a', queued: 2, busy: 1, tokensAfterCancel: 3 }]
+  const lanes = { interactive: 1, background: 1 }
+  const load: ModelLoad[] = [{ id: 'a', queued: 2, busy: 1, lanes, refused: 5, tokensAfterCancel: 3 }]
   const metrics = create(load)
   expect(await metrics.render()).toContain('dragoman_queue_depth{model="a"} 2')
   expect(await metrics.render()).toContain('dragoman_tokens_after_cancel_total{model="a"} 3')
-  load[0] = { id: 'b', queued: 0, busy: 4 }
+  expect(await metrics.render()).toContain('dragoman_queue_lane_depth{model="a",lane="background"} 1')
+  expect(await metrics.render()).toContain('dragoman_queue_refused_total{model="a"} 5')
+  load[0] = { id: 'b', queued: 0, busy: 4, lanes: { interactive: 0, background: 0 }, refused: 0 }
   const text = await metrics.render()
   expect(text).toContain('dragoman_slots_busy{model="b"} 4')
   expect(text).not.toContain('model="a"')
+})
+
+test('waits for a slot are counted by lane', async () => {
+  const metrics = create()
+  metrics.slotGranted('m', 'interactive', 40)
+  expect(await metrics.render()).toContain('dragoman_queue_wait_seconds_sum{model="m",lane="interactive"} 0.04')
 })
 
 test('cancellations are counted by reason', async () => {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Lane } from '../contract/scheduler.ts'
 import type { Metrics } from '../http/metrics.ts'
 
 /** The current load of a model, and the tokens it has wasted. */
@@ -6,6 +7,10 @@ export type ModelLoad = {
   readonly id: string
   readonly queued: number
   readonly busy: number
+  /** Those of `queued`, by lane. */
+  readonly lanes: Readonly<Record<Lane, number>>
+  /** Refused since the start, because the queue was full. */
+  readonly refused: number
   /** Absent when the engine does not count them. */
   readonly tokensAfterCancel?: number | undefined
 }
@@ -17,11 +22,19 @@ type MetricsOptions = {
   readonly processMetrics?: boolean
 }
 
+/** Also what others than the HTTP layer report. */
+type AppMetrics = Metrics & {
+  /** A request got a slot after so long a wait, which is 0 for most. */
+  slotGranted(model: string, lane: Lane, waitedMs: number): void
+  /** In a form that can be summed with those of other processes. */
+  read(): Promise<readonly unknown[]>
+}
+
 /**
  * Declares every metric once. The durations are those of OpenTelemetry's `gen_ai.server.request.duration` and
  * `gen_ai.server.time_to_first_token`, the tokens those of `gen_ai.client.token.usage`.
  */
-export function createMetrics({ readLoad, processMetrics = true }: MetricsOptions): Metrics {
+export function createMetrics({ readLoad, processMetrics = true }: MetricsOptions): AppMetrics {
   const registry = new Registry()
   const registers = [registry]
   if (processMetrics) collectDefaultMetrics({ register: registry })
@@ -51,6 +64,8 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
   const inputTokens = tokens('dragoman_input_tokens_total', 'Prompt tokens.')
   const cachedInputTokens = tokens('dragoman_cached_input_tokens_total', 'Prompt tokens that were reused from a cache.')
   const outputTokens = tokens('dragoman_output_tokens_total', 'Generated tokens.')
+  const draftTokens = tokens('dragoman_draft_tokens_total', 'Tokens that speculative decoding drafted.')
+  const acceptedDraftTokens = tokens('dragoman_accepted_draft_tokens_total', 'Drafted tokens that the model chose too.')
   const cancellations = new Counter({
     name: 'dragoman_cancellations_total',
     help: 'Running requests that were cancelled.',
@@ -84,6 +99,31 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
       },
     })
   addLoadMetric(Gauge, 'dragoman_queue_depth', 'Requests waiting for a slot of the model.', ({ queued }) => queued)
+  addLoadMetric(
+    Counter,
+    'dragoman_queue_refused_total',
+    'Requests refused because the queue of the model was full.',
+    ({ refused }) => refused,
+  )
+  new Gauge({
+    name: 'dragoman_queue_lane_depth',
+    help: 'Requests waiting for a slot of the model, by lane.',
+    labelNames: ['model', 'lane'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { id, lanes } of readLoad()) {
+        for (const lane of ['interactive', 'background'] as const) this.set({ model: id, lane }, lanes[lane])
+      }
+    },
+  })
+  const queueWait = new Histogram({
+    name: 'dragoman_queue_wait_seconds',
+    help: 'Time that a request waited for a slot of the model, by lane.',
+    labelNames: ['model', 'lane'],
+    buckets: [0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+    registers,
+  })
   addLoadMetric(Gauge, 'dragoman_slots_busy', 'Slots of the model that are generating.', ({ busy }) => busy)
   addLoadMetric(
     Counter,
@@ -95,11 +135,13 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
+    read: () => registry.getMetricsAsJSON(),
     requestStarted: () => requestsInFlight.inc(),
     requestEnded: (route, status) => {
       requestsInFlight.dec()
       httpRequests.inc({ route, status })
     },
+    slotGranted: (model, lane, waitedMs) => queueWait.observe({ model, lane }, waitedMs / 1000),
     requestCancelled: (reason) => cancellations.inc({ reason }),
     promptDiverged: (model) => divergedPrompts.inc({ model }),
     generationEnded: ({ model, outcome, durationMs, usage, timings }) => {
@@ -109,6 +151,8 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
       inputTokens.inc({ model }, usage.inputTokens)
       cachedInputTokens.inc({ model }, usage.cachedInputTokens)
       outputTokens.inc({ model }, usage.outputTokens)
+      draftTokens.inc({ model }, usage.drafts?.proposed ?? 0)
+      acceptedDraftTokens.inc({ model }, usage.drafts?.accepted ?? 0)
     },
   }
 }

@@ -1,37 +1,66 @@
 import { AppError, messageOf } from '../contract/errors.ts'
 import type { ModelViewer } from '../contract/principal.ts'
+import { loadModel } from '../contract/served-model.ts'
 import type { ModelSummary } from '../http/deps.ts'
 import { builtinModel } from '../registry/builtin-model.ts'
 import { createRegistry } from '../registry/registry.ts'
 import type { RegisteredModel, StartObserver } from './create-model.ts'
+import { RetiredModels } from './retired-models.ts'
 
-/** Creates the models; they report downloads to the observer. */
-type CreateModels = (observer: StartObserver) => readonly RegisteredModel[]
+/** Takes the models before a change and returns those after it, in the order in which they are listed. */
+export type ChangeModels = (models: readonly RegisteredModel[]) => readonly RegisteredModel[]
 
-/** The models of a server, with stand-ins for those whose file is not available yet. */
+/** The models of a server, with stand-ins for those whose file is not available yet. They can change while the server runs. */
 export class ModelSet {
-  readonly #registry: ReturnType<typeof createRegistry<RegisteredModel>>
+  #registry = createRegistry<RegisteredModel>([])
   readonly #observer: StartObserver
   readonly #stopping = new AbortController()
+  readonly #retired = new RetiredModels()
+  readonly #listeners = new Set<() => void>()
   #loading: readonly Promise<void>[] | undefined
-  /** Models whose first load has not ended. */
-  readonly #awaited = new Set<RegisteredModel>()
+  /** Engines of the models of the start whose first load has not ended. */
+  readonly #awaited = new Set<RegisteredModel['engine']>()
+  /** For the models of this set: they report what happens while they load. */
+  readonly observer: StartObserver
 
-  constructor(createModels: CreateModels, observer: StartObserver) {
+  /** Without models; the first `change` gives it those that it starts with. */
+  constructor(observer: StartObserver) {
     this.#observer = observer
-    this.#registry = createRegistry(
-      createModels({
-        ...observer,
-        onFetch: (id) => {
-          observer.onFetch(id)
-          // Loads the stand-in early; a failure is in the log.
-          this.#standInOf(id)
-            ?.engine.ensureReady(this.#stopping.signal)
-            .catch(() => undefined)
-        },
-      }),
-    )
-    for (const model of this.all()) if (model.loadsAtStart) this.#awaited.add(model)
+    this.observer = {
+      ...observer,
+      onFetch: (id) => {
+        observer.onFetch(id)
+        // Loads the stand-in early; a failure is in the log.
+        const standIn = this.#standInOf(id)
+        if (standIn !== undefined) preload(standIn, this.#stopping.signal).catch(() => undefined)
+      },
+    }
+  }
+
+  /**
+   * Changes the models in one step: adds, replaces, removes and sorts. A request keeps the model that it resolved; a model whose engine is
+   * gone is freed when its last request has ended. New models that load at start begin to load. Throws `invalid-request`, without a change,
+   * when two models would have the same name. Resolves when those that are gone are freed.
+   */
+  change(change: ChangeModels): Promise<void> {
+    const before = this.all()
+    this.#registry = createRegistry(change(before))
+    const gone = missingFrom(this.all(), before)
+    for (const { engine } of gone) this.#awaited.delete(engine)
+    const freed = gone.map((model) => this.#retired.add(model))
+    for (const model of missingFrom(before, this.all()).filter(({ loadsAtStart }) => loadsAtStart)) {
+      if (this.#loading === undefined) this.#awaited.add(model.engine)
+      // A failure is in the log.
+      else this.#loadOrStandIn(model).catch(() => undefined)
+    }
+    for (const listener of this.#listeners) listener()
+    return Promise.all(freed).then(() => undefined)
+  }
+
+  /** Calls the listener after every change. Returns a function that unsubscribes. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   /**
@@ -61,7 +90,7 @@ export class ModelSet {
   load(): void {
     this.#loading ??= this.all()
       .filter(({ loadsAtStart }) => loadsAtStart)
-      .map((model) => this.#loadOrStandIn(model).finally(() => this.#awaited.delete(model)))
+      .map((model) => this.#loadOrStandIn(model).finally(() => this.#awaited.delete(model.engine)))
     // A failure is in the log and in GET /ready; the other models are served.
     for (const loading of this.#loading) loading.catch(() => undefined)
   }
@@ -88,13 +117,14 @@ export class ModelSet {
   /** Stops loading and closes all engines. */
   async close(): Promise<void> {
     this.#stopping.abort(new AppError('shutting-down', 'the server is shutting down'))
-    await Promise.all(this.all().map(({ engine }) => engine.close()))
+    await Promise.all([...this.all().map(({ engine }) => engine.close()), this.#retired.close()])
   }
 
   async #loadOrStandIn(model: RegisteredModel): Promise<void> {
     const { signal } = this.#stopping
     try {
-      await model.engine.ensureReady(signal)
+      if (await preload(model, signal)) return
+      this.#observer.onNote(model.id, 'it does not fit beside the models that are loaded; the first request for it loads it')
     } catch (error) {
       const standIn = this.#standInOf(model.id)
       if (standIn === undefined || !model.isAwaitingFile || signal.aborted) throw error
@@ -103,25 +133,26 @@ export class ModelSet {
       const { state } = model.engine
       const reason = state.type === 'failed' ? state.reason : messageOf(error)
       this.#observer.onNote(model.id, `${standIn.id}, which comes with Dragoman, answers as ${names} instead: ${reason}`)
-      await standIn.engine.ensureReady(signal)
+      await loadModel(standIn, signal)
     }
   }
 
-  #standInOf(name: string): RegisteredModel | undefined {
-    const { standIn } = this.#registry.resolve(name)
-    return standIn === undefined ? undefined : this.#registry.resolve(standIn)
+  /** The stand-in of a model, by ids; undefined also for a model that is not in the set, or no longer. */
+  #standInOf(id: string): RegisteredModel | undefined {
+    const find = (wanted: string | undefined) => this.all().find((model) => model.id === wanted)
+    return find(find(id)?.standIn)
   }
 
   #summarize(model: RegisteredModel): ModelSummary {
-    const { id, aliases, createdAtMs, engine, loadsAtStart, isAwaitingFile } = model
+    const { id, aliases, createdAtMs, engine, isAwaitingFile, resident } = model
     const { contextLength } = engine.facts
     const standIn = isAwaitingFile && engine.state.type === 'failed' ? this.#standInOf(id)?.id : undefined
     const servers = engine.capabilities.fleet?.replicas()
     return {
       id,
       aliases,
-      loadsAtStart,
-      isAwaited: this.#awaited.has(model),
+      loadsAtStart: model.loadsAtStart && resident?.comesAndGoes !== true,
+      isAwaited: this.#awaited.has(engine),
       isRequired: this.#requirementOf(model),
       createdAtMs,
       state: engine.state,
@@ -137,4 +168,17 @@ export class ModelSet {
     if (id === builtinModel.id || this.all().some((other) => other.required === true)) return 'no'
     return [id, ...aliases].includes('default') ? 'yes' : 'any'
   }
+}
+
+/** Loads a model into free memory; false when there is too little. */
+async function preload({ engine, resident }: RegisteredModel, signal: AbortSignal): Promise<boolean> {
+  if (resident !== undefined) return resident.preload(signal)
+  await engine.ensureReady(signal)
+  return true
+}
+
+/** The models whose engines `models` do not have: one of them may have got other names. */
+function missingFrom(models: readonly RegisteredModel[], others: readonly RegisteredModel[]): readonly RegisteredModel[] {
+  const engines = new Set(models.map(({ engine }) => engine))
+  return others.filter(({ engine }) => !engines.has(engine))
 }

@@ -3,13 +3,14 @@ import type { StoppedRun } from '../core/cancellations.ts'
 
 /** Logs each cancelled request when it has ended: why, who asked for it, and how long and for how many tokens its work went on. */
 export function createStopLog(log: Logger) {
-  return ({ id, owner, model, reason, by, afterMs, endedMs, lateTokens, cancelId, sessionId }: StoppedRun): void => {
+  return ({ id, owner, model, reason, by, limit, afterMs, endedMs, lateTokens, cancelId, sessionId }: StoppedRun): void => {
     const entry = {
       generationId: id,
       key: owner,
       ...(model !== undefined && { model }),
       reason,
       ...(by !== undefined && { by }),
+      ...(limit !== undefined && { limit }),
       ...(cancelId !== undefined && { cancelId }),
       ...(sessionId !== undefined && { sessionId }),
       afterMs: Math.round(afterMs),

@@ -50,6 +50,12 @@ export async function hasModel(server: ServerAddress, name: string): Promise<boo
   return response.ok
 }
 
+/** The JSON reply of a route. Throws the server's error message when it refuses. */
+export async function callServer(server: ServerAddress, path: string, body?: object): Promise<unknown> {
+  const response = await request(server, path, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) })
+  return response.json()
+}
+
 /** Cancels the requests with these keys, as `POST /api/inference/cancel` has them. Returns how many. */
 export async function cancelRuns(server: ServerAddress, keys: Readonly<Record<string, string>>): Promise<number> {
   const response = await request(server, '/api/inference/cancel', { method: 'POST', body: JSON.stringify(keys) })

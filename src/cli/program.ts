@@ -6,6 +6,7 @@ import { openKeyFile } from '../app/find-keys.ts'
 import { version } from '../app/version.ts'
 import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { configJsonSchema } from '../config/schema.ts'
+import { resolvePath } from '../registry/sources.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
@@ -15,13 +16,14 @@ import { diagnose } from './doctor.ts'
 import { deleteKey, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { launch } from './launch.ts'
 import { list } from './list.ts'
+import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
 import { pull } from './pull.ts'
 import { run } from './run.ts'
 import { serve } from './serve.ts'
 
 const defaultUrl = 'http://127.0.0.1:7411'
 
-type ServeFlags = { config?: string; host?: string; port?: string; model?: string[]; logLevel?: string }
+type ServeFlags = { config?: string; host?: string; port?: string; workers?: string; model?: string[]; logLevel?: string }
 type ServerFlags = { server: string; config?: string }
 type LaunchFlags = ServerFlags & { model?: string; protocol?: string; print?: boolean }
 
@@ -36,11 +38,17 @@ program
   .option('-c, --config <file>', 'configuration file (YAML or JSON)')
   .option('--host <address>', 'address to listen on (default 127.0.0.1)')
   .option('-p, --port <number>', 'port to listen on (default 7411)')
+  .option('--workers <number>', 'processes that answer requests, for models on other servers (default 1)')
   .option('-m, --model <source...>', 'serve this model, also as `default`: a path, hf:, https: or wheel: source')
   .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
   .action(async (flags: ServeFlags) => {
     try {
-      await serve(await load({ ...flags, models: flags.model }))
+      const bases = { base: process.cwd(), userHome: homedir() }
+      const path = flags.config === undefined ? undefined : resolvePath(flags.config, bases)
+      const reload = () => load({ ...flags, models: flags.model })
+      const config = await reload()
+      if (config.server.workers === 1) await serve(config, { path, load: reload })
+      else await (await import('./serve-workers.ts')).serveWorkers(config, { path, load: reload })
     } catch (error) {
       reportServeFailure(error)
       process.exitCode = 1
@@ -60,7 +68,8 @@ program
       prompt: prompt.join(' '),
       server: address(flags),
       isServerNamed: command.getOptionValueSource('server') === 'cli',
-      loadConfig: (models) => load({ config: flags.config, models, port: '0', host: '127.0.0.1', logLevel: 'error' }),
+      loadConfig: (models) =>
+        load({ config: flags.config, models, port: '0', host: '127.0.0.1', workers: '1', logLevel: 'error' }),
     })
   })
 
@@ -94,6 +103,35 @@ program
   .action(async (flags: ServerFlags) => list(address(flags)))
 
 program
+  .command('ps')
+  .description('show what the running server has loaded, or is loading')
+  .option('-a, --all', 'also the models that it could load')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async ({ all = false, ...flags }: ServerFlags & { all?: boolean }) => ps(address(flags), all))
+
+program
+  .command('load')
+  .description('load a model on the running server, and show how far it is; Ctrl+C cancels')
+  .argument('<model>', 'a model of the server, OWNER/REPO, hf:…, https:… or the absolute path of a GGUF file on its machine')
+  .option('--context <tokens>', 'tokens that one request may use')
+  .option('--slots <number>', 'requests that are generated at the same time')
+  .option('--gpu-layers <number>', 'layers on the GPU; -1: what fits')
+  .option('--cache-type <type>', 'the number format of the cache: f16, q8_0, q4_0 …')
+  .option('--variant <name>', 'the quantization of a repository, such as Q4_K_M')
+  .option('--reload', 'load it again, even if it is loaded with these settings')
+  .option('--force', 'cancel the requests that use it')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (model: string, flags: ServerFlags & LoadFlags) => loadModel(address(flags), model, flags))
+
+program
+  .command('unload')
+  .description('unload a model of the running server')
+  .argument('<model>', 'a model of the server')
+  .option('--force', 'cancel the requests that use it')
+  .option('--server <url>', 'the server to ask', process.env.DRAGOMAN_SERVER ?? defaultUrl)
+  .action(async (model: string, flags: ServerFlags & { force?: boolean }) => unload(address(flags), model, flags))
+
+program
   .command('cancel')
   .description('cancel requests of the running server')
   .option('--id <id>', 'the id of the reply, such as chatcmpl-…')
@@ -117,6 +155,7 @@ const keys = program.command('keys').description('make, list and delete the API 
 
 keys
   .command('new')
+  .alias('create')
   .description('make a key and print it, this once; a running server accepts it at once')
   .option('--name <name>', 'what the key is for')
   .option('--scope <scope...>', 'inference, metrics, admin, or several (default inference)')
@@ -135,6 +174,7 @@ keys
 
 keys
   .command('delete')
+  .alias('revoke')
   .description('delete a key; a running server refuses it at once')
   .argument('<key>', 'the id or the name of the key')
   .option('-c, --config <file>', 'configuration file')
@@ -146,8 +186,8 @@ program
   .requiredOption('--schema', 'print its JSON Schema')
   .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)))
 
-function load({ config, host, port, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
-  const flags = { config, host, port, models, logLevel }
+function load({ config, host, port, workers, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
+  const flags = { config, host, port, workers, models, logLevel }
   return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
 }
 

@@ -2,19 +2,24 @@ import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { availableMemoryBytes } from '../registry/memory.ts'
+import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { createConsole } from './console.ts'
 import { fetchNotice, type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
+import { stopSignal } from './stop-signal.ts'
 
 /**
- * Runs the server until SIGTERM, SIGINT or SIGHUP, then drains and returns. Standard output gets one line, `listening on URL`;
- * everything else goes to standard error. Throws when nothing is left to serve.
+ * Runs the server until SIGTERM or SIGINT, or until its terminal is gone, then drains and returns. The configuration is reloaded when its
+ * file changes, and at SIGHUP. Standard output gets one line, `listening on URL`; everything else goes to standard error. Throws when
+ * nothing is left to serve.
  */
-export async function serve(config: LoadedConfig): Promise<void> {
+export async function serve(config: LoadedConfig, source: ConfigSource): Promise<void> {
   const { log, progress, observer } = createConsole({ level: config.log.level })
   const onFetch = (model: string) => progress.note(fetchNotice(config, model))
-  const app = await createApp(config, { log, observer: { ...observer, onFetch } })
-  const stopped = stopSignal()
-  if (app.createdKey !== undefined) progress.note(keyNotice(app.createdKey))
+  const onKey = (key: string) => progress.note(keyNotice(key))
+  const app = await createApp(config, { log, observer: { ...observer, onFetch }, onKey })
+  const reloader = openReloader(source, { log, apply: (next) => app.reconfigure(next) })
+  const stopped = stopSignal(reloader)
+  await reloader?.watch()
   const url = await app.listen()
   console.log(`listening on ${url}`)
   const settled = app.whenSettled().then(() => {
@@ -31,29 +36,11 @@ export async function serve(config: LoadedConfig): Promise<void> {
     log.info({ signal }, 'draining')
   } finally {
     progress.end()
+    reloader?.close()
     await app.close()
   }
 }
 
 function keyFacts({ server }: LoadedConfig, { createdKey, requiresKey }: App): KeyFacts {
   return { createdKey, source: clientKey(server) !== undefined ? 'config' : requiresKey ? 'file' : 'none' }
-}
-
-/** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */
-const sameSignalMs = 1000
-
-/** Resolves with the first stop signal. Another one after more than a second ends the process at once. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let firstMs: number | undefined
-    const onSignal = (signal: NodeJS.Signals) => {
-      if (firstMs === undefined) {
-        firstMs = performance.now()
-        resolve(signal)
-      } else if (performance.now() - firstMs > sameSignalMs) process.exit(1)
-    }
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal)
-    // After SIGHUP the terminal is gone; what is written to it fails, and that must not end the replies that still run.
-    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-  })
 }

@@ -1,6 +1,11 @@
 import { z } from 'zod'
+import { modelLimits } from './limits-schema.ts'
+import { unloadAfterMs } from './memory-schema.ts'
 import {
+  adapters,
   aliases,
+  cacheFields,
+  cacheProblem,
   chatTemplate,
   contextLength,
   count,
@@ -14,10 +19,7 @@ import {
   sources,
   toolFormat,
 } from './model-fields.ts'
-import { refuseArgument } from './reserved-arguments.ts'
-
-const cacheType = z.enum(['f32', 'f16', 'bf16', 'q8_0', 'q4_0', 'q4_1', 'iq4_nl', 'q5_0', 'q5_1'])
-const unquantized = new Set(['f32', 'f16', 'bf16'])
+import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
 
 const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 
@@ -72,24 +74,27 @@ export const llamaServerModel = z
       .union([z.boolean(), z.literal('auto')])
       .default('auto')
       .describe('Faster attention that needs less memory; `auto`: where the device supports it.'),
-    cacheTypeK: cacheType.exactOptional().describe('The number format of the cached keys; absent: f16.'),
-    cacheTypeV: cacheType
-      .exactOptional()
-      .describe('The number format of the cached values; absent: f16. Quantized formats need flash attention.'),
+    ...cacheFields,
     draft: draft.exactOptional(),
+    adapters: adapters.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
     toolFormat: toolFormat.exactOptional(),
     aliases,
     load,
+    unloadAfterMs: unloadAfterMs.exactOptional(),
     required: required.exactOptional(),
     maxQueued,
+    limits: modelLimits.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
     args: args.default([]),
   })
   .check(({ value, issues }) => {
-    const { cacheTypeV = 'f16', flashAttention } = value
-    if (flashAttention !== false || unquantized.has(cacheTypeV)) return
-    const message = `${cacheTypeV} needs flash attention: remove flashAttention, or use f16`
-    issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: cacheTypeV })
+    const message = cacheProblem(value)
+    if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
+    if (value.adapters === undefined) return
+    for (const [index, argument] of value.args.entries()) {
+      const instead = refuseWithAdapters(argument)
+      if (instead !== undefined) issues.push({ code: 'custom', path: ['args', index], message: instead, input: argument })
+    }
   })
   .describe('A model that a llama-server runs: for images, audio, speculative decoding, and custom builds of llama.cpp.')

@@ -11,6 +11,7 @@ import { applyOverrides, collectOverrides, findOverride, type Override } from '.
 import { type ConfigProblem, describeIssues, formatPath } from './problems.ts'
 import { type Config, configSchema, type ModelConfig } from './schema.ts'
 import { isPostgresUrl } from './storage-schema.ts'
+import { findUnshared } from './workers.ts'
 
 /** The values of the command-line flags, as typed. */
 export type ConfigFlags = {
@@ -19,6 +20,7 @@ export type ConfigFlags = {
   readonly host?: string | undefined
   readonly port?: string | undefined
   readonly logLevel?: string | undefined
+  readonly workers?: string | undefined
   /** Model sources. */
   readonly models?: readonly string[] | undefined
 }
@@ -55,7 +57,10 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   const document = parseConfigDocument(file?.text ?? '')
   if (document.problems.length > 0) throw configError(document.problems.map((problem) => `${file?.path}: ${problem}`))
 
-  const overrides = collectOverrides({ host: flags.host, port: flags.port, 'log-level': flags.logLevel }, env)
+  const overrides = collectOverrides(
+    { host: flags.host, port: flags.port, workers: flags.workers, 'log-level': flags.logLevel },
+    env,
+  )
   const raw = applyOverrides(document.value ?? {}, overrides)
   const parsed = configSchema.safeParse(raw)
   const problems = describeIssues(parsed.error?.issues ?? [], raw).map((problem) => {
@@ -91,6 +96,9 @@ export function configFromObject(
   { needsModel, ...inputs }: Omit<ConfigInputs, 'flags'> & { readonly needsModel: boolean },
 ): LoadedConfig {
   const parsed = configSchema.safeParse(raw)
+  if ((parsed.data?.server.workers ?? 1) > 1) {
+    throw configError(['server.workers: a server inside a program is one process: leave it out, or use `dragoman serve`'])
+  }
   if (parsed.data === undefined) {
     throw configError(describeIssues(parsed.error?.issues ?? [], raw).map((problem) => locate(problem, undefined, undefined)))
   }
@@ -106,15 +114,27 @@ type ResolveInputs = Omit<ConfigInputs, 'flags'> & {
 
 function resolveConfig(config: Config, { flagModels, base, needsModel, env, cwd, userHome }: ResolveInputs): LoadedConfig {
   const fileModels = config.models.map((model) => resolveModelPaths(model, { base, userHome }))
-  const models = mergeModels(flagModels, fileModels, { builtin: config.builtinModel, needsModel: needsModel ?? true })
+  const needsDefault = (needsModel ?? true) && config.modelsFolder === undefined
+  const { workers } = config.server
+  // The built-in model runs in one process, too.
+  const builtin = config.builtinModel && workers === 1
+  const models = mergeModels(flagModels, fileModels, { builtin, needsModel: needsDefault })
   // The schema compares the names within the file; this also compares them with those of the command line.
   const conflicts = findNameConflicts(models)
   if (conflicts.length > 0) throw configError(conflicts.map(({ message }) => `--model: ${message}`))
+  const unshared = findUnshared({ workers, models, modelsFolder: config.modelsFolder })
+  if (unshared.length > 0) throw configError(unshared)
   const { DRAGOMAN_HOME = '' } = env
   const home = DRAGOMAN_HOME === '' ? join(userHome, '.cache', 'dragoman') : resolvePath(DRAGOMAN_HOME, { base: cwd, userHome })
-  const { templates, storage } = config
-  const folder = templates === undefined ? {} : { templates: resolvePath(templates, { base, userHome }) }
-  return { ...config, ...folder, storage: resolveStorage(storage, { base, userHome }), models, home }
+  const { templates, modelsFolder, storage, media } = config
+  const folders = {
+    ...(templates !== undefined && { templates: resolvePath(templates, { base, userHome }) }),
+    ...(modelsFolder !== undefined && { modelsFolder: resolvePath(modelsFolder, { base, userHome }) }),
+    ...(media.allowedLocalPath !== undefined && {
+      media: { ...media, allowedLocalPath: resolvePath(media.allowedLocalPath, { base, userHome }) },
+    }),
+  }
+  return { ...config, ...folders, storage: resolveStorage(storage, { base, userHome }), models, home }
 }
 
 function resolveStorage(

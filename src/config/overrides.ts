@@ -26,6 +26,7 @@ const asNumber = (text: string) => (/^\d+$/.test(text) ? Number(text) : text)
 const settings: readonly Setting[] = [
   { path: ['server', 'host'], flag: 'host', variable: 'DRAGOMAN_HOST', read: asText },
   { path: ['server', 'port'], flag: 'port', variable: 'DRAGOMAN_PORT', read: asNumber },
+  { path: ['server', 'workers'], flag: 'workers', variable: 'DRAGOMAN_WORKERS', read: asNumber },
   { path: ['server', 'apiKeys'], variable: 'DRAGOMAN_API_KEY', read: (text) => [text] },
   { path: ['server', 'adminKey'], variable: 'DRAGOMAN_ADMIN_KEY', read: asText },
   { path: ['storage', 'database'], variable: 'DRAGOMAN_STORAGE', read: asText },

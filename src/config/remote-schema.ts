@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { serviceKinds } from '../contract/services.ts'
+import { modelLimits } from './limits-schema.ts'
 import {
   aliases,
   contextLength,
@@ -95,13 +97,21 @@ export const remoteModel = z
         'Whether the replicas put the BOS token before a prompt, with `protocol: completions`; absent: as `tokenizer_config.json` ' +
           'says, or else yes.',
       ),
-    deadlineMs: count.exactOptional().describe('The time limit of a request in milliseconds, retries included; absent: none.'),
     probe: z
       .boolean()
       .default(true)
       .describe('Whether a few small requests detect abilities that the kind of server does not determine.'),
+    services: z
+      .array(z.enum(serviceKinds))
+      .min(1)
+      .exactOptional()
+      .describe(
+        "What the replicas do besides language, with OpenAI's routes: `speech`, `transcription`, `translation`, `images`; absent: " +
+          'nothing. Requests for it are passed on.',
+      ),
     slots: count.default(256).describe('Requests in progress at the same time, on all replicas together.'),
     maxQueued,
+    limits: modelLimits.exactOptional(),
     aliases,
     load,
     required: required.exactOptional(),

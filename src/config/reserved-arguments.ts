@@ -48,11 +48,29 @@ const reserved: readonly (readonly [instead: string, names: readonly string[]])[
 
 const insteadOf = new Map(reserved.flatMap(([instead, names]) => names.map((name) => [name, instead] as const)))
 
+/** What contradicts `adapters`. */
+const contradicted = new Map([
+  ['--lora', 'use `adapters`'],
+  ['--lora-scaled', 'use `adapters`'],
+  ['--lora-init-without-apply', 'use `scale` 0 of `adapters`'],
+  ['--cache-ram', 'prompts that were read with other adapters would be reused'],
+  ['-cram', 'prompts that were read with other adapters would be reused'],
+])
+
 /** Why an argument must not be in `args`; undefined if it may. */
 export function refuseArgument(argument: string): string | undefined {
+  return refuse(argument, insteadOf)
+}
+
+/** Why an argument must not be in `args` of a model with `adapters`. */
+export function refuseWithAdapters(argument: string): string | undefined {
+  return refuse(argument, contradicted)
+}
+
+function refuse(argument: string, refused: ReadonlyMap<string, string>): string | undefined {
   const [written = ''] = argument.split('=', 1)
   // llama.cpp reads underscores in long names as hyphens.
   const name = written.startsWith('--') ? written.replaceAll('_', '-') : written
-  const instead = insteadOf.get(name)
+  const instead = refused.get(name)
   return instead === undefined ? undefined : `${written} must not be set here: ${instead}`
 }

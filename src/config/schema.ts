@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import { findNameConflicts } from '../registry/aliases.ts'
 import { apiKeys, keyLimits, keyText } from './key-schema.ts'
+import { limits, modelLimits } from './limits-schema.ts'
 import { llamaServerModel } from './llama-server-schema.ts'
+import { media } from './media-schema.ts'
+import { memory, prefixCache, unloadAfterMs } from './memory-schema.ts'
 import {
+  adapters,
   aliases,
+  cacheFields,
+  cacheProblem,
   chatTemplate,
   contextLength,
   count,
@@ -29,6 +35,18 @@ const toolStrategy = z
       'requests with a `strict` tool (`grammar`), or all (`two-pass`, which despite its name takes one pass).',
   )
 
+const speculation = z
+  .strictObject({
+    type: z
+      .literal('ngram')
+      .describe('`ngram`: what followed the newest three tokens the last time, in the prompt or the output.'),
+    maxTokens: count.default(8).describe('The most tokens of one draft.'),
+  })
+  .describe(
+    'Speculative decoding: tokens are drafted, and the model checks several in one step. The text is the same. Faster where outputs ' +
+      'repeat their prompt, such as edits of code; slower elsewhere on CPUs with few cores.',
+  )
+
 const llamaModel = z
   .strictObject({
     engine: z.literal('llama').describe('A GGUF file, run by llama.cpp in a child process.'),
@@ -48,14 +66,27 @@ const llamaModel = z
       .exactOptional()
       .describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),
+    speculation: speculation.exactOptional(),
+    prefixCache: prefixCache.exactOptional(),
+    ...cacheFields,
+    adapters: adapters.exactOptional(),
     aliases,
     load,
+    unloadAfterMs: unloadAfterMs.exactOptional(),
     required: required.exactOptional(),
     chatTemplate: chatTemplate.exactOptional(),
     toolFormat: toolFormat.exactOptional(),
     toolStrategy,
     maxQueued,
+    limits: modelLimits.exactOptional(),
     defaults: samplingDefaults.exactOptional(),
+  })
+  .check(({ value, issues }) => {
+    const message = cacheProblem(value)
+    if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
+    if (value.prefixCache === undefined || (value.adapters ?? []).length === 0) return
+    const why = 'cannot be used with `adapters`: what is saved does not say which adapters read it'
+    issues.push({ code: 'custom', path: ['prefixCache'], message: why, input: value.prefixCache })
   })
   .describe('A model that Dragoman runs itself.')
 
@@ -72,6 +103,7 @@ const fakeModel = z
     contextLength: contextLength.exactOptional(),
     slots: count.default(64).describe('Requests that are answered at the same time.'),
     maxQueued,
+    limits: modelLimits.exactOptional(),
     aliases,
     load,
     required: required.exactOptional(),
@@ -92,6 +124,12 @@ const server = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('The address to listen on; 0.0.0.0 is every address.'),
     port: z.int().min(0).max(65_535).default(7411).describe('The port to listen on; 0 takes a free one.'),
+    workers: count
+      .default(1)
+      .describe(
+        'Processes that answer requests on the port, for gateways on many cores: only with models whose engine is `remote` or `fake`. ' +
+          '`slots`, `maxQueued` and `totalBodyLimitBytes` are those of all together.',
+      ),
     apiKeys: apiKeys.exactOptional(),
     keyLimits: keyLimits.exactOptional(),
     adminKey: keyText
@@ -113,6 +151,12 @@ const server = z
       .enum(['both', 'reasoning_content', 'reasoning', 'none'])
       .default('both')
       .describe('The fields of chat completions that contain the reasoning of a model; `none` omits it.'),
+    retryGraceMs: durationMs
+      .default(0)
+      .describe(
+        'How long a generation goes on when its client has disconnected, for a repetition of the same request, which then gets its ' +
+          'reply from the beginning; 0: not at all.',
+      ),
     heartbeatMs: count.default(10_000).describe('How long a stream may be silent before a heartbeat is sent.'),
     drainDelayMs: durationMs
       .default(0)
@@ -150,6 +194,14 @@ const builtinModel = z
   .boolean()
   .default(true)
   .describe('Whether the tiny model that comes with Dragoman is served as `dragoman-tiny`; the first request for it loads it.')
+
+const modelsFolder = z
+  .string()
+  .min(1)
+  .describe(
+    'A folder of GGUF files, also in folders of it, that are models too: each is named after its file, and loaded by the first request ' +
+      'for it. Files that are added or deleted while the server runs are noticed.',
+  )
 
 const override = z
   .strictObject({
@@ -190,7 +242,11 @@ export const configSchema = z.strictObject({
   server: server.prefault({}),
   log: log.prefault({}),
   storage,
+  memory: memory.prefault({}),
+  limits: limits.prefault({}),
+  media,
   models,
+  modelsFolder: modelsFolder.exactOptional(),
   builtinModel,
   sampling: sampling.prefault({}),
   templates: templates.exactOptional(),

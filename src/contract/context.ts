@@ -1,5 +1,7 @@
 import type { OnLateTokens } from './emit.ts'
+import type { AppError } from './errors.ts'
 import type { Principal } from './principal.ts'
+import type { Lane, OnLoading, OnQueued } from './scheduler.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** Why a request was cancelled. */
@@ -30,4 +32,10 @@ export type RequestContext = {
   readonly trace?: TraceContext
   /** What the client calls its session; several conversations may share one. */
   readonly session?: string
+  /** How urgent it is; absent: `interactive`. */
+  readonly lane?: Lane
+  readonly onQueued?: OnQueued
+  /** Ends the request, which has reached a limit of time, with this error. */
+  readonly onLimit?: (error: AppError) => void
+  readonly onLoading?: OnLoading
 }

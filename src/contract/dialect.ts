@@ -1,7 +1,7 @@
 import type { AppError } from './errors.ts'
 import type { GenerationEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
-import type { GenerationRequest, MediaKind, MediaPart } from './request.ts'
+import type { GenerationRequest } from './request.ts'
 import type { GenerationResult } from './result.ts'
 
 /** A request as it arrived. Header names are in lower case. */
@@ -18,8 +18,6 @@ export type DecodeContext = {
   readonly id: string
   /** The id of the HTTP request, for errors inside a stream. */
   readonly requestId?: string
-  /** Fetches and checks media by URL; absent: URLs are refused. Rejects with `AppError`. */
-  readonly fetchMedia?: (url: string, kind: MediaKind) => Promise<MediaPart>
 }
 
 /** A validated call, and how to encode its reply. */

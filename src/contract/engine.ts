@@ -4,6 +4,7 @@ import type { EngineEvent } from './event.ts'
 import type { CanonicalPath } from './field.ts'
 import type { OutputFormat } from './output-format.ts'
 import type { GenerationRequest, Prompt, Sampling } from './request.ts'
+import type { Services } from './services.ts'
 
 /** The state of an engine's model. Only the engine's own supervisor changes it. */
 export type EngineState =
@@ -45,10 +46,15 @@ export type PreparedGeneration = {
   run(signal: AbortSignal, emit: Emit<EngineEvent>, onLateTokens?: OnLateTokens): Promise<void>
 }
 
+/** A LoRA adapter of a model. `scale` 0: only requests that name it use it, with scale 1. */
+export type Adapter = { readonly name: string; readonly scale: number }
+
 /** Facts about a loaded model, as far as the engine knows them. */
 export type EngineFacts = {
   /** Tokens that one request may use, prompt and output together. */
   readonly contextLength?: number
+  /** The tokens that the model was trained for. */
+  readonly trainedContextLength?: number
   /** Token ids are below this. */
   readonly vocabularySize?: number
   /** The model has a ranking head, for `rank`; absent for no or unknown. */
@@ -63,8 +69,10 @@ export type EngineFacts = {
   readonly chatTemplateName?: string
   /** The model's own template can be chosen: that of its file or its configuration, or, for a scripted model, none at all. */
   readonly hasOwnTemplate?: true
+  /** The adapters that are loaded with the model; absent: none. */
+  readonly adapters?: readonly Adapter[]
   /** Input media; absent when unknown. */
-  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
 }
 
 /** The chat template to use: the model's own, none, or one that an operator chose. */
@@ -177,6 +185,7 @@ export type EngineCapabilities = {
   readonly ranker?: Ranker
   readonly templates?: TemplateSwitch
   readonly fleet?: Fleet
+  readonly services?: Services
 }
 
 /** Anything that generates tokens. */

@@ -23,6 +23,9 @@ const errorLevels = {
   'body-too-large': 'info',
   'unsupported-media-type': 'info',
   'queue-full': 'warn',
+  'queue-timeout': 'warn',
+  'first-token-timeout': 'warn',
+  'stall-timeout': 'warn',
   'rate-limit-exceeded': 'info',
   overloaded: 'warn',
   cancelled: 'info',
@@ -58,6 +61,8 @@ type ErrorOptions = {
   readonly exceeded?: ExceededLimit
   /** Of a cancellation: the output so far is the reply, and its choices end with this reason. */
   readonly keepsOutput?: 'cancelled' | 'length'
+  /** It ended a running request, whose end is a line of its own in the log. */
+  readonly stopsRun?: boolean
   readonly cause?: unknown
 }
 
@@ -73,6 +78,7 @@ export class AppError extends Error {
   readonly overflow: ContextOverflow | undefined
   readonly exceeded: ExceededLimit | undefined
   readonly keepsOutput: ErrorOptions['keepsOutput']
+  readonly stopsRun: boolean
   /** The message with its placeholders. */
   readonly template: string
 
@@ -86,6 +92,7 @@ export class AppError extends Error {
     this.overflow = options.overflow
     this.exceeded = options.exceeded
     this.keepsOutput = options.keepsOutput
+    this.stopsRun = options.stopsRun ?? false
     this.template = message
   }
 
@@ -93,12 +100,13 @@ export class AppError extends Error {
   inWordsOf(nameOf: NameOf): AppError {
     const message = fillFields(this.template, nameOf)
     if (this.at === undefined && message === this.message) return this
-    const { retryAfterMs, overflow, exceeded } = this
+    const { retryAfterMs, overflow, exceeded, stopsRun } = this
     return new AppError(this.code, message, {
       ...(this.at === undefined ? this.param !== undefined && { param: this.param } : { param: nameOf(this.at) }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
       ...(overflow !== undefined && { overflow }),
       ...(exceeded !== undefined && { exceeded }),
+      stopsRun,
       cause: this,
     })
   }

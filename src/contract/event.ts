@@ -25,6 +25,8 @@ export type Usage = {
   readonly cachedInputTokens: number
   readonly outputTokens: number
   readonly reasoningTokens: number
+  /** With speculative decoding: the tokens that were drafted, and those of them that the model chose too. */
+  readonly drafts?: { readonly proposed: number; readonly accepted: number }
 }
 
 /** Durations of the phases, in milliseconds; absent where the engine cannot measure. */

@@ -1,4 +1,4 @@
-import type { ContentPart, OutputPart, ToolCallPart } from './request.ts'
+import type { ContentPart, MediaPart, OutputPart, Prompt, ToolCallPart } from './request.ts'
 
 /** The text of a turn: its text parts, concatenated. */
 export function textOf(parts: readonly OutputPart[]): string {
@@ -23,6 +23,26 @@ export function callsOf(parts: readonly OutputPart[]): readonly ToolCallPart[] {
 /** The visible content of a turn: text, media, and refusals as text. */
 export function contentOf(parts: readonly OutputPart[]): readonly ContentPart[] {
   return parts.flatMap(visibleIn)
+}
+
+/** The images, sounds, videos and documents of a prompt, in order; those in tools' results included. */
+export function mediaIn(prompt: Prompt): readonly MediaPart[] {
+  if (prompt.type !== 'chat') return []
+  return prompt.messages.flatMap((message) => (message.role === 'assistant' ? message.parts : message.content).flatMap(mediaOf))
+}
+
+function mediaOf(part: ContentPart | OutputPart): readonly MediaPart[] {
+  switch (part.type) {
+    case 'media':
+      return [part]
+    case 'tool-result':
+      return part.content.flatMap(mediaOf)
+    case 'text':
+    case 'reasoning':
+    case 'refusal':
+    case 'tool-call':
+      return []
+  }
 }
 
 function visibleIn(part: OutputPart): readonly ContentPart[] {

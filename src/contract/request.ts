@@ -1,4 +1,5 @@
 import type { CallerKeys } from './caller-keys.ts'
+import type { MediaBytes, MediaKind, MediaReference } from './media.ts'
 
 /** A JSON object as a caller sent it: tool schemas, tool arguments, template variables. */
 export type JsonObject = { readonly [key: string]: unknown }
@@ -16,18 +17,14 @@ export type Annotation =
 
 export type TextPart = { readonly type: 'text'; readonly text: string; readonly annotations?: readonly Annotation[] }
 
-export type MediaKind = 'image' | 'audio' | 'video' | 'file'
-
 /**
- * An image, audio, a video or a document, as bytes or as the id of a file that the media layer has checked and stored. Never a URL,
- * so that no engine fetches what a caller names.
+ * An image, audio, a video or a document. `dialect/*` refers to it as the caller does; before an engine gets the request, the reference
+ * is replaced by the bytes.
  */
 export type MediaPart = {
   readonly type: 'media'
   readonly kind: MediaKind
-  /** MIME type, such as `image/png`. */
-  readonly mediaType: string
-  readonly source: { readonly type: 'bytes'; readonly base64: string } | { readonly type: 'handle'; readonly id: string }
+  readonly source: MediaBytes | MediaReference
   readonly detail?: 'auto' | 'low' | 'high'
   readonly filename?: string
 }
@@ -221,10 +218,18 @@ export type Forwarded = {
   readonly metadata?: { readonly [key: string]: string }
 }
 
+/** Which of its model's LoRA adapters a request wants: none of them, what is loaded (at least one), or one alone, by its name. */
+export type AdapterChoice =
+  | { readonly type: 'none' }
+  | { readonly type: 'loaded' }
+  | { readonly type: 'named'; readonly name: string }
+
 /** One generation, independent of any dialect. Made by `dialect/*` from a validated body; engines trust it. */
 export type GenerationRequest = {
   /** Unique, made by us, and the id of the reply on the wire. */
   readonly id: string
+  /** The id of the principal that sent it, set by core: engines that store something of a request give it to nobody else. */
+  readonly owner?: string
   /** The model as the caller named it: an id or an alias. */
   readonly model: string
   readonly prompt: Prompt
@@ -258,6 +263,8 @@ export type GenerationRequest = {
   readonly stop: readonly string[]
   /** Prevents the model from ending its turn; only length and stop sequences end the output. */
   readonly ignoreEos: boolean
+  /** Absent: what is loaded, if anything is. */
+  readonly adapter?: AdapterChoice
   readonly forwarded?: Forwarded
   /** Keys for the servers that generate, which are used instead of the configured ones; other engines do not read them. */
   readonly callerKeys?: CallerKeys

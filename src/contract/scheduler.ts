@@ -3,6 +3,12 @@ import type { Principal } from './principal.ts'
 /** The tokens that a request may cost, over all of its prompts and choices; absent where unknown. */
 export type RequestCost = { readonly inputTokens?: number; readonly maxOutputTokens?: number }
 
+/** `background` requests give way to `interactive` ones, but never wait for ever. */
+export type Lane = 'interactive' | 'background'
+
+/** Where a request waits: 1 is next. The wait is extrapolated from those before; absent until there were any. */
+export type QueuePlace = { readonly position: number; readonly estimatedWaitMs?: number }
+
 /** The current load of a model. */
 export type SchedulerLoad = {
   /** Requests that run at once. */
@@ -10,7 +16,35 @@ export type SchedulerLoad = {
   readonly busy: number
   /** Requests that have entered and do not hold a slot. */
   readonly queued: number
+  /** Those of `queued`, by lane. */
+  readonly lanes: Readonly<Record<Lane, number>>
+  /** Requests refused since the start, because the queue was full. */
+  readonly refused: number
 }
+
+/** What a scheduler knows about a request: a `RequestContext` has it all. */
+export type SchedulerRequest = {
+  readonly id: string
+  readonly principal: Principal
+  readonly signal: AbortSignal
+  /** Requests of one caller take turns by session. */
+  readonly session?: string
+  /** Absent: `interactive`. */
+  readonly lane?: Lane
+  readonly onQueued?: OnQueued
+  readonly onLoading?: OnLoading
+}
+
+/** What a request waits for before its model is ready: memory that others use, the model's files, or its load, from 0 to 1. */
+export type LoadPlace =
+  | { readonly state: 'waiting-for-memory' | 'starting' }
+  | { readonly state: 'loading'; readonly progress: number }
+
+/** Called when a request has to wait for its model, with a function for what it waits for; that returns undefined when it no longer does. */
+export type OnLoading = (place: () => LoadPlace | undefined) => void
+
+/** Called when a request has to wait for a slot, with a function for its place; that returns undefined when it no longer waits. */
+export type OnQueued = (place: () => QueuePlace | undefined) => void
 
 /** Decides which request runs when, on one model. */
 export interface Scheduler {
@@ -19,14 +53,17 @@ export interface Scheduler {
    * Throws `queue-full` or `rate-limit-exceeded`, before any work for the request. `free`: it asks about the model, such as for its
    * tokens, and counts against no limit of its caller.
    */
-  enter(request: { readonly id: string; readonly principal: Principal; readonly signal: AbortSignal }, use?: 'free'): Ticket
+  enter(request: SchedulerRequest, use?: 'free'): Ticket
 }
 
 /** A request's entry in a model's queue, from its arrival to its end. */
 export interface Ticket {
   /** Resolves when the model is ready, loading it if necessary. Rejects with `model-unavailable` or the signal's reason. */
   ready(signal: AbortSignal): Promise<void>
-  /** Resolves when the request holds a slot. Rejects with the signal's reason when that comes first; the next request gets the slot. */
+  /**
+   * Resolves when the request holds a slot. Rejects with the signal's reason when that comes first, and with `queue-full` when another
+   * caller with fewer requests took the place; the next request gets the slot.
+   */
   slot(cost: RequestCost, signal: AbortSignal): Promise<void>
   /** Releases the slot between steps, but keeps the ticket. The engine must have stopped. Idempotent. */
   release(): void

@@ -1,5 +1,20 @@
 import type { Engine } from './engine.ts'
+import type { Resident } from './residency.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { TimeLimits } from './time-limits.ts'
 
 /** A model with the engine that runs it and the scheduler of its requests. */
-export type ServedModel = { readonly id: string; readonly engine: Engine; readonly scheduler: Scheduler }
+export type ServedModel = {
+  readonly id: string
+  readonly engine: Engine
+  readonly scheduler: Scheduler
+  /** Its part in this machine's memory; absent for a model that needs none here. */
+  readonly resident?: Resident
+  /** Absent: none. */
+  readonly limits?: TimeLimits
+}
+
+/** Loads a model, and unloads others if it must. Rejects with `model-unavailable`, or the signal's reason. */
+export function loadModel({ engine, resident }: Pick<ServedModel, 'engine' | 'resident'>, signal: AbortSignal): Promise<void> {
+  return resident?.load(signal) ?? engine.ensureReady(signal)
+}

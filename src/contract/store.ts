@@ -1,4 +1,5 @@
 import type { CancelTarget } from './context.ts'
+import type { UsageCounter } from './quota.ts'
 import type { JsonObject } from './request.ts'
 
 /**
@@ -11,6 +12,8 @@ export interface Store {
   readonly conversations: ConversationStore
   /** Absent where processes cannot reach each other: a cancel then ends what runs in its own process. */
   readonly cancels?: CancelBus
+  /** What keys use in all processes; absent likewise: each process then counts alone. */
+  readonly usage?: UsageCounter
   /** Deletes what has expired, and the oldest responses and conversations while the store is larger than its limit. */
   prune(nowMs: number): Promise<void>
   close(): Promise<void>
@@ -21,8 +24,8 @@ export type SharedCancel = CancelTarget & { readonly by: string; readonly isAdmi
 
 /** Cancels, between the processes that share a database. A cancel is lost while the database is away. */
 export interface CancelBus {
-  /** Tells all other processes. Rejects with `store-unavailable`. */
-  publish(cancel: SharedCancel): Promise<void>
+  /** Tells all other processes. Resolves with how many requests they cancelled, as far as they say. Rejects with `store-unavailable`. */
+  publish(cancel: SharedCancel): Promise<number>
   /** Calls the listener with what others publish, until the store is closed. Resolves when it listens, or will try again. */
   listen(listener: (cancel: SharedCancel) => void): Promise<void>
 }

@@ -19,6 +19,8 @@ export type StoppedRun = RunDescription & {
   readonly reason: CancelReason
   /** The principal that asked for it. */
   readonly by?: string
+  /** The limit of time that it reached. */
+  readonly limit?: string
   /** From the start of the request to the cancel. */
   readonly afterMs: number
   /** From the cancel to the end of the request. */
@@ -35,6 +37,8 @@ export interface RunHandle {
   servedBy(model: string): void
   /** Whether this call cancelled the request: only the first one does. `by` is the principal that asked for it. */
   cancel(reason: CancelReason, by?: string): boolean
+  /** The same with reason `deadline`, for a limit of time that names itself. */
+  expire(error: AppError): boolean
   /** Counts tokens that were generated after the cancel. */
   addLateTokens(count: number): void
   /** Unregisters the request when it has ended. Idempotent. */
@@ -53,6 +57,13 @@ type CancellationsOptions = {
 /** What the requests of a process share. */
 type Shared = Required<CancellationsOptions> & { readonly running: Map<string, Run> }
 
+type Stop = {
+  readonly reason: CancelReason
+  readonly by: string | undefined
+  readonly limit?: string
+  readonly atMs: number
+}
+
 /** A class, because all requests then share one hidden class: objects of closures and spreads cost twice as much (measured). */
 class Run implements RunHandle {
   readonly description: RunDescription
@@ -62,7 +73,7 @@ class Run implements RunHandle {
   readonly #shared: Shared
   readonly #startedMs: number
   #lateTokens = 0
-  #cancelled: { readonly reason: CancelReason; readonly by: string | undefined; readonly atMs: number } | undefined = undefined
+  #cancelled: Stop | undefined = undefined
 
   constructor(description: RunDescription, shared: Shared) {
     this.description = description
@@ -76,10 +87,18 @@ class Run implements RunHandle {
   }
 
   cancel(reason: CancelReason, by?: string): boolean {
+    return this.#stop({ reason, by }, cancelError(reason))
+  }
+
+  expire(error: AppError): boolean {
+    return this.#stop({ reason: 'deadline', by: undefined, limit: error.message }, error)
+  }
+
+  #stop(why: Pick<Stop, 'reason' | 'by' | 'limit'>, error: AppError): boolean {
     if (this.#cancelled !== undefined) return false
-    this.#cancelled = { reason, by, atMs: this.#shared.now() }
-    this.#shared.onCancel(reason)
-    this.#controller.abort(cancelError(reason))
+    this.#cancelled = { ...why, atMs: this.#shared.now() }
+    this.#shared.onCancel(why.reason)
+    this.#controller.abort(error)
     return true
   }
 
@@ -93,13 +112,14 @@ class Run implements RunHandle {
     if (running.get(description.id) !== this) return
     running.delete(description.id)
     if (this.#cancelled === undefined) return
-    const { reason, by, atMs } = this.#cancelled
+    const { reason, by, limit, atMs } = this.#cancelled
     onStopped({
       reason,
       afterMs: atMs - this.#startedMs,
       endedMs: now() - atMs,
       lateTokens: this.#lateTokens,
       ...(by !== undefined && { by }),
+      ...(limit !== undefined && { limit }),
       ...(model !== undefined && { model }),
       ...description,
     })
@@ -184,18 +204,19 @@ export class Cancellations {
 }
 
 function cancelError(reason: CancelReason): AppError {
+  const stopsRun = true
   switch (reason) {
     case 'client-gone':
-      return new AppError('cancelled', 'the client left before the reply was complete')
+      return new AppError('cancelled', 'the client left before the reply was complete', { stopsRun })
     case 'requested':
-      return new AppError('cancelled', 'the request was cancelled', { keepsOutput: 'cancelled' })
+      return new AppError('cancelled', 'the request was cancelled', { stopsRun, keepsOutput: 'cancelled' })
     case 'deadline':
-      return new AppError('cancelled', 'the request took longer than its deadline allows', { keepsOutput: 'length' })
+      return new AppError('cancelled', 'the request took longer than its deadline allows', { stopsRun, keepsOutput: 'length' })
     case 'over-budget':
-      return new AppError('cancelled', 'the request used up its budget')
+      return new AppError('cancelled', 'the request used up its budget', { stopsRun })
     case 'unloaded':
-      return new AppError('model-unavailable', 'the model was unloaded while it answered; try again')
+      return new AppError('model-unavailable', 'the model was unloaded while it answered; try again', { stopsRun })
     case 'shutting-down':
-      return new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
+      return new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later', { stopsRun })
   }
 }

@@ -12,6 +12,7 @@ const messages: readonly Message[] = [{ role: 'user', content: [text('Tell me a 
 function count(engine: Engine, fields: Partial<typeof plainChat & { messages: readonly Message[] }> = {}) {
   const prompt = { type: 'chat' as const, ...plainChat, messages, ...fields }
   return countTokens(
+    {},
     { prompt, reasoning: { enabled: false }, toolChoice: { type: 'auto' } },
     contextOf(engine, { signal: never }),
   )

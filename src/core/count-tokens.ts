@@ -1,8 +1,10 @@
 import type { RequestContext } from '../contract/context.ts'
 import type { TokenizeRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import type { MediaReader } from '../contract/media.ts'
 import { estimatePrompt } from './estimate-tokens.ts'
 import { withoutCustomTools, withTokenizer } from './use-tokenizer.ts'
+import { withMedia } from './with-media.ts'
 
 /** The tokens of a prompt; an estimate where the engine has no tokenizer that we can use. */
 export type TokenCount = { readonly inputTokens: number; readonly isEstimate: boolean }
@@ -12,10 +14,17 @@ type CountRequest = Pick<TokenizeRequest, 'reasoning' | 'toolChoice'> & {
 }
 
 /** Counts the prompt of a conversation. Rejects with `queue-full` and the engine's refusals of the conversation. */
-export async function countTokens(request: CountRequest, context: RequestContext): Promise<TokenCount> {
+export async function countTokens(
+  deps: { readonly media?: MediaReader },
+  request: CountRequest,
+  context: RequestContext,
+): Promise<TokenCount> {
   try {
-    const conversation = { ...withoutCustomTools(request), addBos: true, parseSpecial: true }
-    const inputTokens = await withTokenizer(context, (tokenizer) => tokenizer.count(conversation, context.signal))
+    const inputTokens = await withTokenizer(context, (tokenizer) =>
+      withMedia(deps, { request, caller: context }, async (complete) =>
+        tokenizer.count({ ...withoutCustomTools(complete), addBos: true, parseSpecial: true }, context.signal),
+      ),
+    )
     return { inputTokens, isEstimate: false }
   } catch (error) {
     if (!hasNoTokenizer(error)) throw error

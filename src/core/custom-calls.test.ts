@@ -221,7 +221,7 @@ describe('an earlier custom call', () => {
       },
     }
     const prompt = { ...chat, messages }
-    await render({ prompt, reasoning: {} }, contextOf(stubEngine({ capabilities: { tokenizer } })))
+    await render({}, { prompt, reasoning: {} }, contextOf(stubEngine({ capabilities: { tokenizer } })))
     expect(rendered).toEqual([(await askedOf({ prompt }))?.prompt])
   })
 })

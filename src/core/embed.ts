@@ -4,6 +4,7 @@ import type { Engine } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import { estimatePrompt } from './estimate-tokens.ts'
+import { slotInTime, workInTime } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Computes embeddings on a slot of the model. Rejects with the engine's refusals. */
@@ -14,8 +15,9 @@ export function embed({ inputs, dimensions, callerKeys }: EmbedRequest, context:
     if (embedder === undefined) throw cannotEmbed(id)
     await ticket.ready(signal)
     refuseDimensions(dimensions, engine)
-    await ticket.slot({ inputTokens: inputs.reduce((sum, input) => sum + estimatePrompt(input), 0), maxOutputTokens: 0 }, signal)
-    const { vectors, inputTokens } = await embedder.embed(inputs, signal, callerKeys)
+    const expected = inputs.reduce((sum, input) => sum + estimatePrompt(input), 0)
+    await slotInTime(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
+    const { vectors, inputTokens } = await workInTime(context, () => embedder.embed(inputs, signal, callerKeys))
     ticket.charge(inputTokens)
     signal.throwIfAborted()
     return { model: id, vectors: vectors.map((vector) => shorten(vector, dimensions)), inputTokens }

@@ -5,6 +5,7 @@ import type { PreparedGeneration } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, GenerationEvent, StartEvent } from '../contract/event.ts'
 import { type CanonicalPath, field } from '../contract/field.ts'
+import type { MediaReader } from '../contract/media.ts'
 import type { GenerationRecord } from '../contract/record.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { Ticket } from '../contract/scheduler.ts'
@@ -16,12 +17,15 @@ import { withFunctions } from './custom-tools/with-functions.ts'
 import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
+import { inLane } from './lane.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { Turn } from './prefix-memory.ts'
 import { prepareFitting } from './prepare-fitting.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
 import { SpentTokens } from './spent-tokens.ts'
+import { RunClock, slotInTime } from './time-limits.ts'
+import { withMedia } from './with-media.ts'
 
 /** What `generate` gets from the layers around it. */
 export type GenerateDeps = {
@@ -34,6 +38,8 @@ export type GenerateDeps = {
     readonly inUse: { readonly name: string | undefined } | undefined
     apply(request: GenerationRequest): GenerationRequest
   }
+  /** Reads the media that requests refer to; absent: requests with media are refused. */
+  readonly media?: MediaReader
   /** Finds where a conversation differs from its turn before. */
   readonly prefixes?: { note(turn: Turn): CanonicalPath | undefined }
   /** Called once per generation, when it has ended. */
@@ -81,37 +87,50 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
 
 async function runAll(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
-  const ticket = context.model.scheduler.enter(context)
+  let ticket: Ticket | undefined
+  const enter = () => {
+    // A request that was cancelled before it came needs no place in the queue, which may be full.
+    context.signal.throwIfAborted()
+    ticket ??= context.model.scheduler.enter(inLane(context, requests[0]))
+    return ticket
+  }
   try {
-    const preset = (request: GenerationRequest) => deps.presets?.apply(request) ?? request
+    const owner = context.principal.id
+    const preset = (request: GenerationRequest) => ({ owner, ...(deps.presets?.apply(request) ?? request) })
     const first = preset(requests[0])
     const rest = requests.slice(1).map(preset)
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
-      runOrCutShort(deps, request, { context, ticket, emit: inner, later: request === first ? rest : [] })
+      runOrCutShort(deps, request, { context, enter, emit: inner, later: request === first ? rest : [] })
     if (rest.length === 0) await runOne(first, emit)
     else await generateInTurn([first, ...rest], runOne, emit)
   } finally {
-    ticket.leave()
+    ticket?.leave()
   }
 }
 
 type Step = Run & {
-  readonly ticket: Ticket
   /** The requests that run after this one on its ticket. */
   readonly later: readonly GenerationRequest[]
 }
 
 /** Runs one request. Cancelled, it may still give a reply: the output so far. */
-async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { emit, ...step }: Step): Promise<void> {
+async function runOrCutShort(
+  deps: GenerateDeps,
+  request: GenerationRequest,
+  { enter, emit, ...step }: Step & { enter(): Ticket },
+): Promise<void> {
   const { model, signal } = step.context
   const cutShort = new CutShort(request)
   try {
+    const ticket = enter()
     const observed: Emit<GenerationEvent> = (event) => {
       cutShort.observe(event)
       return emit(event)
     }
-    await withFunctions(request, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
-      runStep(deps, wanted, { ...step, emit: inner }),
+    await withMedia(deps, { request, caller: step.context }, (complete) =>
+      withFunctions(complete, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
+        runStep(deps, wanted, { ...step, ticket, emit: inner }),
+      ),
     )
   } catch (error) {
     const reason = finishOfCancelled(signal)
@@ -124,7 +143,7 @@ async function runOrCutShort(deps: GenerateDeps, request: GenerationRequest, { e
 async function runStep(
   { now, validator, presets, prefixes }: GenerateDeps,
   request: GenerationRequest,
-  { context, ticket, emit, later }: Step,
+  { context, ticket, emit, later }: Step & { readonly ticket: Ticket },
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
   signal.throwIfAborted()
@@ -139,7 +158,7 @@ async function runStep(
   const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
   const callCheck = await createCallCheck(validator, { tools: toolsToCheck(request, prepared), declared, signal })
   const queuedMs = now()
-  await ticket.slot(costOf(request, prepared, { later, principal: context.principal }), signal)
+  await slotInTime(ticket, costOf(request, prepared, { later, principal: context.principal }), context)
   try {
     const queueMs = elapsed(queuedMs, now())
     // A stop sequence may truncate the JSON, which is then not validated.
@@ -169,13 +188,16 @@ async function runStep(
       })
       const open = new OpenChoices(wanted.choices)
       const spent = new SpentTokens(current.inputTokens)
+      const clock = new RunClock(context, now)
       try {
         const take: Emit<EngineEvent> = (event) => {
           // Stops engines that ignore their signal.
           if (signal.aborted) throw AppError.from(signal.reason)
           spent.observe(event)
           open.observe(event)
-          return onEvent(event)
+          clock.observe(event)
+          const pending = onEvent(event)
+          return pending === undefined ? undefined : clock.pausedFor(pending)
         }
         await current.run(signal, take, context.onLateTokens)
       } catch (error) {
@@ -184,6 +206,7 @@ async function runStep(
         if (reason !== undefined) await open.finish(reason, onEvent)
         throw error
       } finally {
+        clock.close()
         ticket.charge(spent.total)
       }
     }

@@ -1,15 +1,18 @@
-import { createHash, type Hash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { listedTools } from '../contract/callable-tools.ts'
 import type { CanonicalPath } from '../contract/field.ts'
+import { bytesOf } from '../contract/media.ts'
 import type { ContentPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 import { compareTurn, type TurnHashes } from './compare-turn.ts'
 
 /** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
 const maxLines = 8
 const defaultMaxHashes = 200_000
-const mediaSample = 4096
 /** Doubles hold this many bytes exactly. */
 const hashBytes = 6
+
+/** In place of a hash. */
+const noTools = 0
 
 type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
@@ -78,7 +81,7 @@ function hashTurn({ messages, tools }: ChatPrompt): TurnHashes {
   const hashes = messages.map(hashMessage)
   const question = messages.findIndex(({ role }) => role === 'user')
   return {
-    tools: digest(createHash('sha1').update(JSON.stringify(listedTools(tools)))),
+    tools: tools.length === 0 ? noTools : digest(JSON.stringify(listedTools(tools))),
     question: hashes[question] ?? 0,
     messages: hashes,
   }
@@ -86,48 +89,43 @@ function hashTurn({ messages, tools }: ChatPrompt): TurnHashes {
 
 /** Everything that a template may print, ids included. */
 function hashMessage(message: Message): number {
-  const sum = createHash('sha1')
-  addText(sum, message.role)
-  addText(sum, message.name ?? '')
-  if (message.role === 'tool') addText(sum, message.toolCallId)
-  for (const part of message.role === 'assistant' ? message.parts : message.content) addPart(sum, part)
-  return digest(sum)
+  const texts: string[] = []
+  addText(texts, message.role)
+  addText(texts, message.name ?? '')
+  if (message.role === 'tool') addText(texts, message.toolCallId)
+  for (const part of message.role === 'assistant' ? message.parts : message.content) addPart(texts, part)
+  return digest(texts.join(''))
 }
 
-function addPart(sum: Hash, part: ContentPart | OutputPart): void {
-  addText(sum, part.type)
+function addPart(texts: string[], part: ContentPart | OutputPart): void {
+  addText(texts, part.type)
   switch (part.type) {
     case 'text':
     case 'refusal':
     case 'reasoning':
-      addText(sum, part.text)
+      addText(texts, part.text)
       break
     case 'tool-call':
-      addText(sum, part.id)
-      addText(sum, part.name)
-      addText(sum, part.input)
+      addText(texts, part.id)
+      addText(texts, part.name)
+      addText(texts, part.input)
       break
     case 'tool-result':
-      addText(sum, part.toolCallId)
-      for (const inner of part.content) addPart(sum, inner)
+      addText(texts, part.toolCallId)
+      for (const inner of part.content) addPart(texts, inner)
       break
-    case 'media': {
-      const text = part.source.type === 'bytes' ? part.source.base64 : part.source.id
-      // Media are megabytes of base64.
-      addText(
-        sum,
-        text.length <= 2 * mediaSample ? text : `${text.length}:${text.slice(0, mediaSample)}${text.slice(-mediaSample)}`,
-      )
+    case 'media':
+      addText(texts, bytesOf(part).sha256)
       break
-    }
   }
 }
 
 /** With the length, so that two texts differ from their concatenation. */
-function addText(sum: Hash, text: string): void {
-  sum.update(`${text.length}:`).update(text)
+function addText(texts: string[], text: string): void {
+  texts.push(`${text.length}:`, text)
 }
 
-function digest(sum: Hash): number {
-  return sum.digest().readUIntBE(0, hashBytes)
+/** In one call: an object that collects pieces costs more than hashing a short message does. */
+function digest(text: string): number {
+  return hash('sha1', text, 'buffer').readUIntBE(0, hashBytes)
 }

@@ -1,11 +1,12 @@
 import { AppError } from '../contract/errors.ts'
 import type { GenerationRequest } from '../contract/request.ts'
 import type { PresetInUse, ReadPreset } from '../contract/sampling-preset.ts'
+import type { PresetChoice } from '../contract/siblings.ts'
 import { applyPreset } from './sampling-preset.ts'
 
 /** Holds the sampling preset that applies to all requests: a named one, an unnamed one, or none. */
 export class PresetSwitch {
-  readonly #named: ReadonlyMap<string, ReadPreset>
+  #named: ReadonlyMap<string, ReadPreset>
   #inUse: PresetInUse | undefined
 
   /** Throws `invalid-request` when `first`, the initial preset, is not one of `named`. */
@@ -32,8 +33,35 @@ export class PresetSwitch {
     this.#inUse = { name, ...preset }
   }
 
+  /** Throws `invalid-request` for an unknown name. */
+  choose(choice: PresetChoice): void {
+    switch (choice.type) {
+      case 'named':
+        this.switchTo(choice.name)
+        break
+      case 'own':
+        this.use(choice.preset)
+        break
+      case 'none':
+        this.unload()
+        break
+    }
+  }
+
   use(preset: ReadPreset): void {
     this.#inUse = { name: undefined, ...preset }
+  }
+
+  /**
+   * Takes over the presets of another switch. Without `isOtherFirst`, what is in use stays in use, as it is now defined; if it is no longer
+   * there, or with `isOtherFirst`, what the other switch uses takes its place.
+   */
+  adopt(other: PresetSwitch, { isOtherFirst }: { readonly isOtherFirst: boolean }): void {
+    const name = this.#inUse?.name
+    this.#named = other.#named
+    const isGone = name !== undefined && !this.#named.has(name)
+    if (isOtherFirst || isGone) this.#inUse = other.#inUse
+    else if (name !== undefined) this.switchTo(name)
   }
 
   unload(): void {

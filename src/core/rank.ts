@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/context.ts'
 import type { Ranking, RankRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import { estimateText } from './estimate-tokens.ts'
+import { slotInTime, workInTime } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** Scores texts with the ranking head, on a slot of the model. `model` is the id of the model that served. */
@@ -17,8 +18,8 @@ export function rank(request: RankRequest, context: RequestContext): Promise<Ran
     const { query = '', texts } = request
     // The query is read with each text.
     const inputTokens = texts.reduce((sum, text) => sum + estimateText(query) + estimateText(text), 0)
-    await ticket.slot({ inputTokens, maxOutputTokens: 0 }, signal)
-    const ranking = await ranker.rank(request, signal)
+    await slotInTime(ticket, { inputTokens, maxOutputTokens: 0 }, context)
+    const ranking = await workInTime(context, () => ranker.rank(request, signal))
     ticket.charge(ranking.inputTokens)
     signal.throwIfAborted()
     return { ...ranking, model: id }

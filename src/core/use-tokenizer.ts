@@ -1,12 +1,20 @@
 import type { RequestContext } from '../contract/context.ts'
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import type { MediaReader } from '../contract/media.ts'
 import { asFunctions } from './custom-tools/function-prompt.ts'
+import { withMedia } from './with-media.ts'
 import { type TicketedModel, withTicket } from './with-ticket.ts'
 
+type MediaDeps = { readonly media?: MediaReader }
+
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
-export function tokenize(request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
-  return withTokenizer(context, async (tokenizer) => tokenizer.tokenize(withoutCustomTools(request), context.signal))
+export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
+  return withTokenizer(context, (tokenizer) =>
+    withMedia(deps, { request, caller: context }, async (complete) =>
+      tokenizer.tokenize(withoutCustomTools(complete), context.signal),
+    ),
+  )
 }
 
 /** The text of tokens; with `special`, including the text of control tokens. */
@@ -15,8 +23,12 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 }
 
 /** The prompt text of a conversation, rendered with the model's template. */
-export function render(request: RenderRequest, context: RequestContext): Promise<string> {
-  return withTokenizer(context, async (tokenizer) => tokenizer.render(withoutCustomTools(request), context.signal))
+export function render(deps: MediaDeps, request: RenderRequest, context: RequestContext): Promise<string> {
+  return withTokenizer(context, (tokenizer) =>
+    withMedia(deps, { request, caller: context }, async (complete) =>
+      tokenizer.render(withoutCustomTools(complete), context.signal),
+    ),
+  )
 }
 
 /** The conversation as engines get it: with functions for custom tools. */

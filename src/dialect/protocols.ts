@@ -20,8 +20,11 @@ import {
 } from './openai-responses/fields.ts'
 import { presetSwitchFields } from './presets/fields.ts'
 import { rerankFields, scoreFields } from './scoring/fields.ts'
+import { downloadFields, embeddingLoadFields, loraLoadFields, loraUnloadFields, modelLoadFields } from './tabby/fields.ts'
 import { templateSwitchFields, templateUnloadFields } from './templates/fields.ts'
 import { detokenizeFields, tokenDecodeFields, tokenEncodeFields, tokenizeFields } from './tokens/fields.ts'
+import { generateFields, loadFields, speechFields, unloadFields, validateFields } from './unsloth/fields.ts'
+import { cancelFields } from './wire/cancel-keys.ts'
 import { type Field, renderProtocolTable } from './wire/field-table.ts'
 
 type Protocol = { readonly title: string; readonly route: string; readonly fields: readonly Field[] }
@@ -59,11 +62,25 @@ const protocols: readonly Protocol[] = [
   { title: 'llama-stack: embeddings', route: 'POST /v1/inference/embeddings', fields: embeddingsFields },
   { title: 'Reranking', route: 'POST /v1/rerank', fields: rerankFields },
   { title: 'LLaMA-Factory: scores', route: 'POST /v1/score/evaluation', fields: scoreFields },
+  { title: 'tabbyAPI: load a model', route: 'POST /v1/model/load', fields: modelLoadFields },
+  { title: 'tabbyAPI: load a model that embeds', route: 'POST /v1/model/embedding/load', fields: embeddingLoadFields },
+  { title: 'tabbyAPI: download a model', route: 'POST /v1/download', fields: downloadFields },
+  { title: 'tabbyAPI: load LoRA adapters', route: 'POST /v1/lora/load', fields: loraLoadFields },
+  { title: 'tabbyAPI: unload the LoRA adapters', route: 'POST /v1/lora/unload', fields: loraUnloadFields },
   { title: 'tabbyAPI: encode tokens', route: 'POST /v1/token/encode', fields: tokenEncodeFields },
   { title: 'tabbyAPI: decode tokens', route: 'POST /v1/token/decode', fields: tokenDecodeFields },
   { title: 'tabbyAPI: switch the sampler overrides', route: 'POST /v1/sampling/override/switch', fields: presetSwitchFields },
   { title: 'tabbyAPI: switch the chat template', route: 'POST /v1/template/switch', fields: templateSwitchFields },
   { title: 'tabbyAPI: unload the chat template', route: 'POST /v1/template/unload', fields: templateUnloadFields },
+  { title: 'Unsloth: load a model', route: 'POST /api/inference/load', fields: loadFields },
+  { title: 'Unsloth: find a model', route: 'POST /api/inference/validate', fields: validateFields },
+  { title: 'Unsloth: unload a model', route: 'POST /api/inference/unload', fields: unloadFields },
+  {
+    title: 'Unsloth: generate',
+    route: 'POST /api/inference/generate/stream',
+    fields: [...generateFields, ...cancelFields],
+  },
+  { title: 'Unsloth: speech', route: 'POST /v1/audio/generate', fields: [...speechFields, ...cancelFields] },
   { title: 'llama-server: tokenize', route: 'POST /tokenize', fields: tokenizeFields },
   { title: 'llama-server: detokenize', route: 'POST /detokenize', fields: detokenizeFields },
 ]

@@ -1,6 +1,7 @@
 import { AppError } from '../contract/errors.ts'
 import type { CanonicalPath } from '../contract/field.ts'
-import type { ContentPart, GenerationRequest, MediaKind, OutputPart } from '../contract/request.ts'
+import type { MediaKind } from '../contract/media.ts'
+import type { ContentPart, GenerationRequest, OutputPart } from '../contract/request.ts'
 
 /** Throws `unsupported-field`, with its path and the message of `explain`, for the first part that the model cannot read. */
 export function refuseMedia(

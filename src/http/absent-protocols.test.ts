@@ -7,7 +7,7 @@ describe('a protocol that is not there says so in its own envelope', () => {
     ['POST', '/api/chat', 404, { error: expect.stringMatching(served) }],
     ['GET', '/api/tags', 404, { error: expect.stringMatching(served) }],
     ['POST', '/v1beta/models/gemini-pro:generateContent', 404, { error: { status: 'NOT_FOUND' } }],
-    ['GET', '/v1/files', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
+    ['GET', '/v1/batches', 400, { error: { code: 'unsupported_protocol', detail: expect.stringMatching(served) } }],
     ['POST', '/v1/openai/v1/moderations', 400, { error: { code: 'unsupported_protocol' } }],
     ['POST', '/v1/agents', 501, { error: { detail: expect.stringMatching(served) } }],
     ['GET', '/v1/scoring-functions', 501, { error: { detail: expect.stringMatching(served) } }],

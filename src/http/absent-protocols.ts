@@ -16,8 +16,8 @@ const absent: readonly AbsentProtocol[] = [
   },
   {
     // Also llama-stack's, whose clients read `detail`.
-    name: "OpenAI's files, batches, vector stores and moderations",
-    paths: /^\/v1\/(files|batches|vector_stores|moderations)(\/|$)/,
+    name: "OpenAI's batches, vector stores and moderations",
+    paths: /^\/v1\/(batches|vector_stores|moderations)(\/|$)/,
     encode: (message) => ({
       status: 400,
       body: { error: { message, type: 'invalid_request_error', param: null, code: 'unsupported_protocol', detail: message } },

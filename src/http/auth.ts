@@ -65,6 +65,7 @@ export function authorize(principal: Principal, scope: Scope): void {
 /** All keys of a request; SDKs that send two headers often put a placeholder in one of them. */
 function readKeys(headers: IncomingHttpHeaders): readonly string[] {
   const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
-  const plain = headers['x-api-key']
-  return [bearer, ...(Array.isArray(plain) ? plain : [plain])].filter((key) => key !== undefined && key !== '') as string[]
+  // tabbyAPI's clients send the second.
+  const plain = [headers['x-api-key'], headers['x-admin-key']].flat()
+  return [bearer, ...plain].filter((key) => key !== undefined && key !== '') as string[]
 }

@@ -150,6 +150,51 @@ test('C17, C23: a run that was cancelled before it came asks nothing of the engi
   expect(asked).toBe(0)
 })
 
+test.each([true, false])(
+  'C23: a run that was cancelled before it came is answered as cancelled, also where the queue is full (stream: %s)',
+  async (stream) => {
+    const { port, watched } = await openWatchedServer({ slots: 1, maxQueued: 0 })
+    const running = sendChat(port, chatBody(endless, { cancel_id: 'first' }))
+    await watched.started()
+    await cancel(port, { cancel_id: 'early' })
+    const reply = await receive(sendChat(port, chatBody('hi', { cancel_id: 'early', stream })))
+    expect(reply.statusCode).toBe(200)
+    expect(await readAll(reply)).toContain('"finish_reason":"length"')
+    expect((await receive(sendChat(port, chatBody('hi')))).statusCode).toBe(429)
+    await cancel(port, { cancel_id: 'first' })
+    await receive(running)
+  },
+)
+
+test.each([true, false])('the log has one line about each run that was stopped (stream: %s)', async (stream) => {
+  const { port, watched, logLines, deps, drain } = await openWatchedServer({ slots: 1 })
+  const script = { chunks: Array(5000).fill('a '), delayMs: 20 }
+  const begin = async (keys: object = {}) => {
+    const request = sendChat(port, chatBody(script, { ...keys, stream }))
+    await watched.started()
+    if (stream) await receive(request)
+    return request
+  }
+  const gone = await begin()
+  gone.destroy()
+  const cancelled = await begin({ cancel_id: 'c' })
+  const waiting = sendChat(port, chatBody(script, { stream }))
+  await until(() => deps.cancellations.size === 2)
+  waiting.destroy()
+  await cancel(port, { cancel_id: 'c' })
+  await until(() => deps.cancellations.size === 0)
+  cancelled.destroy()
+  await begin()
+  await drain(0)
+  const lines = logLines.map((line) => JSON.parse(line)).filter(({ msg }) => /request stopped|failed/.test(msg))
+  expect(lines).toMatchObject([
+    { msg: 'request stopped', reason: 'client-gone' },
+    { msg: 'request stopped', reason: 'client-gone' },
+    { msg: 'request stopped', reason: 'requested', by: 'anyone' },
+    { msg: 'request stopped', reason: 'shutting-down' },
+  ])
+})
+
 test('the log says who stopped a run, when, and how soon it ended', async () => {
   const { port, watched, logLines, deps } = await openWatchedServer()
   const request = sendChat(port, chatBody(endless, { cancel_id: 'c' }))

@@ -1,10 +1,13 @@
 import type { Logger } from 'pino'
 import type { Dialect } from '../contract/dialect.ts'
 import type { EngineState, ServerReport } from '../contract/engine.ts'
+import type { FileStore } from '../contract/file-store.ts'
+import type { Lifecycle } from '../contract/lifecycle.ts'
 import type { ApiKey, ModelViewer } from '../contract/principal.ts'
 import type { KeyQuota, LimitState } from '../contract/quota.ts'
 import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
+import type { Siblings } from '../contract/siblings.ts'
 import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
@@ -13,6 +16,7 @@ import type { ReasoningFields } from '../dialect/openai-chat/encode.ts'
 import type { FindKey } from './auth.ts'
 import type { HostPolicy } from './hosts.ts'
 import type { Metrics } from './metrics.ts'
+import type { Retries } from './retries.ts'
 
 /** A model as clients and operators see it. */
 export type ModelSummary = {
@@ -55,11 +59,17 @@ export type ServerDeps = GenerateDeps & {
   readonly dialects?: readonly { readonly path: string; readonly dialect: Dialect }[]
   readonly presets: PresetSwitch
   readonly templates?: TemplateStore
+  /** Loads and unloads models; absent: there are no routes for it. */
+  readonly lifecycle?: Lifecycle
   readonly cancellations: Cancellations
   /** Seals reasoning that clients keep and send back. */
   readonly sealer: Sealer
   /** Keeps responses and conversations; absent: nothing is kept. */
   readonly store?: Store
+  /** Keeps what callers upload; absent: nobody can. */
+  readonly files?: FileStore
+  /** The other processes of this server; absent: there is one. */
+  readonly siblings?: Siblings
   /** The keys of the configuration, and those that commands make and delete. */
   readonly auth: { readonly apiKeys: readonly ApiKey[]; readonly findKey?: FindKey }
   /** What is left of the limits of a key; absent: no key has limits. */
@@ -79,6 +89,8 @@ export type ServerDeps = GenerateDeps & {
   readonly totalBodyLimitBytes?: number
   /** The field names of reasoning in chat replies; default both. */
   readonly reasoningFields?: ReasoningFields
+  /** Recognises repeated requests; absent: a repetition is a request of its own. */
+  readonly retries?: Retries
   readonly log: Logger
   readonly metrics: Metrics
   readonly version: string

@@ -2,6 +2,8 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { ServerDeps } from './deps.ts'
 import { addLimitHeaders } from './limit-headers.ts'
+import { loadComment } from './load-place.ts'
+import { placeComment } from './queue-place.ts'
 import { SseWriter } from './sse.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
 
@@ -27,17 +29,21 @@ export function openEventStream(
   { heartbeat, addHeaders }: EventStreamOptions,
 ): SseWriter {
   const { heartbeatMs, stalledReaderMs, now } = deps
-  return new SseWriter({
+  const { recording } = reply.request
+  const writer = new SseWriter({
     raw: reply.raw,
+    ...(recording !== undefined && { recording }),
     open: () => {
       addHeaders?.()
       addLimitHeaders(deps, reply.request, reply)
       reply.hijack()
       reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
     },
-    heartbeat,
+    heartbeat: () => loadComment(reply.request) + placeComment(reply.request) + heartbeat,
     heartbeatMs: heartbeatMs ?? defaultHeartbeatMs,
     stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
     now,
   })
+  recording?.openStream({ heartbeat, writer, ...(addHeaders !== undefined && { addHeaders }) })
+  return writer
 }

@@ -3,10 +3,11 @@ import { type AppError, messageOf } from '../contract/errors.ts'
 
 /**
  * Logs a failure at its code's level, with the code that the client sees. Messages of callers' errors may quote the request and are left
- * out; only what should not happen has its stack.
+ * out; only what should not happen has its stack. A request that was stopped is left out: it has the line that says by whom.
  */
 export function logFailure(request: FastifyRequest, error: AppError, { what, code }: { what: string; code: string }): void {
-  const { level, param } = error
+  const { level, param, stopsRun } = error
+  if (stopsRun) return
   const entry = { requestId: request.id, code, ...(param !== undefined && { param }) }
   switch (level) {
     case 'info':

@@ -39,18 +39,18 @@ export function noteEvent(facts: GenerationFacts, event: GenerationEvent): void 
 
 /** The facts as fields of a log entry. */
 export function factFields({ finishReasons, usage, timings, requestedModel, model, oddCalls, ...rest }: GenerationFacts): object {
-  return {
-    ...rest,
-    ...(requestedModel !== undefined && requestedModel !== model && { requestedModel: requestedModel.slice(0, 200) }),
-    ...(model !== undefined && { model }),
-    ...(finishReasons !== undefined && { finishReason: [...new Set(finishReasons)].join(',') }),
-    ...(oddCalls !== undefined && { calls: encodeOddCalls(oddCalls) }),
-    ...(usage !== undefined && {
-      inputTokens: usage.inputTokens,
-      cachedInputTokens: usage.cachedInputTokens,
-      outputTokens: usage.outputTokens,
-    }),
-    ...(timings?.firstTokenMs !== undefined && { ttftMs: timings.firstTokenMs }),
-    ...(timings?.queueMs !== undefined && { queueMs: timings.queueMs }),
+  // Assigned, not spread, which takes more time than the rest of the log's line.
+  const fields: Record<string, unknown> = rest
+  if (requestedModel !== undefined && requestedModel !== model) fields.requestedModel = requestedModel.slice(0, 200)
+  if (model !== undefined) fields.model = model
+  if (finishReasons !== undefined) fields.finishReason = [...new Set(finishReasons)].join(',')
+  if (oddCalls !== undefined) fields.calls = encodeOddCalls(oddCalls)
+  if (usage !== undefined) {
+    fields.inputTokens = usage.inputTokens
+    fields.cachedInputTokens = usage.cachedInputTokens
+    fields.outputTokens = usage.outputTokens
   }
+  if (timings?.firstTokenMs !== undefined) fields.ttftMs = timings.firstTokenMs
+  if (timings?.queueMs !== undefined) fields.queueMs = timings.queueMs
+  return fields
 }

@@ -4,7 +4,7 @@ import { createTestServer } from '../../test/support/test-server.ts'
 import { emitAll } from '../contract/emit.ts'
 import type { EngineEvent } from '../contract/event.ts'
 import type { ServedModel } from '../contract/served-model.ts'
-import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
+import { FairScheduler } from '../core/schedule/fair-scheduler.ts'
 
 /** A server whose alias `default` moves from the model `one` to `two` as soon as `one` has answered its first prompt. */
 function open() {
@@ -27,7 +27,7 @@ function open() {
         run: (_, emit) => emitAll(reply(promptTokens !== undefined), emit),
       }),
     })
-    return { id, engine, scheduler: new FifoScheduler({ slots: 1, maxQueued: 4, engine }) }
+    return { id, engine, scheduler: new FairScheduler({ slots: 1, maxQueued: 4, engine }) }
   }
   const one = createModel('one', -1)
   const two = createModel('two', -2)

@@ -4,6 +4,9 @@ import type { RunHandle } from '../core/cancellations.ts'
 import { readCancelKeys } from '../dialect/wire/cancel-keys.ts'
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
+import { reportLoad } from './load-place.ts'
+import { reportPlace } from './queue-place.ts'
+import { whenClosed } from './when-closed.ts'
 
 /** A request context before the model is known. */
 export type CallerContext = Omit<RequestContext, 'model'>
@@ -23,31 +26,45 @@ type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply
  * when it has ended.
  */
 export function openRun(
-  { cancellations, now }: Pick<ServerDeps, 'cancellations' | 'now'>,
-  { request, reply: { raw } }: Exchange,
-  { id, body }: { readonly id: string; readonly body?: unknown },
+  { cancellations, now, retries }: Pick<ServerDeps, 'cancellations' | 'now' | 'retries'>,
+  { request, reply }: Exchange,
+  { id, body, isRepeatable = false }: { readonly id: string; readonly body?: unknown; readonly isRepeatable?: boolean },
 ): OpenRun {
+  const { raw } = reply
   const principal = callerOf(request)
   const keys = readCancelKeys({ headers: request.headers, body })
   const handle = cancellations.open({ id, owner: principal.id, ...keys })
+  const recording = isRepeatable ? retries?.record(request, reply, handle) : undefined
   let isDetached = false
-  const onClose = () => {
-    if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
-  }
-  raw.once('close', onClose)
-  if (raw.destroyed) onClose()
+  whenClosed(raw, () => {
+    if (recording !== undefined && !isDetached) recording.left(raw.writableFinished)
+    else if (!isDetached && !raw.writableFinished) handle.cancel('client-gone')
+  })
   return {
-    caller: { id, principal, receivedAtMs: now(), ...stoppedBy(handle), ...clientIdsOf(request, keys) },
+    caller: {
+      id,
+      principal,
+      receivedAtMs: now(),
+      onQueued: reportPlace(request, reply),
+      onLoading: reportLoad(request, reply),
+      ...stoppedBy(handle),
+      ...clientIdsOf(request, keys),
+    },
     handle,
     detach: () => {
       isDetached = true
+      recording?.forget()
     },
   }
 }
 
 /** What of a context ends its request, and counts what is generated then. */
-export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens'> {
-  return { signal: handle.signal, onLateTokens: (count) => handle.addLateTokens(count) }
+export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens' | 'onLimit'> {
+  return {
+    signal: handle.signal,
+    onLateTokens: (count) => handle.addLateTokens(count),
+    onLimit: (error) => handle.expire(error),
+  }
 }
 
 /** What the client calls its trace and its session. */

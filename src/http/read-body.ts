@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
@@ -10,7 +11,12 @@ export const largeBodyBytes = 256 * 1024
 /** How soon a client that found no room for its body may try again. */
 const retryAfterMs = 1000
 
-export type BodyReaderOptions = { readonly limitBytes: number; readonly room: BodyRoom }
+export type BodyReaderOptions = {
+  readonly limitBytes: number
+  readonly room: BodyRoom
+  /** Whether to compute `bodyHash`. */
+  readonly hashes?: boolean
+}
 
 type Done = (error: Error | null, body?: unknown) => void
 
@@ -18,7 +24,7 @@ type Done = (error: Error | null, body?: unknown) => void
  * Reads JSON bodies. A body is counted while it arrives, and refused as soon as it exceeds a limit; its room is free again when its
  * reply is closed. An empty body is `undefined`, since clients send the content type without a body too.
  */
-export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
+export function createBodyReader({ limitBytes, room, hashes = false }: BodyReaderOptions) {
   return (request: FastifyRequest, payload: Readable, done: Done): void => {
     const sent = request.headers['content-length']
     const expectedBytes = sent === undefined ? undefined : Number(sent)
@@ -64,6 +70,7 @@ export function createBodyReader({ limitBytes, room }: BodyReaderOptions) {
       if (sizeBytes === 0) return done(null)
       const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, sizeBytes)
       pieces = []
+      if (hashes) request.bodyHash = createHash('sha256').update(body).digest('base64')
       if (sizeBytes > largeBodyBytes) {
         parseLargeJsonBody(body).then(accept, done)
         return
@@ -105,7 +112,7 @@ declare module 'fastify' {
   }
 }
 
-function tooLarge(limitBytes: number): AppError {
+export function tooLarge(limitBytes: number): AppError {
   return new AppError('body-too-large', `the body is larger than the limit of ${limitBytes} bytes`)
 }
 

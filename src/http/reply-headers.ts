@@ -13,6 +13,8 @@ const timingNames: Readonly<Record<keyof Timings, string>> = {
   decodeMs: 'decode',
 }
 
+const timingEntries = Object.entries(timingNames) as readonly [keyof Timings, string][]
+
 /** The value of `x-dragoman-ignored` or `x-dragoman-prefix`: field names and paths, percent-encoded where necessary; a final `...` means more. */
 export function encodeFields(fields: readonly string[]): string {
   let value = ''
@@ -38,12 +40,12 @@ export function encodeOddCalls(calls: readonly OddCall[]): string {
 
 /** The value of `server-timing`: the durations that the engine measured. */
 export function encodeServerTiming(timings: Timings): string {
-  return Object.entries(timingNames)
-    .flatMap(([key, name]) => {
-      const durationMs = timings[key as keyof Timings]
-      return durationMs === undefined ? [] : [`${name};dur=${durationMs}`]
-    })
-    .join(', ')
+  let value = ''
+  for (const [key, name] of timingEntries) {
+    const durationMs = timings[key]
+    if (durationMs !== undefined) value += `${value === '' ? '' : ', '}${name};dur=${durationMs}`
+  }
+  return value
 }
 
 function encodeToken(text: string): string {

@@ -21,7 +21,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
       const { model, ignored, nameOf, ...request } = decodeCount(body, { sealer: deps.sealer, exactBody })
       const run = async (caller: CallerContext) => {
         const context = { ...caller, model: deps.resolveModel(model, caller.principal) }
-        const { inputTokens, isEstimate } = await countTokens(request, context)
+        const { inputTokens, isEstimate } = await countTokens(deps, request, context)
         // An extension: Anthropic always counts.
         return { input_tokens: inputTokens, ...(isEstimate && { estimated: true }) }
       }

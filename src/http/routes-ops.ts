@@ -2,15 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import type { ServerDeps } from './deps.ts'
 import { isReady } from './readiness.ts'
 
-type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version'> & { readonly isDraining: () => boolean }
+type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version' | 'siblings'> & { readonly isDraining: () => boolean }
 
 /** Health, readiness and metrics, for operators. */
-export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, isDraining }: OpsDeps): void {
+export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, siblings, isDraining }: OpsDeps): void {
   app.get('/health', { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
 
-  app.get('/ready', { config: { scope: 'public' } }, (_request, reply) => {
+  app.get('/ready', { config: { scope: 'public' } }, async (_request, reply) => {
     const all = models.list({})
-    const status = isDraining() ? 'draining' : isReady(all) ? 'ready' : 'not-ready'
+    const isAllReady = isReady(all) && (await siblings?.areReady()) !== false
+    const status = isDraining() ? 'draining' : isAllReady ? 'ready' : 'not-ready'
     // Without failure reasons: this route is public, and they may name files.
     const states = all.map(({ id, state, isRequired, standIn }) => ({
       id,

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { PresetChoice } from '../contract/siblings.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodePresetSwitch, decodePresetUnload, encodePresets } from '../dialect/presets/switch-request.ts'
 import type { ServerDeps } from './deps.ts'
@@ -6,7 +7,12 @@ import { createBodilessCallHandler, createCallHandler } from './serve-call.ts'
 
 /** tabbyAPI's routes for sampler overrides. Reading needs no admin scope, so that callers can see what changed their requests. */
 export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
-  const { presets } = deps
+  const { presets, siblings } = deps
+  const choose = async (choice: PresetChoice) => {
+    presets.choose(choice)
+    await siblings?.usePreset(choice)
+    return encodePresets(presets)
+  }
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
 
@@ -16,11 +22,7 @@ export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
     changing,
     createCallHandler(deps, (body) => {
       const choice = decodePresetSwitch(body)
-      const run = async () => {
-        if ('name' in choice) presets.switchTo(choice.name)
-        else presets.use(choice.own)
-        return encodePresets(presets)
-      }
+      const run = () => choose('name' in choice ? { type: 'named', name: choice.name } : { type: 'own', preset: choice.own })
       return { ignored: choice.ignored, run }
     }),
   )
@@ -28,11 +30,7 @@ export function addPresetRoutes(app: FastifyInstance, deps: ServerDeps): void {
     '/v1/sampling/override/unload',
     changing,
     createBodilessCallHandler(deps, (body) => {
-      const run = async () => {
-        presets.unload()
-        return encodePresets(presets)
-      }
-      return { ignored: decodePresetUnload(body).ignored, run }
+      return { ignored: decodePresetUnload(body).ignored, run: () => choose({ type: 'none' }) }
     }),
   )
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Engine, EngineFacts, TemplateChoice } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
+import { loadModel } from '../contract/served-model.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeTemplateSwitch, decodeTemplateUnload, encodeTemplates } from '../dialect/templates/requests.ts'
 import { callerOf } from './caller.ts'
@@ -20,10 +21,10 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   for (const url of ['/v1/templates', '/v1/template/list']) {
     app.get<ModelQuery>(url, reading, async (request, reply) => {
-      const { engine } = deps.resolveModel(modelOfQuery(request, deps.models), callerOf(request))
+      const model = deps.resolveModel(modelOfQuery(request, deps.models), callerOf(request))
       // Whether the model has its own template is only known once it is loaded.
-      await withRun(deps, request, reply, ({ signal }) => engine.ensureReady(signal))
-      return list(engine)
+      await withRun(deps, request, reply, ({ signal }) => loadModel(model, signal))
+      return list(model.engine)
     })
   }
   app.post(
@@ -45,14 +46,15 @@ export function addTemplateRoutes(app: FastifyInstance, deps: ServerDeps): void 
 
   // Bypasses the model's queue, so that operators get through when it is full.
   async function use(name: string | undefined, { principal, signal }: CallerContext, choose: () => Promise<TemplateChoice>) {
-    const { id, engine } = deps.resolveModel(name ?? defaultModelName(deps.models, principal), principal)
+    const model = deps.resolveModel(name ?? defaultModelName(deps.models, principal), principal)
+    const { id, engine } = model
     const { templates } = engine.capabilities
     if (templates === undefined) {
       const message = `the server of model '${id}' renders conversations itself; its chat template cannot be switched here`
       throw new AppError('invalid-request', message, { at: ['model'] })
     }
     const choice = await choose()
-    await engine.ensureReady(signal)
+    await loadModel(model, signal)
     await templates.use(choice, signal)
     return list(engine)
   }

@@ -24,7 +24,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     createCallHandler(deps, (body, { principal }) => {
       const { request, model = defaultModelName(deps.models, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
-        encode(await tokenize(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
+        encode(await tokenize(deps, request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
   const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
@@ -69,7 +69,7 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
       const { model, reasoning, toolChoice } = request
       const conversation = { prompt: chatPrompt(request), reasoning, toolChoice }
       const run = async (caller: CallerContext) => ({
-        prompt: await render(conversation, { ...caller, model: deps.resolveModel(model, caller.principal) }),
+        prompt: await render(deps, conversation, { ...caller, model: deps.resolveModel(model, caller.principal) }),
       })
       return { ignored, nameOf, run }
     }),

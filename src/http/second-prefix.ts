@@ -14,17 +14,32 @@ const openaiRoutes = [
 const prefix = '/v1/openai'
 const prefixed = new RegExp(`^${prefix}(/v1/(?:${openaiRoutes.join('|')})(?:[/?].*)?)$`)
 
-/** The URL of the route that a URL with the second prefix means; other URLs unchanged. */
+/** The routes of all protocols, which Unsloth has without `/v1` below a prefix of its own: `/api/inference/messages`. */
+const mountedRoutes = [
+  'audio',
+  'chat/completions',
+  'completions',
+  'conversations',
+  'embeddings',
+  'images',
+  'messages',
+  'models',
+  'responses',
+]
+const mounted = new RegExp(`^/api/inference(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
+
+/** The URL of the route that a URL with another prefix means; other URLs unchanged. */
 export function withoutSecondPrefix(url: string): string {
-  return prefixed.exec(url)?.[1] ?? url
+  const route = mounted.exec(url)?.[1]
+  return route === undefined ? (prefixed.exec(url)?.[1] ?? url) : `/v1${route}`
 }
 
-/** Whether a URL has the second prefix: then the reply has OpenAI's form, whatever the client. */
+/** Whether a URL has OpenAI's second prefix: then the reply has OpenAI's form, whatever the client. */
 export function hasSecondPrefix(url: string): boolean {
   return prefixed.test(url)
 }
 
-/** The path with the second prefix; undefined for a path that has none. */
+/** The path with OpenAI's second prefix; undefined for a path that has none. */
 export function withSecondPrefix(path: string): string | undefined {
   const second = `${prefix}${path}`
   return hasSecondPrefix(second) ? second : undefined

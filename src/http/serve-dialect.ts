@@ -12,6 +12,7 @@ import { logFailure, wireCodeOf } from './failure-log.ts'
 import { type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
+import { replay } from './replay.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { addStartHeaders } from './start-headers.ts'
 import { hasLargeBody, takeRequiredBody } from './take-body.ts'
@@ -19,8 +20,10 @@ import { hasLargeBody, takeRequiredBody } from './take-body.ts'
 /** The handler of generation requests, for all dialects and engines. */
 export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const repeated = deps.retries?.find(request)
+    if (repeated !== undefined) return replay(deps, repeated, { request, reply })
     const id = dialect.createId()
-    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
     let call: DecodedCall | undefined
     try {
       const decoding = dialect.decode({ ...takeRequiredBody(request), headers: request.headers }, { id, requestId: request.id })
@@ -49,6 +52,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       return jsonReply(reply, call.encodeResult(result))
     } catch (thrown) {
       const error = call === undefined ? AppError.from(thrown) : AppError.from(thrown).inWordsOf(call.nameOf)
+      request.recording?.fail(error)
       if (!reply.sent) throw error
       // The error itself could not be encoded; the stream has ended.
       logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
@@ -83,6 +87,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
       writer.start()
     } catch (thrown) {
       if (!writer.started) throw thrown
+      request.recording?.forget()
       const error = AppError.from(thrown).inWordsOf(call.nameOf)
       logFailure(request, error, { what: 'stream failed', code: wireCodeOf(dialect.encodeError(error).body, error) })
       writer.write(encoder.encode({ type: 'error', error: shownTo(request.principal, error) }))

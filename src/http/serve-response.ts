@@ -9,6 +9,7 @@ import type { ServerDeps } from './deps.ts'
 import { factFields, type GenerationFacts, noteEvent } from './generation-facts.ts'
 import { jsonReply } from './json-reply.ts'
 import { openRun } from './open-run.ts'
+import { replay } from './replay.ts'
 import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-headers.ts'
 import { readSentKeys } from './sent-keys.ts'
 import { addResponseHeaders, logResponseFailure, streamFollowed, streamRun, unseenFields } from './stream-response.ts'
@@ -17,8 +18,10 @@ import { hasLargeBody, takeRequiredBody } from './take-body.ts'
 /** The handler of `POST /v1/responses`. */
 export function createResponseHandler(deps: ServerDeps, service: ResponsesService) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const repeated = deps.retries?.find(request)
+    if (repeated !== undefined) return replay(deps, repeated, { request, reply })
     const id = createResponseId()
-    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body })
+    const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
     let run: ResponseRun | undefined
     let isDetached = false
     try {
@@ -49,7 +52,9 @@ export function createResponseHandler(deps: ServerDeps, service: ResponsesServic
       reply.hijack()
       return
     } catch (thrown) {
-      throw run === undefined ? thrown : AppError.from(thrown).inWordsOf(run.parts.decoded.nameOf)
+      const error = run === undefined ? thrown : AppError.from(thrown).inWordsOf(run.parts.decoded.nameOf)
+      request.recording?.fail(error)
+      throw error
     } finally {
       if (!isDetached) {
         handle.close()

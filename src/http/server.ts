@@ -8,13 +8,14 @@ import type { Principal, Scope } from '../contract/principal.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
-import { authorize, createAuthenticator } from './auth.ts'
+import { type AccessRules, createAccess } from './access.ts'
+import { authorize } from './auth.ts'
 import { BodyRoom } from './body-room.ts'
-import { createCrossOrigin, preflightHeaders } from './cross-origin.ts'
+import { preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
-import { createHostCheck, refuseHosts } from './hosts.ts'
+import { refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { addLimitHeaders, type EncodeLimits } from './limit-headers.ts'
 import { createBodyReader, orNoBody } from './read-body.ts'
@@ -23,7 +24,9 @@ import { watchRoutes } from './route-guard.ts'
 import { addAnthropicRoutes } from './routes-anthropic.ts'
 import { addCancelRoute } from './routes-cancel.ts'
 import { addConversationRoutes } from './routes-conversations.ts'
+import { addFileRoutes } from './routes-files.ts'
 import { addLlamaStackRoutes, stackRoutes } from './routes-llama-stack.ts'
+import { addMediaServiceRoutes } from './routes-media-services.ts'
 import { addModelRoutes } from './routes-model.ts'
 import { addModelListRoutes } from './routes-models.ts'
 import { addOpenaiRoutes, createOpenaiDialects } from './routes-openai.ts'
@@ -31,8 +34,10 @@ import { addOpsRoutes } from './routes-ops.ts'
 import { addPresetRoutes } from './routes-presets.ts'
 import { addResponsesRoutes } from './routes-responses.ts'
 import { addRootRoutes } from './routes-root.ts'
+import { addTabbyRoutes } from './routes-tabby.ts'
 import { addTemplateRoutes } from './routes-templates.ts'
 import { addTokenRoutes } from './routes-tokens.ts'
+import { addUnslothRoutes } from './routes-unsloth.ts'
 import { withoutSecondPrefix } from './second-prefix.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { disconnectStalledReader } from './stalled-reader.ts'
@@ -47,6 +52,8 @@ declare module 'fastify' {
     encodeError?: EncodeError
     /** The route is served until the last reply has ended. */
     servesWhileDraining?: boolean
+    /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
+    takesUploads?: boolean
     /** A body that cannot be read counts as none. */
     isBodyLenient?: boolean
     /** The form of the headers about limits; default OpenAI's. */
@@ -87,6 +94,8 @@ const cancelledGraceMs = 5000
 export type Server = {
   /** Not listening yet. */
   readonly app: FastifyInstance
+  /** Decides about requests that come from now on; those that run are not affected. */
+  setAccess(rules: AccessRules): void
   /**
    * Says so at `/ready` for `delayMs`, then refuses new requests, closes those that have not arrived completely, and cancels the rest
    * after `graceMs`. The listener stays open until the last one has ended. Resolves when all connections are closed.
@@ -131,14 +140,16 @@ export function createServer(deps: ServerDeps): Server {
     },
   })
 
-  const checkHost = createHostCheck(deps.hosts)
-  const crossOrigin = createCrossOrigin(deps.allowedOrigins ?? [])
-  const authenticate = createAuthenticator(deps.auth.apiKeys, deps.auth.findKey)
+  let access = createAccess(deps)
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
   app.decorateRequest('absentReply', undefined)
   app.decorateRequest('bodyShare', undefined)
   app.decorateRequest('exactBody', undefined)
+  app.decorateRequest('queuePlace', undefined)
+  app.decorateRequest('loadPlace', undefined)
+  app.decorateRequest('bodyHash', undefined)
+  app.decorateRequest('recording', undefined)
   const openai = createOpenaiDialects(deps)
   const messages = createAnthropicMessages(deps)
   const room = new BodyRoom(deps.totalBodyLimitBytes ?? defaultTotalBodyLimitBytes)
@@ -182,6 +193,7 @@ export function createServer(deps: ServerDeps): Server {
   // The checks of all requests, before the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
+    const { checkHost, crossOrigin, authenticate } = access
     reply.header('x-request-id', request.id)
     reply.headers(crossOrigin.replyHeaders(request.headers))
     if (phase === 'draining') reply.header('connection', 'close')
@@ -215,7 +227,7 @@ export function createServer(deps: ServerDeps): Server {
   })
   app.setErrorHandler(sendError)
   app.removeAllContentTypeParsers()
-  const readBody = createBodyReader({ limitBytes: bodyLimitBytes, room })
+  const readBody = createBodyReader({ limitBytes: bodyLimitBytes, room, hashes: deps.retries !== undefined })
   app.addContentTypeParser('application/json', (request, payload, done) => {
     if (request.routeOptions.config.isBodyLenient === true) return readBody(request, payload, orNoBody(request, done))
     const encoding = request.headers['content-encoding'] ?? 'identity'
@@ -224,11 +236,18 @@ export function createServer(deps: ServerDeps): Server {
     done(new AppError('unsupported-media-type', message))
   })
 
+  app.addContentTypeParser('multipart/form-data', (request, payload, done) => {
+    if (request.routeOptions.config.takesUploads === true) return done(null, payload)
+    done(new AppError('unsupported-media-type', "this route takes no form; send JSON with 'content-type: application/json'"))
+  })
+
   const { refuseOtherMethods, routes } = watchRoutes(app)
   addOpenaiRoutes(app, deps, openai)
   addAnthropicRoutes(app, deps, messages)
   addResponsesRoutes(app, deps, { service: responses, upgrades, sockets })
   addConversationRoutes(app, responses)
+  if (deps.files !== undefined) addFileRoutes(app, { ...deps, files: deps.files })
+  addMediaServiceRoutes(app, { ...deps, room, bodyLimitBytes })
   addCancelRoute(app, deps)
   addModelListRoutes(app, deps)
   addLlamaStackRoutes(app, { ...deps, servedRoutes: routes })
@@ -237,6 +256,8 @@ export function createServer(deps: ServerDeps): Server {
     app.post(path, { config }, createDialectHandler(deps, dialect))
   }
   addModelRoutes(app, deps)
+  addUnslothRoutes(app, deps)
+  addTabbyRoutes(app, deps)
   addPresetRoutes(app, deps)
   addTemplateRoutes(app, deps)
   addTokenRoutes(app, deps)
@@ -266,7 +287,10 @@ export function createServer(deps: ServerDeps): Server {
     await closed
   }
 
-  return { app, drain }
+  const setAccess = (rules: AccessRules) => {
+    access = createAccess(rules)
+  }
+  return { app, setAccess, drain }
 }
 
 /** The caller's `x-request-id`, if it is safe to log and to send back; it never names a generation. */

@@ -6,11 +6,13 @@ type SseWriterOptions = {
   /** Sends status and headers; called once, before the first byte. */
   open(): void
   /** A frame without content, which keeps proxies and clients from timing out. */
-  readonly heartbeat: string
+  heartbeat(): string
   readonly heartbeatMs: number
   readonly stalledReaderMs: number
   /** Milliseconds of a monotonic clock. */
   now(): number
+  /** Gets all text but heartbeats, also when the connection is closed. */
+  readonly recording?: { push(text: string): void; end(): void }
 }
 
 /** Text is sent at the end of its tick, or when this much is pending. */
@@ -43,6 +45,11 @@ export class SseWriter {
 
   write(text: string): void {
     if (text === '') return
+    this.#options.recording?.push(this.#held + text)
+    this.#append(text)
+  }
+
+  #append(text: string): void {
     this.#started = true
     this.#pending += this.#held + text
     this.#held = ''
@@ -81,8 +88,11 @@ export class SseWriter {
   /** Sends pending text and ends the reply, if it has started. */
   end(): void {
     clearTimeout(this.#timer)
-    const { raw, open } = this.#options
-    if (!this.#started || raw.destroyed) return
+    const { raw, open, recording } = this.#options
+    if (!this.#started) return
+    if (this.#held !== '') recording?.push(this.#held)
+    recording?.end()
+    if (raw.destroyed) return
     if (!raw.headersSent) open()
     const text = this.#held + this.#pending
     this.#pending = ''
@@ -93,7 +103,8 @@ export class SseWriter {
   readonly #flush = (): void => {
     this.#flushScheduled = false
     const { raw, open, now } = this.#options
-    if (this.#pending === '' || raw.destroyed) return
+    if (raw.destroyed) this.#pending = ''
+    if (this.#pending === '') return
     if (!raw.headersSent) open()
     const text = this.#pending
     this.#pending = ''
@@ -102,7 +113,7 @@ export class SseWriter {
   }
 
   readonly #check = (): void => {
-    const { raw, heartbeat, heartbeatMs, stalledReaderMs, now } = this.#options
+    const { raw, heartbeat, heartbeatMs, stalledReaderMs, now, recording } = this.#options
     if (raw.destroyed) return
     const silentMs = now() - this.#lastWriteMs
     if (raw.writableNeedDrain) {
@@ -111,7 +122,8 @@ export class SseWriter {
         return
       }
     } else if (silentMs >= heartbeatMs) {
-      this.write(heartbeat)
+      if (this.#held !== '') recording?.push(this.#held)
+      this.#append(heartbeat())
       this.#flush()
     }
     const nextMs = this.#lastWriteMs + heartbeatMs - now()

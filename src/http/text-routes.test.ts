@@ -229,7 +229,13 @@ describe('the model', () => {
       object: 'model',
       parameters: { max_seq_len: 20, max_batch_size: 4, prompt_template_content: template },
     })
-    expect(reply.json().parameters).not.toHaveProperty('use_vision')
+  })
+
+  test('says nothing about images where that is not known', async () => {
+    const { modalities: _, ...facts } = engine.facts
+    const server = createTestServer({ engine: { ...engine, state: { type: 'ready' }, facts } }).app
+    expect((await server.inject('/v1/model')).json().parameters).not.toHaveProperty('use_vision')
+    await server.close()
   })
 
   test('has llama-server’s properties, without a path', async () => {
@@ -248,7 +254,7 @@ describe('the model', () => {
     const facts = { ...engine.facts, modalities: { image, audio: false } }
     const server = createTestServer({ engine: { ...engine, state: { type: 'ready' }, facts } }).app
     expect((await server.inject('/v1/model')).json().parameters.use_vision).toBe(image)
-    expect((await server.inject('/props')).json().modalities).toEqual({ vision: image, audio: false })
+    expect((await server.inject('/props')).json().modalities).toEqual({ vision: image, audio: false, video: false })
     await server.close()
   })
 

@@ -45,7 +45,10 @@ export function createRequestWatch(
       // A WebSocket lasts as long as its request.
       status = raw.statusCode === upgradedStatus ? upgradedStatus : (refused.get(socket) ?? status)
       metrics.requestEnded(route, status)
+      request.bodyShare?.close()
+      inFlight.leave(raw)
       const level = config.scope === 'public' ? 'debug' : 'info'
+      if (!log.isLevelEnabled(level)) return
       request.log[level](
         {
           requestId: request.id,
@@ -59,8 +62,6 @@ export function createRequestWatch(
         },
         'request ended',
       )
-      request.bodyShare?.close()
-      inFlight.leave(raw)
     })
   }
 

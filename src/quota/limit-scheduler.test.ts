@@ -1,15 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { stubEngine } from '../../test/support/stub-engine.ts'
 import type { KeyQuota } from '../contract/quota.ts'
-import { FifoScheduler } from '../core/schedule/fifo-scheduler.ts'
+import { FairScheduler } from '../core/schedule/fair-scheduler.ts'
 import { limitScheduler } from './limit-scheduler.ts'
 import { Quotas } from './quotas.ts'
 
 const quota: KeyQuota = { account: 'a', requestsPerMinute: 2, tokensPerMinute: 100 }
 
-function open({ slots = 1, maxQueued = 1 } = {}) {
+function open({ slots = 1, maxQueued = 1, engine = stubEngine() } = {}) {
   const quotas = new Quotas()
-  const scheduler = limitScheduler(new FifoScheduler({ slots, maxQueued, engine: stubEngine() }), quotas)
+  const scheduler = limitScheduler(new FairScheduler({ slots, maxQueued, engine }), quotas)
   const left = () => quotas.states(quota).map(({ remaining }) => remaining)
   return { scheduler, left }
 }
@@ -59,13 +59,17 @@ describe('a request of a key with limits', () => {
     await expect(waiting).rejects.toThrow('gone')
     second.leave()
     expect(left()).toEqual([0, 70])
-    expect(scheduler.load).toEqual({ slots: 1, busy: 1, queued: 0 })
+    expect(scheduler.load).toMatchObject({ slots: 1, busy: 1, queued: 0 })
   })
 
-  test('is refused before it enters when nothing is left', async () => {
-    const { scheduler } = open({ slots: 4 })
+  test('loads no model when nothing is left', async () => {
+    const ensureReady = vi.fn(async () => undefined)
+    const { scheduler } = open({ slots: 4, engine: { ...stubEngine(), ensureReady } })
     for (let count = 0; count < 2; count += 1) await scheduler.enter(request()).slot(cost, never)
-    expect(() => scheduler.enter(request())).toThrow(expect.objectContaining({ code: 'rate-limit-exceeded' }))
+    const ticket = scheduler.enter(request())
+    await expect(ticket.ready(never)).rejects.toMatchObject({ code: 'rate-limit-exceeded' })
+    ticket.leave()
+    expect(ensureReady).not.toHaveBeenCalled()
     expect(scheduler.load).toMatchObject({ busy: 2, queued: 0 })
   })
 

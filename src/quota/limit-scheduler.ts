@@ -1,8 +1,8 @@
-import type { Scheduler, Ticket } from '../contract/scheduler.ts'
+import type { Scheduler } from '../contract/scheduler.ts'
 import type { Quotas, Reservation } from './quotas.ts'
 
 /**
- * The same scheduler behind a gate: a caller with limits enters only with something left, and gets its first slot only when its tokens
+ * The same scheduler behind a gate: no model is loaded for a caller with nothing left, and it gets its first slot only when its tokens
  * are reserved. What it was charged is settled when it leaves, however its request ended.
  */
 export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler {
@@ -16,12 +16,15 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
       const { quota } = request.principal
       if (quota === undefined || use === 'free') return scheduler.enter(request, use)
       const isCounted = counted.has(request.signal)
-      if (!isCounted) quotas.check(quota)
       const ticket = scheduler.enter(request, use)
       let reservation: Reservation | undefined
       let used = 0
       return {
-        ...delegate(ticket),
+        release: () => ticket.release(),
+        async ready(signal) {
+          if (!isCounted && reservation === undefined) await quotas.check(quota)
+          await ticket.ready(signal)
+        },
         async slot(cost, signal) {
           reservation ??= await quotas.admit(quota, cost, { isCounted })
           counted.add(request.signal)
@@ -39,8 +42,4 @@ export function limitScheduler(scheduler: Scheduler, quotas: Quotas): Scheduler 
       }
     },
   }
-}
-
-function delegate(ticket: Ticket): Pick<Ticket, 'ready' | 'release'> {
-  return { ready: (signal) => ticket.ready(signal), release: () => ticket.release() }
 }

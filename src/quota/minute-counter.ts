@@ -1,49 +1,60 @@
-import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+import type { KeyLimits, Settlement, Share, Usage, UsageCounter } from '../contract/quota.ts'
 
-/** What an account has used in its minute; one that has used nothing has no minute yet. */
-export type Minute = { readonly used: number; readonly endsAtMs: number }
+const minuteMs = 60_000
+const unused: Usage = { requests: 0, tokens: 0, isStretched: false, minute: 0, endsAtMs: 0 }
 
-type Account = { confirmed: Minute; pending: number }
-
-const unused: Minute = { used: 0, endsAtMs: 0 }
-
-/** Counts points per account and minute, and knows at once what this process has counted. */
-export class MinuteCounter {
-  readonly #limiter: RateLimiterAbstract
+/** Counts in the memory of this process. Its calls have taken effect when they return. */
+export class MinuteCounter implements UsageCounter {
   /** One per key, so that it does not grow with requests. */
-  readonly #accounts = new Map<string, Account>()
+  readonly #accounts = new Map<string, Usage>()
 
-  constructor(limiter: RateLimiterAbstract) {
-    this.#limiter = limiter
+  known(account: string): Usage {
+    const usage = this.#accounts.get(account)
+    return usage !== undefined && Date.now() < usage.endsAtMs ? usage : unused
   }
 
-  read(account: string): Minute {
-    const known = this.#accounts.get(account)
-    if (known === undefined) return unused
-    const { used, endsAtMs } = Date.now() < known.confirmed.endsAtMs ? known.confirmed : unused
-    return { used: used + known.pending, endsAtMs }
+  /** Replaces what is known. */
+  learn(account: string, usage: Usage): void {
+    this.#accounts.set(account, usage)
   }
 
-  /** Counts points, also beyond every limit. Resolves with the minute that they count for. */
-  async add(account: string, points: number): Promise<Minute> {
-    const known = this.#accounts.get(account) ?? { confirmed: unused, pending: 0 }
-    this.#accounts.set(account, known)
-    // Never later than the limiter's own end: what is taken back after that would count for the next minute.
-    const nowMs = Date.now()
-    // Begins before the first `await`: what is read next includes it.
-    const counting = points < 0 ? this.#limiter.reward(account, -points) : this.#limiter.penalty(account, points)
-    known.pending += points
-    try {
-      const { consumedPoints, msBeforeNext } = await counting
-      known.confirmed = { used: consumedPoints, endsAtMs: nowMs + msBeforeNext }
-      return known.confirmed
-    } finally {
-      known.pending -= points
+  async read(account: string): Promise<Usage> {
+    return this.known(account)
+  }
+
+  async take(account: string, share: Share, limits: KeyLimits): Promise<Usage | undefined> {
+    const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = limits
+    const before = this.known(account)
+    const usage = {
+      ...this.#minuteOf(before),
+      requests: before.requests + share.requests,
+      tokens: before.tokens + share.tokens,
+      isStretched: before.isStretched || share.isStretched,
     }
+    if (share.requests > 0 && usage.requests > requestsPerMinute) return undefined
+    if (share.tokens > 0 && usage.tokens > tokensPerMinute) return undefined
+    if (share.isStretched && before.isStretched) return undefined
+    this.#accounts.set(account, usage)
+    return usage
   }
 
-  /** Takes points back, unless the minute that they count for is over: the next one must not gain by them. */
-  async takeBack(account: string, points: number, { endsAtMs }: Minute): Promise<void> {
-    if (points > 0 && Date.now() < endsAtMs) await this.add(account, -points)
+  async settle(account: string, { tokens, isStretched, minute }: Settlement): Promise<Usage> {
+    const before = this.known(account)
+    const isSame = before.minute === minute
+    if (!isSame && tokens <= 0) return before
+    const usage = {
+      ...this.#minuteOf(before),
+      requests: before.requests,
+      tokens: before.tokens + (isSame ? tokens : Math.max(0, tokens)),
+      isStretched: before.isStretched && !(isSame && isStretched),
+    }
+    this.#accounts.set(account, usage)
+    return usage
+  }
+
+  #minuteOf({ minute, endsAtMs }: Usage): Pick<Usage, 'minute' | 'endsAtMs'> {
+    if (minute !== unused.minute) return { minute, endsAtMs }
+    const endMs = Date.now() + minuteMs
+    return { minute: endMs, endsAtMs: endMs }
   }
 }

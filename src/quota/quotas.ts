@@ -1,32 +1,31 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { AppError } from '../contract/errors.ts'
-import type { ExceededLimit, KeyQuota, LimitState } from '../contract/quota.ts'
+import type { ExceededLimit, KeyQuota, LimitState, Share, Usage, UsageCounter } from '../contract/quota.ts'
 import type { RequestCost } from '../contract/scheduler.ts'
-import { type Minute, MinuteCounter } from './minute-counter.ts'
+import { MinuteCounter } from './minute-counter.ts'
 import { planTokens } from './plan-tokens.ts'
 
-const minuteSeconds = 60
 /** What a request without an output limit is expected to generate. */
 const expectedOutputTokens = 4096
 
 /** What was reserved for a request. Settle it. */
-export type Reservation = { readonly tokens: number; readonly isStretched: boolean; readonly minute: Minute }
+export type Reservation = Pick<Share, 'tokens' | 'isStretched'> & Pick<Usage, 'minute'>
+
+/** A counter that knows at once what it has counted or heard of, which for one process is everything. */
+export type KnowingCounter = UsageCounter & { known(account: string): Usage }
 
 /** The limits of keys. What a request may use is reserved before it runs, and replaced by what it used when it ends. */
 export class Quotas {
-  readonly #requests = createCounter('requests')
-  readonly #tokens = createCounter('tokens')
-  /** Accounts of which a request runs on fewer tokens than it may use. */
-  readonly #stretched = new Set<string>()
+  readonly #counter: KnowingCounter
 
-  /** Throws `rate-limit-exceeded` when nothing is left for any request. */
-  check({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): void {
-    const requests = this.#requests.read(account)
-    if (requestsPerMinute !== undefined && requests.used >= requestsPerMinute)
-      throw exceeded({ unit: 'requests', limit: requestsPerMinute, used: requests.used, requested: 1 }, requests)
-    const tokens = this.#tokens.read(account)
-    if (tokensPerMinute !== undefined && tokens.used >= tokensPerMinute)
-      throw exceeded({ unit: 'tokens', limit: tokensPerMinute, used: tokens.used, requested: 1 }, tokens)
+  constructor(counter: KnowingCounter = new MinuteCounter()) {
+    this.#counter = counter
+  }
+
+  /** Rejects with `rate-limit-exceeded` when nothing is left for any request. */
+  async check(quota: KeyQuota): Promise<void> {
+    if (findSpent(quota, this.#counter.known(quota.account)) === undefined) return
+    const spent = findSpent(quota, await this.#counter.read(quota.account))
+    if (spent !== undefined) throw spent
   }
 
   /**
@@ -34,60 +33,74 @@ export class Quotas {
    * tokens.
    */
   async admit(quota: KeyQuota, cost: RequestCost, { isCounted = false } = {}): Promise<Reservation> {
-    if (!isCounted) this.check(quota)
-    const { tokens, isStretched } = this.#plan(quota, cost)
     const { account } = quota
-    if (isStretched) this.#stretched.add(account)
-    // Without a pause since what is left was read.
-    const counting = isCounted ? undefined : this.#requests.add(account, 1)
-    const [minute] = await Promise.all([this.#tokens.add(account, tokens), counting])
-    return { tokens, isStretched, minute }
+    let usage = this.#counter.known(account)
+    for (let isFresh = false; ; isFresh = true) {
+      const share = plan(quota, usage, { cost, isCounted })
+      const isEnough = !(share instanceof AppError) && !share.isStretched
+      if (isEnough || isFresh) {
+        if (share instanceof AppError) throw share
+        const taken = await this.#counter.take(account, share, quota)
+        if (taken !== undefined) return { tokens: share.tokens, isStretched: share.isStretched, minute: taken.minute }
+      }
+      // Other processes may have used, or given back, something. A race that is lost is one that another request has won.
+      usage = await this.#counter.read(account)
+    }
   }
 
   /** Replaces what was reserved by what was used. */
   async settle({ account }: KeyQuota, { tokens, isStretched, minute }: Reservation, usedTokens: number): Promise<void> {
-    if (isStretched) this.#stretched.delete(account)
-    if (usedTokens > tokens) await this.#tokens.add(account, usedTokens - tokens)
-    else await this.#tokens.takeBack(account, tokens - usedTokens, minute)
+    if (usedTokens === tokens && !isStretched) return
+    await this.#counter.settle(account, { tokens: usedTokens - tokens, isStretched, minute })
   }
 
-  /** What is left of the limits of a key; empty without limits. */
+  /** What is left of the limits of a key, as far as is known; empty without limits. */
   states({ account, requestsPerMinute, tokensPerMinute }: KeyQuota): readonly LimitState[] {
+    const usage = this.#counter.known(account)
     return [
-      ...(requestsPerMinute === undefined ? [] : [stateOf('requests', requestsPerMinute, this.#requests.read(account))]),
-      ...(tokensPerMinute === undefined ? [] : [stateOf('tokens', tokensPerMinute, this.#tokens.read(account))]),
+      ...(requestsPerMinute === undefined ? [] : [stateOf('requests', requestsPerMinute, usage)]),
+      ...(tokensPerMinute === undefined ? [] : [stateOf('tokens', tokensPerMinute, usage)]),
     ]
   }
-
-  #plan({ account, tokensPerMinute }: KeyQuota, cost: RequestCost): Pick<Reservation, 'tokens' | 'isStretched'> {
-    // Without a limit, the use is not counted either.
-    if (tokensPerMinute === undefined) return { tokens: 0, isStretched: false }
-    const { inputTokens = 0, maxOutputTokens: outputTokens = expectedOutputTokens } = cost
-    const now = this.#tokens.read(account)
-    const isStretched = this.#stretched.has(account)
-    const plan = planTokens({ limit: tokensPerMinute, used: now.used, inputTokens, outputTokens, isStretched })
-    if (typeof plan === 'object') return plan
-    const requested = plan === 'never' ? inputTokens : inputTokens + outputTokens
-    const limit = { unit: 'tokens', limit: tokensPerMinute, used: now.used, requested } as const
-    throw exceeded(limit, plan === 'never' ? undefined : now)
-  }
 }
 
-/** It counts only: limits differ between keys, and change while the server runs. */
-function createCounter(keyPrefix: string): MinuteCounter {
-  return new MinuteCounter(new RateLimiterMemory({ keyPrefix, points: Number.MAX_SAFE_INTEGER, duration: minuteSeconds }))
+/** Why nothing is left for any request, if so. */
+function findSpent({ requestsPerMinute, tokensPerMinute }: KeyQuota, usage: Usage): AppError | undefined {
+  if (requestsPerMinute !== undefined && usage.requests >= requestsPerMinute)
+    return exceeded({ unit: 'requests', limit: requestsPerMinute, used: usage.requests, requested: 1 }, usage)
+  if (tokensPerMinute !== undefined && usage.tokens >= tokensPerMinute)
+    return exceeded({ unit: 'tokens', limit: tokensPerMinute, used: usage.tokens, requested: 1 }, usage)
+  return undefined
 }
 
-function stateOf(unit: LimitState['unit'], limit: number, minute: Minute): LimitState {
-  return { unit, limit, remaining: Math.max(0, limit - minute.used), resetMs: msLeft(minute) }
+type Wanted = { readonly cost: RequestCost; readonly isCounted: boolean }
+
+function plan(quota: KeyQuota, usage: Usage, { cost, isCounted }: Wanted): Share | AppError {
+  const spent = isCounted ? undefined : findSpent(quota, usage)
+  if (spent !== undefined) return spent
+  const requests = isCounted ? 0 : 1
+  const { tokensPerMinute } = quota
+  // Without a limit, the use is not counted either.
+  if (tokensPerMinute === undefined) return { requests, tokens: 0, isStretched: false }
+  const { inputTokens = 0, maxOutputTokens: outputTokens = expectedOutputTokens } = cost
+  const { tokens: used, isStretched } = usage
+  const reserved = planTokens({ limit: tokensPerMinute, used, inputTokens, outputTokens, isStretched })
+  if (typeof reserved === 'object') return { requests, ...reserved }
+  const requested = reserved === 'never' ? inputTokens : inputTokens + outputTokens
+  const limit = { unit: 'tokens', limit: tokensPerMinute, used, requested } as const
+  return exceeded(limit, reserved === 'never' ? undefined : usage)
 }
 
-function msLeft({ endsAtMs }: Minute): number {
+function stateOf(unit: LimitState['unit'], limit: number, usage: Usage): LimitState {
+  return { unit, limit, remaining: Math.max(0, limit - usage[unit]), resetMs: msLeft(usage) }
+}
+
+function msLeft({ endsAtMs }: Usage): number {
   return Math.max(0, endsAtMs - Date.now())
 }
 
 /** Without a minute, waiting does not help. */
-function exceeded(limit: ExceededLimit, minute: Minute | undefined): AppError {
+function exceeded(limit: ExceededLimit, minute: Usage | undefined): AppError {
   const { requested, used } = limit
   const perMinute = `${limit.limit} ${limit.unit} per minute`
   if (minute === undefined) {

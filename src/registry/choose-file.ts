@@ -27,7 +27,7 @@ export function chooseFile(files: readonly RepositoryFile[], memoryBytes: number
   if (ggufs.length === 0) {
     throw new AppError('model-unavailable', 'the repository has no .gguf file; choose one of a repository with GGUF files')
   }
-  const candidates = ggufs.filter(({ path }) => fileProblem(path) === undefined && !notModels.test(nameOf(path)))
+  const candidates = ggufs.filter(({ path }) => fileProblem(path) === undefined && !isBesideModels(nameOf(path)))
   if (candidates.length === 0) {
     const why = 'no .gguf file of the repository can be taken by itself (projectors, and parts of split models, are not)'
     throw new AppError('model-unavailable', `${why}: ${describe(ggufs)}`)
@@ -47,7 +47,26 @@ export function chooseFile(files: readonly RepositoryFile[], memoryBytes: number
 }
 
 /** The name of a file's quantization in capitals, such as `Q4_K_M`. */
-function quantizationOf(path: string): string | undefined {
+/** Whether the name of a GGUF file shows that it is no model: a projector, an adapter or an importance matrix. */
+export function isBesideModels(name: string): boolean {
+  return notModels.test(name)
+}
+
+/** The files of a repository that are models, with their quantizations, the best compromise first. */
+export function variantsOf(
+  files: readonly RepositoryFile[],
+): readonly { readonly label: string; readonly file: RepositoryFile }[] {
+  return files
+    .filter(({ path }) => fileProblem(path) === undefined && !isBesideModels(nameOf(path)))
+    .toSorted(comparePreference)
+    .flatMap((file) => {
+      const label = quantizationOf(file.path)
+      return label === undefined ? [] : [{ label, file }]
+    })
+}
+
+/** The quantization in the name of a file, such as `Q4_K_M`. */
+export function quantizationOf(path: string): string | undefined {
   const stem = nameOf(path).replace(/\.gguf$/i, '')
   const names = stem.matchAll(/(?<=^|[-._])(?:I?Q[1-8](?:_[0-9A-Z]+)*|TQ\d_\d|MXFP4(?:_MOE)?|BF16|F(?:P)?(?:16|32))(?=[-.]|$)/gi)
   return [...names].at(-1)?.[0].toUpperCase().replace(/^FP/, 'F')

@@ -22,6 +22,8 @@ export type ModelFileOptions = {
   /** Called once, before the first fetch. */
   readonly onFetch?: (() => void) | undefined
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined
+  /** Receives how much of a file that is there has been hashed, to check it. */
+  readonly onVerify?: ((progress: DownloadProgress) => void) | undefined
   /** Receives one sentence about each fetch, wait and fallback. */
   readonly onNote?: ((note: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
@@ -96,7 +98,7 @@ async function fetchFromRepository(
   return path
 }
 
-async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptions): Promise<string> {
+async function checkLocal(path: string, { home, sha256, signal, onVerify }: ModelFileOptions): Promise<string> {
   const stats = await stat(path).catch((error) => {
     throw new AppError('model-unavailable', fileReason(error), { cause: error })
   })
@@ -106,7 +108,7 @@ async function checkLocal(path: string, { home, sha256, signal }: ModelFileOptio
   if (sha256 === undefined) return path
   // The folder of a local file may be read-only.
   const record = join(home, 'models', 'path', `${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sha256`)
-  const { isGood, found } = await checkFile(path, { record, sha256, signal })
+  const { isGood, found } = await checkFile(path, { record, sha256, signal, onVerify })
   if (isGood) return path
   throw new AppError('model-unavailable', `the file's SHA-256 is ${found}, but the configuration says ${sha256}`)
 }
@@ -131,8 +133,8 @@ async function fetchLocked(source: RemoteFileSource, options: ModelFileOptions):
 }
 
 /** Whether a fetched file exists, is unchanged, and is a GGUF file. */
-async function isUsable(file: string, { sha256, signal }: ModelFileOptions): Promise<boolean> {
-  const { isGood } = await checkFile(file, { record: recordOf(file), sha256, signal })
+async function isUsable(file: string, { sha256, signal, onVerify }: ModelFileOptions): Promise<boolean> {
+  const { isGood } = await checkFile(file, { record: recordOf(file), sha256, signal, onVerify })
   if (!isGood) return false
   return requireGguf(file).then(
     () => true,

@@ -15,3 +15,8 @@ export function availableMemoryBytes(): number {
   const limit = process.constrainedMemory()
   return limit > 0 ? Math.min(total, limit) : total
 }
+
+/** The bytes of a budget: a number up to 1 is a fraction of the memory that this process may use. */
+export function budgetBytes(budget: number): number {
+  return budget <= 1 ? Math.floor(budget * availableMemoryBytes()) : budget
+}

@@ -38,7 +38,7 @@ async function check(bytes: Buffer): Promise<string> {
 }
 
 test('a whole file has the size that its header says', () => {
-  expect(readGgufSize(whole)).toEqual({ type: 'known', sizeBytes: whole.length })
+  expect(readGgufSize(whole)).toEqual({ type: 'known', value: whole.length })
 })
 
 test.each<[string, Buffer, string]>([

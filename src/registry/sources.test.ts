@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { builtinModel } from './builtin-model.ts'
 import { formatSource, isSource, landingPath, parseSource, resolvePath, sourceFileName } from './sources.ts'
 
 describe('parseSource', () => {
@@ -20,6 +21,7 @@ describe('parseSource', () => {
     ['http://127.0.0.1:8/x', { type: 'url', url: 'http://127.0.0.1:8/x' }],
     ['http://localhost/x', { type: 'url', url: 'http://localhost/x' }],
     ['http://[::1]/x', { type: 'url', url: 'http://[::1]/x' }],
+    ['builtin:dragoman-tiny.gguf', { type: 'path', path: builtinModel.path }],
     ['wheel:a-b==1.2#p/x.gguf', { type: 'wheel', name: 'a-b', version: '1.2', member: 'p/x.gguf' }],
   ])('%s', (text, source) => {
     expect(parseSource(text)).toEqual(source)
@@ -29,6 +31,7 @@ describe('parseSource', () => {
     ['', 'write ./model.gguf, hf:'],
     ['llama3', 'write ./model.gguf, hf:'],
     ['ftp://h/x.gguf', "'ftp:' is not known"],
+    ['builtin:../x.gguf', 'there are dragoman-tiny.gguf and dragoman-tiny-mmproj.gguf'],
     ['hf:o', 'hf:OWNER/REPO[/FILE.gguf]'],
     ['hf:o/../x.gguf', 'hf:OWNER/REPO[/FILE.gguf]'],
     ['hf:o/r/', 'name the file too'],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { AppError } from '../contract/errors.ts'
+import { builtinFile, builtinFileNames } from './builtin-model.ts'
 
 /** Where a model file comes from. Made only by `parseSource`, which rejects anything unsafe; other code relies on that. */
 export type Source =
@@ -23,11 +24,11 @@ export type RemoteFileSource = Exclude<Source, { type: 'path' | 'hf-repository' 
 
 /** The forms that `parseSource` accepts, for messages. */
 const sourceForms =
-  './model.gguf, hf:OWNER/REPO[/FILE.gguf][@REVISION], https://HOST/FILE.gguf or wheel:NAME==VERSION#PATH/FILE.gguf'
+  './model.gguf, hf:OWNER/REPO[/FILE.gguf][@REVISION], https://HOST/FILE.gguf, wheel:NAME==VERSION#PATH/FILE.gguf or builtin:FILE.gguf'
 
 /** Whether a text has the form of a source rather than of a model's name. `parseSource` may still reject it. */
 export function isSource(text: string): boolean {
-  return isPath(text) || /^(hf|https?|wheel):/i.test(text)
+  return isPath(text) || /^(builtin|hf|https?|wheel):/i.test(text)
 }
 
 /** Parses a written source. Throws `invalid-request` with what is wrong and the correct form. */
@@ -36,6 +37,8 @@ export function parseSource(text: string): Source {
   switch (scheme) {
     case undefined:
       return parsePath(text)
+    case 'builtin':
+      return parseBuiltin(text)
     case 'hf':
       return parseHuggingFace(text)
     case 'http':
@@ -129,6 +132,15 @@ function isPath(text: string): boolean {
 function parsePath(text: string): Source {
   if (!isPath(text) || text.includes('\0')) throw invalid(text, `write ${sourceForms}`)
   return { type: 'path', path: text }
+}
+
+/** A file that comes with Dragoman. */
+function parseBuiltin(text: string): Source {
+  const name = text.slice('builtin:'.length)
+  const path = builtinFile(name)
+  if (path === undefined)
+    throw invalid(text, `no file '${name}' comes with Dragoman; there are ${builtinFileNames.join(' and ')}`)
+  return { type: 'path', path }
 }
 
 function parseHuggingFace(text: string): Source {

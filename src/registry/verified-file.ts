@@ -13,6 +13,8 @@ type FileOptions = {
   /** The expected checksum; absent: the recorded one. */
   readonly sha256?: string | undefined
   readonly signal?: AbortSignal | undefined
+  /** Called while the file is hashed. */
+  readonly onVerify?: ((progress: { readonly receivedBytes: number; readonly totalBytes: number }) => void) | undefined
 }
 
 /**
@@ -21,7 +23,7 @@ type FileOptions = {
  */
 export async function checkFile(
   file: string,
-  { record, sha256, signal }: FileOptions,
+  { record, sha256, signal, onVerify }: FileOptions,
 ): Promise<{ isGood: boolean; found?: string }> {
   const stats = await stat(file).catch(() => undefined)
   if (stats?.isFile() !== true) return { isGood: false }
@@ -31,7 +33,7 @@ export async function checkFile(
   if (known !== undefined && known.sizeBytes === stats.size && known.mtimeMs === stats.mtimeMs) {
     return { isGood: known.sha256 === wanted, found: known.sha256 }
   }
-  const found = await hashFile(file, signal)
+  const found = await hashFile(file, signal, (receivedBytes) => onVerify?.({ receivedBytes, totalBytes: stats.size }))
   if (found === wanted) await recordChecksum(file, { record, sha256: found })
   return { isGood: found === wanted, found }
 }
@@ -52,11 +54,14 @@ async function readRecord(record: string): Promise<z.output<typeof recordSchema>
   }
 }
 
-async function hashFile(file: string, signal: AbortSignal | undefined): Promise<string> {
+async function hashFile(file: string, signal: AbortSignal | undefined, onBytes: (count: number) => void): Promise<string> {
   const hash = createHash('sha256')
+  let count = 0
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
     signal?.throwIfAborted()
     hash.update(chunk)
+    count += chunk.length
+    onBytes(count)
   }
   return hash.digest('hex')
 }

@@ -38,7 +38,7 @@ export async function acceptResponse(
   const refs = readReferences(body)
   if (store === undefined) refuseWithoutStore(body, refs)
   const owner = caller.principal.id
-  const release = refs.conversationId === undefined ? () => undefined : service.locks.lock(owner, refs.conversationId)
+  const release = refs.conversationId === undefined ? () => undefined : await service.locks.lock(owner, refs.conversationId)
   try {
     const createdAtMs = wallClock()
     const references = await findReferences(refs, { owner, store, nowMs: createdAtMs, ...(recall !== undefined && { recall }) })
@@ -46,7 +46,8 @@ export async function acceptResponse(
     const stored = store === undefined ? withoutStoring(body) : body
     const decoding = decodeResponse(stored, { id: caller.id, createdAtMs, sealer, history, items })
     const decoded = withCallerKeys(decoding, sentKeys)
-    const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
+    const model = service.resolveModel(decoded.request.model, caller.principal)
+    const context = { model, ...(decoded.background && { lane: 'background' as const }), ...caller }
     return new ResponseRun(service, { decoded, references, context, createdAtMs, generates, release })
   } catch (error) {
     release()

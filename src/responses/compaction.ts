@@ -41,7 +41,7 @@ export async function compactLong(
 ): Promise<CompactedLong | undefined> {
   const { prompt, reasoning, toolChoice } = request
   if (compactThreshold === undefined || prompt.type !== 'chat' || withoutOldest(1) === undefined) return undefined
-  const { inputTokens } = await countTokens({ prompt, reasoning, toolChoice }, context)
+  const { inputTokens } = await countTokens(deps, { prompt, reasoning, toolChoice }, context)
   if (inputTokens <= compactThreshold) return undefined
   const compaction = await compact(deps, request, context)
   const decoded = compacted(compaction.item)

@@ -2,6 +2,7 @@ import type { AppError } from '../contract/errors.ts'
 import type { ModelViewer, Principal } from '../contract/principal.ts'
 import type { Sealer } from '../contract/sealer.ts'
 import type { ServedModel } from '../contract/served-model.ts'
+import type { Siblings } from '../contract/siblings.ts'
 import type { Store } from '../contract/store.ts'
 import type { Cancellations } from '../core/cancellations.ts'
 import type { GenerateDeps } from '../core/generate.ts'
@@ -12,6 +13,8 @@ export type ResponsesDeps = GenerateDeps & {
   resolveModel(name: string, viewer: ModelViewer): ServedModel
   readonly cancellations: Cancellations
   readonly sealer: Sealer
+  /** The other processes of this server; absent: there is one. */
+  readonly siblings?: Pick<Siblings, 'lock'>
   /** Absent: nothing is stored, and requests that need it are refused. */
   readonly store?: Store
   /** The error as this caller may see it. */

@@ -4,8 +4,8 @@ import { AppError } from '../contract/errors.ts'
 import type { StoredResponse } from '../contract/store.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import { encodeEnd, isEnd, readStoredEvent, replayResponse } from '../dialect/openai-responses/replay.ts'
-import { isOver } from './response-run.ts'
 import type { ResponsesService } from './service.ts'
+import { isOver } from './settled.ts'
 import { encodeStored, findStored, storeOf } from './stored-responses.ts'
 
 /** How often a response of another process is looked at. */

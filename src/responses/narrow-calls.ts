@@ -21,7 +21,7 @@ export async function acceptCount(service: ResponsesService, body: unknown, call
     async run() {
       const { prompt, reasoning, toolChoice } = decoded.request
       if (prompt.type !== 'chat') throw new Error('a response was not decoded to a conversation')
-      const { inputTokens, isEstimate } = await countTokens({ prompt, reasoning, toolChoice }, context)
+      const { inputTokens, isEstimate } = await countTokens(service, { prompt, reasoning, toolChoice }, context)
       // An extension: OpenAI always counts.
       return { ...encodeInputTokens(inputTokens), ...(isEstimate && { estimated: true }) }
     },

@@ -1,7 +1,7 @@
 import { AppError } from '../contract/errors.ts'
 import type { Store, StoredItem } from '../contract/store.ts'
 import type { References } from '../dialect/openai-responses/references.ts'
-import { settled } from './settled.ts'
+import { isOver, settled } from './settled.ts'
 
 /** What a request refers to. */
 export type FoundReferences = {
@@ -50,7 +50,7 @@ async function findHistory(id: string, { owner, store, recall, nowMs }: Finder):
   // On a socket this is what happens after a reconnect, and clients recover from it.
   if (store === undefined && recall === undefined) throw needsStore('previous_response_id')
   const previous = await store?.responses.find(owner, id)
-  if (previous !== undefined && ['queued', 'in_progress'].includes(settled(previous, nowMs).status)) {
+  if (previous !== undefined && !isOver(settled(previous, nowMs).status)) {
     const message = `the previous response '${id}' is still in progress; wait until it has ended`
     throw new AppError('invalid-request', message, { param: 'previous_response_id' })
   }

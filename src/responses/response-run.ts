@@ -14,6 +14,7 @@ import type { ResponsesDeps } from './deps.ts'
 import { EventWriter } from './event-writer.ts'
 import { generateFitting } from './fitting.ts'
 import type { FoundReferences } from './references.ts'
+import { isOver } from './settled.ts'
 
 export type RunParts = {
   readonly decoded: DecodedResponse
@@ -195,10 +196,6 @@ export class ResponseRun {
     })
     this.#isStored = true
   }
-}
-
-export function isOver(status: ResponseStatus): boolean {
-  return status !== 'queued' && status !== 'in_progress'
 }
 
 /** The usage of a response with that of its compaction. */

@@ -9,5 +9,5 @@ export type ResponsesService = ResponsesDeps & {
 }
 
 export function createResponsesService(deps: ResponsesDeps): ResponsesService {
-  return { ...deps, background: new BackgroundResponses(deps), locks: new ConversationLocks() }
+  return { ...deps, background: new BackgroundResponses(deps), locks: new ConversationLocks(deps.siblings) }
 }

@@ -1,4 +1,4 @@
-import type { StoredResponse } from '../contract/store.ts'
+import type { ResponseStatus, StoredResponse } from '../contract/store.ts'
 
 /** What the response of a process that died says. */
 export const lostError = {
@@ -6,10 +6,13 @@ export const lostError = {
   message: 'the server process that ran this response ended before the response was complete; send the request again',
 } as const
 
+export function isOver(status: ResponseStatus): boolean {
+  return status !== 'queued' && status !== 'in_progress'
+}
+
 /** The response as it is now: one whose process let its lease run out has failed. */
 export function settled(response: StoredResponse, nowMs: number): StoredResponse {
   const { status, leaseUntilMs, json } = response
-  const isRunning = status === 'queued' || status === 'in_progress'
-  if (!isRunning || leaseUntilMs === undefined || leaseUntilMs > nowMs) return response
+  if (isOver(status) || leaseUntilMs === undefined || leaseUntilMs > nowMs) return response
   return { ...response, status: 'failed', json: { ...json, status: 'failed', error: lostError } }
 }

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AppError } from '../contract/errors.ts'
 import type { JsonObject } from '../contract/request.ts'
 import type { ItemPage, PageRequest, Store, StoredResponse } from '../contract/store.ts'
-import { isOver } from './response-run.ts'
 import type { ResponsesService } from './service.ts'
-import { settled } from './settled.ts'
+import { isOver, settled } from './settled.ts'
 
 /** How long a cancelled response of another process is waited for. */
 const cancelWaitMs = 5000

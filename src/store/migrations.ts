@@ -11,6 +11,7 @@ const migrations: Readonly<Record<string, Migration>> = {
       await createConversations(db)
     },
   },
+  '0002-key-usage': { up: createKeyUsage },
 }
 
 export const migrationProvider: MigrationProvider = { getMigrations: async () => migrations }
@@ -74,4 +75,15 @@ async function createConversations(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('conversation_items_key', ['conversation_id', 'position'])
     .execute()
   await db.schema.createIndex('conversation_items_id').on('conversation_items').column('item_id').execute()
+}
+
+async function createKeyUsage(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('key_usage')
+    .addColumn('account', 'text', (column) => column.primaryKey())
+    .addColumn('requests', 'bigint', (column) => column.notNull())
+    .addColumn('tokens', 'bigint', (column) => column.notNull())
+    .addColumn('is_stretched', 'integer', (column) => column.notNull())
+    .addColumn('ends_at', 'bigint', (column) => column.notNull())
+    .execute()
 }

@@ -6,6 +6,7 @@ import { migrate } from './migrate.ts'
 import { Owned } from './owned.ts'
 import { PostgresCancels } from './postgres-cancels.ts'
 import { createPostgresDialect } from './postgres-dialect.ts'
+import { createPostgresUsage } from './postgres-usage.ts'
 import { deleteExpired, deleteOldest } from './prune.ts'
 import { createResponseStore } from './response-store.ts'
 import { createRunningResponses } from './running-responses.ts'
@@ -40,7 +41,7 @@ export async function openStore({ database, maxBytes, ...lifetimeOptions }: Stor
   return {
     responses: { ...createResponseStore(of, lifetimes), ...createRunningResponses(db) },
     conversations: createConversationStore(of, lifetimes),
-    ...(cancels !== undefined && { cancels }),
+    ...(cancels !== undefined && { cancels, usage: createPostgresUsage(db) }),
     async prune(nowMs) {
       await deleteExpired(db, nowMs)
       if (maxBytes !== undefined) await deleteOldest(db, maxBytes)

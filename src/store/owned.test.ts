@@ -1,13 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, and what it hands out. */
+/**
+ * What sees the rows of all owners: what opens, migrates and prunes the database, `Owned` itself, what it hands out, and the counters of
+ * keys, which have no owners.
+ */
 const withoutOwner = [
   'conversation-rows.ts',
   'migrate.ts',
   'migrations.ts',
   'open-store.ts',
   'owned.ts',
+  'postgres-usage.ts',
   'prune.ts',
   'response-rows.ts',
   'running-responses.ts',

@@ -32,10 +32,12 @@ export class PostgresCancels implements CancelBus {
     this.#url = url
   }
 
-  async publish(cancel: SharedCancel): Promise<void> {
+  async publish(cancel: SharedCancel): Promise<number> {
     try {
       if (this.#client === undefined) throw new Error('the connection for cancels is being opened')
       await this.#client.query('select pg_notify($1, $2)', [channel, JSON.stringify({ from: this.#process, ...cancel })])
+      // Notifications have no answer.
+      return 0
     } catch (error) {
       throw toStoreError(error)
     }

@@ -6,8 +6,12 @@ type Prunable = 'responses' | 'conversations'
 const prunable = ['responses', 'conversations'] as const
 const batchRows = 100
 
-/** Deletes what expired before `nowMs`. Each row is a transaction of its own, so that others wait for one row at most. */
+/**
+ * Deletes what expired before `nowMs`. Each response and conversation is a transaction of its own, so that others wait for one row at
+ * most.
+ */
 export async function deleteExpired(db: Kysely<Tables>, nowMs: number): Promise<void> {
+  await db.deleteFrom('key_usage').where('ends_at', '<=', nowMs).execute()
   for (const table of prunable) {
     for (;;) {
       const expired = await db.selectFrom(table).select('id').where('expires_at', '<=', nowMs).limit(batchRows).execute()

@@ -10,6 +10,7 @@ export type Tables = {
   response_events: ResponseEventTable
   conversations: ConversationTable
   conversation_items: ConversationItemTable
+  key_usage: KeyUsageTable
 }
 
 /** The time of what does not expire: a number, so that one comparison is enough. */
@@ -49,3 +50,6 @@ type ConversationTable = {
 }
 
 type ConversationItemTable = { conversation_id: string; position: number; item_id: string; json: string }
+
+/** What a key has used in the minute that ends at `ends_at`; on PostgreSQL only. The account is the hash of the key. */
+type KeyUsageTable = { account: string; requests: number; tokens: number; is_stretched: number; ends_at: number }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../support/app.ts'
+import { png } from '../support/media-bytes.ts'
 import { randomModel } from '../support/models.ts'
 
 let app: RunningApp
@@ -82,7 +83,12 @@ describe('bad input gets the right 4xx in the OpenAI envelope', () => {
       name: 'an image on a text engine',
       body: () =>
         chat({
-          messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] }],
+          messages: [
+            {
+              role: 'user',
+              content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png().toString('base64')}` } }],
+            },
+          ],
         }),
       status: 400,
       code: 'unsupported_field',

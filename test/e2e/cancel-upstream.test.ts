@@ -5,7 +5,7 @@ import { type Answer, chatChunk, openStream, type SeenRequest, startUpstream } f
 const question = 'Who hears this?'
 const messages = [{ role: 'user', content: question }]
 /** Others ask what kind of server it is. */
-const isOurs = ({ body }: SeenRequest) => JSON.stringify(body).includes(question)
+const isOurs = ({ body }: Pick<SeenRequest, 'body'>) => JSON.stringify(body).includes(question)
 
 /** A server whose model is answered by another server. */
 async function startOver(answer: Answer) {

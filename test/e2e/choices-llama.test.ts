@@ -159,7 +159,10 @@ describe('choices on two slots', () => {
   const pacer = new PrefillPacer({ largestStep: 32 })
   const running = { cancelled: () => false, paused: () => undefined }
   beforeAll(async () => {
-    loaded = await loadModel({ ...options, slots: 2 }, { onProgress: () => undefined, onLog: () => undefined })
+    loaded = await loadModel(
+      { ...options, slots: 2 },
+      { onProgress: () => undefined, onLog: () => undefined, onWarning: () => undefined },
+    )
     pool = new SlotPool(loaded.slots)
     prompt = Uint32Array.from(loaded.model.tokenize('The weather in Rome is as it is, and tea is tea. '.repeat(20)))
   })

@@ -34,7 +34,7 @@ describe('dragoman serve', () => {
     expect(server.err()).toContain('/v1/chat/completions')
   })
 
-  test.each(['SIGTERM', 'SIGHUP'] as const)('%s lets running requests end, refuses others, and exits with 0', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s lets running requests end, refuses others, and exits with 0', async (signal) => {
     const server = await cli.serve()
     const content = JSON.stringify({ chunks: ['one', 'two', 'three'], delayMs: 150 })
     const stream = openChat(server.url, { model: 'scripted', stream: true, messages: [{ role: 'user', content }] })

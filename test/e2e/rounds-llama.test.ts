@@ -20,7 +20,7 @@ describe('streams on the embedded engine', () => {
   let pool: SlotPool<Slot>
   beforeAll(async () => {
     const options = { modelPath, slots: 4, contextLength: 1024, threads: 1, flashAttention: true }
-    loaded = await loadModel(options, { onProgress: () => undefined, onLog: () => undefined })
+    loaded = await loadModel(options, { onProgress: () => undefined, onLog: () => undefined, onWarning: () => undefined })
     passes = watchPasses(loaded.context)
   })
   beforeEach(async () => {

@@ -11,6 +11,7 @@ import type { Protocol } from '../../src/engine/remote/servers/profile.ts'
 import { type RunningApp, startApp } from '../support/app.ts'
 import { blockOf, callBlock, messageOf } from '../support/messages-stream.ts'
 import { assistant, call, image, reasoning, text } from '../support/parts.ts'
+import { png } from '../support/pictures.ts'
 import { answer, ask, closedAfterwards, engineOver, upstream } from '../support/remote-engine.ts'
 import { shortUsage, stubEngine } from '../support/stub-engine.ts'
 import { doneLine, streamOf } from '../support/upstream.ts'
@@ -81,12 +82,14 @@ const written = fc
       .map((part, index) => (part.type === 'tool-call' ? { ...part, id: `call_${index}` } : part)),
   )
 
+const picture = image(png([200, 30, 30], { width: 2, height: 2 }).toString('base64'))
+
 /** The results of a turn's calls: some have an image, and some are errors, which Responses cannot express. */
 function resultsOf(parts: readonly OutputPart[], said: string, protocol: Protocol): readonly Message[] {
   return callsOf(parts).map(({ id }, index) => ({
     role: 'tool',
     toolCallId: id,
-    content: index % 2 === 0 ? [text(said)] : [text(said), image('aGk=')],
+    content: index % 2 === 0 ? [text(said)] : [text(said), picture],
     ...(index % 3 === 1 && protocol === 'messages' && { isError: true }),
   }))
 }
@@ -100,7 +103,7 @@ test.each<Protocol>(['responses', 'messages'])(
         state.parts = parts
         const first: readonly Message[] = [
           { role: 'system', content: [text('Be brief.')] },
-          { role: 'user', content: [text(question), image('aGk=')] },
+          { role: 'user', content: [text(question), picture] },
         ]
         const chat = { type: 'chat', ...plainChat, tools } as const
         const { choices } = await answer(engine, ask('', { prompt: { ...chat, messages: first }, reasoning: { enabled: true } }))

@@ -8,6 +8,7 @@ import { configSchema } from '../../src/config/schema.ts'
 
 export type RunningApp = App & {
   readonly url: string
+  readonly home: string
   /** The log so far, one parsed object per line. */
   readonly logLines: () => { level: number; msg?: string }[]
   /** The value of a metric line such as `dragoman_slots_busy{model="m"}`. */
@@ -26,6 +27,7 @@ export async function startApp(settings: z.input<typeof configSchema>, { keepsLo
   return {
     ...app,
     url,
+    home,
     models: app.models,
     logLines: () => lines.map((line) => JSON.parse(line)),
     metric: async (line) => {

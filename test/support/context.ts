@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../src/contract/context.ts'
 import type { Engine } from '../../src/contract/engine.ts'
 import { allScopes, type Principal } from '../../src/contract/principal.ts'
-import { FifoScheduler } from '../../src/core/schedule/fifo-scheduler.ts'
+import { FairScheduler } from '../../src/core/schedule/fair-scheduler.ts'
 
 export const anyone: Principal = { id: 'anyone', scopes: allScopes }
 
@@ -12,7 +12,7 @@ export function contextOf(engine: Engine, { slots = 1, maxQueued = 1, ...given }
   return {
     id: 'request',
     principal: anyone,
-    model: { id: 'm', engine, scheduler: new FifoScheduler({ slots, maxQueued, engine }) },
+    model: { id: 'm', engine, scheduler: new FairScheduler({ slots, maxQueued, engine }) },
     receivedAtMs: performance.now(),
     signal: new AbortController().signal,
     ...given,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { defaultModel } from '../../src/registry/default-model.ts'
 import { landingPath, parseSource } from '../../src/registry/sources.ts'
 import { writeRandomModel } from './random-gguf.ts'
+import { writeRandomProjector } from './random-projector.ts'
 
 /** Part of the file's name: raise it when what the writer writes changes. */
 const randomModelVersion = 1
@@ -12,6 +13,13 @@ const randomModelVersion = 1
 export async function randomModel(): Promise<string> {
   const path = join(tmpdir(), 'dragoman-test-models', `random-v${randomModelVersion}.gguf`)
   if (!existsSync(path)) await writeRandomModel(path)
+  return path
+}
+
+/** A projector with random weights for that model. */
+export async function randomProjector(): Promise<string> {
+  const path = join(tmpdir(), 'dragoman-test-models', `random-projector-v${randomModelVersion}.gguf`)
+  if (!existsSync(path)) await writeRandomProjector(path)
   return path
 }
 

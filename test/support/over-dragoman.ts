@@ -2,7 +2,8 @@ import { pino } from 'pino'
 import type { z } from 'zod'
 import type { modelSchema } from '../../src/config/schema.ts'
 import type { Engine } from '../../src/contract/engine.ts'
-import { createRemoteEngine, type RemoteEngineOptions } from '../../src/engine/remote/engine.ts'
+import { createRemoteEngine } from '../../src/engine/remote/engine.ts'
+import type { RemoteEngineOptions } from '../../src/engine/remote/options.ts'
 import { startApp } from './app.ts'
 
 /** An engine over another Dragoman with this model, which ends when the contract suite has closed the engine for the last time. */

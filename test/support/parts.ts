@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import type { MediaBytes } from '../../src/contract/media.ts'
 import { callsOf, textOf } from '../../src/contract/parts.ts'
 import type {
   MediaPart,
@@ -26,13 +28,27 @@ export function call(id: string, name: string, input: string): ToolCallPart {
   return { type: 'tool-call', id, name, input }
 }
 
-/** A picture of a type that is not looked into. */
+/** Bytes as engines get them, of a type that is not looked into. */
+export function bytes(base64: string, mediaType: string): MediaBytes {
+  const content = Buffer.from(base64, 'base64')
+  return { type: 'bytes', base64, sizeBytes: content.length, sha256: hash('sha256', content), mediaType }
+}
+
 export function image(base64: string, mediaType = 'image/png'): MediaPart {
-  return { type: 'media', kind: 'image', mediaType, source: { type: 'bytes', base64 } }
+  return { type: 'media', kind: 'image', source: bytes(base64, mediaType) }
 }
 
 export function audio(base64: string, mediaType = 'audio/wav'): MediaPart {
-  return { type: 'media', kind: 'audio', mediaType, source: { type: 'bytes', base64 } }
+  return { type: 'media', kind: 'audio', source: bytes(base64, mediaType) }
+}
+
+/** A picture as a dialect decodes it. */
+export function sentImage(base64: string, mediaType = 'image/png'): MediaPart {
+  return { type: 'media', kind: 'image', source: { type: 'base64', base64, mediaType } }
+}
+
+export function sentAudio(base64: string, mediaType = 'audio/wav'): MediaPart {
+  return { type: 'media', kind: 'audio', source: { type: 'base64', base64, mediaType } }
 }
 
 export function assistant(...parts: readonly OutputPart[]): Extract<Message, { role: 'assistant' }> {
@@ -47,4 +63,9 @@ export function textsOf({ choices }: GenerationResult): readonly string[] {
 /** The calls of the only choice. */
 export function callsIn({ choices: [choice] }: GenerationResult): readonly ToolCallPart[] {
   return callsOf(choice?.parts ?? [])
+}
+
+/** Media by URL, as a dialect decodes them. */
+export function byUrl(kind: MediaPart['kind'], url: string): MediaPart {
+  return { type: 'media', kind, source: { type: 'url', url } }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { encodeGguf, type GgufTensor, type GgufValue } from './gguf-writer.ts'
+import { createNormal } from './normal.ts'
 import { randomVocabulary, type Vocabulary } from './random-vocabulary.ts'
 
 /** What a random model can differ in; equal options give equal bytes on every machine. */
@@ -130,20 +131,4 @@ function modelTensors(vocabulary: Vocabulary, seed: number): GgufTensor[] {
 function outputScale(token: string, type: number): number {
   if (type !== 1) return 0.1
   return /[^\x20-\x7eĠ]/.test(token) ? 0.5 : 1
-}
-
-/** About normal with mean 0 and variance 1: the sum of 12 numbers of mulberry32, without a function that a platform may round. */
-function createNormal(seed: number): () => number {
-  let state = seed | 0
-  const uniform = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
-  }
-  return () => {
-    let sum = -6
-    for (let count = 0; count < 12; count++) sum += uniform()
-    return sum
-  }
 }

@@ -15,7 +15,7 @@ export type RawStream = {
   readonly hangUp: () => void
 }
 
-export function openChat(url: string, body: object): RawStream {
+export function openChat(url: string, body: object, more: Record<string, string> = {}): RawStream {
   let received = ''
   const watchers = new Set<() => void>()
   const json = JSON.stringify(body)
@@ -24,7 +24,7 @@ export function openChat(url: string, body: object): RawStream {
     outgoing = request(`${url}/v1/chat/completions`, {
       method: 'POST',
       agent: false,
-      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) },
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json), ...more },
     })
     outgoing.once('response', resolve)
     outgoing.once('error', reject)

@@ -3,6 +3,7 @@ import type { EngineEvent } from '../../src/contract/event.ts'
 import { plainRequest } from '../../src/contract/request.ts'
 import { createFakeEngine } from '../../src/engine/fake/engine.ts'
 import type { Command, Report } from '../../src/engine/llama/channel/ipc.ts'
+import { machineMs } from '../../src/engine/llama/channel/machine-clock.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import type { SpawnWorker, WorkerExit } from '../../src/engine/llama/process.ts'
 import { ready } from './fake-workers.ts'
@@ -99,7 +100,7 @@ function toReport(id: string, event: EngineEvent): Report | undefined {
     case 'prompt-read':
       return { type: 'prompt-read', id, cachedTokens: event.cachedInputTokens, prefillMs: 0 }
     case 'raw-text':
-      return { type: 'text', id, choice: event.choice, text: event.text }
+      return { type: 'text', id, choice: event.choice, text: event.text, madeMs: machineMs() }
     case 'finish':
       return { type: 'choice-done', id, choice: event.choice, reason: event.reason === 'length' ? 'length' : 'stop' }
     case 'usage': {

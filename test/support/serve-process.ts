@@ -12,12 +12,12 @@ export type ServeProcess = {
   kill(): Promise<void>
 }
 
-/** A data folder whose server can be started again and again, on the scripted engine. Remove it. */
-export async function createServeHome(storage: string) {
+/** A data folder whose server can be started again and again, on the scripted engine. `server` are its settings. Remove it. */
+export async function createServeHome(storage: string, server: object = {}) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-serve-'))
   const file = join(home, 'dragoman.yaml')
   const models = [{ id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] }]
-  await writeFile(file, JSON.stringify({ server: { port: 0 }, log: { level: 'error' }, storage, models }))
+  await writeFile(file, JSON.stringify({ server: { port: 0, ...server }, log: { level: 'error' }, storage, models }))
   const children = new Set<ChildProcess>()
   const start = async (): Promise<ServeProcess> => {
     const args = [builtProgram, 'serve', '--config', file]

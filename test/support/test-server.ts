@@ -9,7 +9,7 @@ import type { Engine } from '../../src/contract/engine.ts'
 import { AppError } from '../../src/contract/errors.ts'
 import { Cancellations } from '../../src/core/cancellations.ts'
 import { PresetSwitch } from '../../src/core/preset-switch.ts'
-import { FifoScheduler } from '../../src/core/schedule/fifo-scheduler.ts'
+import { FairScheduler } from '../../src/core/schedule/fair-scheduler.ts'
 import { createFakeEngine } from '../../src/engine/fake/engine.ts'
 import type { ModelSummary, ServerDeps } from '../../src/http/deps.ts'
 import { createServer } from '../../src/http/server.ts'
@@ -25,7 +25,7 @@ export type TestServerOptions = Partial<ServerDeps> & {
 export function createTestServer({ engine, slots = 4, maxQueued = 4, ...overrides }: TestServerOptions) {
   const logLines: string[] = []
   const log = createLog({ level: 'debug', destination: { write: (line: string) => void logLines.push(line) } })
-  const scheduler = new FifoScheduler({ slots, maxQueued, engine })
+  const scheduler = new FairScheduler({ slots, maxQueued, engine })
   const model = (): ModelSummary => ({
     id: 'org/fake',
     aliases: ['default'],
@@ -45,7 +45,7 @@ export function createTestServer({ engine, slots = 4, maxQueued = 4, ...override
     return model()
   }
   const metrics = createMetrics({
-    readLoad: () => [{ id: 'org/fake', busy: scheduler.load.busy, queued: scheduler.load.queued }],
+    readLoad: () => [{ id: 'org/fake', ...scheduler.load }],
     processMetrics: false,
   })
   const deps: ServerDeps = {

@@ -1,10 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { listenOnLoopback } from './loopback.ts'
 
 /** A request as it arrived. */
-export type SeenRequest = { readonly method: string; readonly path: string; readonly body: Record<string, unknown> }
+export type SeenRequest = {
+  readonly method: string
+  readonly path: string
+  /** Its JSON; empty for anything else. */
+  readonly body: Record<string, unknown>
+  readonly bytes: Buffer
+  readonly headers: IncomingHttpHeaders
+}
 
-export type Answer = (request: SeenRequest, response: ServerResponse) => void | Promise<void>
+export type Answer = (request: Pick<SeenRequest, 'method' | 'path' | 'body'>, response: ServerResponse) => void | Promise<void>
 
 export type ScriptedUpstream = {
   /** With its `/v1`. */
@@ -33,7 +40,10 @@ export async function startUpstream(
   let accepted = 0
   let open = 0
   const { origin, server, close } = await listenOnLoopback(async (request, response) => {
-    const seenRequest = { method: request.method ?? '', path: request.url ?? '', body: await readBody(request) }
+    const { method = '', url = '', headers } = request
+    const bytes = await readBytes(request)
+    const isJson = bytes.length > 0 && headers['content-type']?.startsWith('multipart/') !== true
+    const seenRequest = { method, path: url, body: isJson ? JSON.parse(bytes.toString()) : {}, bytes, headers }
     response.once('close', () => {
       if (!response.writableEnded) hangUps += 1
     })
@@ -68,11 +78,10 @@ export async function startUpstream(
   return upstream
 }
 
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = []
   for await (const piece of request) pieces.push(piece)
-  const text = Buffer.concat(pieces).toString()
-  return text === '' ? {} : JSON.parse(text)
+  return Buffer.concat(pieces)
 }
 
 /** Begins a stream of server-sent events. */

@@ -1,18 +1,18 @@
 import { AppError } from '../../contract/errors.ts'
 import type { ContentPart, MediaPart, TextPart } from '../../contract/request.ts'
-import { refuseBadBase64 } from '../wire/base64.ts'
+import { mediaByUrl, mediaInBase64, mediaInFile } from '../wire/media-part.ts'
 import { preview } from '../wire/preview.ts'
 import type { ContentBlock } from './schema.ts'
 
-/** A block of a user's turn, of a system message or of a tool's result. Throws for media by URL or file, and for bytes that are not base64. */
+/** A block of a user's turn, of a system message or of a tool's result. Throws for an image that is declared to be none. */
 export function decodeBlock(block: ContentBlock, path: string): ContentPart {
   switch (block.type) {
     case 'text':
       return text(block.text)
     case 'image': {
       const { source } = block
-      if (source.type === 'base64') return media('image', source.media_type, { base64: source.data, path: `${path}.source.data` })
-      throw notFetched(path, source.type)
+      if (source.type === 'base64') requireImage(source.media_type, `${path}.source.media_type`)
+      return media('image', source)
     }
     case 'document': {
       const { source, title, context } = block
@@ -26,10 +26,9 @@ export function decodeBlock(block: ContentBlock, path: string): ContentPart {
             about + (typeof source.content === 'string' ? source.content : source.content.map((item) => item.text).join('\n')),
           )
         case 'base64':
-          return media('file', source.media_type, { base64: source.data, path: `${path}.source.data` })
         case 'url':
         case 'file':
-          throw notFetched(path, source.type)
+          return { ...media('file', source), ...(typeof title === 'string' && { filename: title }) }
       }
       break
     }
@@ -40,27 +39,23 @@ export function decodeBlock(block: ContentBlock, path: string): ContentPart {
   }
 }
 
-function media(kind: 'image' | 'file', mediaType: string, { base64, path }: { base64: string; path: string }): MediaPart {
-  const isKind = kind === 'file' || mediaType.toLowerCase().startsWith('image/')
-  if (!isKind) {
-    const param = path.replace(/\.data$/, '.media_type')
-    throw new AppError('invalid-request', `${param}: expected an image type such as "image/png", got ${preview(mediaType)}`, {
-      param,
-    })
-  }
-  refuseBadBase64(base64, path)
-  return {
-    type: 'media',
-    kind,
-    mediaType: mediaType.toLowerCase(),
-    source: { type: 'bytes', base64 },
+type MediaSource = Extract<ContentBlock, { type: 'image' }>['source']
+
+function media(kind: 'image' | 'file', source: MediaSource): MediaPart {
+  switch (source.type) {
+    case 'base64':
+      return mediaInBase64(kind, source.data, source.media_type.toLowerCase())
+    case 'url':
+      return mediaByUrl(kind, source.url)
+    case 'file':
+      return mediaInFile(kind, source.file_id)
   }
 }
 
-function notFetched(path: string, type: 'url' | 'file'): AppError {
-  const param = `${path}.source`
-  const what = type === 'url' ? 'is not fetched' : 'is not stored here'
-  return new AppError('unsupported-field', `${param} of type "${type}" ${what}: send the bytes, with type "base64"`, { param })
+function requireImage(mediaType: string, param: string): void {
+  if (mediaType.toLowerCase().startsWith('image/')) return
+  const message = `${param}: expected an image type such as "image/png", got ${preview(mediaType)}`
+  throw new AppError('invalid-request', message, { param })
 }
 
 /** A text as a part. */

@@ -4,6 +4,7 @@ import type { GenerationRequest, OutputConstraint, Prompt, ReasoningOptions, Sam
 import { plainChat, plainRequest } from '../../contract/request.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
+import { nameInPart } from '../wire/media-part.ts'
 import { validate } from '../wire/validate.ts'
 import { checkNested } from './check-nested.ts'
 import { type ConversationSources, decodeMessages } from './decode-messages.ts'
@@ -174,7 +175,7 @@ function nameMessageField(wire: object, { path, paths, tools }: Named): string {
     const message = paths[index]
     if (message === undefined) return 'messages'
     const part = typeof position === 'number' ? message.parts[position] : undefined
-    return part === undefined ? message.message : part + formatRest(rest)
+    return part === undefined ? message.message : part + nameInPart(wire, part, rest)
   }
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const [field, ...inside] = path.slice(3)

@@ -9,6 +9,7 @@ type ErrorType =
   | 'request_too_large'
   | 'rate_limit_error'
   | 'api_error'
+  | 'timeout_error'
   | 'overloaded_error'
 
 /** Anthropic's statuses; 529 tells its clients to try again later. */
@@ -33,6 +34,9 @@ const errorWords: Readonly<Record<ErrorCode, readonly [status: number, type: Err
   'body-too-large': [413, 'request_too_large'],
   'unsupported-media-type': [415, 'invalid_request_error'],
   'queue-full': [429, 'rate_limit_error'],
+  'queue-timeout': [529, 'overloaded_error'],
+  'first-token-timeout': [504, 'timeout_error'],
+  'stall-timeout': [504, 'timeout_error'],
   'rate-limit-exceeded': [429, 'rate_limit_error'],
   overloaded: [529, 'overloaded_error'],
   cancelled: [499, 'api_error'],

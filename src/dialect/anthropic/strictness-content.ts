@@ -1,5 +1,5 @@
 import type { StrictnessRow } from '../wire/strictness.ts'
-import { asked, becomes, png, say, system, text, turnBecomes, user } from './strictness-samples.ts'
+import { asked, becomes, say, system, text, turnBecomes, user } from './strictness-samples.ts'
 
 /** Contents of messages and of the system prompt. */
 export const contentRows: readonly StrictnessRow[] = [
@@ -63,23 +63,19 @@ export const contentRows: readonly StrictnessRow[] = [
   {
     what: 'an image or a document by URL',
     sample: say({ type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }),
-    outcome: 'refused',
-    param: 'messages[0].content[0].source',
-    note: 'send the bytes',
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
+    }),
+    note: 'fetched here, by the rules of [media](media.md)',
   },
   {
     what: 'an image or a document by the id of a file',
     sample: say({ type: 'document', source: { type: 'file', file_id: 'x' } }),
-    outcome: 'refused',
-    param: 'messages[0].content[0].source',
-    note: 'send the bytes',
-  },
-  {
-    what: 'an image that is no base64',
-    sample: say({ type: 'image', source: { ...png, data: '?' } }),
-    outcome: 'refused',
-    param: 'messages[0].content[0].source.data',
-    note: '',
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'user', content: [{ type: 'media', kind: 'file', source: { type: 'file', id: 'x' } }] }),
+    note: 'one of this server',
   },
   {
     what: 'a document of text',

@@ -11,4 +11,8 @@ export const tool = { name: 'f', input_schema: { type: 'object' } }
 export const called = { type: 'tool_use', id: 't1', name: 'f', input: {} }
 export const call = { type: 'tool-call', id: 't1', name: 'f', input: '{}' }
 export const png = { type: 'base64', media_type: 'image/png', data: 'QUJD' }
-export const imagePart = { type: 'media', kind: 'image', mediaType: 'image/png', source: { type: 'bytes', base64: 'QUJD' } }
+export const imagePart = {
+  type: 'media',
+  kind: 'image',
+  source: { type: 'base64', base64: 'QUJD', mediaType: 'image/png' },
+}

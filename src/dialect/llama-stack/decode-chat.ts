@@ -88,6 +88,6 @@ function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversation
     requests,
     stream,
     ignored: [...decoding.ignored, ...nested],
-    nameOf: (path: CanonicalPath) => nameStackField(path, { input, ...(paths !== undefined && { paths }) }),
+    nameOf: (path: CanonicalPath) => nameStackField(path, { wire, input, ...(paths !== undefined && { paths }) }),
   }
 }

@@ -49,6 +49,6 @@ function decodeContents(wire: CommonWire, { id, model, contents, input, stream, 
     })),
     stream,
     ignored: [...ignored, ...nested],
-    nameOf: (path) => nameStackField(path, { input }),
+    nameOf: (path) => nameStackField(path, { wire, input }),
   }
 }

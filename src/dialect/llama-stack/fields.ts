@@ -55,7 +55,7 @@ export const chatFields: readonly Field[] = [
   {
     name: 'messages',
     treatment: 'used',
-    note: '`user` (with `context`), `system`, `assistant`, `tool`; images as base64 in `data` or as a `data:` URL, others are refused',
+    note: '`user` (with `context`), `system`, `assistant`, `tool`; images as base64 in `data` or by `url`: [media](media.md)',
   },
   ...commonFields,
   stream,

@@ -1,5 +1,6 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
+import { nameInPart } from '../wire/media-part.ts'
 import type { MessagePaths } from './decode-messages.ts'
 
 const names: FieldNames = {
@@ -22,10 +23,10 @@ const names: FieldNames = {
   'sampling.repetitionPenalty': ['sampling_params.repetition_penalty'],
 }
 
-/** The client's name for a path of a request. `input`: the field of its prompt, such as `messages`. */
+/** The client's name for a path of a request. `wire`: its body; `input`: the field of its prompt, such as `messages`. */
 export function nameStackField(
   path: CanonicalPath,
-  { input, paths = [] }: { readonly input: string; readonly paths?: readonly MessagePaths[] },
+  { wire, input, paths = [] }: { readonly wire: object; readonly input: string; readonly paths?: readonly MessagePaths[] },
 ): string {
   const [root, second, index, , position, ...rest] = path
   if (root !== 'prompt') return nameField(names, {}, path)
@@ -34,7 +35,7 @@ export function nameStackField(
   const message = typeof index === 'number' ? paths[index] : undefined
   if (message === undefined) return input
   const part = typeof position === 'number' ? message.parts[position] : undefined
-  return part === undefined ? message.message : part + formatRest(rest)
+  return part === undefined ? message.message : part + nameInPart(wire, part, rest)
 }
 
 function nameToolField([field, ...inside]: CanonicalPath): string {

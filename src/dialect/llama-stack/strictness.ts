@@ -42,16 +42,12 @@ const messages: readonly StrictnessRow[] = [
   {
     what: 'an image by URL',
     sample: say([{ type: 'image', image: { url: { uri: 'https://a.example/a.png' } } }]),
-    outcome: 'refused',
-    param: 'messages[0].content[0].image.url.uri',
-    note: 'send a data URL',
-  },
-  {
-    what: 'an image of an unknown kind',
-    sample: say([{ type: 'image', image: { data: 'QUJD' } }]),
-    outcome: 'refused',
-    param: 'messages[0].content[0].image.data',
-    note: '',
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
+    }),
+    note: 'fetched here, by the rules of [media](media.md)',
   },
   {
     what: 'an assistant message without `stop_reason`',

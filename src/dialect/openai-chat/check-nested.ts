@@ -5,18 +5,22 @@ import { createNestedCheck, type Keys, keysOf, type NestedCheck } from '../wire/
 import {
   assistantMessage,
   audioPart,
+  audioUrlPart,
   customCall,
+  fileObject,
   filePart,
   functionCall,
   functionMessage,
   imagePart,
   imageUrl,
   inputAudio,
+  mediaUrl,
   promptMessage,
   refusalPart,
   textPart,
   toolCall,
   toolMessage,
+  videoUrlPart,
   type WireMessage,
   type WirePart,
 } from './message-schema.ts'
@@ -52,10 +56,14 @@ const partKeys: Readonly<Record<WirePart['type'], Keys>> = {
   refusal: keysOf(refusalPart),
   image_url: keysOf(imagePart),
   input_audio: keysOf(audioPart),
+  audio_url: keysOf(audioUrlPart),
+  video_url: keysOf(videoUrlPart),
   file: keysOf(filePart),
 }
 const imageUrlKeys = keysOf(imageUrl)
 const inputAudioKeys = keysOf(inputAudio)
+const mediaUrlKeys = keysOf(mediaUrl)
+const fileKeys = keysOf(fileObject)
 const toolCallKeys = keysOf(toolCall)
 const functionCallKeys = keysOf(functionCall)
 const customCallKeys = keysOf(customCall)
@@ -102,8 +110,29 @@ function checkMessage(nested: NestedCheck, message: WireMessage, index: number):
 
 function checkPart({ check }: NestedCheck, part: WirePart, index: number): void {
   check(part, partKeys[part.type], { path: 'messages[].content[]', index })
-  if (part.type === 'image_url') check(part.image_url, imageUrlKeys, { path: 'messages[].content[].image_url', index })
-  if (part.type === 'input_audio') check(part.input_audio, inputAudioKeys, { path: 'messages[].content[].input_audio', index })
+  const checkInside = (value: unknown, keys: Keys) => {
+    if (typeof value === 'object') check(value, keys, { path: `messages[].content[].${part.type}`, index })
+  }
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      break
+    case 'image_url':
+      checkInside(part.image_url, imageUrlKeys)
+      break
+    case 'input_audio':
+      checkInside(part.input_audio, inputAudioKeys)
+      break
+    case 'audio_url':
+      checkInside(part.audio_url, mediaUrlKeys)
+      break
+    case 'video_url':
+      checkInside(part.video_url, mediaUrlKeys)
+      break
+    case 'file':
+      checkInside(part.file, fileKeys)
+      break
+  }
 }
 
 function checkTools({ check }: NestedCheck, { tools, functions, function_call, tool_choice: choice }: ChatWire): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { audio, call, image, reasoning, refusal, text } from '../../../test/support/parts.ts'
+import { byUrl, call, reasoning, refusal, sentAudio, text } from '../../../test/support/parts.ts'
 import { AppError } from '../../contract/errors.ts'
-import type { Message, OutputPart } from '../../contract/request.ts'
+import type { MediaPart, Message, OutputPart } from '../../contract/request.ts'
 import { decodeChat } from './decode.ts'
 
 function messagesOf(...messages: readonly unknown[]): readonly Message[] {
@@ -49,13 +49,35 @@ describe('decodeMessages', () => {
         role: 'user',
         content: [
           text('a'),
-          { ...image('BB==', 'image/jpeg'), detail: 'low' },
-          image('AA=='),
-          audio('AA=='),
-          audio('CC==', 'audio/mpeg'),
+          { ...byUrl('image', 'data:image/jpeg;base64,BB=='), detail: 'low' },
+          byUrl('image', 'data:image/png;base64,AA=='),
+          sentAudio('AA=='),
+          sentAudio('CC==', 'audio/mpeg'),
         ],
       },
     ])
+  })
+
+  test.each<[object, MediaPart]>([
+    [{ type: 'image_url', image_url: 'https://x.example/a.png' }, byUrl('image', 'https://x.example/a.png')],
+    [{ type: 'audio_url', audio_url: { url: 'file:///a.wav' } }, byUrl('audio', 'file:///a.wav')],
+    [{ type: 'video_url', video_url: { url: 'data:video/mp4;base64,AA==' } }, byUrl('video', 'data:video/mp4;base64,AA==')],
+    [
+      { type: 'input_audio', input_audio: { data: 'AA==' } },
+      { ...sentAudio('AA=='), source: { type: 'base64', base64: 'AA==' } },
+    ],
+    [{ type: 'input_audio', input_audio: { data: 'data:audio/wav;base64,AA==' } }, byUrl('audio', 'data:audio/wav;base64,AA==')],
+    [
+      { type: 'file', file: { file_id: 'file-1' } },
+      { type: 'media', kind: 'file', source: { type: 'file', id: 'file-1' } },
+    ],
+    [
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,AA==', filename: 'a.pdf' } },
+      { ...byUrl('file', 'data:application/pdf;base64,AA=='), filename: 'a.pdf' },
+    ],
+    [{ type: 'file', file: { file_data: 'data:image/png;base64,AA==' } }, byUrl('image', 'data:image/png;base64,AA==')],
+  ])('%j is what it refers to', (part, media) => {
+    expect(messagesOf({ role: 'user', content: [part] })).toEqual([{ role: 'user', content: [media] }])
   })
 
   test('messages stay in their order, whatever their roles', () => {
@@ -168,12 +190,10 @@ describe('decodeMessages', () => {
     [{ role: 'user', content: null }, 'messages[0].content'],
     [{ role: 'system', content: null }, 'messages[0].content'],
     [{ role: 'user', content: [text('a'), { type: 'text', text: 5 }] }, 'messages[0].content[1].text'],
-    [{ role: 'user', content: [{ type: 'video_url' }] }, 'messages[0].content[0].type'],
+    [{ role: 'user', content: [{ type: 'video_url' }] }, 'messages[0].content[0].video_url'],
     [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }, 'messages[0].content[0].image_url.url'],
-    [
-      { role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'a', format: 'flac' } }] },
-      'messages[0].content[0].input_audio.format',
-    ],
+    [{ role: 'user', content: [{ type: 'file', file: {} }] }, 'messages[0].content[0].file'],
+    [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }, 'messages[0].content[0].input_audio.data'],
     [{ role: 'tool', content: 'a', tool_call_id: 5 }, 'messages[0].tool_call_id'],
     [{ role: 'function', content: 'a' }, 'messages[0].name'],
     [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'messages[0].tool_calls[0].function'],
@@ -193,12 +213,7 @@ describe('decodeMessages', () => {
   })
 
   test.each<[object, string]>([
-    [{ role: 'user', content: [text('a'), { type: 'file', file: { file_id: 'x' } }] }, 'messages[0].content[1]'],
     [{ role: 'assistant', audio: { id: 'x' } }, 'messages[0].audio'],
-    [
-      { role: 'user', content: [text('a'), { type: 'image_url', image_url: { url: 'https://x.example/y.png' } }] },
-      'messages[0].content[1].image_url.url',
-    ],
     [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'web_search' }] }, 'messages[0].tool_calls[0].type'],
   ])('%j is not supported, and says so', (message, param) => {
     expect(failureOf(message)).toMatchObject({ code: 'unsupported-field', param })

@@ -2,12 +2,11 @@ import { AppError } from '../../contract/errors.ts'
 import type { Annotation, ContentPart, Message, OutputPart, ToolCallPart } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { pickSpelling } from '../openai/spelling.ts'
-import { refuseBadBase64 } from '../wire/base64.ts'
 import { withoutBillingLine } from '../wire/billing-line.ts'
 import { CallIds } from '../wire/call-ids.ts'
-import { decodeDataUrl } from '../wire/data-url.ts'
 import { JsonScanner } from '../wire/json-scanner.ts'
 import { preview } from '../wire/preview.ts'
+import { decodeMedia } from './decode-media.ts'
 import type { WireMessage, WirePart } from './message-schema.ts'
 
 const maxUncountedChars = 64 * 1024
@@ -195,18 +194,12 @@ function decodePart(part: WirePart, path: string): DecodedPart {
       return { type: 'text', text: part.text }
     case 'refusal':
       return { type: 'refusal', text: part.refusal }
-    case 'image_url': {
-      const { url, detail } = part.image_url
-      return { ...decodeDataUrl(url, 'image', `${path}.image_url.url`), ...(typeof detail === 'string' && { detail }) }
-    }
-    case 'input_audio': {
-      const { data, format } = part.input_audio
-      refuseBadBase64(data, `${path}.input_audio.data`)
-      const mediaType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
-      return { type: 'media', kind: 'audio', mediaType, source: { type: 'bytes', base64: data } }
-    }
+    case 'image_url':
+    case 'input_audio':
+    case 'audio_url':
+    case 'video_url':
     case 'file':
-      throw unsupported(path, 'file parts cannot be read: put the text of the file into a text part')
+      return decodeMedia(part, path)
   }
 }
 

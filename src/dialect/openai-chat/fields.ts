@@ -1,4 +1,5 @@
 import {
+  adapterField,
   constraintFields,
   minimumField,
   refusedExtensions,
@@ -15,7 +16,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'messages',
     treatment: 'used',
-    note: 'all roles, also the deprecated `function`; file parts are refused; the billing line of Claude Code, which gateways pass on, is left out of system messages',
+    note: 'all roles, also the deprecated `function`; [media](media.md) in all but system messages; the billing line of Claude Code, which gateways pass on, is left out of system messages',
   },
   sharedOpenaiFields.model,
   { name: 'audio', treatment: 'refused', note: 'no speech output' },
@@ -54,7 +55,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'service_tier',
     treatment: 'used',
-    note: `${passedOn}, whose tier the reply does not report; here, there is one tier`,
+    note: `\`flex\` lets other requests go first; ${passedOn}, whose tier the reply does not report`,
   },
   sharedOpenaiFields.stop,
   { name: 'store', treatment: 'refused', accepts: [false], note: 'completions are not stored' },
@@ -121,14 +122,22 @@ const refusedChatExtensions: readonly Field[] = [
   { name: 'suffix', treatment: 'refused', accepts: [''], note: 'not available for chats' },
 ]
 
+/** Unsloth's fields for one image and one sound. */
+const mediaFields: readonly Field[] = [
+  { name: 'audio_base64', treatment: 'used', note: 'a sound, at the end of the last user message' },
+  { name: 'image_base64', treatment: 'used', note: 'an image, at the end of the last user message' },
+]
+
 /** Every top-level request field of `POST /v1/chat/completions` that Dragoman knows, and what it does with it. */
 export const chatFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
   ...samplingExtensions,
+  adapterField,
   minimumField,
   ...cancelFields,
   ...chatExtensions,
+  ...mediaFields,
   ...refusedExtensions,
   ...refusedChatExtensions,
 ]

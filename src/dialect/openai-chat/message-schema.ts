@@ -6,14 +6,21 @@ import { flag, text } from '../wire/wire-types.ts'
 export const textPart = looseObject({ type: z.literal('text'), text: z.string() })
 export const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() })
 export const imageUrl = looseObject({ url: z.string(), detail: z.enum(['auto', 'low', 'high']).nullish() })
-export const imagePart = looseObject({ type: z.literal('image_url'), image_url: imageUrl })
-export const inputAudio = looseObject({ data: z.string(), format: z.enum(['wav', 'mp3']) })
+/** OpenAI has the object, some clients send the string. */
+export const imagePart = looseObject({ type: z.literal('image_url'), image_url: z.union([z.string(), imageUrl]) })
+export const mediaUrl = looseObject({ url: z.string() })
+/** As vLLM and LLaMA-Factory spell audio and video. */
+export const audioUrlPart = looseObject({ type: z.literal('audio_url'), audio_url: z.union([z.string(), mediaUrl]) })
+export const videoUrlPart = looseObject({ type: z.literal('video_url'), video_url: z.union([z.string(), mediaUrl]) })
+/** What it is, the bytes tell. */
+export const inputAudio = looseObject({ data: z.string(), format: text })
 export const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
-export const filePart = looseObject({ type: z.literal('file') })
+export const fileObject = looseObject({ file_id: text, file_data: text, filename: text })
+export const filePart = looseObject({ type: z.literal('file'), file: fileObject })
 
 /** One part of a message. Every role may contain every kind; the engine refuses those that it does not support. */
 export type WirePart = z.output<typeof wirePart>
-const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, filePart])
+const wirePart = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, audioPart, audioUrlPart, videoUrlPart, filePart])
 
 const parts = list(wirePart, { error: 'an array of content parts' })
 const content = z.union([z.string(), parts])

@@ -136,7 +136,8 @@ describe('what the sender of a chat calls a place of it', () => {
   test.each<[CanonicalPath, string]>([
     [['prompt', 'messages', 0, 'content', 0], 'messages[0].content'],
     [['prompt', 'messages', 1, 'content', 1], 'messages[1].content[1]'],
-    [['prompt', 'messages', 1, 'content', 1, 'source'], 'messages[1].content[1].source'],
+    [['prompt', 'messages', 1, 'content', 1, 'source'], 'messages[1].content[1].image_url.url'],
+    [['prompt', 'messages', 1, 'content', 1, 'detail'], 'messages[1].content[1].image_url.detail'],
     [['prompt', 'messages', 2, 'parts', 0], 'messages[2].reasoning_content'],
     [['prompt', 'messages', 2, 'parts', 3], 'messages[2].content[2]'],
     [['prompt', 'messages', 2, 'parts', 4], 'messages[2].refusal'],

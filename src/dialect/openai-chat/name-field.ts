@@ -1,6 +1,8 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
+import { nameInPart } from '../wire/media-part.ts'
+import { mediaBeside } from './media-beside.ts'
 import type { WireMessage } from './message-schema.ts'
 import type { ChatWire } from './schema.ts'
 
@@ -34,8 +36,12 @@ export function nameChatField(wire: ChatWire, outputField: string, path: Canonic
   if (root === 'output') return nameOutput(outputField, path)
   if (root === 'prompt' && second === 'messages' && typeof index === 'number') {
     const message = wire.messages[index]
-    if (message !== undefined && typeof position === 'number')
-      return namePart(message, { index, position, list }) + formatRest(rest)
+    const beside = typeof position === 'number' ? nameBeside(wire, message, position) : undefined
+    if (beside !== undefined) return beside
+    if (message !== undefined && typeof position === 'number') {
+      const part = namePart(message, { index, position, list })
+      return part + nameInPart(wire, part, rest)
+    }
   }
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const tool = wire.tools?.[index]
@@ -50,13 +56,23 @@ function nameInCustom(base: string, path: CanonicalPath): string {
   return path[0] === 'grammar' ? `${base}.format${formatRest(path)}` : base + formatRest(path)
 }
 
+/** The name of media that stand beside the messages, and follow the content of the last message of the user. */
+function nameBeside(wire: ChatWire, message: WireMessage | undefined, position: number): string | undefined {
+  if (message !== undefined && message.role !== 'user') return undefined
+  return mediaBeside(wire)[position - (message === undefined ? 0 : lengthOf(message))]?.field
+}
+
+function lengthOf({ content }: WireMessage): number {
+  return Array.isArray(content) ? content.length : typeof content === 'string' ? 1 : 0
+}
+
 type PartPosition = { readonly index: number; readonly position: number; readonly list: unknown }
 
 /** Relies on the order of the canonical parts that `decode-messages.ts` makes. */
 function namePart(message: WireMessage, { index, position, list }: PartPosition): string {
   const at = `messages[${index}]`
   const { content } = message
-  const contentLength = Array.isArray(content) ? content.length : typeof content === 'string' ? 1 : 0
+  const contentLength = lengthOf(message)
   const inContent = (offset: number) => (Array.isArray(content) ? `${at}.content[${offset}]` : `${at}.content`)
   if (message.role !== 'assistant' || list !== 'parts') return inContent(position)
   const reasoning = (message.reasoning_content ?? undefined) !== undefined ? 'reasoning_content' : 'reasoning'

@@ -31,6 +31,8 @@ export const thinkingObject = looseObject({
 export const chatRequestSchema = looseObject({
   ...commonShape,
   messages: list(wireMessage, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
+  image_base64: text,
+  audio_base64: text,
 
   tools: list(tool, { error: 'an array of tools', max: tooManyTools }).nullish(),
   tool_choice: toolChoice.nullish(),

@@ -1,5 +1,5 @@
 import type { StrictnessRow } from '../wire/strictness.ts'
-import { asked, becomes, called, calls, image, imagePart, user } from './strictness-samples.ts'
+import { asked, becomes, byUrl, called, calls, image, imagePart, user } from './strictness-samples.ts'
 
 /** Contents of messages. */
 export const contentRows: readonly StrictnessRow[] = [
@@ -69,18 +69,80 @@ export const contentRows: readonly StrictnessRow[] = [
     note: "nothing of the user's is lost",
   },
   {
-    what: 'a file',
-    sample: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'x' } }] }] },
+    what: 'a file that refers to nothing',
+    sample: { messages: [{ role: 'user', content: [{ type: 'file', file: { filename: 'a.pdf' } }] }] },
     outcome: 'refused',
-    param: 'messages[0].content[0]',
-    note: 'send its text',
+    param: 'messages[0].content[0].file',
+    note: 'send `file_data` or `file_id`',
   },
   {
-    what: 'an image by URL',
-    sample: { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example/a.png' } }] }] },
-    outcome: 'refused',
-    param: 'messages[0].content[0].image_url.url',
-    note: 'send a data URL',
+    what: 'a file by its id',
+    sample: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'x' } }] }] },
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'user', content: [{ type: 'media', kind: 'file', source: { type: 'file', id: 'x' } }] }),
+    note: 'one of this server; models read images, few read documents',
+  },
+  {
+    what: 'an image by URL, also as a string',
+    sample: {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: { url: 'https://a.example/a.png' } },
+            { type: 'image_url', image_url: 'https://a.example/a.png' },
+          ],
+        },
+      ],
+    },
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [byUrl('image', 'https://a.example/a.png'), byUrl('image', 'https://a.example/a.png')],
+    }),
+    note: 'fetched here, by the rules of [media](media.md); never by a server behind a model',
+  },
+  {
+    what: '`audio_url` and `video_url`',
+    sample: {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'audio_url', audio_url: { url: 'https://a.example/a.wav' } },
+            { type: 'video_url', video_url: 'https://a.example/a.mp4' },
+          ],
+        },
+      ],
+    },
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [byUrl('audio', 'https://a.example/a.wav'), byUrl('video', 'https://a.example/a.mp4')],
+    }),
+    note: "other servers' parts",
+  },
+  {
+    what: '`input_audio` of any format',
+    sample: {
+      messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'QUJD', format: 'flac' } }] }],
+    },
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [{ type: 'media', kind: 'audio', source: { type: 'base64', base64: 'QUJD', mediaType: 'audio/flac' } }],
+    }),
+    note: 'what it is, the bytes tell',
+  },
+  {
+    what: '`image_base64` and `audio_base64` beside the messages',
+    sample: { messages: [user], image_base64: 'QUJD' },
+    outcome: 'tolerated',
+    becomes: becomes({
+      ...asked,
+      content: [...asked.content, { type: 'media', kind: 'image', source: { type: 'base64', base64: 'QUJD' } }],
+    }),
+    note: 'at the end of the last user message',
   },
   {
     what: 'an unknown `detail`',

@@ -14,5 +14,10 @@ export const result = (toolCallId: string, more: object = {}) => ({
 })
 export const becomes = (...messages: readonly object[]) => ({ prompt: { messages } })
 export const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }
-export const imagePart = { type: 'media', kind: 'image', mediaType: 'image/png', source: { type: 'bytes', base64: 'QUJD' } }
+export const imagePart = byUrl('image', image.image_url.url)
 export const tool = { type: 'function', function: { name: 'f' } }
+
+/** Media as they are decoded. */
+export function byUrl(kind: string, url: string) {
+  return { type: 'media', kind, source: { type: 'url', url } }
+}

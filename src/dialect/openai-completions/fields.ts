@@ -1,7 +1,9 @@
 import {
+  adapterField,
   constraintFields,
   minimumField,
   refusedExtensions,
+  refusedMedia,
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
@@ -59,8 +61,10 @@ export const completionFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
   ...samplingExtensions,
+  adapterField,
   minimumField,
   ...cancelFields,
+  ...refusedMedia,
   ...refusedExtensions,
   ...refusedHere,
 ]

@@ -4,9 +4,11 @@ import { createNestedCheck, type Keys, keysOf } from '../wire/nested-check.ts'
 import { nestedResponseFields } from './fields.ts'
 import {
   additionalTools,
+  audioPart,
   compaction,
   customCall,
   customOutput,
+  filePart,
   functionCall,
   functionOutput,
   imagePart,
@@ -51,6 +53,8 @@ const partKeys: Readonly<Record<string, Keys>> = {
   text: withCommon(textPart),
   refusal: withCommon(refusalPart),
   input_image: withCommon(imagePart),
+  input_file: withCommon(filePart),
+  input_audio: withCommon(audioPart),
 }
 const toolKeys: Readonly<Record<string, Keys>> = {
   function: keysOf(functionTool),

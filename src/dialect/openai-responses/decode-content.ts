@@ -1,9 +1,9 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Annotation, ContentPart, MediaPart, TextPart } from '../../contract/request.ts'
-import { decodeDataUrl } from '../wire/data-url.ts'
+import { mediaByUrl, mediaInBase64, mediaInFile } from '../wire/media-part.ts'
 import type { WireAnnotation, WirePart } from './item-schema.ts'
 
-/** Decodes the content of a message or of a tool's result. Throws for files, and for images by address or file id. */
+/** Decodes the content of a message or of a tool's result. Throws for media that refer to nothing. */
 export function decodeContent(content: string | readonly WirePart[], path: string): readonly ContentPart[] {
   return typeof content === 'string'
     ? [{ type: 'text', text: content }]
@@ -21,10 +21,10 @@ export function decodePart(part: WirePart, path: string): ContentPart {
       return { type: 'text', text: part.refusal }
     case 'input_image':
       return decodeImage(part, path)
+    case 'input_audio':
+      return decodeAudio(part)
     case 'input_file':
-      throw new AppError('unsupported-field', `${path} is a file, which is not read here: send its text as input_text`, {
-        param: path,
-      })
+      return decodeFile(part, path)
   }
 }
 
@@ -50,14 +50,38 @@ function decodeAnnotation({ type, ...fields }: WireAnnotation): readonly Annotat
 }
 
 function decodeImage({ image_url, file_id, detail }: Extract<WirePart, { type: 'input_image' }>, path: string): MediaPart {
-  if (typeof image_url !== 'string') {
-    const what =
-      typeof file_id === 'string' ? `${path}.file_id is not supported: no files are stored here` : `${path}.image_url is missing`
-    const param = typeof file_id === 'string' ? `${path}.file_id` : `${path}.image_url`
-    const code = typeof file_id === 'string' ? 'unsupported-field' : 'invalid-request'
-    throw new AppError(code, `${what}; send the image itself in image_url, as a data: URL`, { param })
+  const media =
+    typeof image_url === 'string'
+      ? mediaByUrl('image', image_url)
+      : typeof file_id === 'string'
+        ? mediaInFile('image', file_id)
+        : undefined
+  if (media === undefined) {
+    const param = `${path}.image_url`
+    throw new AppError('invalid-request', `${param} is missing: send the image as a data: URL, or its file_id`, { param })
   }
-  const media = decodeDataUrl(image_url, 'image', `${path}.image_url`)
   const known = detail === 'original' ? 'high' : detail
   return known === 'auto' || known === 'low' || known === 'high' ? { ...media, detail: known } : media
+}
+
+function decodeAudio({ input_audio: { data, format } }: Extract<WirePart, { type: 'input_audio' }>): MediaPart {
+  return mediaInBase64(
+    'audio',
+    data,
+    format === 'mp3' ? 'audio/mpeg' : typeof format === 'string' ? `audio/${format}` : undefined,
+  )
+}
+
+function decodeFile(file: Extract<WirePart, { type: 'input_file' }>, path: string): MediaPart {
+  const { file_data: data, file_id: id, file_url: url, filename } = file
+  const named = typeof filename === 'string' ? { filename } : {}
+  if (typeof id === 'string') return { ...mediaInFile('file', id), ...named }
+  if (typeof url === 'string') return { ...mediaByUrl('file', url), ...named }
+  if (typeof data === 'string') {
+    return { ...(/^data:/i.test(data) ? mediaByUrl('file', data) : mediaInBase64('file', data)), ...named }
+  }
+  const param = `${path}.file_data`
+  throw new AppError('invalid-request', `${param} is missing: send the file as a data: URL, or its file_id or file_url`, {
+    param,
+  })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assistant, call, image, reasoning, refusal, text } from '../../../test/support/parts.ts'
+import { assistant, byUrl, call, reasoning, refusal, text } from '../../../test/support/parts.ts'
 import type { Message } from '../../contract/request.ts'
 import { decode, failureOf, messagesOf, said, stored } from './__fixtures__/decode.ts'
 
@@ -64,9 +64,9 @@ describe('the input', () => {
           role: 'user',
           content: [
             text('a'),
-            { ...image('QUJD'), detail: 'low' },
-            { ...image('QUJD'), detail: 'high' },
-            { ...image('QUJD'), detail: 'auto' },
+            { ...byUrl('image', png), detail: 'low' },
+            { ...byUrl('image', png), detail: 'high' },
+            { ...byUrl('image', png), detail: 'auto' },
           ],
         },
       ],
@@ -172,9 +172,7 @@ describe('the input', () => {
   })
 
   test.each<[string, object, string]>([
-    ['a file', { content: [{ type: 'input_file', file_id: 'f' }] }, 'input[0].content[0]'],
-    ['an image by URL', { content: [{ type: 'input_image', image_url: 'http://a' }] }, 'input[0].content[0].image_url'],
-    ['an image by file id', { content: [{ type: 'input_image', file_id: 'f' }] }, 'input[0].content[0].file_id'],
+    ['a file that refers to nothing', { content: [{ type: 'input_file' }] }, 'input[0].content[0].file_data'],
     ['an image that is missing', { content: [{ type: 'input_image' }] }, 'input[0].content[0].image_url'],
     ['a part of another type', { content: [{ type: 'input_video' }] }, 'input[0].content[0].type'],
   ])('%s in a message is refused by name', (_, message, param) => {

@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
-import { outputLimits } from '../openai/decode-common.ts'
+import { decodeAdapter, outputLimits } from '../openai/decode-common.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
@@ -83,7 +83,7 @@ export function decodeLogprobs({ include, top_logprobs: top }: ResponseWire): { 
 /** Decodes the limits of the output and where it ends. */
 export function decodeLimits(
   wire: ResponseWire,
-): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos'> {
+): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'> {
   const maximum = pickSpelling(wire, responseLimits)
   const minimum = pickSpelled(wire, ['min_tokens', 'min_length'])
   if (minimum !== undefined && maximum !== undefined && minimum.value > maximum) {
@@ -97,6 +97,7 @@ export function decodeLimits(
     ...(minimum !== undefined && minimum.value > 0 && { minOutputTokens: minimum.value }),
     stop: typeof stop === 'string' ? [stop] : stop,
     ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
+    ...decodeAdapter(wire),
   }
 }
 

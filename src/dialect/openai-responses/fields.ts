@@ -1,8 +1,10 @@
 import {
+  adapterField,
   constraintFields,
   minimumField,
   nestedConstraintFields,
   refusedExtensions,
+  refusedMedia,
   samplingExtensions,
   sharedOpenaiFields,
 } from '../openai/common-fields.ts'
@@ -13,7 +15,11 @@ const passedOn = 'passed on to servers of kind `openai` and `dragoman`'
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
-  { name: 'background', treatment: 'used', note: 'the response goes on without the connection; needs `store`' },
+  {
+    name: 'background',
+    treatment: 'used',
+    note: 'the response goes on without the connection, and lets other requests go first; needs `store`',
+  },
   {
     name: 'context_management',
     treatment: 'used',
@@ -28,7 +34,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'input',
     treatment: 'used',
-    note: 'a text or items, also `additional_tools`; items of tools that OpenAI runs, and unknown ones, are ignored and listed; files and images by URL are refused',
+    note: 'a text or items, also `additional_tools`; items of tools that OpenAI runs, and unknown ones, are ignored and listed; [media](media.md) as data or other URLs and by file id',
   },
   { name: 'instructions', treatment: 'used', note: 'the first system message; never taken from a previous response' },
   {
@@ -61,7 +67,11 @@ const openaiFields: readonly Field[] = [
     note: '`effort`: any string, passed to the chat template, `none` switches thinking off; `summary`, `generate_summary`: the thoughts are shown as a summary; `context`: whether the model sees those of earlier turns',
   },
   { name: 'safety_identifier', treatment: 'used', note: `identifies the client's end user; ${passedOn}` },
-  { name: 'service_tier', treatment: 'used', note: `${passedOn}; the response says \`default\`` },
+  {
+    name: 'service_tier',
+    treatment: 'used',
+    note: `\`flex\` lets other requests go first; ${passedOn}; the response says \`default\``,
+  },
   { name: 'store', treatment: 'used', note: 'default true' },
   sharedOpenaiFields.stream,
   { name: 'stream_options', treatment: 'informational', note: 'events are not padded: `include_obfuscation` has no effect' },
@@ -141,9 +151,11 @@ export const responseFields: readonly Field[] = [
   ...openaiFields,
   ...constraintFields,
   ...samplingExtensions,
+  adapterField,
   minimumField,
   ...cancelFields,
   ...extensions,
+  ...refusedMedia,
   ...refusedExtensions,
   ...refusedHere,
 ]

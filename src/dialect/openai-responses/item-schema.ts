@@ -24,10 +24,18 @@ export const textPart = looseObject({
 })
 export const refusalPart = looseObject({ type: z.literal('refusal'), refusal: z.string() })
 export const imagePart = looseObject({ type: z.literal('input_image'), image_url: text, file_id: text, detail: text })
-const filePart = looseObject({ type: z.literal('input_file') })
+export const filePart = looseObject({
+  type: z.literal('input_file'),
+  file_data: text,
+  file_id: text,
+  file_url: text,
+  filename: text,
+})
+export const inputAudio = looseObject({ data: z.string(), format: text })
+export const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
 
 /** A part of a message or of a tool's result. Another type is an error: nothing that was said is lost in silence. */
-const part = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart])
+const part = z.discriminatedUnion('type', [textPart, refusalPart, imagePart, filePart, audioPart])
 /** A part of a message or of a tool's result. */
 export type WirePart = z.output<typeof part>
 const content = z.union([z.string(), list(part, { error: 'an array of content parts' })])

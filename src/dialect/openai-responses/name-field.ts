@@ -1,6 +1,7 @@
 import type { CanonicalPath } from '../../contract/field.ts'
 import { commonNames, nameOutput } from '../openai/field-names.ts'
 import { type FieldNames, formatRest, nameField } from '../wire/field-names.ts'
+import { nameInPart } from '../wire/media-part.ts'
 import type { Conversation } from './decode-items.ts'
 import { budgets, responseLimits } from './decode-options.ts'
 
@@ -38,7 +39,7 @@ export function nameResponseField(wire: object, { path, outputField, paths, tool
     const message = paths[index]
     if (message === undefined) return 'input'
     const part = typeof position === 'number' ? message.parts[position] : undefined
-    return part === undefined ? message.message : part + formatRest(rest)
+    return part === undefined ? message.message : part + nameInPart(wire, part, rest)
   }
   if (root === 'prompt' && second === 'tools' && typeof index === 'number') {
     const [member, ...inMember] = path.slice(3)

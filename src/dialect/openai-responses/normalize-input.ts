@@ -58,6 +58,7 @@ function completePart(part: WirePart, type: 'input_text' | 'output_text'): JsonO
       return { ...part, detail: part.detail ?? 'auto' }
     case 'refusal':
     case 'input_file':
+    case 'input_audio':
       return part
   }
 }

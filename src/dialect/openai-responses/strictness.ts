@@ -106,23 +106,26 @@ const parts: readonly StrictnessRow[] = [
   {
     what: '`input_file`',
     sample: input({ role: 'user', content: [{ type: 'input_file', file_id: 'x' }] }),
-    outcome: 'refused',
-    param: 'input[0].content[0]',
-    note: 'send its text',
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'user', content: [{ type: 'media', kind: 'file', source: { type: 'file', id: 'x' } }] }),
+    note: 'by `file_id`, `file_url` or `file_data`; few models read documents',
   },
   {
     what: 'an image by URL',
     sample: input({ role: 'user', content: [{ type: 'input_image', image_url: 'https://a.example/a.png' }] }),
-    outcome: 'refused',
-    param: 'input[0].content[0].image_url',
-    note: 'send a data URL',
+    outcome: 'tolerated',
+    becomes: becomes({
+      role: 'user',
+      content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
+    }),
+    note: 'fetched here, by the rules of [media](media.md)',
   },
   {
     what: 'an image by the id of a file',
     sample: input({ role: 'user', content: [{ type: 'input_image', file_id: 'x' }] }),
-    outcome: 'refused',
-    param: 'input[0].content[0].file_id',
-    note: 'send a data URL',
+    outcome: 'tolerated',
+    becomes: becomes({ role: 'user', content: [{ type: 'media', kind: 'image', source: { type: 'file', id: 'x' } }] }),
+    note: 'one of this server',
   },
 ]
 

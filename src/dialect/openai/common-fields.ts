@@ -54,7 +54,7 @@ export const nestedConstraintFields: readonly Field[] = [
     treatment: 'used',
     note: 'passed on to an upstream that takes JSON Schema; not used where a grammar constrains the output',
   },
-  { name: 'messages[].images', treatment: 'refused', accepts: [[]], note: 'send a part of type `image_url` with a data: URL' },
+  { name: 'messages[].images', treatment: 'refused', accepts: [[]], note: 'send a part of type `image_url`' },
   { name: 'structured_outputs.structural_tag', treatment: 'refused', note: 'use `tools`' },
 ]
 
@@ -113,18 +113,25 @@ export const minimumField: Field = {
   note: 'at most the limit; the model cannot end its turn before, but a stop sequence or a constraint can; an engine may refuse it',
 }
 
+/** Unsloth's fields for one image and one sound, which chat completions have. */
+export const refusedMedia: readonly Field[] = [
+  { name: 'audio_base64', treatment: 'refused', accepts: [''], note: 'only chat completions read it' },
+  { name: 'image_base64', treatment: 'refused', accepts: [''], note: 'only chat completions read it' },
+]
+
 /** Fields of other servers that would change the output: refused rather than silently ignored. */
+/** Unsloth's choice of a LoRA adapter. */
+export const adapterField: Field = {
+  name: 'use_adapter',
+  treatment: 'used',
+  note: 'LoRA adapters of the model: `false` none, `true` those that are loaded, a name that one alone; refused where the engine cannot',
+}
+
 export const refusedExtensions: readonly Field[] = [
   { name: 'adaptive_decay', treatment: 'informational', note: 'a setting of adaptive sampling, which is refused' },
   { name: 'adaptive_target', treatment: 'refused', accepts: [1], note: 'no adaptive sampling' },
   { name: 'allowed_tokens', aliases: ['allowed_token_ids'], treatment: 'refused', accepts: [[], ''], note: 'not available' },
-  {
-    name: 'audio_base64',
-    aliases: ['audio_data'],
-    treatment: 'refused',
-    accepts: ['', []],
-    note: 'send a part of type `input_audio`',
-  },
+  { name: 'audio_data', treatment: 'refused', accepts: ['', []], note: 'send a part of type `input_audio`' },
   {
     name: 'bad_words',
     aliases: ['bad_words_ids', 'bad_words_list'],
@@ -144,13 +151,7 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'encoder_repetition_penalty', treatment: 'refused', accepts: [1], note: 'not available' },
   { name: 'epsilon_cutoff', aliases: ['eta_cutoff'], treatment: 'refused', accepts: [0], note: 'not available' },
   { name: 'format', treatment: 'refused', accepts: [''], note: 'use `response_format`' },
-  {
-    name: 'image_base64',
-    aliases: ['image_data', 'images'],
-    treatment: 'refused',
-    accepts: ['', []],
-    note: 'send a part of type `image_url` with a data: URL',
-  },
+  { name: 'image_data', aliases: ['images'], treatment: 'refused', accepts: ['', []], note: 'send a part of type `image_url`' },
   { name: 'include_stop_str_in_output', treatment: 'refused', accepts: [false], note: 'stop sequences are never in the output' },
   { name: 'length_penalty', treatment: 'refused', accepts: [1], note: 'no beam search' },
   { name: 'logits_processors', treatment: 'refused', accepts: [[]], note: 'not available' },
@@ -201,11 +202,11 @@ export const refusedExtensions: readonly Field[] = [
   { name: 'truncate_prompt_tokens', treatment: 'refused', note: 'a prompt is never truncated' },
   { name: 'typical', aliases: ['typical_p', 'typ_p'], treatment: 'refused', accepts: [1], note: 'not available' },
   {
-    name: 'use_adapter',
-    aliases: ['lora', 'lora_path', 'lora_name'],
+    name: 'lora',
+    aliases: ['lora_path', 'lora_name'],
     treatment: 'refused',
     accepts: ['', []],
-    note: 'no adapters',
+    note: 'use `use_adapter`',
   },
   { name: 'use_beam_search', treatment: 'refused', accepts: [false], note: 'no beam search' },
   { name: 'watermark', treatment: 'refused', accepts: [false], note: 'no watermark' },

@@ -151,6 +151,7 @@ export const commonShape = {
   stop_sequence: stop,
   ignore_eos: flag,
   ban_eos_token: flag,
+  use_adapter: z.union([z.boolean(), z.string()], { error: 'true, false or the name of an adapter' }).nullish(),
 
   response_format: responseFormat.nullish(),
   json_schema: schemaOrText.nullish(),

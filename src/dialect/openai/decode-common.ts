@@ -9,7 +9,7 @@ export const outputLimits = ['max_completion_tokens', 'max_tokens', 'max_length'
 
 type Common = Pick<
   GenerationRequest,
-  'model' | 'sampling' | 'choices' | 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos'
+  'model' | 'sampling' | 'choices' | 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'
 >
 
 /**
@@ -27,7 +27,15 @@ export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
     ...(minOutputTokens > 0 && { minOutputTokens }),
     stop: decodeStop(pickSpelling(wire, ['stop', 'stop_sequence'])),
     ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
+    ...decodeAdapter(wire),
   }
+}
+
+/** Decodes the choice of an adapter; null and an empty name are none. */
+export function decodeAdapter({ use_adapter: wanted }: Pick<CommonWire, 'use_adapter'>): Pick<GenerationRequest, 'adapter'> {
+  if (wanted === undefined || wanted === null || wanted === '') return {}
+  if (typeof wanted === 'string') return { adapter: { type: 'named', name: wanted } }
+  return { adapter: { type: wanted ? 'loaded' : 'none' } }
 }
 
 function decodeMinimum(wire: CommonWire, maxOutputTokens: number | undefined): number {

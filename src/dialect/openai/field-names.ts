@@ -29,6 +29,7 @@ export const commonNames = {
   minOutputTokens: ['min_tokens', 'min_length'],
   stop: ['stop', 'stop_sequence'],
   ignoreEos: ['ignore_eos', 'ban_eos_token'],
+  adapter: ['use_adapter'],
   logprobs: ['logprobs'],
   promptTokens: ['echo'],
 } as const satisfies FieldNames

@@ -8,7 +8,7 @@ export type ModelFacts = {
   readonly chatTemplate?: string
   readonly templateName?: string
   readonly sampling?: Sampling
-  readonly modalities?: { readonly image: boolean; readonly audio: boolean }
+  readonly modalities?: { readonly image: boolean; readonly audio: boolean; readonly video?: boolean }
 }
 
 /** tabbyAPI's card of the current model; unknown values, such as those of a model that is not loaded, are left out. */
@@ -37,7 +37,9 @@ export function encodeProps({ id }: Pick<ModelEntry, 'id'>, facts: ModelFacts, b
     total_slots: slots,
     model_alias: id,
     chat_template: chatTemplate ?? '',
-    ...(modalities !== undefined && { modalities: { vision: modalities.image, audio: modalities.audio } }),
+    ...(modalities !== undefined && {
+      modalities: { vision: modalities.image, audio: modalities.audio, video: modalities.video === true },
+    }),
     build_info: build,
   }
 }

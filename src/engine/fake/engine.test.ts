@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runOf } from '../../../test/support/iterate.ts'
+import { audio, image } from '../../../test/support/parts.ts'
 import type { Engine, EngineState } from '../../contract/engine.ts'
 import type { EngineEvent } from '../../contract/event.ts'
-import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
+import { type ContentPart, type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import { Cancellations } from '../../core/cancellations.ts'
 import { createFakeEngine } from './engine.ts'
 
@@ -336,11 +337,41 @@ describe('unloading the fake engine', () => {
   })
 })
 
-test('media are refused by their place, not dropped', async () => {
-  const image = { type: 'media', kind: 'image', mediaType: 'image/png', source: { type: 'bytes', base64: 'AA==' } } as const
-  const prompt = { type: 'chat', messages: [{ role: 'user', content: [image] }], ...plainChat } as const
-  await expect(createFakeEngine({ script: 'from-request' }).prepare({ ...request('x'), prompt }, never)).rejects.toMatchObject({
-    code: 'unsupported-field',
-    at: ['prompt', 'messages', 0, 'content', 0],
+describe('media, on the fake engine', () => {
+  const picture = image('iVBORw0KGgo=')
+  const seen = '[image image/png 8 bytes sha256:4c4b6a3be131]'
+  const asking = (...content: readonly ContentPart[]) => ({
+    ...request(''),
+    prompt: { type: 'chat', messages: [{ role: 'user', content }], ...plainChat } as const,
+  })
+
+  test('are described in their places in the echo', async () => {
+    const asked = asking({ type: 'text', text: 'a ' }, { ...picture, detail: 'low' }, { type: 'text', text: ' b' }, audio('AAAA'))
+    const { text: echo } = await play(asked)
+    expect(echo).toMatch(
+      /^a \[image image\/png 8 bytes detail:low sha256:[\da-f]{12}\] b\[audio audio\/wav 3 bytes sha256:[\da-f]{12}\]$/,
+    )
+  })
+
+  test('are matched by scripts, also in the results of tools', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dragoman-fake-'))
+    const file = join(folder, 'script.yaml')
+    await writeFile(
+      file,
+      "[{ result: '(image/\\w+)', reply: { raw: 'The tool showed $1.' } }, { match: 'image', reply: { raw: seen } }]",
+    )
+    const engine = createFakeEngine({ script: file })
+    expect(await play(asking(picture), { engine })).toMatchObject({ text: 'seen' })
+    const messages = [{ role: 'tool', toolCallId: 'c', content: [picture] }] as const
+    const asked = { ...request(''), prompt: { type: 'chat', messages, ...plainChat } } as const
+    expect(await play(asked, { engine })).toMatchObject({ text: 'The tool showed image/png.' })
+  })
+
+  test('leave a script beside them as it is', async () => {
+    expect(await play(asking({ type: 'text', text: '{"raw":"hi"}' }, picture))).toMatchObject({ text: 'hi' })
+  })
+
+  test('count as the words of their description', async () => {
+    expect(await play(asking(picture))).toMatchObject({ text: seen, usage: { inputTokens: seen.split(' ').length } })
   })
 })

@@ -10,9 +10,9 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
 import { type ChatTemplate, compileChatTemplate } from '../../model-text/template/chat-template.ts'
 import { ActiveRuns } from '../active-runs.ts'
+import { refuseOtherAdapters } from '../adapters.ts'
 import { checkContextFit } from '../context-fit.ts'
 import { ObservedState } from '../observed-state.ts'
-import { refuseMedia } from '../refuse-media.ts'
 import { chosenTemplate, noTemplate, templateFacts } from '../template-choice.ts'
 import { play } from './play.ts'
 import { parseScriptFile, type Script, scriptFromRequest, textsOf } from './script.ts'
@@ -86,6 +86,7 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
     get facts() {
       return {
         embeddingLength: fakeEmbeddingLength,
+        modalities: { image: true, audio: true, video: true },
         ...(options.contextLength !== undefined && { contextLength: options.contextLength }),
         ...templateFacts(choice, ownTemplate),
         // Its own way of reading a prompt, which needs no template: a switch can always be undone.
@@ -96,14 +97,10 @@ export function createFakeEngine(options: FakeEngineOptions): Engine {
       await ensureLoaded(signal)
     },
     prepare: async (request, signal) => {
+      refuseOtherAdapters(request, { model: request.model, adapters: [] })
       const { script, template, format } = await ensureLoaded(signal)
       if (request.prompt.type === 'chat' && choice.type === 'none') throw noTemplate(choice)
       if (request.prompt.type === 'infill') throw cannotFillIn()
-      refuseMedia(
-        request,
-        () => false,
-        (kind) => `the fake engine reads text only; this message has a part of type '${kind}'`,
-      )
       if (template !== undefined) refuseLongRender(request.prompt)
       // The prompt is not used, but a conversation that the template refuses must be refused.
       const rendered = request.prompt.type === 'chat' ? template?.render(request.prompt, request) : undefined

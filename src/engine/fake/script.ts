@@ -2,7 +2,8 @@ import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
 import { textOf } from '../../contract/parts.ts'
-import type { Prompt } from '../../contract/request.ts'
+import type { ContentPart, Prompt } from '../../contract/request.ts'
+import { seenText } from './describe-media.ts'
 import { splitWords } from './words.ts'
 
 /** The fake model's reply to one request. One chunk is one token. */
@@ -44,11 +45,13 @@ const fileSchema = z
   .array(z.strictObject({ match: z.string().optional(), result: z.string().optional(), reply: replySchema }))
   .min(1)
 
-/** The last user message is the script: a JSON object with the reply's fields, or else a text that is echoed. */
+/**
+ * The last user message is the script: a JSON object with the reply's fields, whatever media are beside it, or else a text that is echoed,
+ * with descriptions of its media.
+ */
 export const scriptFromRequest: Script = (prompt) => {
-  const text = lastUserText(prompt)
-  const fields = parseObject(text)
-  if (fields === undefined) return toReply({ raw: text, delayMs: 0, finish: 'stop' })
+  const fields = parseObject(lastUserText(prompt, textOf))
+  if (fields === undefined) return toReply({ raw: lastUserText(prompt, seenText), delayMs: 0, finish: 'stop' })
   const parsed = replySchema.safeParse(fields)
   if (parsed.success) return toReply(parsed.data)
   const { param, message } = firstIssue(parsed.error)
@@ -68,7 +71,7 @@ export function parseScriptFile(yaml: string, file: string): Script {
     reply,
   }))
   return (prompt) => {
-    const text = lastUserText(prompt)
+    const text = lastUserText(prompt, seenText)
     const results = newResults(prompt)
     for (const { pattern, resultPattern, reply } of rules) {
       const match = pattern === undefined ? [] : pattern.exec(text)
@@ -94,21 +97,23 @@ export function textsOf(prompt: Prompt): readonly string[] {
     case 'tokens':
       return prompt.tokens.map(String)
     case 'chat':
-      return prompt.messages.map((message) => textOf(message.role === 'assistant' ? message.parts : message.content))
+      return prompt.messages.map((message) => seenText(message.role === 'assistant' ? message.parts : message.content))
   }
 }
 
-function lastUserText(prompt: Prompt): string {
+function lastUserText(prompt: Prompt, read: (content: readonly ContentPart[]) => string): string {
   if (prompt.type !== 'chat') return textsOf(prompt).join(' ')
   const message = prompt.messages.findLast(({ role }) => role === 'user')
-  return message === undefined || message.role === 'assistant' ? '' : textOf(message.content)
+  return message === undefined || message.role === 'assistant' ? '' : read(message.content)
 }
 
 /** The texts of the tools' results since the model spoke; undefined without any. */
 function newResults(prompt: Prompt): string | undefined {
   if (prompt.type !== 'chat') return undefined
   const last = prompt.messages.findLastIndex(({ role }) => role === 'assistant')
-  const results = prompt.messages.slice(last + 1).flatMap((message) => (message.role === 'tool' ? [textOf(message.content)] : []))
+  const results = prompt.messages
+    .slice(last + 1)
+    .flatMap((message) => (message.role === 'tool' ? [seenText(message.content)] : []))
   return results.length === 0 ? undefined : results.join('\n')
 }
 

@@ -57,7 +57,7 @@ describe('LlamaServerEngine', () => {
         const exited = new Promise<ProcessExit>((resolve) => {
           end = resolve
         })
-        const facts = { contextLength: 100, readsImages: false, readsAudio: false }
+        const facts = { contextLength: 100, readsImages: false, readsAudio: false, readsVideo: false }
         queueMicrotask(() => handlers.onReady({ endpoint, facts }))
         return { pid: starts, exited, ping: () => undefined, kill: async () => end(killed) }
       },
@@ -87,7 +87,7 @@ describe('LlamaServerEngine', () => {
       },
     ]
     expect(await run()).toEqual([text('a')])
-    expect(engine.facts).toEqual({ contextLength: 100, modalities: { image: false, audio: false } })
+    expect(engine.facts).toEqual({ contextLength: 100, modalities: { image: false, audio: false, video: false } })
     expect(engine.state).toEqual({ type: 'ready' })
   })
 

@@ -100,8 +100,8 @@ export class LlamaServerEngine implements Engine {
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
     if (loaded === undefined) return {}
-    const { readsImages: image, readsAudio: audio, version: _, ...facts } = loaded.facts
-    return { ...this.#running?.upstream.facts, ...facts, modalities: { image, audio } }
+    const { readsImages: image, readsAudio: audio, readsVideo: video, version: _, ...facts } = loaded.facts
+    return { ...this.#running?.upstream.facts, ...facts, modalities: { image, audio, video } }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {
@@ -112,8 +112,7 @@ export class LlamaServerEngine implements Engine {
     // The server is ours, and knows our key only.
     const { callerKeys: _, ...request } = asked
     const prepare = async (running: Running) => {
-      const { readsImages, readsAudio } = running.server.facts
-      refuseUnreadable(request, this.#id, { readsImages, readsAudio, hasMmproj: this.#hasMmproj })
+      refuseUnreadable(request, this.#id, { ...running.server.facts, hasMmproj: this.#hasMmproj })
       return { running, prepared: await running.upstream.prepare(request, signal) }
     }
     const { running, prepared } = await this.#ask(prepare, signal)

@@ -10,7 +10,7 @@ function read(content: readonly ContentPart[], senses: Partial<Senses>): void {
     { role: 'system' as const, content: [words] },
     { role: 'user' as const, content },
   ]
-  const all = { readsImages: false, readsAudio: false, hasMmproj: false, ...senses }
+  const all = { readsImages: false, readsAudio: false, readsVideo: false, hasMmproj: false, ...senses }
   refuseUnreadable({ prompt: { type: 'chat', messages, ...plainChat } }, 'm', all)
 }
 

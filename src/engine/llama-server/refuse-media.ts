@@ -2,15 +2,21 @@ import type { GenerationRequest } from '../../contract/request.ts'
 import { refuseMedia } from '../refuse-media.ts'
 
 /** The media that the model reads. */
-export type Senses = { readonly readsImages: boolean; readonly readsAudio: boolean; readonly hasMmproj: boolean }
+export type Senses = {
+  readonly readsImages: boolean
+  readonly readsAudio: boolean
+  readonly readsVideo: boolean
+  readonly hasMmproj: boolean
+}
 
 /** Throws `unsupported-field` for a part that the model cannot read, with its path. */
 export function refuseUnreadable(
   request: Pick<GenerationRequest, 'prompt'>,
   model: string,
-  { readsImages, readsAudio, hasMmproj }: Senses,
+  { readsImages, readsAudio, readsVideo, hasMmproj }: Senses,
 ): void {
-  const reads = { image: readsImages, audio: readsAudio, video: false, file: false }
+  // Videos may become images; what talks to the server knows.
+  const reads = { image: readsImages, audio: readsAudio, video: readsVideo || readsImages, file: false }
   const why = hasMmproj
     ? 'its multimodal projector has no part for them'
     : 'it has no multimodal projector: set `mmproj` in its configuration'

@@ -3,11 +3,13 @@ import { z } from 'zod'
 /** The facts of a running llama-server's model. */
 export type ServerFacts = {
   readonly contextLength?: number
+  readonly trainedContextLength?: number
   readonly vocabularySize?: number
   readonly embeddingLength?: number
   readonly chatTemplate?: string
   readonly readsImages: boolean
   readonly readsAudio: boolean
+  readonly readsVideo: boolean
   readonly version?: string
 }
 
@@ -15,14 +17,17 @@ export type ServerFacts = {
 export const propsSchema = z.object({
   default_generation_settings: z.object({ n_ctx: z.int().nullish() }).nullish(),
   chat_template: z.string().nullish(),
-  modalities: z.object({ vision: z.boolean().nullish(), audio: z.boolean().nullish() }).nullish(),
+  modalities: z.object({ vision: z.boolean().nullish(), audio: z.boolean().nullish(), video: z.boolean().nullish() }).nullish(),
   build_info: z.string().nullish(),
 })
 
 /** `GET /v1/models`. */
 export const modelsSchema = z.object({
   data: z.array(
-    z.object({ id: z.string(), meta: z.object({ n_vocab: z.int().nullish(), n_embd: z.int().nullish() }).nullish() }),
+    z.object({
+      id: z.string(),
+      meta: z.object({ n_vocab: z.int().nullish(), n_embd: z.int().nullish(), n_ctx_train: z.int().nullish() }).nullish(),
+    }),
   ),
 })
 
@@ -31,11 +36,13 @@ export function readFacts(props: z.output<typeof propsSchema>, models: z.output<
   const contextLength = props.default_generation_settings?.n_ctx ?? undefined
   return {
     ...(contextLength !== undefined && { contextLength }),
+    ...(typeof meta?.n_ctx_train === 'number' && { trainedContextLength: meta.n_ctx_train }),
     ...(typeof meta?.n_vocab === 'number' && { vocabularySize: meta.n_vocab }),
     ...(typeof meta?.n_embd === 'number' && { embeddingLength: meta.n_embd }),
     ...(typeof props.chat_template === 'string' && props.chat_template !== '' && { chatTemplate: props.chat_template }),
     ...(typeof props.build_info === 'string' && { version: props.build_info }),
     readsImages: props.modalities?.vision === true,
     readsAudio: props.modalities?.audio === true,
+    readsVideo: props.modalities?.video === true,
   }
 }

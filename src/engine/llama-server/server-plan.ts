@@ -1,3 +1,5 @@
+import { AppError } from '../../contract/errors.ts'
+
 /** How to start one llama-server; every path is absolute and every file exists. */
 export type ServerPlan = {
   /** A path, or a name that is looked up on PATH. */
@@ -20,6 +22,7 @@ export type ServerPlan = {
     readonly minProbability?: number
     readonly gpuLayers?: number | 'auto' | 'max'
   }
+  readonly adapters?: readonly { readonly path: string; readonly scale: number }[]
   readonly chatTemplatePath?: string
   /** Further arguments, passed unchanged; the configuration refuses those that contradict the other fields. */
   readonly extraArguments: readonly string[]
@@ -50,8 +53,22 @@ export function serverArguments(plan: ServerPlan, { port, alias }: ServerIdentit
     ...option('--spec-draft-n-min', draft?.minTokens),
     ...option('--spec-draft-p-min', draft?.minProbability),
     ...option('--spec-draft-ngl', layers(draft?.gpuLayers)),
+    ...(plan.adapters ?? []).flatMap(adapterOption),
+    // It would keep prompts without the adapters that they were read with.
+    ...option('--cache-ram', (plan.adapters ?? []).length === 0 ? undefined : 0),
     ...plan.extraArguments,
   ]
+}
+
+/** Both options take lists with commas; the one with a scale has no way to write a path with a colon. */
+function adapterOption({ path, scale }: NonNullable<ServerPlan['adapters']>[number]): string[] {
+  const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
+  if (scale === 1) return ['--lora', quote(path)]
+  if (!path.includes(':')) return ['--lora-scaled', quote(`${path}:${scale}`)]
+  throw new AppError(
+    'model-unavailable',
+    `the path of the adapter ${path} has a colon, so that its scale must be 1, not ${scale}`,
+  )
 }
 
 function layers(count: ServerPlan['gpuLayers']): number | string | undefined {

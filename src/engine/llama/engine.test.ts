@@ -5,6 +5,7 @@ import { runOf } from '../../../test/support/iterate.ts'
 import type { EngineState, PreparedGeneration } from '../../contract/engine.ts'
 import { type GenerationRequest, plainChat, plainRequest } from '../../contract/request.ts'
 import type { Command, Report } from './channel/ipc.ts'
+import { machineMs } from './channel/machine-clock.ts'
 import { LlamaEngine } from './engine.ts'
 
 const never = new AbortController().signal
@@ -152,6 +153,49 @@ describe('LlamaEngine', () => {
     expect((await first).value).toMatchObject({ type: 'prompt-read' })
     return events
   }
+
+  test.each([
+    ['once more where another process killed its worker', {}, 'once more'],
+    ['not again where it may have crashed its worker', { description: 'killed by SIGSEGV', fromOutside: false }, 'engine-failed'],
+  ])('a run that has given nothing yet runs %s', async (_what, exit, outcome) => {
+    const events = runOf(await prepared('r'), never)
+    const first = settled(events.next())
+    await turn()
+    expect(commands('run')).toHaveLength(1)
+    workers.last.exit(exit)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(workers.started).toHaveLength(2)
+    report(readyWithTemplate)
+    await turn()
+    expect(commands('run')).toHaveLength(outcome === 'once more' ? 1 : 0)
+    if (outcome === 'once more') report({ type: 'prompt-read', id: 'r', cachedTokens: 0, prefillMs: 1 })
+    expect(await first).toBe(outcome === 'once more' ? 'answered' : outcome)
+    await engine.close()
+  })
+
+  test('a run that has given something ends with its worker', async () => {
+    const events = await start('r')
+    const next = settled(events.next())
+    workers.last.exit({})
+    await vi.advanceTimersByTimeAsync(100)
+    report(readyWithTemplate)
+    expect(await next).toBe('engine-failed')
+    expect(commands('run')).toEqual([])
+  })
+
+  test('of a cancelled run, only what was generated after the cancel is late', async () => {
+    const leaving = new AbortController()
+    const events = runOf(await prepared('r'), leaving.signal)
+    const first = settled(events.next())
+    await turn()
+    leaving.abort(Object.assign(new Error(), { code: 'gone' }))
+    const text = { type: 'text', id: 'r', choice: 0, text: 'x' } as const
+    report({ ...text, madeMs: machineMs() - 1000 })
+    report({ ...text, madeMs: machineMs() + 1000 })
+    report({ type: 'done', id: 'r', cancelled: true, outputTokens: 2, reasoningTokens: 0, decodeMs: 1 })
+    expect(await first).not.toBe('answered')
+    expect(engine.tokensAfterCancel).toBe(1)
+  })
 
   test('unloading it lets what runs end, and takes nothing new meanwhile', async () => {
     const heard: EngineState['type'][] = []

@@ -1,5 +1,6 @@
-import { emitAll, type OnLateTokens } from '../../contract/emit.ts'
+import { type Emit, emitAll, type OnLateTokens } from '../../contract/emit.ts'
 import type {
+  Adapter,
   Engine,
   EngineCapabilities,
   EngineFacts,
@@ -11,35 +12,23 @@ import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
+import { refuseOtherAdapters } from '../adapters.ts'
 import { LateTokens } from '../late-tokens.ts'
-import type { SupervisorLog } from '../supervise/supervise.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
-import type { LoadOptions, Report } from './channel/ipc.ts'
+import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
 import { refuseImpossible, refuseNonText, refuseTemperatureFirst } from './check-request.ts'
 import { type CompiledPlan, PlanCompiler } from './constraint/plan-compiler.ts'
 import { templateSwitched } from './failure.ts'
-import type { Inbox } from './inbox.ts'
 import { Inboxes } from './inboxes.ts'
+import type { LlamaEngineOptions } from './options.ts'
 import { orAborted } from './or-aborted.ts'
-import { type SpawnWorker, spawnWorker } from './process.ts'
+import { spawnWorker } from './process.ts'
+import { type RunCommand, runOnWorker } from './run-on-worker.ts'
+import { SavedPrefixes } from './saved-prefixes.ts'
 import { type LoadedModel, Supervisor } from './supervisor.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
-import { unexpected, WorkerExchanges } from './worker-exchanges.ts'
-
-type LlamaEngineOptions = {
-  readonly id: string
-  /** Finds or fetches the model file; runs before each start of the worker. */
-  readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
-  /** Sampling defaults of the configuration; they win over those of the model's file. */
-  readonly sampling?: Sampling
-  readonly log: SupervisorLog
-  readonly spawn?: SpawnWorker
-  /** How long rendering and tokenizing a prompt may take before the worker counts as hung. */
-  readonly prepareTimeoutMs?: number
-  /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
-  readonly constrainsAllTools?: boolean
-}
+import { WorkerExchanges } from './worker-exchanges.ts'
 
 /** A request as the worker has prepared it. */
 type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'templateMs' | 'format' | 'reasoningFront'> & {
@@ -53,6 +42,7 @@ type Prepared = PreparedPrompt & CompiledPlan
 export class LlamaEngine implements Engine {
   readonly #id: string
   readonly #sampling: Sampling
+  readonly #adapters: readonly Adapter[]
   readonly #supervisor: Supervisor
   readonly #inboxes = new Inboxes((command) => this.#supervisor.steer(command))
   readonly #exchanges: WorkerExchanges
@@ -60,6 +50,7 @@ export class LlamaEngine implements Engine {
   #templateEdition = 0
   /** The template switch that the worker has not confirmed yet. It never rejects. */
   #switching: Promise<void> | undefined
+  readonly #prefixes = new SavedPrefixes(() => this.#exchanges)
   readonly #late = new LateTokens()
   readonly #active = new ActiveRuns()
   readonly #plans: PlanCompiler
@@ -69,10 +60,15 @@ export class LlamaEngine implements Engine {
     const { id, locate, sampling = {}, log, spawn = spawnWorker, prepareTimeoutMs = 60_000, constrainsAllTools = false } = options
     this.#id = id
     this.#sampling = sampling
+    this.#adapters = options.adapters ?? []
     this.#plans = new PlanCompiler({ constrainsAllTools })
     this.#supervisor = new Supervisor({
       model: id,
-      locate: async (signal) => ({ ...(await locate(signal)), template: this.#template }),
+      locate: async (signal) => {
+        const located = await locate(signal)
+        this.#prefixes.onStart(located)
+        return { ...located, template: this.#template }
+      },
       spawn,
       log,
       onReport: (report) => this.#inboxes.deliver(report),
@@ -111,7 +107,7 @@ export class LlamaEngine implements Engine {
     const { description: _, endTexts: __, fileSampling, chatTemplate, ...facts } = loaded
     const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
     const modalities = { image: false, audio: false }
-    return { ...facts, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
+    return { ...facts, adapters: this.#adapters, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
   }
 
   async ensureReady(signal: AbortSignal): Promise<void> {
@@ -120,6 +116,7 @@ export class LlamaEngine implements Engine {
 
   async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     refuseNonText(request, this.#id)
+    refuseOtherAdapters(request, { model: this.#id, adapters: this.#adapters })
     const { endTexts, fileSampling, ...model } = await this.#supervisor.ensureReady(signal)
     refuseImpossible(request, model)
     refuseTemperatureFirst(
@@ -137,8 +134,15 @@ export class LlamaEngine implements Engine {
       callsAreCertain: request.toolChoice.type === 'required',
       reportsPrompt: true,
       keepsMinimum: true,
-      run: (signal, emit, late) =>
-        this.#active.track(() => emitAll(this.#run(request, prepared, { signal, late: this.#late.of(late) }), emit)),
+      run: (signal, emit, late) => {
+        let hasBegun = false
+        const emitFirst: Emit<EngineEvent> = (event) => {
+          hasBegun = true
+          return emit(event)
+        }
+        const attempt = () => emitAll(this.#run(request, prepared, { signal, late: this.#late.of(late) }), emitFirst)
+        return this.#active.track(() => this.#exchanges.orAgain(attempt, signal, () => !hasBegun))
+      },
     }
   }
 
@@ -156,6 +160,8 @@ export class LlamaEngine implements Engine {
 
   async close(): Promise<void> {
     this.#exchanges.refuse(new AppError('shutting-down', `model '${this.#id}' is being unloaded`))
+    this.#supervisor.drain()
+    await this.#prefixes.save()
     await Promise.all([this.#supervisor.stop(), this.#plans.close()])
   }
 
@@ -200,99 +206,25 @@ export class LlamaEngine implements Engine {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
     const { fileSampling } = await this.#readyToRun(signal)
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
-    const { id } = request
-    const inbox = this.#inboxes.open(id)
-    const cancel = () => this.#supervisor.steer({ type: 'cancel', id })
-    signal.addEventListener('abort', cancel, { once: true })
-    const { promptTokens, maxOutputTokens, minOutputTokens } = request
+    const { id, promptTokens, maxOutputTokens, minOutputTokens } = request
     const echoTop = promptTokens?.logprobs?.top
     const { budgetTokens } = request.reasoning
-    let working = false
-    let cachedInputTokens = 0
-    let prefillMs = 0
-    try {
-      this.#supervisor.send({
-        type: 'run',
-        id,
-        tokens,
-        stop: [...request.stop],
-        ignoreEos: request.ignoreEos,
-        sampling: resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
-        choices: request.choices,
-        plan,
-        ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
-        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-        ...(minOutputTokens !== undefined && { minOutputTokens }),
-        ...(promptTokens !== undefined && { echoPrompt: echoTop === undefined ? {} : { topLogprobs: echoTop } }),
-        ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
-      })
-      working = true
-      if (signal.aborted) cancel()
-      while (working) {
-        const report = await inbox.next().catch((error: unknown) => {
-          working = false
-          throw error
-        })
-        // After an abort, only the end of the work matters.
-        if (signal.aborted && report.type !== 'done') {
-          if (report.type === 'text') late(1)
-          continue
-        }
-        switch (report.type) {
-          case 'prompt-read':
-            cachedInputTokens = report.cachedTokens
-            prefillMs = report.prefillMs
-            yield { type: 'prompt-read', inputTokens: tokens.length, cachedInputTokens }
-            break
-          case 'prompt-tokens':
-            yield { type: 'prompt-tokens', choice: 0, promptTokens: report.tokens }
-            break
-          case 'text': {
-            const { choice, text, tokens: generated } = report
-            yield { type: 'raw-text', choice, text, ...(generated !== undefined && { tokens: generated }) }
-            break
-          }
-          case 'choice-done': {
-            const { choice, reason, stopSequence } = report
-            yield { type: 'finish', choice, reason, ...(stopSequence !== undefined && { stopSequence }) }
-            break
-          }
-          case 'done': {
-            working = false
-            const { cancelled, outputTokens, reasoningTokens, decodeMs } = report
-            if (cancelled || signal.aborted) throw AppError.from(signal.reason)
-            const usage = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens }
-            yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
-            break
-          }
-          case 'log':
-          case 'pong':
-          case 'loading':
-          case 'ready':
-          case 'load-failed':
-          case 'prepared':
-          case 'template-used':
-          case 'answered':
-          case 'failed':
-            throw unexpected(report)
-        }
-      }
-    } finally {
-      signal.removeEventListener('abort', cancel)
-      if (working) await this.#stopWork(inbox, { cancel, late })
-      this.#inboxes.close(id)
+    const command: RunCommand = {
+      type: 'run',
+      id,
+      tokens,
+      ...this.#prefixes.ownerOf(request),
+      stop: [...request.stop],
+      ignoreEos: request.ignoreEos,
+      sampling: resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
+      choices: request.choices,
+      plan,
+      ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(minOutputTokens !== undefined && { minOutputTokens }),
+      ...(promptTokens !== undefined && { echoPrompt: echoTop === undefined ? {} : { topLogprobs: echoTop } }),
+      ...(budgetTokens !== undefined && { reasoningBudget: budgetTokens }),
     }
-  }
-
-  /** The reader left early: the slot is free only when the worker has stopped the work, or has ended. */
-  async #stopWork(inbox: Inbox, { cancel, late }: { cancel(): void; late: OnLateTokens }): Promise<void> {
-    cancel()
-    try {
-      for (let report = await inbox.next(); report.type !== 'done'; report = await inbox.next()) {
-        if (report.type === 'text') late(1)
-      }
-    } catch {
-      // The request failed or its worker ended: in both cases the work has stopped.
-    }
+    yield* runOnWorker(command, { supervisor: this.#supervisor, inboxes: this.#inboxes, templateMs, signal, late })
   }
 }

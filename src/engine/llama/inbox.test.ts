@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Report } from './channel/ipc.ts'
 import { Inbox } from './inbox.ts'
 
-const text = (index: number): Report => ({ type: 'text', id: 'r', choice: 0, text: String(index) })
+const text = (index: number): Report => ({ type: 'text', id: 'r', choice: 0, text: String(index), madeMs: 0 })
 
 function createInbox(): { inbox: Inbox; flow: string[] } {
   const flow: string[] = []

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { ProcessExit } from '../supervise/supervise.ts'
-import { type Command, type Report, reportSchema } from './channel/ipc.ts'
+import { type Command, type Report, reportsSchema } from './channel/ipc.ts'
 import { importLlamaFrom } from './import-from.ts'
 
 /** How a worker ended. */
@@ -57,9 +57,9 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   readLines(child.stdout, onOutput)
   readLines(child.stderr, onOutput)
   child.on('message', (message) => {
-    const report = reportSchema.safeParse(message)
-    if (report.success) return onReport(report.data)
-    onOutput(`the worker sent a message that is not valid: ${report.error.message}`)
+    const reports = reportsSchema.safeParse(message)
+    if (reports.success) return reports.data.forEach(onReport)
+    onOutput(`the worker sent a message that is not valid: ${reports.error.message}`)
     child.kill('SIGKILL')
   })
 

@@ -56,13 +56,16 @@ export class Supervisor {
                   handlers.onLoadFailed(report.message)
                   break
                 case 'log':
+                  // llama.cpp's own warnings are for developers.
+                  if (report.level === 'warn') log.warn({ model }, report.message)
                   // `level` is the name of the entry's own.
-                  log.debug({ model, workerLevel: report.level }, report.message)
+                  else log.debug({ model, workerLevel: report.level }, report.message)
                   break
                 case 'prepared':
                 case 'answered':
                 case 'failed':
                 case 'template-used':
+                case 'prefixes-saved':
                 case 'prompt-read':
                 case 'prompt-tokens':
                 case 'text':

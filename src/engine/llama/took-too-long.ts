@@ -11,6 +11,8 @@ export function tookTooLong(command: ExchangeCommand, timeoutMs: number): AppErr
       return ofPrompt(command.prompt, late)
     case 'use-template':
       return new AppError('template-failed', `switching the chat template ${late}; it may never end`)
+    case 'save-prefixes':
+      return new AppError('engine-failed', `saving prefixes ${late}`)
     case 'ask':
       return ofRequest(command.request, late)
   }

@@ -13,7 +13,7 @@ type WorkerExchangesOptions = {
   readonly timeoutMs: number
 }
 
-type Expected = 'prepared' | 'answered' | 'template-used'
+type Expected = 'prepared' | 'answered' | 'template-used' | 'prefixes-saved'
 
 /**
  * Sends commands with one reply each to the worker, one at a time: only then does a late reply show that the worker hangs, and
@@ -55,14 +55,19 @@ export class WorkerExchanges {
     return this.#turns.take(async () => {
       // The worker may have ended during an earlier exchange.
       await supervisor.ensureReady(signal)
-      try {
-        return await work()
-      } catch (error) {
-        if (error !== this.#killedFromOutside) throw error
-        await supervisor.ensureReady(signal)
-        return work()
-      }
+      return this.orAgain(work, signal)
     }, signal)
+  }
+
+  /** Runs `work` once more, on the next worker, where another process killed the first one and `mayRepeat` still holds. */
+  async orAgain<T>(work: () => Promise<T>, signal: AbortSignal, mayRepeat = () => true): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error !== this.#killedFromOutside || !mayRepeat()) throw error
+      await this.#options.supervisor.ensureReady(signal)
+      return work()
+    }
   }
 
   /** Sends a short request, in its turn. */
@@ -81,7 +86,8 @@ export class WorkerExchanges {
     const cancel = () => this.#options.supervisor.steer({ type: 'cancel', id })
     signal.addEventListener('abort', cancel, { once: true })
     try {
-      const { reply } = await this.#send({ type: 'ask', id, request }, 'answered')
+      const send = () => this.#send({ type: 'ask', id, request }, 'answered')
+      const { reply } = await this.orAgain(send, signal)
       if (reply.type === 'cancelled') throw AppError.from(signal.reason)
       return reply
     } finally {
@@ -89,9 +95,16 @@ export class WorkerExchanges {
     }
   }
 
-  /** Sends a command with one reply; only within a turn. A worker that does not reply in time is abandoned. */
-  exchange<T extends Expected>(command: ExchangeCommand, expected: T): Promise<Extract<Report, { type: T }>> {
-    return this.#send(command, expected, this.#options.timeoutMs)
+  /**
+   * Sends a command with one reply; only within a turn, or when no turn will come. A worker that does not reply in time is
+   * abandoned.
+   */
+  exchange<T extends Expected>(
+    command: ExchangeCommand,
+    expected: T,
+    timeoutMs = this.#options.timeoutMs,
+  ): Promise<Extract<Report, { type: T }>> {
+    return this.#send(command, expected, timeoutMs)
   }
 
   /** Ends when the worker has replied or ended, even if the client has disconnected. */

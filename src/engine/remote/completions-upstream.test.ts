@@ -3,7 +3,7 @@ import { callsIn, image, text, textsOf } from '../../../test/support/parts.ts'
 import { answer, ask, engineOver, failure, upstream } from '../../../test/support/remote-engine.ts'
 import { type Answer, doneLine, openStream, streamOf } from '../../../test/support/upstream.ts'
 import { type FunctionTool, plainChat } from '../../contract/request.ts'
-import type { RemoteEngineOptions } from './engine.ts'
+import type { RemoteEngineOptions } from './options.ts'
 import type { OwnTemplate } from './own-prompts.ts'
 
 const template: OwnTemplate = {

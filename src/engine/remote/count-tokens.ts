@@ -1,13 +1,18 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Usage } from '../../contract/event.ts'
+import { mediaIn } from '../../contract/parts.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
 import { UpstreamError } from './transport/upstream-error.ts'
 import { countRemotely } from './wire/tokenizer.ts'
 
-/** Whether a request fits every upstream without being counted. A token is at least a byte; counting costs a round trip. */
+/**
+ * Whether a request fits every upstream without being counted. A token is at least a byte; counting costs a round trip. Media are counted
+ * wherever a server can: an image is anything from 16 to 4,096 tokens.
+ */
 export function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
+  if (mediaIn(request.prompt).length > 0 && upstreams.some(({ profile }) => profile.countsMedia === true)) return false
   const mostTokens = estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 })
   return upstreams.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
 }
@@ -27,6 +32,8 @@ export async function countInput(
     return await ask((access) => countRemotely(conversation, access))
   } catch (error) {
     signal.throwIfAborted()
+    // Media that cannot be decoded.
+    if (error instanceof AppError && error.code === 'invalid-request') throw error
     // Uncounted, the server refuses a prompt that is too long by itself.
     if (error instanceof AppError || error instanceof UpstreamError) return undefined
     throw error

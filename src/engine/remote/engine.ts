@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type { OnLateTokens } from '../../contract/emit.ts'
 import type {
@@ -11,57 +10,34 @@ import type {
 } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
-import type { GenerationRequest, Sampling } from '../../contract/request.ts'
+import type { GenerationRequest, Prompt } from '../../contract/request.ts'
+import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
 import { ActiveRuns } from '../active-runs.ts'
+import { refuseAdapterChoice, scalesFor } from '../adapters.ts'
 import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
+import { adaptMedia } from './adapt-media.ts'
 import { checkRequest, ignoresBudget } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
+import { factsOf } from './facts.ts'
 import { callerAccess } from './fleet/caller-access.ts'
 import { type AcquiredReplica, Replicas } from './fleet/replicas.ts'
+import type { Progress } from './fleet/retry-rule.ts'
 import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
 import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
-import { type OwnPrompt, OwnPrompts, type OwnTemplate, sentAsText } from './own-prompts.ts'
-import type { ProfileName, Protocol } from './servers/profile.ts'
+import type { RemoteEngineOptions } from './options.ts'
+import { type OwnPrompt, OwnPrompts, sentAsText } from './own-prompts.ts'
+import type { SentRequest } from './servers/check-upstream.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
+import { createServices } from './services.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
-import { type Endpoint, UpstreamClient } from './transport/client.ts'
-import { withTimeLimit } from './transport/time-limit.ts'
+import { UpstreamClient } from './transport/client.ts'
 import { toAppError, UpstreamError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
-
-export type RemoteEngineOptions = {
-  readonly id: string
-  readonly endpoints: readonly (Omit<Endpoint, 'id'> & { readonly id?: string })[]
-  /** Absent: the servers are probed. */
-  readonly profile?: ProfileName
-  /** The protocol of conversations; absent: that of the kind of server, or the one that it has. */
-  readonly protocol?: Protocol
-  /** The servers' name for the model; absent: our id, or the only model that a server has. */
-  readonly upstreamModel?: string
-  readonly contextLength?: number
-  /** The format of tool calls that a server left in its text; absent: by the model's template, where a server reports it. */
-  readonly toolFormat?: string
-  /** For servers that take texts only: reads the model's chat template, which they need not report. */
-  readonly readTemplate?: () => Promise<OwnTemplate>
-  /** Whether those servers put the BOS token before a prompt; absent: as the model's tokenizer does. */
-  readonly addsBos?: boolean
-  /** Defaults for what a request leaves open. */
-  readonly sampling?: Sampling
-  /** Limits a generation with all its retries; absent: no limit. */
-  readonly deadlineMs?: number
-  /** Parallel requests for each server. */
-  readonly connections: number
-  /** Whether servers of unknown kind are probed with small requests; false by default. */
-  readonly probesAbilities?: boolean
-  readonly log: Logger
-  now?(): number
-  random?(): number
-}
 
 const retryLaterMs = 5000
 
@@ -81,7 +57,7 @@ type Session = Omit<GenerationDeps, 'onLateTokens'> & {
 type OpenSession = { readonly session: Session; readonly discovery: Discovery }
 
 type Call<T> = (access: UpstreamAccess) => Promise<T>
-type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'>
+type Load = Pick<ReplicaTask<unknown>, 'tokens' | 'isAuxiliary' | 'callerKeys'> & { progress?(): Progress }
 
 class RemoteEngine implements Engine {
   readonly #options: RemoteEngineOptions
@@ -96,13 +72,19 @@ class RemoteEngine implements Engine {
     this.#options = options
     this.#formatOf = createReplyFormat(options.toolFormat)
     const ask = <T>(signal: AbortSignal, call: Call<T>) => atEdge(() => this.#ask(signal, call))
-    const compute = <T>(load: Omit<Load, 'isAuxiliary'>, signal: AbortSignal, call: Call<T>) =>
+    const compute = <T>(load: Omit<Load, 'isAuxiliary' | 'progress'>, signal: AbortSignal, call: Call<T>) =>
       atEdge(() => this.#callReplica({ ...load, isAuxiliary: false }, signal, call))
     const ownText: Parameters<typeof createTextCapabilities>[0]['ownText'] = (request, signal) =>
       atEdge(async () => (await this.#writeOwn(await this.#ensureOpen(signal), request, signal))?.text)
     this.capabilities = {
-      ...createTextCapabilities({ ownText, ask, compute }),
+      ...createTextCapabilities({
+        ownText,
+        ask,
+        compute,
+        adapt: (request, signal) => atEdge(async () => this.#adapt(await this.#ensureOpen(signal), request, signal)),
+      }),
       fleet: { replicas: () => (this.#session?.replicas.describe() ?? []).map(toServerReport) },
+      ...(options.services !== undefined && { services: this.#createServices(options.services) }),
     }
   }
 
@@ -116,7 +98,8 @@ class RemoteEngine implements Engine {
   }
 
   get facts(): EngineFacts {
-    return factsOf(this.#session?.replicas, this.#options.contextLength)
+    const { contextLength, adapters } = this.#options
+    return { ...factsOf(this.#session?.replicas, contextLength), ...(adapters !== undefined && { adapters }) }
   }
 
   get tokensAfterCancel(): number {
@@ -151,8 +134,9 @@ class RemoteEngine implements Engine {
     await Promise.all([replicas, client, grammars, templates, prompts].map((part) => part.close()))
   }
 
-  async #prepare(asIs: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+  async #prepare(given: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     const open = await this.#ensureOpen(signal)
+    const asIs = this.#withAdapters(await this.#adapt(open, given, signal))
     const { session, discovery } = open
     const { id, sampling } = this.#options
     const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
@@ -178,6 +162,38 @@ class RemoteEngine implements Engine {
     }
   }
 
+  #createServices(kinds: readonly ServiceKind[]): Services {
+    const services = createServices({
+      kinds: new Set(kinds),
+      tryReplicas: ({ call: { callerKeys }, attempt, progress }, signal) =>
+        this.#callReplica({ tokens: 1, isAuxiliary: false, callerKeys, progress }, signal, attempt),
+    })
+    return {
+      ...services,
+      send: (...call) => this.#active.track(() => atEdge(() => services.send(...call))),
+    }
+  }
+
+  /** With the scale of each adapter: where a request has none, the server would go on from prompts that it read with others. */
+  #withAdapters({ adapter, ...request }: GenerationRequest): SentRequest {
+    const { adapters, id } = this.#options
+    if (adapters === undefined) refuseAdapterChoice({ ...(adapter !== undefined && { adapter }) }, id)
+    if (adapters === undefined) return request
+    const scales = scalesFor(adapter, { model: id, adapters })
+    return { ...request, ...(adapters.length > 0 && { lora: scales.map((scale, index) => ({ id: index, scale })) }) }
+  }
+
+  /** With media as the servers decode them; where conversations go as text, media are refused anyway. */
+  async #adapt<R extends { readonly prompt: Prompt }>(
+    { session, discovery }: OpenSession,
+    request: R,
+    signal: AbortSignal,
+  ): Promise<R> {
+    const { converter } = this.#options
+    if (converter === undefined || discovery.protocol === 'completions') return request
+    return await adaptMedia(request, { upstreams: session.replicas.upstreams, converter }, signal)
+  }
+
   /** A conversation as text, where the servers take nothing else. */
   async #writeOwn(
     { session, discovery }: OpenSession,
@@ -192,11 +208,7 @@ class RemoteEngine implements Engine {
     prepared: PreparedRequest,
     { signal, emit, late }: ReplySink & { late: OnLateTokens | undefined },
   ): Promise<void> {
-    const { deadlineMs } = this.#options
-    const deps = { ...session, onLateTokens: this.#late.of(late) }
-    const generate = (limited: AbortSignal) => generateChoices(deps, prepared, { signal: limited, emit })
-    if (deadlineMs === undefined) return generate(signal)
-    return withTimeLimit(signal, { timeoutMs: deadlineMs, tooLate: () => tooLate(deadlineMs) }, generate)
+    return generateChoices({ onLateTokens: this.#late.of(late), ...session }, prepared, { signal, emit })
   }
 
   /** Whether the caller brings a key for a replica that is known. */
@@ -274,22 +286,4 @@ async function atEdge<T>(work: () => Promise<T>): Promise<T> {
 
 function draining(id: string): AppError {
   return new AppError('shutting-down', `model '${id}' is being unloaded; try again later`)
-}
-
-function tooLate(deadlineMs: number): AppError {
-  return new AppError('upstream-failed', `the servers behind this model did not finish within ${deadlineMs} ms, its deadlineMs`)
-}
-
-/** The facts of the model as a whole: the most that any of its replicas can do. */
-function factsOf(replicas: Replicas | undefined, configuredLength: number | undefined): EngineFacts {
-  const upstreams = replicas?.upstreams ?? []
-  const lengths = upstreams.flatMap(({ contextLength }) => contextLength ?? [])
-  const contextLength = configuredLength ?? (lengths.length === 0 ? undefined : Math.max(...lengths))
-  const media = upstreams.flatMap(({ modalities }) => modalities ?? [])
-  const chatTemplate = replicas?.discovery?.chatTemplate
-  return {
-    ...(contextLength !== undefined && { contextLength }),
-    ...(chatTemplate !== undefined && { chatTemplate }),
-    ...(media.length > 0 && { modalities: { image: media.some(({ image }) => image), audio: media.some(({ audio }) => audio) } }),
-  }
 }

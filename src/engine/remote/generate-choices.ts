@@ -97,7 +97,7 @@ function singleChoice(request: GenerationRequest, choice: number): GenerationReq
 
 /** The prompt counts once, however often it was read. */
 function addUsages(usages: readonly Usage[]): Usage {
-  const sum = (field: keyof Usage) => usages.reduce((total, usage) => total + usage[field], 0)
+  const sum = (field: 'outputTokens' | 'reasoningTokens') => usages.reduce((total, usage) => total + usage[field], 0)
   return {
     inputTokens: Math.max(0, ...usages.map(({ inputTokens }) => inputTokens)),
     cachedInputTokens: Math.min(...usages.map(({ cachedInputTokens }) => cachedInputTokens)),

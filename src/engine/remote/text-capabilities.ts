@@ -1,5 +1,6 @@
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type { EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
+import type { Prompt } from '../../contract/request.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
@@ -10,6 +11,8 @@ type Load = { readonly tokens: number; readonly callerKeys?: CallerKeys | undefi
 type Deps = {
   /** The text of a conversation where it is rendered here; undefined where the servers do that. */
   ownText(request: RenderRequest, signal: AbortSignal): Promise<string | undefined>
+  /** The same with media that the servers can decode. */
+  adapt<R extends { readonly prompt: Prompt }>(request: R, signal: AbortSignal): Promise<R>
   /** One call that costs no slot, by any replica. */
   ask<T>(signal: AbortSignal, call: (access: UpstreamAccess) => Promise<T>): Promise<T>
   /** One call that computes. */
@@ -19,10 +22,12 @@ type Deps = {
 /** What replicas do besides generating. */
 export function createTextCapabilities({
   ownText,
+  adapt,
   ask,
   compute,
 }: Deps): Required<Pick<EngineCapabilities, 'tokenizer' | 'embedder' | 'ranker'>> {
-  const asSent = async (request: TokenizeRequest, signal: AbortSignal): Promise<TokenizeRequest> => {
+  const asSent = async (given: TokenizeRequest, signal: AbortSignal): Promise<TokenizeRequest> => {
+    const request = await adapt(given, signal)
     const { prompt } = request
     const text = prompt.type === 'chat' ? await ownText({ ...request, prompt }, signal) : undefined
     return text === undefined ? request : { ...request, prompt: { type: 'text', text } }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { TemplateChoice } from '../../../contract/engine.ts'
 import type { GeneratedToken, PromptToken } from '../../../contract/event.ts'
+import { cacheTypes } from '../../../contract/lifecycle.ts'
 import type { OutputFormat } from '../../../contract/output-format.ts'
 import type { Prompt, ReasoningOptions } from '../../../contract/request.ts'
 import type { GrammarProgram } from '../../../grammar/program.ts'
@@ -22,6 +23,14 @@ const loadOptionsSchema = z.object({
   batchSize: z.int().positive().optional(),
   gpuLayers: z.union([z.int().nonnegative(), z.enum(['auto', 'max'])]).optional(),
   flashAttention: z.boolean(),
+  speculation: z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }).exactOptional(),
+  /** Prefixes are kept in this folder, of at least this many tokens. */
+  prefixCache: z.object({ folder: z.string(), maxBytes: z.number().positive(), minTokens: z.int().positive() }).exactOptional(),
+  /** The number formats of the cache, as `contract/lifecycle.ts` names them; absent: f16. */
+  cacheTypeK: z.enum(cacheTypes).optional(),
+  cacheTypeV: z.enum(cacheTypes).optional(),
+  /** LoRA adapters, which the context applies to everything. */
+  adapters: z.array(z.object({ path: z.string(), scale: z.number() })).optional(),
   /** Replaces the template in the model file. */
   chatTemplate: z.string().optional(),
   /** The template that the operator switched to; absent: the model's own. */
@@ -90,6 +99,8 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
+    /** Who may get the prefixes that it leaves on disk; absent: nobody, it leaves none. */
+    owner: z.string().exactOptional(),
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
     maxOutputTokens: z.int().nonnegative().optional(),
     /** The turn cannot end before this many tokens. */
@@ -109,6 +120,8 @@ export const commandSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ask'), id: z.string(), request: workerRequestSchema }),
   /** Replaces the template for conversations; prepared requests are not affected. */
   z.object({ type: z.literal('use-template'), id: z.string(), choice: templateChoiceSchema }),
+  /** Saves what the free slots hold; the worker gets no more work. */
+  z.object({ type: z.literal('save-prefixes'), id: z.string() }),
   z.object({ type: z.literal('cancel'), id: z.string() }),
   /** A heartbeat; answered immediately by `pong`. */
   z.object({ type: z.literal('ping') }),
@@ -118,7 +131,7 @@ export const commandSchema = z.discriminatedUnion('type', [
 export type Command = z.infer<typeof commandSchema>
 
 /** Commands with exactly one reply. */
-export type ExchangeCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' }>
+export type ExchangeCommand = Extract<Command, { type: 'prepare' | 'ask' | 'use-template' | 'save-prefixes' }>
 
 const failureSchema = z.object({
   code: z.string(),
@@ -142,13 +155,14 @@ export type Failure = z.infer<typeof failureSchema>
  * Worker to parent. Every `prepare` is answered by `prepared` or `failed`, every `ask` by `answered` or `failed`, every
  * `use-template` by `template-used` or `failed`, and every `run` ends with `done` or `failed`.
  */
-export const reportSchema = z.discriminatedUnion('type', [
+const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('log'), level: z.enum(['debug', 'info', 'warn', 'error']), message: z.string() }),
   z.object({ type: z.literal('pong') }),
   z.object({ type: z.literal('loading'), progress: z.number() }),
   z.object({
     type: z.literal('ready'),
     contextLength: z.int(),
+    trainedContextLength: z.int().exactOptional(),
     vocabularySize: z.int(),
     description: z.string(),
     embeddingLength: z.int(),
@@ -171,6 +185,7 @@ export const reportSchema = z.discriminatedUnion('type', [
     reasoningFront: z.enum(['never', 'opened', 'optional']),
   }),
   z.object({ type: z.literal('template-used'), id: z.string() }),
+  z.object({ type: z.literal('prefixes-saved'), id: z.string() }),
   z.object({ type: z.literal('answered'), id: z.string(), reply: workerReplySchema }),
   z.object({ type: z.literal('failed'), id: z.string(), failure: failureSchema }),
   z.object({ type: z.literal('prompt-read'), id: z.string(), cachedTokens: z.int(), prefillMs: z.number() }),
@@ -181,6 +196,8 @@ export const reportSchema = z.discriminatedUnion('type', [
     choice: z.int(),
     text: z.string(),
     tokens: z.custom<readonly GeneratedToken[]>(Array.isArray).optional(),
+    /** When the token was there, by `machineMs`: reports are read later. */
+    madeMs: z.number(),
   }),
   z.object({
     type: z.literal('choice-done'),
@@ -195,7 +212,12 @@ export const reportSchema = z.discriminatedUnion('type', [
     cancelled: z.boolean(),
     outputTokens: z.int(),
     reasoningTokens: z.int(),
+    /** With speculation: the tokens that were drafted, and those of them that the model chose too. */
+    drafts: z.object({ proposed: z.int(), accepted: z.int() }).exactOptional(),
     decodeMs: z.number(),
   }),
 ])
 export type Report = z.infer<typeof reportSchema>
+
+/** A message of the worker: all that it has to report since the last one, in order. */
+export const reportsSchema = z.array(reportSchema)

@@ -4,16 +4,19 @@ import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { watchReasoning } from '../../reasoning-watch.ts'
 import { TokenTally } from '../../token-tally.ts'
 import type { Report } from '../channel/ipc.ts'
+import { machineMs } from '../channel/machine-clock.ts'
 import { choiceSeed } from '../channel/resolve-sampling.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
 import { showToken, showTop } from './describe-token.ts'
 import { openConstrainedOutput } from './grammars.ts'
 import type { WorkerModel } from './model.ts'
+import type { PrefillPacer } from './prefill-pacer.ts'
 import { closeAtBudget } from './reasoning-budget.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
 import { evaluateOptions } from './sampling.ts'
 import type { SlotLease } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
+import { type DraftCounts, Speculation } from './speculation.ts'
 import { openTokenSource, type SourcedToken, type TokenSource } from './token-source.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -23,12 +26,14 @@ export type ChoiceEnd = { readonly reason: 'stop' | 'length' | 'context-full' | 
 /** One choice in progress. It can leave its slot and continue on another one. */
 export type Choice = {
   readonly index: number
-  /** The tokens that a slot must contain before `decode`. */
-  readonly tokensBefore: () => readonly Token[]
-  /** Generates and reports text until the choice has ended or its slot is recalled. */
+  /** The prompt and the output so far. */
+  readonly tokens: () => readonly Token[]
+  /** Reads what the slot does not contain of them; generates and reports text until the choice has ended or its slot is recalled. */
   decode(lease: SlotLease<Slot>): Promise<ChoiceEnd | 'recalled'>
   readonly outputTokens: number
   readonly reasoningTokens: number
+  /** Only with speculation. */
+  readonly drafts: DraftCounts | undefined
   close(): void
 }
 
@@ -37,6 +42,7 @@ type ChoiceRun = {
   readonly index: number
   readonly command: RunCommand
   readonly control: RunControl
+  readonly pacer: PrefillPacer
   readonly begin: () => void
 }
 
@@ -54,11 +60,12 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
   const constrained = plan.grammar === undefined ? undefined : openConstrainedOutput(loaded, plan.grammar)
   const allows = (token: Token) => constrained?.allows(token) ?? true
   const inserted = closeAtBudget(loaded.model, { watch, command, allows })
-  const source = openSource(loaded, run, { output, constrained, inserted })
+  const speculation = openSpeculation(loaded, command)
+  const source = openSource(loaded, run, { constrained, inserted, speculation })
 
   const send = (text: string, tokens: readonly GeneratedToken[] | undefined) => {
     if (text === '' && (tokens === undefined || tokens.length === 0)) return
-    report({ type: 'text', id, choice: index, text, ...(tokens !== undefined && { tokens }) })
+    report({ type: 'text', id, choice: index, text, madeMs: machineMs(), ...(tokens !== undefined && { tokens }) })
   }
   /** Reports the text of the next token; returns the end if it is the last one. */
   const take = (next: SourcedToken): ChoiceEnd | undefined => {
@@ -82,13 +89,15 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
 
   return {
     index,
-    tokensBefore: () => ([...command.tokens, ...output] as Token[]).slice(0, -1),
+    tokens: () => [...command.tokens, ...output] as Token[],
     async decode(lease) {
+      const { sequence } = lease.slot
       for (;;) {
-        const next = await source.next(lease.slot.sequence, output.at(-1) ?? (command.tokens.at(-1) as Token))
+        const next = await source.next(sequence, unreadOf({ prompt: command.tokens, output }, sequence.nextTokenIndex))
+        if (next === 'over') return { reason: 'cancelled' }
         run.begin()
         if (control.cancelled()) return { reason: 'cancelled' }
-        const end = next === undefined ? endTurn() : take(next)
+        const end = next === 'end' ? endTurn() : take(next)
         if (end !== undefined) return end
         const paused = control.paused()
         if (paused !== undefined) await Promise.race([paused, lease.whenRecalled])
@@ -102,20 +111,35 @@ export function openChoice(loaded: WorkerModel, run: ChoiceRun, report: (report:
     get reasoningTokens() {
       return watch?.tokens ?? 0
     },
+    get drafts() {
+      return speculation?.counts
+    },
     close: () => source.close(),
   }
 }
 
+/** The tokens after the first `read` of them. */
+function unreadOf({ prompt, output }: { prompt: Uint32Array; output: readonly Token[] }, read: number): readonly Token[] {
+  const fromOutput = output.slice(Math.max(0, read - prompt.length))
+  return read < prompt.length ? [...(prompt.subarray(read) as Iterable<number> as Iterable<Token>), ...fromOutput] : fromOutput
+}
+
+/** Tokens that are inserted depend on the text before them, which a draft would be ahead of. */
+function openSpeculation({ speculation }: WorkerModel, { tokens, reasoningBudget }: RunCommand): Speculation | undefined {
+  if (speculation === undefined || reasoningBudget !== undefined) return undefined
+  return new Speculation({ prompt: tokens, maxTokens: speculation.maxTokens })
+}
+
 type SourceParts = {
-  readonly output: readonly Token[]
+  readonly speculation: Speculation | undefined
   readonly constrained: ConstrainedOutput | undefined
   readonly inserted: (() => Token | undefined) | undefined
 }
 
 function openSource(
   { model, vocabulary, context, rounds }: WorkerModel,
-  { command, index }: ChoiceRun,
-  { output, constrained, inserted }: SourceParts,
+  { command, control, index, pacer }: ChoiceRun,
+  { constrained, inserted, speculation }: SourceParts,
 ): TokenSource {
   const { sampling, tokens, topLogprobs, minOutputTokens } = command
   const banned = constrained === undefined ? [] : vocabulary.hiddenTokens
@@ -123,11 +147,17 @@ function openSource(
   // A completely constrained output may end where the grammar allows nothing else, even before the minimum.
   const asLastResort = constrained !== undefined && command.plan.grammar?.isOpen !== true
   const held = until > 0 ? { tokens: vocabulary.endTokens, until, asLastResort } : undefined
+  /** May be ahead of the text. */
+  const output: Token[] = []
   const options = evaluateOptions(
     { ...sampling, seed: choiceSeed(sampling.seed, index) },
     { model, history: { prompt: tokens, output }, banned, held, contextLength: context.contextSize },
   )
-  return openTokenSource({ model, rounds }, { options, steering: { topLogprobs, constrained, inserted } })
+  const reading = { pacer, rounds, isOver: control.cancelled }
+  return openTokenSource(
+    { model, reading },
+    { options, steering: { topLogprobs, constrained, inserted, speculation, onToken: (token) => void output.push(token) } },
+  )
 }
 
 function describe(vocabulary: Vocabulary, { token, score }: SourcedToken): GeneratedToken {

@@ -3,7 +3,7 @@ import type { PromptToken } from '../../../contract/event.ts'
 import { checkContextFit } from '../../context-fit.ts'
 import type { Report } from '../channel/ipc.ts'
 import { openChoice } from './choice.ts'
-import { fillSlot } from './fill-slot.ts'
+import { fillSlot, type KeptPrefixes, keepPrefix } from './fill-slot.ts'
 import type { WorkerModel } from './model.ts'
 import { sampleInParallel } from './parallel-sampling.ts'
 import type { PrefillPacer } from './prefill-pacer.ts'
@@ -31,6 +31,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
   // A worker that was restarted since the prompt was prepared may have found another file.
   checkContextFit({ inputTokens: tokens.length, outputTokens: maxOutputTokens, contextLength: loaded.context.contextSize })
   const counts = { outputTokens: 0, reasoningTokens: 0 }
+  const drafts = { proposed: 0, accepted: 0 }
   let decodeFromMs: number | undefined
   let cancelled = false
 
@@ -53,23 +54,27 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
     await sampleInParallel({
       ...run,
       rounds: loaded.rounds,
+      prefixes: prefixesOf(loaded, run.command),
       first,
-      open: (index, control) => openChoice(loaded, { command: run.command, control, index, begin }, report),
-      onEnd({ index, outputTokens, reasoningTokens }, { reason, stopSequence }) {
+      open: (index, control) => openChoice(loaded, { command: run.command, control, pacer: run.pacer, index, begin }, report),
+      onEnd({ index, outputTokens, reasoningTokens, drafts: drafted }, { reason, stopSequence }) {
         counts.outputTokens += outputTokens
         counts.reasoningTokens += reasoningTokens
+        drafts.proposed += drafted?.proposed ?? 0
+        drafts.accepted += drafted?.accepted ?? 0
         if (reason === 'cancelled') cancelled = true
         else report({ type: 'choice-done', id, choice: index, reason, ...(stopSequence !== undefined && { stopSequence }) })
       },
     })
   }
   const decodeMs = decodeFromMs === undefined ? 0 : Math.round(performance.now() - decodeFromMs)
-  return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, decodeMs }
+  const speculating = loaded.speculation === undefined ? {} : { drafts }
+  return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...speculating, decodeMs }
 }
 
 /**
  * Computes the prompt except its last token, whose logits give the first token of each choice, and reports the prompt's tokens if
- * requested. Returns how many tokens the slot had already; `undefined` when cancelled.
+ * requested. The only choice of a run reads the prompt itself. Returns how many tokens the slot had already; `undefined` when cancelled.
  */
 async function readPrompt(
   loaded: WorkerModel,
@@ -77,11 +82,14 @@ async function readPrompt(
   report: (report: Report) => void,
 ): Promise<number | undefined> {
   const { slot } = first
-  const { id, echoPrompt } = command
+  const { id, echoPrompt, choices, maxOutputTokens } = command
   const tokens = [...command.tokens] as Token[]
   const reportTokens = (reported: readonly PromptToken[]) => report({ type: 'prompt-tokens', id, tokens: reported })
   try {
+    const prefixes = prefixesOf(loaded, command)
     if (echoPrompt?.topLogprobs !== undefined) {
+      await prefixes?.store.save(slot, [])
+      slot.owner = prefixes?.owner
       const isRead = await scorePrompt(loaded, {
         slot,
         control,
@@ -92,17 +100,18 @@ async function readPrompt(
       return isRead ? 0 : undefined
     }
     if (echoPrompt !== undefined) reportTokens(describePrompt(loaded, tokens))
-    return await fillSlot(slot, {
-      tokens: tokens.slice(0, -1),
-      others: [],
-      pacer,
-      rounds: loaded.rounds,
-      isOver: control.cancelled,
-    })
+    const kept = await keepPrefix(slot, { tokens, others: [], prefixes })
+    if (choices === 1 && maxOutputTokens !== 0) return kept
+    const reading = { pacer, rounds: loaded.rounds, isOver: control.cancelled }
+    return (await fillSlot(slot, { tokens, others: [], prefixes }, reading)) ? kept : undefined
   } catch (error) {
     // The failed step leaves unknown contents in the cache, as in `sampleInParallel`.
     await slot.sequence.clearHistory().catch(() => undefined)
     first.giveBack()
     throw error
   }
+}
+
+function prefixesOf({ prefixStore: store }: WorkerModel, { owner }: RunCommand): KeptPrefixes | undefined {
+  return store === undefined || owner === undefined ? undefined : { store, owner }
 }

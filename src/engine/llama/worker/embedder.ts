@@ -60,8 +60,8 @@ export class Embedder {
       await compute([...tokens])
       return true
     }
-    const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver: cancelled, compute }
-    const isRead = await (this.#isCausal ? readInSteps(tokens, reading) : readAtOnce())
+    const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver: cancelled }
+    const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce())
     if (!isRead) return 'cancelled'
     return pooled.value
   }

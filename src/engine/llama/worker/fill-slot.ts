@@ -1,8 +1,7 @@
 import type { Token } from 'node-llama-cpp'
 import { computeTokens, copyTokens } from './native.ts'
-import { readInSteps } from './prefill.ts'
-import type { PrefillPacer } from './prefill-pacer.ts'
-import type { Rounds } from './rounds.ts'
+import { type Reading, readInSteps } from './prefill.ts'
+import type { PrefixStore } from './prefix-store.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
 
 /**
@@ -11,28 +10,36 @@ import { type Slot, sharedPrefix } from './slots.ts'
  */
 const cellsPerToken = 128
 
+/** Where the prefixes of a run are kept, and whose they are; absent: they are not. */
+export type KeptPrefixes = { readonly store: PrefixStore; readonly owner: string }
+
 type Filling = {
   /** The tokens that the slot is to contain, in order. */
   readonly tokens: readonly Token[]
   /** Other slots of the same run; their tokens may be copied. */
   readonly others: Iterable<Slot>
-  readonly pacer: PrefillPacer
-  readonly rounds: Rounds
-  /** Checked between two steps; true ends the filling. */
-  readonly isOver: () => boolean
+  readonly prefixes: KeptPrefixes | undefined
 }
 
-/** Fills a slot with these tokens. Returns how many were not computed again; `undefined` when `isOver` ended it. */
-export async function fillSlot(
-  { sequence }: Slot,
-  { tokens, others, pacer, rounds, isOver }: Filling,
-): Promise<number | undefined> {
-  await copyPrefix({ sequence }, tokens, others)
-  await sequence.adaptStateToTokens([...tokens], false)
-  const held = sequence.nextTokenIndex
-  const compute = (step: readonly Token[]) => computeTokens(sequence, step)
-  await readInSteps(tokens.slice(held), { pacer, rounds, isOver, compute })
-  return isOver() ? undefined : held
+/**
+ * Leaves in a slot only tokens that these begin with, after copying those of another one, or of the disk, if that helps. Returns how many
+ * it has: at most all but the last, which must be computed for its logits.
+ */
+export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filling): Promise<number> {
+  const { sequence } = slot
+  const before = tokens.slice(0, -1)
+  await prefixes?.store.save(slot, before)
+  slot.owner = prefixes?.owner
+  await copyPrefix({ sequence }, before, others)
+  await prefixes?.store.restore(slot, { owner: prefixes.owner, tokens: before })
+  await sequence.adaptStateToTokens(before, false)
+  return sequence.nextTokenIndex
+}
+
+/** Fills a slot with these tokens except the last. False: `isOver` ended it. */
+export async function fillSlot(slot: Slot, filling: Filling, reading: Reading): Promise<boolean> {
+  const kept = await keepPrefix(slot, filling)
+  return readInSteps(filling.tokens.slice(kept, -1), reading, (step) => computeTokens(slot.sequence, step))
 }
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os'
-import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import { type GgmlType, getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
+import type { CacheType } from '../../../contract/lifecycle.ts'
 import type { LoadOptions } from '../channel/ipc.ts'
 import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { inOrderOfSequences } from './native.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
+import { identityOf, PrefixStore } from './prefix-store.ts'
 import { Rounds } from './rounds.ts'
 import type { Slot } from './slots.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from './token-trie.ts'
@@ -19,16 +21,23 @@ export type WorkerModel = TemplatePart & {
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
+  readonly speculation?: LoadOptions['speculation']
+  readonly prefixStore: PrefixStore | undefined
 }
 
 /** A longer context must be configured: its memory is needed for every slot. */
 const defaultContextLength = 8192
 const progressStep = 0.01
 
-type Observer = { onProgress(progress: number): void; onLog(level: LlamaLogLevel, message: string): void }
+type Observer = {
+  onProgress(progress: number): void
+  onLog(level: LlamaLogLevel, message: string): void
+  /** For the operator. */
+  onWarning(message: string): void
+}
 
 /** Loads the model file and makes one context with a sequence for each slot. Throws llama.cpp's own errors. */
-export async function loadModel(options: LoadOptions, { onProgress, onLog }: Observer): Promise<WorkerModel> {
+export async function loadModel(options: LoadOptions, { onProgress, onLog, onWarning }: Observer): Promise<WorkerModel> {
   // Starting llama.cpp mostly waits for a process that tests its library; the file is read at the same time.
   const [llama, metadataOverrides] = await Promise.all([startLlama(onLog), poolingOverrides(options.modelPath)])
   let reported = 0
@@ -47,19 +56,60 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog }: Obs
     contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
     sequences: options.slots,
     flashAttention: options.flashAttention,
+    ...(options.cacheTypeK !== undefined && { experimentalKvCacheKeyType: formatOf(options.cacheTypeK) }),
+    ...(options.cacheTypeV !== undefined && { experimentalKvCacheValueType: formatOf(options.cacheTypeV) }),
+    ...loraOf(options),
     threads,
     ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
-    batching: { itemPrioritizationStrategy: inOrderOfSequences },
+    // A round queues all of its work before the tick ends.
+    batching: { itemPrioritizationStrategy: inOrderOfSequences, dispatchSchedule: (dispatch) => process.nextTick(dispatch) },
     failedCreationRemedy: false,
   })
-  const slots = Array.from({ length: options.slots }, () => ({ sequence: context.getSequence(), busy: false, lastUsed: 0 }))
+  const slots: Slot[] = Array.from({ length: options.slots }, () => ({
+    sequence: context.getSequence(),
+    busy: false,
+    lastUsed: 0,
+  }))
+  refuseUntruncatable(options, slots)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, toolFormat: options.toolFormat }
   const templatePart = readTemplatePart(model, templateSource, options.template)
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
-  return { model, context, slots, rounds: new Rounds(), ...templatePart, templateSource, embedder, tokenTrie }
+  const { speculation } = options
+  const speculating = speculation === undefined ? {} : { speculation }
+  const prefixStore = await openPrefixStore(options, context, onWarning)
+  const parts = { model, context, slots, rounds: new Rounds(), templateSource, embedder, tokenTrie, prefixStore }
+  return { ...parts, ...templatePart, ...speculating }
+}
+
+/** A rejected draft, and what is too much of a restored prefix, is erased from the end: recurrent layers and sliding windows cannot. */
+function refuseUntruncatable({ speculation, prefixCache }: LoadOptions, [slot]: readonly Slot[]): void {
+  if (slot?.sequence.needsCheckpoints !== true) return
+  const setting = speculation !== undefined ? 'speculation' : prefixCache !== undefined ? 'prefixCache' : undefined
+  if (setting === undefined) return
+  throw new Error(`this model cannot take back tokens (recurrent layers or a sliding window): remove \`${setting}\``)
+}
+
+async function openPrefixStore(
+  options: LoadOptions,
+  context: LlamaContext,
+  onWarning: Observer['onWarning'],
+): Promise<PrefixStore | undefined> {
+  const { prefixCache } = options
+  if (prefixCache === undefined) return undefined
+  return PrefixStore.open(prefixCache, await identityOf(options, context), onWarning)
+}
+
+/** Adapters of scale 0 are for requests that name them, which this engine refuses. */
+function loraOf({ adapters = [] }: LoadOptions) {
+  const applied = adapters.filter(({ scale }) => scale !== 0)
+  return applied.length === 0 ? {} : { lora: { adapters: applied.map(({ path, scale }) => ({ filePath: path, scale })) } }
+}
+
+function formatOf(type: CacheType): keyof typeof GgmlType {
+  return type.toUpperCase() as Uppercase<CacheType>
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {

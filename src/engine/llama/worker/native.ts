@@ -88,30 +88,43 @@ export const inOrderOfSequences: CustomBatchingPrioritizationStrategy = ({ items
   return batch
 }
 
-/** Adds tokens to a sequence without reading their logits. */
-export function computeTokens(sequence: LlamaContextSequence, tokens: readonly Token[]): Promise<void> {
-  return sequence.evaluateWithoutGeneratingNewTokens([...tokens], { evaluationPriority: insideOf(sequence)._sequenceId })
+/** Adds tokens to a sequence without computing their logits; only one call may run on a sequence at a time. */
+export async function computeTokens(sequence: LlamaContextSequence, tokens: readonly Token[]): Promise<void> {
+  await decodeTokens(sequence, { tokens, wanted: [] }, async () => undefined)
 }
 
-/** Calls `read` while the token's logits are available; only one call may run on a sequence at a time. */
-export async function evaluateToken<T>(
+/**
+ * Adds tokens to a sequence, and calls `read` while the logits of the last one are available; only one call may run on a sequence at a
+ * time.
+ */
+export async function evaluateLast<T>(
   sequence: LlamaContextSequence,
-  token: Token,
+  tokens: readonly Token[],
   read: (index: LogitIndex) => Promise<T>,
 ): Promise<T> {
-  const [result] = await evaluateTokens(sequence, [token], read)
-  return result as T
+  const wanted = tokens.map((_, at) => at === tokens.length - 1)
+  return (await evaluate(sequence, { tokens, wanted }, read)).at(-1) as T
 }
 
-/** As `evaluateToken`, for several tokens in one step: calls `read` for each, in order. */
-export async function evaluateTokens<T>(
+/** Erases the tokens of a sequence from this one on. */
+export function truncate(sequence: LlamaContextSequence, start: number): Promise<void> {
+  return sequence.eraseContextTokenRanges([{ start, end: sequence.nextTokenIndex }])
+}
+
+/** As `evaluateLast`, for the logits of all tokens: calls `read` for each, in order. */
+export function evaluateAll<T>(
   sequence: LlamaContextSequence,
   tokens: readonly Token[],
   read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
 ): Promise<T[]> {
-  const inside = insideOf(sequence)
-  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
-  const wanted = tokens.map(() => true)
+  return evaluate(sequence, { tokens, wanted: tokens.map(() => true) }, read)
+}
+
+async function evaluate<T>(
+  sequence: LlamaContextSequence,
+  decoding: Decoding,
+  read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
+): Promise<T[]> {
   // node-llama-cpp calls back within the batch of all sequences: an error thrown there is uncaught and ends the process.
   const failures: unknown[] = []
   const readSafely = async (index: LogitIndex, tokenIndex: number): Promise<T | undefined> => {
@@ -122,9 +135,22 @@ export async function evaluateTokens<T>(
       return undefined
     }
   }
-  const results = await inside._decodeTokens(tokens, wanted, inside._sequenceId, meter, contextShift, readSafely, afterBatch)
+  const results = await decodeTokens(sequence, decoding, readSafely)
   if (failures.length > 0) throw failures[0]
   return results as T[]
+}
+
+type Decoding = { readonly tokens: readonly Token[]; readonly wanted: readonly boolean[] }
+
+/** Queues the tokens for the next pass before it returns; `read` is called for those whose logits are `wanted`. */
+function decodeTokens<T>(
+  sequence: LlamaContextSequence,
+  { tokens, wanted }: Decoding,
+  read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
+): Promise<T[]> {
+  const inside = insideOf(sequence)
+  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
+  return inside._decodeTokens(tokens, wanted, inside._sequenceId, meter, contextShift, read, afterBatch)
 }
 
 type SampleOptions = {
@@ -135,17 +161,28 @@ type SampleOptions = {
   readonly forbidden?: Uint32Array
 }
 
+/** The options that a sampler was configured with, where they cannot change from token to token. */
+const configured = new WeakMap<NativeSampler, SequenceEvaluateOptions>()
+
 /** Samples the next token, in the same order and with the same random numbers as `sequence.evaluate`. */
 export async function sampleToken(
   sequence: LlamaContextSequence,
   { sampler, index, options, forbidden }: SampleOptions,
 ): Promise<Token> {
   const inside = insideOf(sequence)
-  const config = inside._resolveSamplerConfig(options)
-  sampler.applyConfig(forbidden === undefined ? config : { ...config, ...withForbidden(config, forbidden) })
+  if (forbidden !== undefined || configured.get(sampler) !== options) {
+    const config = inside._resolveSamplerConfig(options)
+    sampler.applyConfig(forbidden === undefined ? config : { ...config, ...withForbidden(config, forbidden) })
+    if (forbidden === undefined && !dependsOnOutput(options)) configured.set(sampler, options)
+    else configured.delete(sampler)
+  }
   const token = await inside._context._ctx.sampleToken(index, sampler)
   if (token === -1) throw new Error('no token could be chosen')
   return token
+}
+
+function dependsOnOutput({ tokenBias, repeatPenalty }: SequenceEvaluateOptions): boolean {
+  return typeof tokenBias === 'function' || repeatPenalty !== undefined
 }
 
 function withForbidden(

@@ -1,5 +1,5 @@
 import type { Choice, ChoiceEnd } from './choice.ts'
-import { fillSlot } from './fill-slot.ts'
+import { fillSlot, type KeptPrefixes, keepPrefix } from './fill-slot.ts'
 import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Rounds } from './rounds.ts'
 import type { RunCommand, RunControl } from './run-control.ts'
@@ -12,6 +12,7 @@ type ParallelRun = {
   readonly pacer: PrefillPacer
   readonly rounds: Rounds
   readonly pool: SlotPool<Slot>
+  readonly prefixes: KeptPrefixes | undefined
   /** The slot that contains the prompt. It is given back, like all borrowed slots. */
   readonly first: SlotLease<Slot>
   /** `control` also ends a choice when another one has failed. */
@@ -29,6 +30,7 @@ export async function sampleInParallel({
   pacer,
   rounds,
   pool,
+  prefixes,
   first,
   open,
   onEnd,
@@ -41,19 +43,25 @@ export async function sampleInParallel({
   let failure: { readonly error: unknown } | undefined
   const isOver = () => failure !== undefined || control.cancelled()
 
+  /** False: the slot was recalled, or the run has ended. */
+  const fill = async (choice: Choice, lease: SlotLease<Slot>): Promise<boolean> => {
+    const { slot } = lease
+    const others = [...seats.keys()].map((seat) => seat.slot).filter((other) => other !== slot)
+    const filling = { tokens: choice.tokens(), others, prefixes }
+    if (command.choices === 1) {
+      // The only choice reads the rest itself: its first token comes with the last step.
+      await keepPrefix(slot, filling)
+      return true
+    }
+    const isRead = await fillSlot(slot, filling, { pacer, rounds, isOver: () => isOver() || lease.isRecalled })
+    // Models whose cache cannot be truncated (recurrent ones) return to this point for another choice; for others it does nothing.
+    if (isRead && choice.outputTokens === 0) await slot.sequence.takeCheckpoint()
+    return isRead
+  }
   const work = async (index: number, lease: SlotLease<Slot>): Promise<void> => {
     const choice = opened.get(index) ?? open(index, { ...control, cancelled: isOver })
     opened.set(index, choice)
-    const filled = await fillSlot(lease.slot, {
-      tokens: choice.tokensBefore(),
-      others: [...seats.keys()].map(({ slot }) => slot).filter((slot) => slot !== lease.slot),
-      pacer,
-      rounds,
-      isOver: () => isOver() || lease.isRecalled,
-    })
-    // Models whose cache cannot be truncated (recurrent ones) return to this point for another choice; for others it does nothing.
-    if (filled !== undefined && command.choices > 1 && choice.outputTokens === 0) await lease.slot.sequence.takeCheckpoint()
-    const end = filled === undefined ? 'recalled' : await choice.decode(lease)
+    const end = (await fill(choice, lease)) ? await choice.decode(lease) : 'recalled'
     if (end === 'recalled') {
       waiting.unshift(index)
       return

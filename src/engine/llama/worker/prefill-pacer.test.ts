@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PrefillPacer } from './prefill-pacer.ts'
+import { block } from './step-length.ts'
 
 /** How long a machine computes a round: `tokens` of prompts, beside streams or not. */
 type Machine = (tokens: number, step: number) => number
@@ -20,7 +21,7 @@ function createReader(largestStep = 504) {
   const read = (computeMs: Machine, { steps, prompts = 1, streams = 0 }: Reading) =>
     Array.from({ length: steps }, (_, step) => {
       const round = { tokens: streams, prompts }
-      const size = pacer.stepOf(round)
+      const size = pacer.stepOf(round, 100_000 * block)
       const finish = Array.from({ length: prompts }, () => pacer.measure(round, size))
       nowMs += computeMs(size * prompts, step)
       for (const finished of finish) finished()
@@ -31,10 +32,11 @@ function createReader(largestStep = 504) {
 
 describe('the length of steps in reading prompts', () => {
   test.each([
-    { name: 'a fast machine fills its batch', roundMs: 2, tokenMs: 0.05, expected: 504 },
-    { name: 'long steps are tried where short ones promise little', roundMs: 70, tokenMs: 0.9, expected: 112 },
-    { name: 'a machine whose rounds take long, and tokens nothing', roundMs: 110, tokenMs: 0.05, expected: 504 },
-    { name: 'a machine that takes the same time for each token', roundMs: 0, tokenMs: 3, expected: 32 },
+    { name: 'a fast machine fills its batch', roundMs: 2, tokenMs: 0.05, expected: 448 },
+    { name: 'long steps are tried where short ones promise little', roundMs: 70, tokenMs: 0.7, expected: 192 },
+    { name: 'a machine whose rounds take long, and tokens nothing', roundMs: 110, tokenMs: 0.05, expected: 448 },
+    { name: 'a machine that takes the same time for each token', roundMs: 0, tokenMs: 5, expected: 32 },
+    { name: 'a block may take a little longer than other steps', roundMs: 0, tokenMs: 3.6, expected: 64 },
     { name: 'a slow machine takes the shortest steps', roundMs: 100, tokenMs: 20, expected: 16 },
   ])('$name', ({ roundMs, tokenMs, expected }) => {
     const steps = createReader().read(machine(roundMs, tokenMs), { steps: 100 })
@@ -62,7 +64,7 @@ describe('the length of steps in reading prompts', () => {
   test('a step that was slow by chance costs some length for some steps', () => {
     const steady = machine(40, 1.7)
     const steps = createReader().read((tokens, step) => (step === 40 ? 2000 : steady(tokens, step)), { steps: 80 })
-    expect([steps[40], steps[41]]).toEqual([64, 16])
+    expect([steps[40], steps[41]]).toEqual([64, 32])
     expect(steps.slice(42, 49).every((size) => size === 32)).toBe(true)
     expect(steps.slice(49).filter((size) => size === 64).length).toBeGreaterThan(25)
   })
@@ -111,6 +113,6 @@ describe('the length of steps in reading prompts', () => {
       nowMs += 5
       finished()
     }
-    expect(pacer.stepOf({ tokens: 0, prompts: 1 })).toBe(16)
+    expect(pacer.stepOf({ tokens: 0, prompts: 1 }, 160)).toBe(16)
   })
 })

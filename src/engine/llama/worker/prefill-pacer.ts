@@ -1,14 +1,18 @@
 import type { Round } from './rounds.ts'
+import { block, stepLength } from './step-length.ts'
 
 /** Longer steps become shorter. The rest of the 250 ms in which a cancelled request frees its slot is for noise. */
-const longestMs = 175
-/** A longer step is tried if it would take at most this at the present time for each token; mostly, a token takes less in longer steps. */
-const longestTrialMs = 225
+const longestMs = 220
+/**
+ * A longer step is tried if it would take at most this at the present time for each token; mostly, a token takes less in longer steps.
+ * A step of one block may take as long: half of it would take almost the same time.
+ */
+const longestTrialMs = 240
 const smallestStep = 16
-/** llama.cpp's attention on a CPU takes longer for 48 tokens than for 64, which it computes as a block (measured). */
-const block = 64
 /** After this many steps, a length that took too long is tried again; twice as many each time. */
 const restSteps = { first: 8, most: 64 }
+/** Steps with this share of the tokens that they may have show how long one is that has all. */
+const leastShare = 0.75
 
 /**
  * Chooses how many tokens of prompts are computed in one round. llama.cpp cannot stop inside a round, so its duration is the delay of
@@ -27,9 +31,10 @@ export class PrefillPacer {
     this.#besideStreams = new Pace(options.largestStep)
   }
 
-  /** Tokens for one of the prompts of a round. */
-  stepOf(round: Round): number {
-    return Math.max(1, Math.floor(this.#paceOf(round).tokens / round.prompts))
+  /** The tokens to compute in this round, of a prompt that still has `remaining`. */
+  stepOf(round: Round, remaining: number): number {
+    const most = Math.max(1, Math.floor(this.#paceOf(round).tokens / round.prompts))
+    return stepLength({ remaining, most, isBesideStreams: round.tokens > 0 })
   }
 
   /** Starts the clock for the tokens of a prompt; call the result when they are computed. All prompts of a round are one step. */
@@ -61,14 +66,14 @@ class Pace {
   #nextRest = restSteps.first
 
   constructor(largest: number) {
-    this.#largest = largest
+    this.#largest = largest < block ? largest : inSteps(largest)
     this.tokens = Math.min(smallestStep, largest)
   }
 
   learn(tokens: number, tookMs: number): void {
-    if (tookMs > longestMs) this.#shorten(tokens, tookMs)
+    if (tookMs > (this.tokens === block ? longestTrialMs : longestMs)) this.#shorten(tokens, tookMs)
     // The end of a prompt is shorter and shows nothing about longer steps.
-    else if (tokens >= this.tokens) this.#lengthen(tookMs)
+    else if (tokens >= this.tokens * leastShare) this.#lengthen(tokens, tookMs)
   }
 
   #shorten(tokens: number, tookMs: number): void {
@@ -77,11 +82,10 @@ class Pace {
     this.#rest = this.#isTrial ? this.#nextRest : restSteps.first
     if (this.#isTrial) this.#nextRest = Math.min(restSteps.most, this.#nextRest * 2)
     const fitting = Math.min(this.tokens - smallestStep, (tokens * longestMs) / tookMs)
-    const shorter = wholeSteps(Math.max(this.tokens / 2, fitting))
-    this.tokens = Math.min(this.#largest, shorter < block ? smallestStep : shorter)
+    this.tokens = Math.min(this.#largest, inSteps(Math.max(this.tokens / 2, fitting)))
   }
 
-  #lengthen(tookMs: number): void {
+  #lengthen(tokens: number, tookMs: number): void {
     this.#isTrial = false
     if (this.tokens >= this.#tooLong) {
       this.#tooLong = Number.POSITIVE_INFINITY
@@ -89,7 +93,7 @@ class Pace {
     }
     if (this.#rest > 0) this.#rest -= 1
     const allowed = this.#rest > 0 ? this.#tooLong - smallestStep : this.#tooLong
-    const tried = wholeSteps(Math.min(allowed, this.tokens * 2, (this.tokens * longestTrialMs) / tookMs))
+    const tried = inSteps(Math.min(allowed, this.tokens * 2, (tokens * longestTrialMs) / tookMs))
     const next = Math.min(this.#largest, tried)
     if (next <= this.tokens) return
     this.tokens = next
@@ -97,7 +101,8 @@ class Pace {
   }
 }
 
-function wholeSteps(tokens: number): number {
-  const grain = tokens < block ? 2 * smallestStep : smallestStep
-  return Math.max(smallestStep, Math.floor(tokens / grain) * grain)
+/** The longest length that has at most so many tokens: 16, 32, or blocks. */
+function inSteps(tokens: number): number {
+  if (tokens < block) return tokens < 2 * smallestStep ? smallestStep : 2 * smallestStep
+  return Math.floor(tokens / block) * block
 }

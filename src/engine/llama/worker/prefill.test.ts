@@ -10,7 +10,7 @@ async function read(tokens: readonly number[], isOver: (steps: number) => boolea
   const steps: number[][] = []
   const pacer = new PrefillPacer({ largestStep: 504, now: () => 0 })
   const compute = async (step: number[]) => void steps.push(step)
-  const isRead = await readInSteps(tokens, { pacer, rounds: new Rounds(), isOver: () => isOver(steps.length), compute })
+  const isRead = await readInSteps(tokens, { pacer, rounds: new Rounds(), isOver: () => isOver(steps.length) }, compute)
   return { isRead, steps }
 }
 
@@ -19,7 +19,7 @@ describe('reading a prompt in steps', () => {
     const { isRead, steps } = await read(prompt)
     expect(isRead).toBe(true)
     expect(steps.flat()).toEqual(prompt)
-    expect(steps.map((step) => step.length)).toEqual([16, 32, 64, 128, 256, 504])
+    expect(steps.map((step) => step.length)).toEqual([16, 32, 56, 128, 256, 448, 64])
   })
 
   test('ends between two steps when its request is over', async () => {
@@ -42,12 +42,11 @@ describe('reading a prompt in steps', () => {
     const pacer = new PrefillPacer({ largestStep: 504, now: () => 0 })
     const order: string[] = []
     const start = (name: string) =>
-      readInSteps(prompt.slice(0, 24), {
-        pacer,
-        rounds,
-        isOver: () => false,
-        compute: async (step) => void order.push(`${name}${step.length}`),
-      })
+      readInSteps(
+        prompt.slice(0, 24),
+        { pacer, rounds, isOver: () => false },
+        async (step) => void order.push(`${name}${step.length}`),
+      )
     await Promise.all([start('a'), start('b')])
     expect(order).toEqual(['a8', 'b8', 'a16', 'b16'])
   })
@@ -60,6 +59,6 @@ describe('reading a prompt in steps', () => {
       nowMs += tookMs.shift() ?? 0
     }
     await warmUp(compute, pacer)
-    expect(pacer.stepOf({ tokens: 0, prompts: 1 })).toBe(32)
+    expect(pacer.stepOf({ tokens: 0, prompts: 1 }, 320)).toBe(32)
   })
 })

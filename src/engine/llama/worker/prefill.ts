@@ -4,25 +4,32 @@ import type { Rounds } from './rounds.ts'
 /** The first step of a new model reads its weights from disk; the others show its speed. */
 const warmUpTokens = [1, 16]
 
-type Reading<T> = {
+/** How a prompt is read. */
+export type Reading = {
   readonly pacer: PrefillPacer
   readonly rounds: Rounds
   /** Checked between two steps; true ends the reading. */
   readonly isOver: () => boolean
-  readonly compute: (step: T[]) => Promise<void>
 }
 
+/** `isLast`: the step has the last token. */
+type Compute<T> = (step: T[], isLast: boolean) => Promise<void>
+
 /** Reads a prompt in steps, each in a round. False: `isOver` ended it. */
-export async function readInSteps<T>(tokens: readonly T[], { pacer, rounds, isOver, compute }: Reading<T>): Promise<boolean> {
+export async function readInSteps<T>(
+  tokens: readonly T[],
+  { pacer, rounds, isOver }: Reading,
+  compute: Compute<T>,
+): Promise<boolean> {
   let read = 0
   while (read < tokens.length) {
     if (isOver()) return false
     await rounds.join('prompts', async (round) => {
       // The request may have been cancelled while it waited for the round.
       if (isOver()) return
-      const step = tokens.slice(read, read + pacer.stepOf(round))
+      const step = tokens.slice(read, read + pacer.stepOf(round, tokens.length - read))
       const finished = pacer.measure(round, step.length)
-      await compute(step)
+      await compute(step, read + step.length === tokens.length)
       finished()
       read += step.length
     })

@@ -5,9 +5,9 @@ type Waiting = { readonly kind: keyof Round; readonly start: (round: Round) => v
 
 /**
  * The rounds of one context. All work that waits starts in the same tick, so that llama.cpp computes it in one pass; what arrives
- * meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts one turn of the event loop
- * later: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds node-llama-cpp
- * has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
+ * meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no promise is left to
+ * settle: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds
+ * node-llama-cpp has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
  */
 export class Rounds {
   #waiting: Waiting[] = []
@@ -31,7 +31,8 @@ export class Rounds {
   #openNext(): void {
     if (this.#isOpening || this.#running > 0 || this.#waiting.length === 0) return
     this.#isOpening = true
-    setImmediate(() => this.#open())
+    // Runs after all promises that can settle now, and before the event loop turns: nothing else stands between two passes.
+    process.nextTick(() => this.#open())
   }
 
   #open(): void {

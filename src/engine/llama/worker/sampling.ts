@@ -89,6 +89,7 @@ function createTokenBias(
   const fixedNow = () => (history.output.length < (held?.until ?? 0) ? early : fixed)
   if (presencePenalty === 0 && frequencyPenalty === 0) {
     if (held === undefined) return fixed.size === 0 ? undefined : biasOf(model, fixed)
+    if (held.until === Number.POSITIVE_INFINITY) return biasOf(model, early)
     const biases = new Map([fixed, early].map((each) => [each, biasOf(model, each)]))
     return () => biases.get(fixedNow()) as TokenBias
   }

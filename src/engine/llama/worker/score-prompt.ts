@@ -2,7 +2,7 @@ import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { PromptToken } from '../../../contract/event.ts'
 import { showBytes, showTop } from './describe-token.ts'
 import type { WorkerModel } from './model.ts'
-import { evaluateTokens, type LogitIndex } from './native.ts'
+import { evaluateAll, type LogitIndex } from './native.ts'
 import { readInSteps } from './prefill.ts'
 import { PrefillPacer } from './prefill-pacer.ts'
 import type { RunControl } from './run-control.ts'
@@ -41,12 +41,12 @@ export async function scorePrompt({ model, vocabulary, rounds }: WorkerModel, sc
   const compute = async (step: readonly Token[]) => {
     const following = tokens.slice(reported, reported + step.length)
     const score = (index: LogitIndex, at: number) => scorer.score(sequence, index, following[at] as Token)
-    const scores = await evaluateTokens(sequence, step, score)
+    const scores = await evaluateAll(sequence, step, score)
     report(following.map((token, at) => describe(token, scores[at])))
     reported += step.length
   }
   try {
-    await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled, compute })
+    await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled }, compute)
   } finally {
     scorer.dispose()
   }

@@ -1,7 +1,13 @@
 import type { LlamaContextSequence, Token } from 'node-llama-cpp'
 
 /** One sequence of the context. It keeps the tokens of its last request, so that the next one can reuse their prefix. */
-export type Slot = { readonly sequence: LlamaContextSequence; busy: boolean; lastUsed: number }
+export type Slot = {
+  readonly sequence: LlamaContextSequence
+  busy: boolean
+  lastUsed: number
+  /** Whose request filled it, where that matters. */
+  owner?: string | undefined
+}
 
 /** The facts that the choice of a slot depends on. */
 export type SlotFacts = {

@@ -1,9 +1,10 @@
 import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
 import type { ConstrainedOutput } from './constrained-output.ts'
-import { createSampler, evaluateToken, type LogitIndex, sampleToken } from './native.ts'
-import type { Rounds } from './rounds.ts'
+import { computeTokens, createSampler, evaluateLast, type LogitIndex, sampleToken } from './native.ts'
+import { type Reading, readInSteps } from './prefill.ts'
 import { createScorer, type TokenScore } from './scores.ts'
+import type { Speculation } from './speculation.ts'
 
 /** A generated token; `score` is there when log-probabilities were asked for. */
 export type SourcedToken = { readonly token: Token; readonly score?: TokenScore | undefined }
@@ -11,10 +12,11 @@ export type SourcedToken = { readonly token: Token; readonly score?: TokenScore 
 /** The tokens of one choice, one at a time. It must be closed. */
 export type TokenSource = {
   /**
-   * Computes `previous`, on a sequence that contains all tokens before it, and returns the next token; `undefined` when the model has
-   * ended its turn. The sequence may change between calls.
+   * Computes `unread`, on a sequence that contains all tokens before them, and returns the next token; `end` when the model has ended
+   * its turn, `over` when the run has ended meanwhile. The sequence may change between calls. With speculation it may contain tokens that
+   * later calls return.
    */
-  next(sequence: LlamaContextSequence, previous: Token): Promise<SourcedToken | undefined>
+  next(sequence: LlamaContextSequence, unread: readonly Token[]): Promise<SourcedToken | 'end' | 'over'>
   close(): void
 }
 
@@ -24,6 +26,9 @@ type Steering = {
   readonly constrained?: ConstrainedOutput | undefined
   /** The next token to insert instead of a sampled one, if any. */
   readonly inserted?: (() => Token | undefined) | undefined
+  readonly speculation?: Speculation | undefined
+  /** Called with each token before the next one is sampled. */
+  readonly onToken: (token: Token) => void
 }
 
 /**
@@ -31,10 +36,10 @@ type Steering = {
  * here: the same seed gives the same text, with log-probabilities and without, on one sequence and on several.
  */
 export function openTokenSource(
-  { model, rounds }: { readonly model: LlamaModel; readonly rounds: Rounds },
+  { model, reading }: { readonly model: LlamaModel; readonly reading: Reading },
   { options, steering }: { options: SequenceEvaluateOptions; steering: Steering },
 ): TokenSource {
-  const { topLogprobs, constrained, inserted } = steering
+  const { topLogprobs, constrained, inserted, speculation, onToken } = steering
   const sampler = createSampler(model)
   const scorer = topLogprobs === undefined ? undefined : createScorer(model, topLogprobs)
   /** Most tokens that are sampled freely are allowed, and finding all allowed ones takes longer. */
@@ -47,23 +52,63 @@ export function openTokenSource(
     }
     return chooseAllowed(constrained, (forbidden) => sampleToken(sequence, { sampler, index, options, forbidden }))
   }
-  return {
-    async next(sequence, previous) {
-      const fixed = inserted?.()
-      const read = async (index: LogitIndex): Promise<SourcedToken> => {
-        const token = fixed ?? (await choose(sequence, index))
-        return { token, score: await scorer?.score(sequence, index, token) }
+  /** Tokens of a draft that were sampled and not returned yet. */
+  let sampled: SourcedToken[] = []
+  const sample = async (sequence: LlamaContextSequence, unread: readonly Token[]): Promise<SourcedToken[] | 'over'> => {
+    const fixed = inserted?.()
+    const read = async (index: LogitIndex): Promise<SourcedToken> => {
+      const token = fixed ?? (await choose(sequence, index))
+      const score = await scorer?.score(sequence, index, token)
+      if (!model.isEogToken(token)) {
+        constrained?.accept(token)
+        speculation?.push(token)
+        onToken(token)
       }
-      const result = await rounds.join('tokens', () => evaluateToken(sequence, previous, read))
-      if (model.isEogToken(result.token)) return undefined
-      constrained?.accept(result.token)
-      return result
+      return { token, score }
+    }
+    const [last] = unread
+    // node-llama-cpp drops tokens as soon as a context has room for only one more.
+    const room = sequence.contextSize - sequence.nextTokenIndex - 2
+    const draft = unread.length === 1 ? (speculation?.draft(room) ?? []) : []
+    if (speculation === undefined || last === undefined || draft.length === 0) {
+      const one = await readLast(unread, { ...reading, sequence }, read)
+      return one === 'over' ? 'over' : [one]
+    }
+    return speculation.compute({ sequence, rounds: reading.rounds, last, draft }, read)
+  }
+  return {
+    async next(sequence, unread) {
+      if (sampled.length === 0) {
+        const more = await sample(sequence, unread)
+        if (more === 'over') return 'over'
+        sampled = more
+      }
+      const next = sampled.shift() as SourcedToken
+      return model.isEogToken(next.token) ? 'end' : next
     },
     close() {
       sampler.dispose()
       scorer?.dispose()
     },
   }
+}
+
+/** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
+async function readLast<T>(
+  unread: readonly Token[],
+  { sequence, ...reading }: Reading & { readonly sequence: LlamaContextSequence },
+  read: (index: LogitIndex) => Promise<T>,
+): Promise<T | 'over'> {
+  if (unread.length === 1) {
+    // The request may have been cancelled while it waited for the round, as in `readInSteps`.
+    return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : evaluateLast(sequence, unread, read)))
+  }
+  let last: T | undefined
+  const isRead = await readInSteps(unread, reading, async (step, isLast) => {
+    if (isLast) last = await evaluateLast(sequence, step, read)
+    else await computeTokens(sequence, step)
+  })
+  return isRead ? (last as T) : 'over'
 }
 
 async function chooseAllowed(constrained: ConstrainedOutput, sample: (forbidden: Uint32Array) => Promise<Token>): Promise<Token> {

@@ -5,6 +5,7 @@ import { decode } from './decode.ts'
 import { handleRequest } from './handle-request.ts'
 import { loadModel, type WorkerModel } from './model.ts'
 import { readTemplatePart } from './model-template.ts'
+import { Outbox } from './outbox.ts'
 import { endWithParent } from './parent-watch.ts'
 import { isCausal } from './pooling.ts'
 import { warmUp } from './prefill.ts'
@@ -22,9 +23,8 @@ type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; reado
 let loaded: Loaded | undefined
 const running = new Map<string, Running>()
 
-function report(message: Report): void {
-  process.send?.(message)
-}
+const outbox = new Outbox<Report>((reports) => process.send?.(reports))
+const report = (message: Report): void => outbox.add(message)
 
 async function load({ options }: Extract<Command, { type: 'load' }>): Promise<void> {
   try {
@@ -32,6 +32,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       onProgress: (progress) => report({ type: 'loading', progress }),
       onLog: (level, message) =>
         report({ type: 'log', level: level === 'error' || level === 'fatal' ? 'error' : 'debug', message }),
+      onWarning: (message) => report({ type: 'log', level: 'warn', message }),
     })
     // Each of the other slots may generate a token in the same batch.
     const pacer = new PrefillPacer({ largestStep: Math.max(1, model.context.batchSize - options.slots) })
@@ -40,6 +41,7 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
     report({
       type: 'ready',
       contextLength: model.context.contextSize,
+      trainedContextLength: model.model.trainContextSize,
       vocabularySize: model.vocabulary.size,
       description: model.model.typeDescription,
       embeddingLength: model.model.embeddingVectorSize,
@@ -98,6 +100,14 @@ function useTemplate({ id, choice }: Extract<Command, { type: 'use-template' }>)
   } catch (error) {
     reportFailure(id, error)
   }
+}
+
+/** Nothing runs any more on the slots that are free, and nothing will. */
+async function savePrefixes({ id }: Extract<Command, { type: 'save-prefixes' }>): Promise<void> {
+  const { slots = [], prefixStore } = loaded?.model ?? {}
+  const free = slots.filter(({ busy }) => !busy).sort((a, b) => a.lastUsed - b.lastUsed)
+  for (const slot of free) await prefixStore?.save(slot, [])
+  report({ type: 'prefixes-saved', id })
 }
 
 async function run(command: Extract<Command, { type: 'run' }>): Promise<void> {
@@ -169,6 +179,9 @@ process.on('message', (message) => {
       break
     case 'use-template':
       useTemplate(command)
+      break
+    case 'save-prefixes':
+      void savePrefixes(command)
       break
     case 'ping':
       report({ type: 'pong' })

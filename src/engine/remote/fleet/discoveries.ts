@@ -23,11 +23,15 @@ export type DiscoveryOptions = {
 /** A replica after a successful probe. Its `upstream` stays the same object until a probe finds something new. */
 export type KnownReplica = { readonly discovery: Discovery; readonly upstream: Upstream }
 
+const none: readonly string[] = []
+
 /** What each replica of a model is. A probe is shared by all who wait for it, and outlives them. */
 export class Discoveries {
   readonly #options: DiscoveryOptions
   readonly #closed: AbortSignal
   readonly #known = new Map<string, KnownReplica>()
+  /** The same, in the order of the endpoints: every request reads it. */
+  #inOrder: readonly KnownReplica[] = []
   /** Why the last probe of a replica failed. */
   readonly #failures = new Map<string, string>()
   readonly #probes = new Map<string, Promise<KnownReplica>>()
@@ -45,12 +49,12 @@ export class Discoveries {
 
   /** Known replicas, in the order of the endpoints. */
   get known(): readonly KnownReplica[] {
-    return this.#options.endpoints.flatMap(({ id }) => this.#known.get(id) ?? [])
+    return this.#inOrder
   }
 
   /** Ids of the replicas that no probe has reached yet. */
   get unknownIds(): readonly string[] {
-    if (this.#known.size === this.#options.endpoints.length) return []
+    if (this.#known.size === this.#options.endpoints.length) return none
     return this.#options.endpoints.map(({ id }) => id).filter((id) => !this.#known.has(id))
   }
 
@@ -125,6 +129,7 @@ export class Discoveries {
   #set(endpoint: Endpoint, discovery: Discovery): KnownReplica {
     const known = { discovery, upstream: upstreamOf(discovery) }
     this.#known.set(endpoint.id, known)
+    this.#inOrder = this.#options.endpoints.flatMap(({ id }) => this.#known.get(id) ?? [])
     this.#options.onDiscovered()
     return known
   }

@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto'
 import { isFunctionTool } from '../../../contract/callable-tools.ts'
+import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, Message, OutputPart, Prompt, Tool } from '../../../contract/request.ts'
 
 const maxKeys = 8
 const textBlock = 2048
 const tokenBlock = 512
-const mediaSample = 4096
 
 /**
  * Hashes of the prompt's prefixes, the longest first, at most eight. A later turn of a conversation shares one of them with an
@@ -76,7 +76,7 @@ function addPart(hash: Hash, part: ContentPart | OutputPart): void {
       for (const inner of part.content) addPart(hash, inner)
       return
     case 'media':
-      addMedia(hash, part.source.type === 'bytes' ? part.source.base64 : part.source.id)
+      addText(hash, bytesOf(part).sha256)
       return
   }
 }
@@ -84,12 +84,6 @@ function addPart(hash: Hash, part: ContentPart | OutputPart): void {
 function addText(hash: Hash, text: string): void {
   // With the length, so that two texts differ from their concatenation.
   hash.update(`${text.length}:`).update(text)
-}
-
-/** A sample is enough for a preference: media are megabytes of base64. */
-function addMedia(hash: Hash, text: string): void {
-  const sample = text.length <= 2 * mediaSample ? text : text.slice(0, mediaSample) + text.slice(-mediaSample)
-  hash.update(`${text.length}:`).update(sample)
 }
 
 /** Equal prefixes give equal blocks, except for the last. */

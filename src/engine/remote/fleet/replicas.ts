@@ -33,6 +33,7 @@ export type ReplicaReport = EndpointReport & { readonly discovery: Discovery | u
 
 type Wanted = Omit<AcquireRequest, 'nowMs'>
 
+const noIds: ReadonlySet<string> = new Set()
 /** How often a waiting request looks for a free replica. */
 const pollEveryMs = 250
 const refreshEveryMs = 60_000
@@ -141,7 +142,7 @@ export class Replicas {
     await this.#discoveries.settled()
   }
 
-  #lease({ avoid = new Set(), ...wanted }: Wanted, signal: AbortSignal): Lease<Endpoint> | NoLease {
+  #lease({ avoid = noIds, ...wanted }: Wanted, signal: AbortSignal): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
     this.throwIfClosed()
     const { unknownIds } = this.#discoveries

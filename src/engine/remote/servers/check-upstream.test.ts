@@ -1,16 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../../test/support/app.ts'
 import { image, textsOf } from '../../../../test/support/parts.ts'
-import { answer, ask, engineOver, failure, fine, never, upstream } from '../../../../test/support/remote-engine.ts'
+import { answer, ask, engineOver, failure, fine, never, refusing, upstream } from '../../../../test/support/remote-engine.ts'
 import { type Answer, chatChunk, openStream, type ScriptedUpstream } from '../../../../test/support/upstream.ts'
 import type { Engine } from '../../../contract/engine.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 
 type Kind = { readonly contextLength: number; readonly readsImages?: boolean }
 
+const countPath = '/v1/chat/completions/input_tokens'
+
 /** A llama-server that makes a token of each character. */
 async function llamaServer({ contextLength, readsImages }: Kind, generate: Answer = fine): Promise<ScriptedUpstream> {
   const server = await upstream(async (request, response) => {
+    if (request.path === countPath) {
+      // As the real one, which calls its own limits a failure.
+      if (readsImages !== true) return refusing(500, '{"error":{"message":"image input is not supported"}}')(request, response)
+      return void response.end(JSON.stringify({ input_tokens: 16 }))
+    }
     if (request.path === '/apply-template')
       return void response.end(JSON.stringify({ prompt: JSON.stringify(request.body.messages) }))
     if (request.path !== '/tokenize') return generate(request, response)
@@ -41,9 +48,11 @@ async function over(servers: readonly ScriptedUpstream[], options: Parameters<ty
   return engine
 }
 
+const isGeneration = (path: string) => path.startsWith('/v1/') && path !== countPath
+
 /** The number of generations of each. */
 const generations = (...servers: readonly ScriptedUpstream[]) =>
-  servers.map(({ seen }) => seen.filter(({ path }) => path.startsWith('/v1/')).length)
+  servers.map(({ seen }) => seen.filter(({ path }) => isGeneration(path)).length)
 
 const long = ask('x'.repeat(1000))
 const withImage = (): GenerationRequest => {
@@ -134,10 +143,17 @@ describe('replicas of which not all read images', () => {
     expect(engine.facts).toMatchObject({ modalities: { image: true, audio: false } })
     for (let turn = 0; turn < 4; turn++) await answer(engine, withImage())
     expect(generations(...servers)).toEqual([0, 4])
-    const [sent] = servers[1].seen.filter(({ path }) => path.startsWith('/v1/'))
+    const [sent] = servers[1].seen.filter(({ path }) => isGeneration(path))
     expect(sent?.body.messages).toEqual([
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] },
     ])
+  })
+
+  test('their tokens are counted by a replica that reads them', async () => {
+    const servers = [await llamaServer(blind), await llamaServer(seeing)] as const
+    const engine = await over(servers)
+    for (let turn = 0; turn < 4; turn++) expect(await engine.prepare(withImage(), never)).toMatchObject({ inputTokens: 16 })
+    expect(servers.map(({ seen }) => seen.length)).toEqual([0, 4])
   })
 
   test('where none does, the part is refused by its path', async () => {

@@ -1,4 +1,5 @@
 import { AppError } from '../../../contract/errors.ts'
+import type { MediaKind } from '../../../contract/media.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkContextFit } from '../../context-fit.ts'
 import { refuseMedia } from '../../refuse-media.ts'
@@ -8,6 +9,8 @@ import type { Upstream } from './upstream.ts'
 export type SentRequest = GenerationRequest & {
   /** The texts that end the turn of a rendered conversation. */
   readonly turnEnds?: readonly string[]
+  /** llama-server's field: the scale of each adapter. */
+  readonly lora?: readonly { readonly id: number; readonly scale: number }[]
 }
 
 /** A request with the size of its prompt. */
@@ -21,8 +24,21 @@ export type CountedRequest = {
 
 /** Throws `unsupported-field` for media that the upstream cannot read, `context-length-exceeded` for a prompt that is too long. */
 export function checkUpstream({ request, model, inputTokens }: CountedRequest, upstream: Upstream): void {
-  const { contextLength, modalities, profile } = upstream
-  const reads = modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
+  const { contextLength } = upstream
+  checkMedia(request, model, upstream)
+  if (inputTokens === undefined || contextLength === undefined) return
+  checkContextFit({ inputTokens, outputTokens: request.maxOutputTokens, contextLength })
+}
+
+/** The media that an upstream reads, as far as it is known. */
+export function readsOf({ modalities, profile }: Upstream): Readonly<Record<MediaKind, boolean>> {
+  return modalities === undefined ? profile.reads : { ...profile.reads, video: false, ...modalities }
+}
+
+/** Throws `unsupported-field` for media that the upstream cannot read. */
+export function checkMedia(request: Pick<SentRequest, 'prompt'>, model: string, upstream: Upstream): void {
+  const { profile } = upstream
+  const reads = readsOf(upstream)
   refuseMedia(
     request,
     (kind) => reads[kind],
@@ -31,8 +47,6 @@ export function checkUpstream({ request, model, inputTokens }: CountedRequest, u
         ? `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`
         : `the server behind this model (${profile.name}) reads no ${kind}: leave the part out`,
   )
-  if (inputTokens === undefined || contextLength === undefined) return
-  checkContextFit({ inputTokens, outputTokens: request.maxOutputTokens, contextLength })
 }
 
 /** Whether the error says that one upstream cannot do the request, found without sending it; another may be able to. */

@@ -189,7 +189,7 @@ function isLength(value: unknown): value is number {
 function readModalities(value: unknown): Discovery['modalities'] {
   const modalities = asObject(value)
   if (modalities === undefined) return undefined
-  return { image: modalities.vision === true, audio: modalities.audio === true }
+  return { image: modalities.vision === true, audio: modalities.audio === true, video: modalities.video === true }
 }
 
 /** Anthropic's description of a model. */

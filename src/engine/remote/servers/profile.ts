@@ -1,4 +1,4 @@
-import type { MediaKind } from '../../../contract/request.ts'
+import type { MediaKind } from '../../../contract/media.ts'
 import type { RequestHead } from '../transport/client.ts'
 
 /** The kinds of servers. `openai` is anything that speaks just OpenAI's protocol. */
@@ -90,6 +90,12 @@ export type Profile = {
   readonly templateVariables: boolean
   /** The media that its requests can hold. */
   readonly reads: Readonly<Record<MediaKind, boolean>>
+  /** The types of images and sounds that it decodes, others being converted first; absent: all. */
+  readonly decodes?: { readonly image?: readonly string[]; readonly audio?: readonly string[] }
+  /** Shows photographs as they are stored, whatever they say about their rotation. */
+  readonly ignoresRotation?: true
+  /** Has nothing like `detail`: small images are made here. */
+  readonly ignoresDetail?: true
   /** Continues a last assistant message: on request, or always. */
   readonly continuation?: 'fields' | 'always'
   /** The request field of stop sequences. */
@@ -109,6 +115,8 @@ export type Profile = {
   readonly extras: Readonly<Record<string, unknown>>
   /** Whose tokenizer routes it has; those of Responses and Messages only count. */
   readonly tokenizer?: 'vllm' | 'llama-server' | 'responses' | 'messages'
+  /** `/chat/completions/input_tokens` counts a conversation with the tokens of its media. */
+  readonly countsMedia?: true
   /** What a Responses route does with what the protocol leaves open. */
   readonly responses?: ResponsesTraits
   /** What a Messages route does with what the protocol leaves open. */

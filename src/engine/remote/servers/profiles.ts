@@ -3,6 +3,15 @@ import type { Profile, ProfileName } from './profile.ts'
 /** The sampling fields of OpenAI's chat and completions. */
 const openaiFields = { seed: 'seed', presencePenalty: 'presence_penalty', frequencyPenalty: 'frequency_penalty' } as const
 
+/** What most servers decode. */
+const commonImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+const commonAudio = ['audio/wav', 'audio/mpeg']
+/** What Python's libraries decode besides. */
+const manyTypes = {
+  image: [...commonImages, 'image/bmp'],
+  audio: [...commonAudio, 'audio/flac', 'audio/x-flac', 'audio/ogg'],
+}
+
 const plain: Profile = {
   name: 'openai',
   protocol: 'chat',
@@ -19,6 +28,7 @@ const plain: Profile = {
   parallelToolCalls: true,
   templateVariables: false,
   reads: { image: true, audio: true, video: true, file: false },
+  decodes: { image: commonImages, audio: commonAudio },
   stop: 'stop',
   stopsHere: false,
   runningUsage: false,
@@ -32,6 +42,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   vllm: {
     ...plain,
     name: 'vllm',
+    decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
     refusesEqualChoices: true,
@@ -50,6 +61,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   sglang: {
     ...plain,
     name: 'sglang',
+    decodes: manyTypes,
     showsTokens: { skip_special_tokens: false },
     temperatureLast: false,
     suffix: false,
@@ -65,6 +77,12 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   'llama-server': {
     ...plain,
     name: 'llama-server',
+    decodes: {
+      image: ['image/png', 'image/jpeg', 'image/gif', 'image/bmp'],
+      audio: [...commonAudio, 'audio/flac', 'audio/x-flac'],
+    },
+    ignoresRotation: true,
+    ignoresDetail: true,
     temperatureLast: true,
     fields: {
       ...openaiFields,
@@ -90,11 +108,14 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     // Without progress reports, it notices a closed connection only at the end of the prompt (measured: 9 s).
     extras: { timings_per_token: true, cache_prompt: true, return_progress: true },
     tokenizer: 'llama-server',
+    countsMedia: true,
     health: { path: '/health', fromRoot: true },
   },
   ollama: {
     ...plain,
     name: 'ollama',
+    decodes: { image: ['image/png', 'image/jpeg'], audio: commonAudio },
+    ignoresDetail: true,
     maxTokens: 'max_tokens',
     logitBias: false,
     choices: false,
@@ -106,6 +127,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   dragoman: {
     ...plain,
     name: 'dragoman',
+    // It converts by itself.
+    decodes: {},
     forwards: true,
     temperatureLast: { field: 'temperature_last' },
     fields: {

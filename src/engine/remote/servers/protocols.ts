@@ -7,6 +7,9 @@ type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits'>
 /** The version of the API that clients of Messages must name. */
 const anthropicVersion = { 'anthropic-version': '2023-06-01' }
 
+/** What both protocols say that they read. */
+const commonTypes = { image: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] }
+
 /** Anthropic's Messages, with no more than the protocol has. */
 const overMessages: Omit<Profile, keyof Identity> = {
   protocol: 'messages',
@@ -25,6 +28,8 @@ const overMessages: Omit<Profile, keyof Identity> = {
   parallelToolCalls: true,
   templateVariables: false,
   reads: { image: true, audio: false, video: false, file: true },
+  decodes: commonTypes,
+  ignoresDetail: true,
   continuation: 'always',
   stop: 'stop_sequences',
   stopsHere: false,
@@ -52,6 +57,7 @@ const overResponses: Omit<Profile, keyof Identity> = {
   verbosity: true,
   templateVariables: false,
   reads: { image: true, audio: false, video: false, file: true },
+  decodes: commonTypes,
   stop: 'stop',
   // The protocol has no field for them.
   stopsHere: true,
@@ -75,6 +81,7 @@ const responsesOf: Partial<Record<ProfileName, Partial<Profile>>> = {
     logitBias: true,
     templateVariables: true,
     reads: { image: true, audio: false, video: false, file: false },
+    decodes: {},
     // Exact, and it has the tokens, too.
     tokenizer: 'llama-server',
     responses: { encryptsAlways: true, readsThoughts: true },

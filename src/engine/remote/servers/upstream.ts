@@ -4,7 +4,7 @@ import type { Abilities } from './abilities.ts'
 import type { Profile, ProfileName, Protocol } from './profile.ts'
 import { profileIn } from './protocols.ts'
 
-type Modalities = { readonly image: boolean; readonly audio: boolean; readonly file?: boolean }
+type Modalities = { readonly image: boolean; readonly audio: boolean; readonly video?: boolean; readonly file?: boolean }
 
 /** What a probe found out about a server. */
 export type Discovery = {

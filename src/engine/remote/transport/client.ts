@@ -31,6 +31,8 @@ type UpstreamRequest = {
   readonly path: string
   readonly fromRoot?: boolean
   readonly body?: unknown
+  /** A body that is not JSON, instead of `body`. */
+  readonly bytes?: { readonly contentType: string; readonly content: Uint8Array }
   /** Absent: the key as a bearer token. */
   readonly head?: RequestHead | undefined
   /** The bounds of the reply, where it may be larger than those of its kind. */
@@ -71,8 +73,13 @@ export class UpstreamClient {
    * reader has to check that the reply is complete.
    */
   async stream(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<ReplyBody> {
-    const { body } = await this.#send(this.#agent, endpoint, request, { signal })
+    const { body } = await this.open(endpoint, request, signal)
     return body
+  }
+
+  /** As `stream`, with the head of the reply. */
+  async open(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<HttpReply> {
+    return await this.#send(this.#agent, endpoint, request, { signal })
   }
 
   /** The JSON reply to a request that may take long. */
@@ -136,10 +143,12 @@ export class UpstreamClient {
   ): Promise<HttpReply> {
     signal.throwIfAborted()
     const { url } = endpoint
-    const { method, origin, path, headers: sent } = this.#addressOf(endpoint, request)
+    const { bytes } = request
+    const { method, origin, path, headers: usual } = this.#addressOf(endpoint, request)
+    const sent = bytes === undefined ? usual : { ...usual, 'content-type': bytes.contentType }
     let reply: HttpReply
     try {
-      const body = request.body === undefined ? null : bodyText(request.body)
+      const body = bytes?.content ?? (request.body === undefined ? null : bodyText(request.body))
       reply = await httpExchange(agent, { origin, path, method, headers: sent, body }, signal)
     } catch (cause) {
       signal.throwIfAborted()

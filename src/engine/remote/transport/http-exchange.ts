@@ -16,7 +16,7 @@ export type HttpRequest = {
   readonly path: string
   readonly method: 'GET' | 'POST'
   readonly headers: Record<string, string>
-  readonly body: string | null
+  readonly body: string | Uint8Array | null
 }
 
 /** Unread bytes before back-pressure sets in. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { assistant, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
+import { assistant, audio, bytes, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, ToolCallPart } from '../../../contract/request.ts'
 import { decodeChat } from '../../../dialect/openai-chat/decode.ts'
 import { toWireMessages } from './chat-messages.ts'
@@ -13,7 +13,22 @@ function send(messages: readonly Message[]): readonly unknown[] {
 /** Messages as Dragoman reads them. */
 function read(messages: readonly unknown[]): readonly Message[] {
   const { prompt } = decodeChat({ model: 'm', messages }, 'x').request
-  return prompt.type === 'chat' ? prompt.messages : expect.unreachable('a chat is a chat')
+  return prompt.type === 'chat' ? prompt.messages.map(withBytes) : expect.unreachable('a chat is a chat')
+}
+
+function withBytes(message: Message): Message {
+  return message.role === 'assistant'
+    ? { ...message, parts: message.parts.map((part) => (part.type === 'media' ? believed(part) : part)) }
+    : { ...message, content: message.content.map(believed) }
+}
+
+/** Media whose declared type is believed. */
+function believed(part: ContentPart): ContentPart {
+  if (part.type === 'text') return part
+  const { source } = part
+  if (source.type === 'base64') return { ...part, source: bytes(source.base64, source.mediaType ?? '') }
+  const [, mediaType = '', base64 = ''] = source.type === 'url' ? (/^data:([^;]*);base64,(.*)$/.exec(source.url) ?? []) : []
+  return { ...part, source: bytes(base64, mediaType) }
 }
 
 const words = fc.string({ unit: 'binary', maxLength: 20 })
@@ -24,12 +39,8 @@ const textPart = words.map(text)
 const mediaPart: fc.Arbitrary<MediaPart> = fc.oneof(
   fc
     .tuple(base64, imageType, fc.option(detail, { nil: undefined }))
-    .map(([bytes, mediaType, size]): MediaPart => ({ ...image(bytes, mediaType), ...(size !== undefined && { detail: size }) })),
-  fc
-    .tuple(base64, fc.constantFrom('audio/wav', 'audio/mpeg'))
-    .map(
-      ([bytes, mediaType]): MediaPart => ({ type: 'media', kind: 'audio', mediaType, source: { type: 'bytes', base64: bytes } }),
-    ),
+    .map(([sent, mediaType, size]): MediaPart => ({ ...image(sent, mediaType), ...(size !== undefined && { detail: size }) })),
+  fc.tuple(base64, fc.constantFrom('audio/wav', 'audio/mpeg')).map(([content, mediaType]) => audio(content, mediaType)),
 )
 /** A message without any content is one with an empty text, on the wire. */
 const content = fc.array(fc.oneof(textPart, mediaPart), { minLength: 1, maxLength: 4 })
@@ -183,8 +194,7 @@ describe('what chat has no field for', () => {
     const video: ContentPart = {
       type: 'media',
       kind: 'video',
-      mediaType: 'video/mp4',
-      source: { type: 'bytes', base64: 'AA==' },
+      source: bytes('AA==', 'video/mp4'),
     }
     expect(send([{ role: 'user', content: [video] }])).toEqual([
       { role: 'user', content: [{ type: 'video_url', video_url: { url: 'data:video/mp4;base64,AA==' } }] },

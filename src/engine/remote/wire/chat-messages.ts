@@ -1,3 +1,4 @@
+import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, MediaPart, Message } from '../../../contract/request.ts'
 import { type Turn, toTurns } from '../../../model-text/template/turn.ts'
 
@@ -50,9 +51,9 @@ function toWirePart(part: ContentPart): Record<string, unknown> {
 }
 
 /** Bytes go along as they are: a server is never given an address to fetch. */
-function toWireMedia({ kind, mediaType, source, detail }: MediaPart): Record<string, unknown> {
-  if (source.type !== 'bytes') throw new Error(`a media handle reached an upstream body: ${source.id}`)
-  const { base64 } = source
+function toWireMedia(part: MediaPart): Record<string, unknown> {
+  const { kind, detail } = part
+  const { base64, mediaType } = bytesOf(part)
   switch (kind) {
     case 'image': {
       const url = `data:${mediaType};base64,${base64}`
@@ -70,4 +71,9 @@ function toWireMedia({ kind, mediaType, source, detail }: MediaPart): Record<str
   }
 }
 
-const audioFormats: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/mpeg': 'mp3', 'audio/flac': 'flac' }
+const audioFormats: Readonly<Record<string, string>> = {
+  'audio/wav': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/flac': 'flac',
+  'audio/x-flac': 'flac',
+}

@@ -1,3 +1,4 @@
+import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, MediaPart, OutputPart, ToolCallPart } from '../../../contract/request.ts'
 import { mayLoseDigits, RawJson } from '../transport/raw-json.ts'
 import { readOpaque } from './opaque.ts'
@@ -52,12 +53,13 @@ function textBlock(text: string): readonly Block[] {
 }
 
 /** Bytes go along as they are: a server is never given an address to fetch. */
-function mediaBlock({ kind, mediaType, source, filename }: MediaPart): Block {
-  if (source.type !== 'bytes') throw new Error(`a media handle reached an upstream body: ${source.id}`)
+function mediaBlock(part: MediaPart): Block {
+  const { kind, filename } = part
+  const { base64, mediaType } = bytesOf(part)
   const isImage = kind === 'image'
   return {
     type: isImage ? 'image' : 'document',
-    source: { type: 'base64', media_type: mediaType, data: source.base64 },
+    source: { type: 'base64', media_type: mediaType, data: base64 },
     ...(!isImage && filename !== undefined && { title: filename }),
   }
 }

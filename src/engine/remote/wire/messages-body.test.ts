@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assistant, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
+import { assistant, bytes, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
 import {
   type FunctionTool,
   type GenerationRequest,
@@ -270,9 +270,8 @@ describe('messages', () => {
     const pdf = {
       type: 'media',
       kind: 'file',
-      mediaType: 'application/pdf',
       filename: 'a.pdf',
-      source: { type: 'bytes', base64: 'JV' },
+      source: bytes('JV', 'application/pdf'),
     } as const
     expect(messagesOf([{ role: 'user', content: [pdf] }]).messages).toEqual([
       {

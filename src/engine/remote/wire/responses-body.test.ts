@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assistant, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
+import { assistant, bytes, call, image, reasoning, refusal, text } from '../../../../test/support/parts.ts'
 import {
   type FunctionTool,
   type GenerationRequest,
@@ -186,8 +186,7 @@ describe('the items of a conversation', () => {
   })
 
   test('have documents with their name', () => {
-    const source = { type: 'bytes', base64: 'JV' } as const
-    const pdf = { type: 'media', kind: 'file', mediaType: 'application/pdf', filename: 'a.pdf', source } as const
+    const pdf = { type: 'media', kind: 'file', filename: 'a.pdf', source: bytes('JV', 'application/pdf') } as const
     expect(inputFor([{ role: 'user', content: [pdf] }])).toEqual([
       {
         type: 'message',

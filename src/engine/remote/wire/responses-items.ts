@@ -1,5 +1,6 @@
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
+import { bytesOf } from '../../../contract/media.ts'
 import type { Annotation, ContentPart, MediaPart, Message, OutputPart, ReasoningPart } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
 import { readOpaque } from './opaque.ts'
@@ -112,9 +113,10 @@ function toPart(part: ContentPart): Item {
 }
 
 /** Bytes go along as they are: a server is never given an address to fetch. */
-function toMedia({ kind, mediaType, source, detail, filename }: MediaPart): Item {
-  if (source.type !== 'bytes') throw new Error(`a media handle reached an upstream body: ${source.id}`)
-  const url = `data:${mediaType};base64,${source.base64}`
+function toMedia(part: MediaPart): Item {
+  const { kind, detail, filename } = part
+  const { base64, mediaType } = bytesOf(part)
+  const url = `data:${mediaType};base64,${base64}`
   if (kind === 'image') return { type: 'input_image', image_url: url, detail: detail ?? 'auto' }
   return { type: 'input_file', file_data: url, filename: filename ?? 'file' }
 }

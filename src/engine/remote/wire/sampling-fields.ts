@@ -1,13 +1,14 @@
 import { AppError } from '../../../contract/errors.ts'
 import { type CanonicalPath, field } from '../../../contract/field.ts'
 import type { GenerationRequest, Sampling } from '../../../contract/request.ts'
+import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 
 /**
  * The fields that all protocols share, in the server's names. Throws `unsupported-field` for what would change the output
  * and the server does not know.
  */
-export function sharedFields(request: GenerationRequest, profile: Profile): Record<string, unknown> {
+export function sharedFields(request: SentRequest, profile: Profile): Record<string, unknown> {
   const { sampling, maxOutputTokens, ignoreEos, stop, choices } = request
   const { temperature, topP, topK, minP, seed, repetitionPenalty, presencePenalty, frequencyPenalty, logitBias } = sampling
   return {
@@ -49,6 +50,7 @@ export function sharedFields(request: GenerationRequest, profile: Profile): Reco
     ...given(profile.maxTokens, maxOutputTokens),
     ...(stop.length > 0 && !profile.stopsHere && { [profile.stop]: stop }),
     ...(choices > 1 && profile.choices && { n: choices }),
+    ...given('lora', request.lora),
     ...(profile.forwards === true && forwardedFields(request)),
     ...profile.extras,
   }

@@ -1,9 +1,14 @@
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
-import { AppError } from '../../../contract/errors.ts'
+import { AppError, messageOf } from '../../../contract/errors.ts'
+import type { MediaKind } from '../../../contract/media.ts'
+import { mediaIn } from '../../../contract/parts.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
+import { refuseMedia } from '../../refuse-media.ts'
+import { checkMedia } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject, asText } from '../transport/loose-json.ts'
+import { UpstreamError } from '../transport/upstream-error.ts'
 import { chatBody } from './chat-body.ts'
 import { countableBody, messagesBody } from './messages-body.ts'
 import { countableResponse, responsesBody } from './responses-body.ts'
@@ -12,7 +17,7 @@ import { unsupported } from './sampling-fields.ts'
 /** A prompt declares only the tools that may be called. */
 type WithToolChoice = Partial<Pick<GenerationRequest, 'toolChoice'>>
 
-/** The tokens of a text or conversation. Throws `unsupported-field` without a tokenizer. */
+/** The tokens of a text or conversation. Throws `unsupported-field` without a tokenizer, and for media, which have none. */
 export async function tokenizeRemotely(
   request: TokenizeRequest & WithToolChoice,
   access: UpstreamAccess,
@@ -20,6 +25,7 @@ export async function tokenizeRemotely(
   const { prompt, addBos, parseSpecial, ...rest } = request
   const { profile, model } = access.upstream
   if (profile.tokenizer === undefined || onlyCounts(profile)) throw cannot(profile, 'tokenize')
+  refuseMedia(request, () => false, noTokens)
   if (profile.tokenizer === 'vllm') {
     if (!parseSpecial) throw unsupported(profile, ['parseSpecial'])
     const what =
@@ -37,13 +43,42 @@ export async function tokenizeRemotely(
 export async function countRemotely(request: TokenizeRequest & WithToolChoice, access: UpstreamAccess): Promise<number> {
   const { upstream } = access
   const { prompt } = request
-  if (!onlyCounts(upstream.profile)) return (await tokenizeRemotely(request, access)).length
+  if (!onlyCounts(upstream.profile)) {
+    const isText = prompt.type === 'text' || mediaIn(prompt).length === 0
+    return isText ? (await tokenizeRemotely(request, access)).length : await countWithMedia({ ...request, prompt }, access)
+  }
   if (prompt.type !== 'chat') throw cannot(upstream.profile, 'count the tokens of a text')
   const { path, body } = countRequest(conversation({ ...request, prompt }, upstream), prompt, upstream)
   const reply = asObject(await post(access, path, body, { fromRoot: false }))
   const count = asCount(reply?.input_tokens)
   if (count === undefined) throw unexpected(path.slice(1))
   return count
+}
+
+/** Throws `unsupported-field` for media that the server does not read, `invalid-request` for those that it cannot decode. */
+async function countWithMedia(request: RenderRequest & WithToolChoice, access: UpstreamAccess): Promise<number> {
+  const { profile, model } = access.upstream
+  checkMedia(request, model, access.upstream)
+  if (profile.countsMedia !== true) throw cannot(profile, 'count the tokens of media')
+  const path = '/chat/completions/input_tokens'
+  const body = conversationOf(request, access.upstream)
+  const reply = asObject(await post(access, path, body, { fromRoot: false }).catch((error: unknown) => throwRead(error, profile)))
+  const count = asCount(reply?.input_tokens)
+  if (count === undefined) throw unexpected(path.slice(1))
+  return count
+}
+
+/** The route is missing in older versions, and says 500 where generating says 400. */
+function throwRead(error: unknown, profile: Profile): never {
+  const failure = error instanceof UpstreamError ? error.failure : undefined
+  if (failure?.type !== 'status') throw error
+  if (failure.status === 404) throw cannot(profile, 'count the tokens of media')
+  if (failure.status !== 500 && failure.status !== 400) throw error
+  throw new AppError('invalid-request', `the server behind this model cannot read the media of this request: ${messageOf(error)}`)
+}
+
+function noTokens(kind: MediaKind): string {
+  return `a part of type '${kind}' has no tokens with ids: leave it out, or have the conversation counted instead`
 }
 
 function onlyCounts({ tokenizer }: Profile): boolean {

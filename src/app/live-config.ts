@@ -1,0 +1,104 @@
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import { settingsForRestart } from '../config/changed-settings.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import { PresetSwitch } from '../core/preset-switch.ts'
+import { readPreset } from '../dialect/presets/read-preset.ts'
+import type { AccessRules } from '../http/access.ts'
+import type { ServerDeps } from '../http/deps.ts'
+import { TemplateFolder } from '../registry/template-folder.ts'
+import { ServerKeys } from './server-keys.ts'
+
+type LiveConfigOptions = {
+  readonly log: Logger
+  /** Called with a key that had to be made. */
+  onKey(key: string): void
+}
+
+/** The configuration of a running server, and all that follows its changes, except its models. */
+export class LiveConfig {
+  readonly presets: PresetSwitch
+  /** Those of the folder that is configured now. */
+  readonly templates: NonNullable<ServerDeps['templates']>
+  readonly #log: Logger
+  readonly #started: LoadedConfig
+  readonly #keys: ServerKeys
+  #current: LoadedConfig
+
+  private constructor(config: LoadedConfig, { log, onKey }: LiveConfigOptions) {
+    this.#log = log
+    this.#started = config
+    this.#current = config
+    this.#keys = new ServerKeys({ log, onKey })
+    this.presets = createPresets(config)
+    const folder = () => (this.#current.templates === undefined ? undefined : new TemplateFolder(this.#current.templates))
+    this.templates = {
+      list: async () => (await folder()?.list()) ?? [],
+      read: async (name) => folder()?.read(name),
+    }
+  }
+
+  /** Throws `invalid-request` for a preset with values that a request could not have. */
+  static async open(config: LoadedConfig, options: LiveConfigOptions): Promise<LiveConfig> {
+    const live = new LiveConfig(config, options)
+    const useKeys = await live.#keys.find(config)
+    useKeys()
+    live.#warnOfOpenOrigins()
+    return live
+  }
+
+  get current(): LoadedConfig {
+    return this.#current
+  }
+
+  get requiresKey(): boolean {
+    return this.#keys.areRequired
+  }
+
+  get access(): AccessRules {
+    const { allowedHosts, allowedOrigins } = this.#current.server
+    return {
+      auth: this.#keys.auth,
+      hosts: { hostname: hostname(), allowedHosts: [this.#started.server.host, ...allowedHosts] },
+      allowedOrigins,
+    }
+  }
+
+  /**
+   * Takes another configuration, whose models `replaceModels` takes. Warns of settings that need a restart. Throws, without a change, when
+   * a preset is invalid or `replaceModels` throws.
+   */
+  async change(next: LoadedConfig, replaceModels: (before: LoadedConfig) => void): Promise<void> {
+    const before = this.#current
+    const presets = createPresets(next)
+    // The server still listens where it did, which decides whether it needs keys.
+    const useKeys = await this.#keys.find({ ...next, server: { ...next.server, host: this.#started.server.host } })
+    replaceModels(before)
+    this.#current = next
+    useKeys()
+    this.presets.adopt(presets, { isOtherFirst: before.sampling.preset !== next.sampling.preset })
+    if (before.log.level !== next.log.level) this.#log.level = next.log.level
+    const settings = settingsForRestart(this.#started, next)
+    if (settings.length > 0) this.#log.warn({ settings }, 'these settings have changed, and need a restart to take effect')
+    this.#warnOfOpenOrigins()
+  }
+
+  close(): Promise<void> {
+    return this.#keys.close()
+  }
+
+  #warnOfOpenOrigins(): void {
+    if (this.requiresKey || !this.#current.server.allowedOrigins.includes('*')) return
+    this.#log.warn('server.allowedOrigins is * and no API key is required: any web page open on this machine can use the models')
+  }
+}
+
+/** Throws `invalid-request` for a preset with values that a request could not have. */
+export function checkPresets(config: LoadedConfig): void {
+  createPresets(config)
+}
+
+function createPresets({ sampling: { preset, presets } }: LoadedConfig): PresetSwitch {
+  const read = Object.entries(presets).map(([name, wire]) => [name, readPreset(wire, `sampling.presets.${name}`)] as const)
+  return new PresetSwitch(new Map(read), preset)
+}

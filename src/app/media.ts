@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import type { LoadedConfig } from '../config/load.ts'
+import type { FileStore } from '../contract/file-store.ts'
+import type { MediaReader } from '../contract/media.ts'
+import type { MediaConverter } from '../contract/media-converter.ts'
+import { parseBlock } from '../media/address.ts'
+import { createMediaConverter } from '../media/convert/converter.ts'
+import { FileFolder } from '../media/file-folder.ts'
+import { createMediaReader } from '../media/reader.ts'
+
+/** What reads the media of requests, as the configuration allows, and what keeps those that callers upload. */
+export function createConfiguredMedia({ media, home }: Pick<LoadedConfig, 'media' | 'home'>): {
+  readonly media: MediaReader
+  readonly files?: FileStore
+} {
+  const {
+    urls,
+    allowedDomains,
+    allowedAddresses,
+    allowedLocalPath,
+    memoryBytes,
+    cacheBytes,
+    cacheSeconds,
+    ffmpeg: _,
+    ...limits
+  } = media
+  const allowed = allowedAddresses.map(parseBlock).filter((block) => block !== undefined)
+  const maxFileBytes = Math.max(...Object.values(limits.maxBytes))
+  const files =
+    limits.files.maxBytes === 0 ? undefined : new FileFolder({ folder: join(home, 'files'), maxFileBytes, ...limits.files })
+  const reader = createMediaReader({
+    limits,
+    ...(urls === 'on' && { urls: { allowed, domains: allowedDomains } }),
+    ...(allowedLocalPath !== undefined && { folder: allowedLocalPath }),
+    ...(files !== undefined && { files }),
+    memoryBytes,
+    cache: { maxBytes: cacheBytes, ttlMs: cacheSeconds * 1000 },
+  })
+  return { media: reader, ...(files !== undefined && { files }) }
+}
+
+/** What converts media for engines that cannot read them as they are. */
+export function createConfiguredConverter({ media }: Pick<LoadedConfig, 'media'>): MediaConverter {
+  const { ffmpeg, maxPixels, maxSeconds } = media
+  return createMediaConverter({ maxPixels, maxSeconds, ...(ffmpeg !== undefined && { ffmpeg }) })
+}

@@ -1,0 +1,81 @@
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../config/load.ts'
+import type { LoadedModel } from '../config/models.ts'
+import type { LlamaModelConfig } from '../config/schema.ts'
+import type { Engine } from '../contract/engine.ts'
+import type { MemoryNeed, Residency, Resident } from '../contract/residency.ts'
+import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
+import { budgetBytes } from '../registry/memory.ts'
+import { memoryNeed } from '../registry/memory-need.ts'
+import { ModelMemory } from '../residency/model-memory.ts'
+
+/** The memory that the models of a server share. */
+export type MemorySharing = {
+  readonly residency: Residency
+  /** The model's part in it; undefined for one that needs no memory of this machine. */
+  add(config: LoadedModel, engine: Engine): Resident | undefined
+  /** Loads and unloads nothing any more. */
+  close(): void
+}
+
+/** How soon an idle model makes room: a client takes less from one request to the next, unless it runs tools. */
+const idleGraceMs = 1000
+/** Measured without a model: the worker with llama.cpp, and llama-server. */
+const workerBytes = 180e6
+const serverBytes = 40e6
+/** The context of a model of the embedded engine, unless configured. */
+const longestDefaultContext = 8192
+
+export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
+  const residency = new ModelMemory({
+    budgetBytes: budgetBytes(memory.budget),
+    minResidencyMs: memory.minResidencyMs,
+    idleGraceMs,
+    now: () => performance.now(),
+    log,
+  })
+  return {
+    residency,
+    add(config, engine) {
+      if (config.engine !== 'llama' && config.engine !== 'llama-server') return undefined
+      const { id, load, unloadAfterMs = memory.unloadAfterMs } = config
+      const idle = unloadAfterMs === 'never' ? {} : { idleTtlMs: unloadAfterMs }
+      return residency.add({ id, engine, isPinned: load === 'start', ...idle })
+    },
+    close: () => residency.close(),
+  }
+}
+
+/** What a model of the embedded engine needs, with its file and those of its adapters. */
+export function workerNeed(
+  config: LlamaModelConfig,
+  [modelPath, ...otherPaths]: readonly [string, ...string[]],
+): Promise<MemoryNeed> {
+  const { slots, flashAttention, contextLength, batchSize } = config
+  return memoryNeed({
+    modelPath,
+    slots,
+    flashAttention,
+    longestDefaultContext,
+    processBytes: workerBytes,
+    otherPaths,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(batchSize !== undefined && { batchSize }),
+  })
+}
+
+/** What a llama-server needs. */
+export function serverNeed(plan: ServerPlan): Promise<MemoryNeed> {
+  const { modelPath, slots, contextLength, flashAttention, cacheTypeK, cacheTypeV, draft, mmprojPath, adapters = [] } = plan
+  return memoryNeed({
+    modelPath,
+    slots,
+    contextLength,
+    flashAttention: flashAttention !== false,
+    processBytes: serverBytes,
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(draft !== undefined && { draftPath: draft.modelPath }),
+    otherPaths: [...(mmprojPath === undefined ? [] : [mmprojPath]), ...adapters.map(({ path }) => path)],
+  })
+}

@@ -1,0 +1,98 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../config/load.ts'
+import { messageOf } from '../contract/errors.ts'
+
+/** Editors write a file in several steps. */
+const settleMs = 50
+
+/** Where a configuration comes from. */
+export type ConfigSource = {
+  /** The configuration file; undefined: there is none. */
+  readonly path: string | undefined
+  /** Reads and checks the configuration. */
+  load(): Promise<LoadedConfig>
+}
+
+type Target = {
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+  apply(config: LoadedConfig): Promise<void>
+}
+
+type ReloaderOptions = ConfigSource & Target & { readonly path: string }
+
+/** Undefined without a file. */
+export function openReloader({ path, load }: ConfigSource, target: Target): ConfigReloader | undefined {
+  return path === undefined ? undefined : new ConfigReloader({ path, load, ...target })
+}
+
+/** Keeps a server's configuration like its file. A file that is invalid changes nothing, and its problems are logged. */
+export class ConfigReloader {
+  readonly #options: ReloaderOptions
+  #watcher: FSWatcher | undefined
+  #timer: NodeJS.Timeout | undefined
+  /** The text that was last applied or refused. */
+  #text: string | undefined
+  #reloading = Promise.resolve()
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options
+  }
+
+  /** Reloads when the file changes, by whatever means: it is the folder that is watched, so that the file may be replaced. */
+  async watch(): Promise<void> {
+    const { path, log } = this.#options
+    this.#text = await readText(path)
+    const giveUp = (error: unknown) =>
+      log.warn({ reason: messageOf(error) }, `${path} cannot be watched: send SIGHUP after changing it`)
+    try {
+      // Other files of the folder matter too: the file may be a link to one of them, as in Kubernetes.
+      this.#watcher = watch(dirname(path), { persistent: false }, () => this.#lookSoon(this.#text))
+      this.#watcher.on('error', giveUp)
+    } catch (error) {
+      giveUp(error)
+    }
+  }
+
+  /** Reloads now, changed or not. Never rejects. */
+  reload(): Promise<void> {
+    this.#reloading = this.#reloading.then(() => this.#reload())
+    return this.#reloading
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#watcher?.close()
+  }
+
+  /** Reloads once two looks in a row have found the same text, and it is a new one. */
+  #lookSoon(seen: string | undefined): void {
+    if (this.#timer !== undefined) return
+    const look = async () => {
+      const text = await readText(this.#options.path)
+      this.#timer = undefined
+      // Between two steps of an editor there may be no file; without one, the configuration stays.
+      if (text === undefined || text === this.#text) return
+      if (text === seen) await this.reload()
+      else this.#lookSoon(text)
+    }
+    this.#timer = setTimeout(() => void look(), settleMs).unref()
+  }
+
+  async #reload(): Promise<void> {
+    const { path, log, load, apply } = this.#options
+    try {
+      this.#text = await readText(path)
+      await apply(await load())
+      log.info(`${basename(path)} was reloaded`)
+    } catch (error) {
+      log.error({ reason: messageOf(error) }, `${basename(path)} was not reloaded: the server goes on with what it had`)
+    }
+  }
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined)
+}

@@ -1,0 +1,58 @@
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findKeys } from '../app/find-keys.ts'
+import { checkPresets } from '../app/live-config.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import { findUnshared } from '../config/workers.ts'
+import { AppError } from '../contract/errors.ts'
+import { MinuteCounter } from '../quota/minute-counter.ts'
+import { Crew } from '../workers/crew.ts'
+import { Hub } from '../workers/hub.ts'
+import { type ConfigSource, openReloader } from './config-reloader.ts'
+import { createConsole } from './console.ts'
+import { keyNotice } from './serve-notices.ts'
+import { stopSignal } from './stop-signal.ts'
+
+/** As `serve`, with several processes that answer requests; this one accepts their connections, and counts what they share. */
+export async function serveWorkers(config: LoadedConfig, source: ConfigSource): Promise<void> {
+  const { log, progress } = createConsole({ level: config.log.level })
+  // Before they start, so that one of them does not keep it to itself.
+  const { createdKey } = await findKeys(config)
+  if (createdKey !== undefined) progress.note(keyNotice(createdKey))
+  const hub = new Hub(new MinuteCounter())
+  // From sources (tests, development) a worker is TypeScript; built, it is JavaScript.
+  const extension = extname(fileURLToPath(import.meta.url))
+  const crew = new Crew({
+    module: fileURLToPath(new URL(`./worker${extension}`, import.meta.url)),
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : process.execArgv,
+    count: config.server.workers,
+    config,
+    hub,
+    log,
+  })
+  const reloader = openReloader(source, {
+    log,
+    apply: async (next) => {
+      checkWorkers(next, config.server.workers)
+      checkPresets(next)
+      crew.reconfigure(next)
+    },
+  })
+  const stopped = stopSignal(reloader)
+  await reloader?.watch()
+  try {
+    const started = crew.start().then((url) => console.log(`listening on ${url}`))
+    const signal = await Promise.race([stopped, started.then(() => stopped)])
+    log.info({ signal }, 'draining')
+    await crew.drain()
+  } finally {
+    reloader?.close()
+    crew.kill()
+  }
+}
+
+/** The number of processes stays what it was. */
+function checkWorkers({ models, modelsFolder }: LoadedConfig, workers: number): void {
+  const problems = findUnshared({ workers, models, modelsFolder })
+  if (problems.length > 0) throw new AppError('invalid-request', problems.join('\n'))
+}

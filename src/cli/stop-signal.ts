@@ -1,0 +1,38 @@
+import { closeSync, openSync } from 'node:fs'
+
+/** One Ctrl-C can arrive several times: from the terminal's process group, from npm, from a service manager. */
+const sameSignalMs = 1000
+
+/**
+ * Resolves with the first stop signal. Another one after more than a second ends the process at once. SIGHUP reloads the configuration, and
+ * is a stop signal where there is nothing to reload, or where the terminal was closed.
+ */
+export function stopSignal(reloader: { reload(): Promise<void> } | undefined): Promise<NodeJS.Signals> {
+  const hadTerminal = [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY === true)
+  return new Promise((resolve) => {
+    let firstMs: number | undefined
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (firstMs === undefined) {
+        firstMs = performance.now()
+        resolve(signal)
+      } else if (performance.now() - firstMs > sameSignalMs) process.exit(1)
+    }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
+    process.on('SIGHUP', (signal) => {
+      if (reloader === undefined || (hadTerminal && !hasTerminal())) onSignal(signal)
+      else void reloader.reload()
+    })
+    // After the end of the terminal, what is written to it fails, and that must not end the replies that still run.
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+  })
+}
+
+/** Whether the terminal that the process was started in is still there. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,71 @@
+import { createApp } from '../app/create-app.ts'
+import { createLog } from '../app/log.ts'
+import { shareConfig } from '../app/share-config.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
+import { joinHub } from '../workers/membership.ts'
+import { type Order, orderSchema, type Report } from '../workers/order.ts'
+
+/**
+ * One of several processes that answer requests (`server.workers`). The primary process starts it, tells it what to do and accepts its
+ * connections; it ends with it.
+ */
+
+// A terminal and a service manager stop all processes of a server at once; the primary process says what happens then.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
+
+type Start = Extract<Order, { type: 'start' }>
+
+const send = (message: object) => void process.send?.(message)
+const report = (message: Report) => send(message)
+const { siblings, take } = joinHub({ send })
+
+let onStart: (order: Start) => void = () => undefined
+let onDrain: () => void = () => undefined
+/** The latest configuration that came while it started. */
+let changed: object | undefined
+let onChange = (config: object) => {
+  changed = config
+}
+const starting = new Promise<Start>((resolve) => {
+  onStart = resolve
+})
+const draining = new Promise<undefined>((resolve) => {
+  onDrain = () => resolve(undefined)
+})
+process.on('message', (message: unknown) => {
+  if (take(message)) return
+  const order = orderSchema.parse(message)
+  if (order.type === 'start') onStart(order)
+  else if (order.type === 'reconfigure') onChange(order.config)
+  else onDrain()
+})
+
+report({ type: 'waiting' })
+const order = await Promise.race([starting, draining])
+if (order !== undefined) await serve(order)
+process.disconnect()
+process.exit()
+
+async function serve({ config: checked, preset, ...place }: Start): Promise<void> {
+  const share = (whole: object) => shareConfig(whole as LoadedConfig, place)
+  const config = share(checked)
+  const log = createLog({ level: config.log.level })
+  try {
+    const app = await createApp(config, { log, siblings, ...(preset !== undefined && { preset }) })
+    let changing = Promise.resolve()
+    onChange = (next) => {
+      changing = changing
+        .then(() => app.reconfigure(share(next)))
+        .catch((error: unknown) => log.error({ reason: messageOf(error) }, 'a worker did not take the changed configuration'))
+    }
+    if (changed !== undefined) onChange(changed)
+    report({ type: 'listening', url: await app.listen() })
+    await draining
+    await app.close()
+  } catch (error) {
+    const { code, message } = AppError.from(error)
+    if (code === 'internal') log.error({ err: error }, 'the worker failed')
+    report({ type: 'failed', code, message })
+  }
+}

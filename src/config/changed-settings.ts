@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util'
+
+/** Settings, and sections, that a running server takes from a changed file; all others need a restart. */
+const live = new Set([
+  'server.apiKeys',
+  'server.keyLimits',
+  'server.adminKey',
+  'server.allowedHosts',
+  'server.allowedOrigins',
+  'server.drainDelayMs',
+  'server.shutdownGraceMs',
+  'log.level',
+  'models',
+  'builtinModel',
+  'limits',
+  'sampling',
+  'templates',
+])
+
+/** The settings that differ between two configurations, such as `server.port`, and need a restart. */
+export function settingsForRestart(before: object, after: object): readonly string[] {
+  return changedPaths(before, after).filter((path) => !live.has(path) && !live.has(path.split('.', 1)[0] ?? path))
+}
+
+/** Sections are compared by their settings. */
+function changedPaths(before: object, after: object, section = ''): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].sort().flatMap((name) => {
+    const [old, now] = [memberOf(before, name), memberOf(after, name)]
+    if (isDeepStrictEqual(old, now)) return []
+    return section === '' && isSection(old) && isSection(now) ? changedPaths(old, now, `${name}.`) : [`${section}${name}`]
+  })
+}
+
+function memberOf(object: object, name: string): unknown {
+  return (object as Record<string, unknown>)[name]
+}
+
+function isSection(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

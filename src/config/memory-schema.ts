@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { count } from './model-fields.ts'
+
+const units: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 }
+const sizePattern = /^(\d+(?:\.\d+)?)\s*([MGT]i?B)$/
+
+function sizeText(problem: string) {
+  return z
+    .string()
+    .regex(sizePattern, problem)
+    .transform((text) => {
+      const [, number, unit] = sizePattern.exec(text) ?? []
+      return Math.round(Number(number) * (units[unit ?? ''] ?? 1))
+    })
+}
+
+/** The `prefixCache` of a model. */
+export const prefixCache = z
+  .strictObject({
+    maxBytes: z
+      .union([count, sizeText('must be a size such as 2GB or 900MiB, or bytes as a number')])
+      .describe('What the files of this model may use; the least recently used go first.'),
+    minTokens: count.default(512).describe('The shortest prefix that is saved.'),
+  })
+  .describe(
+    'Keeps the computed prompts of conversations on disk, in `prefix-cache` of the data folder, when another conversation takes their slot ' +
+      'or the model is unloaded. A caller gets only what its own key left there.',
+  )
+
+/** Bytes, or a fraction of the machine's memory. */
+const budget = z
+  .union([
+    z.number().positive(),
+    sizeText('must be a size such as 12GB or 900MiB, bytes as a number, or a fraction of the memory such as 0.5'),
+  ])
+  .default(0.9)
+  .describe(
+    'What the models of this machine may use together: a size such as `12GB`, or a fraction of the memory of the machine or container. ' +
+      'With a GPU that runs whole models, the size of its memory.',
+  )
+
+/** How long an idle model stays loaded. */
+export const unloadAfterMs = z
+  .union([count, z.literal('never')])
+  .describe('How long a model that nobody uses stays loaded, in milliseconds; or `never`.')
+
+export const memory = z
+  .strictObject({
+    budget,
+    minResidencyMs: z
+      .int()
+      .min(0)
+      .default(10_000)
+      .describe(
+        'How long a loaded model serves before it makes room for one that is waited for, or as long as its load took if that is more. ' +
+          'A model that has been idle for a second makes room earlier.',
+      ),
+    unloadAfterMs: unloadAfterMs.default('never'),
+  })
+  .describe('The memory that the models of this machine share. What does not fit together takes turns.')

@@ -1,0 +1,26 @@
+import type { ModelConfig } from './schema.ts'
+
+type Served = {
+  readonly workers: number
+  readonly models: readonly ModelConfig[]
+  readonly modelsFolder: string | undefined
+}
+
+/** Why this cannot be served by several processes. */
+export function findUnshared({ workers, models, modelsFolder }: Served): readonly string[] {
+  if (workers === 1) return []
+  const folder = `server.workers ${workers} needs models that are remote, and those of modelsFolder are not: leave one of them out`
+  return [
+    ...(modelsFolder === undefined ? [] : [folder]),
+    ...models.flatMap(({ id, engine, slots }) => {
+      if (engine !== 'remote' && engine !== 'fake') {
+        const advice = 'set it to 1, or run that model in a server of its own and name it as a `remote` one'
+        return [
+          `server.workers ${workers} needs models that are remote, but '${id}' runs on ${engine}, in one process: ${advice}`,
+        ]
+      }
+      if (slots >= workers) return []
+      return [`server.workers ${workers}: each process needs a slot of each model, but '${id}' has ${slots}: raise its slots`]
+    }),
+  ]
+}

@@ -1,0 +1,32 @@
+/** A file that a caller uploaded. */
+export type StoredFile = {
+  readonly id: string
+  readonly filename: string
+  /** As it was declared; what is read from it is told by its bytes. */
+  readonly mediaType: string
+  readonly sizeBytes: number
+  /** OpenAI's; Anthropic's files have none. */
+  readonly purpose?: string
+  readonly createdAtMs: number
+}
+
+export type NewFile = Pick<StoredFile, 'filename' | 'mediaType'>
+
+/** Keeps what callers upload, each for itself: a file of another caller is as if it were not there. */
+export interface FileStore {
+  /**
+   * Keeps a file of which all bytes arrive; otherwise nothing stays. `purposeOf` is asked when they have, and may reject. Rejects with
+   * `body-too-large`, `request-conflict` when the caller's room is full, and the signal's reason.
+   */
+  add(
+    owner: string,
+    file: NewFile & { readonly bytes: AsyncIterable<Uint8Array>; purposeOf(): Promise<string | undefined> },
+    signal: AbortSignal,
+  ): Promise<StoredFile>
+  /** The newest first. */
+  list(owner: string): Promise<readonly StoredFile[]>
+  /** Rejects with `not-found`. */
+  get(owner: string, id: string): Promise<StoredFile>
+  content(owner: string, id: string): Promise<AsyncIterable<Uint8Array>>
+  delete(owner: string, id: string): Promise<void>
+}

@@ -1,0 +1,53 @@
+import type { CanonicalPath } from './field.ts'
+import type { Principal } from './principal.ts'
+
+export type MediaKind = 'image' | 'audio' | 'video' | 'file'
+
+/** Media as a caller names them. Dialects make these and check nothing; engines never see one. */
+export type MediaReference =
+  /** `data:`, `http:`, `https:` or `file:`; other schemes are refused. */
+  | { readonly type: 'url'; readonly url: string }
+  /** `mediaType` as declared, if it was: the bytes decide. */
+  | { readonly type: 'base64'; readonly base64: string; readonly mediaType?: string }
+  /** A file that was uploaded to this server. */
+  | { readonly type: 'file'; readonly id: string }
+
+/** Media that were read and checked. Engines get only these, so that no engine fetches what a caller names. */
+export type MediaBytes = {
+  readonly type: 'bytes'
+  /** With padding and without white space. */
+  readonly base64: string
+  readonly sizeBytes: number
+  /** Of the bytes, in lower-case hexadecimal digits. */
+  readonly sha256: string
+  /** What the bytes are, such as `image/png`. */
+  readonly mediaType: string
+  /** Of an image, in pixels. */
+  readonly width?: number
+  readonly height?: number
+  /** Of audio and video, where the header says it. */
+  readonly durationMs?: number
+}
+
+/** A reference, and its place in the canonical request: the part's path and `source`. Errors are `at` it. */
+export type MediaItem = { readonly kind: MediaKind; readonly source: MediaReference; readonly at: CanonicalPath }
+
+/** Reads what requests refer to, within limits of bytes, pixels, seconds, count and time. */
+export interface MediaReader {
+  /**
+   * The media of one request, in their order. Rejects with an `AppError` at the first that cannot be had, and with the signal's reason;
+   * then nothing is read any more.
+   */
+  read(items: readonly MediaItem[], caller: MediaCaller): Promise<HeldMedia>
+}
+
+/** The media of a request; their memory is counted until `release`. */
+export type HeldMedia = { readonly media: readonly MediaBytes[]; release(): void }
+
+export type MediaCaller = { readonly principal: Principal; readonly signal: AbortSignal }
+
+/** The source of a part that an engine got. */
+export function bytesOf({ source }: { readonly source: MediaBytes | MediaReference }): MediaBytes {
+  if (source.type === 'bytes') return source
+  throw new Error(`media that nobody has read reached an engine: ${source.type}`)
+}

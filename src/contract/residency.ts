@@ -1,0 +1,78 @@
+import type { Engine } from './engine.ts'
+import type { AppError } from './errors.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/**
+ * Where a model is on its way into memory and out of it. `starting`: its files are being found or fetched; `waiting`: for memory that
+ * others hold; `loaded`: its memory is reserved, also while its process loads or restarts; `unloading`: its memory is being freed.
+ */
+export type ResidencyState = 'absent' | 'starting' | 'waiting' | 'loaded' | 'unloading'
+
+export type ResidencyStatus = {
+  readonly id: string
+  readonly state: ResidencyState
+  /** Memory that it holds, or waits for, as estimated from its file; 0 before its first load. */
+  readonly bytes: number
+  /** When `state` changed, in milliseconds since the epoch; so is `lastUsedMs`. */
+  readonly sinceMs: number
+  readonly lastUsedMs: number
+  /** Requests that use it now: it is not unloaded before they have ended. */
+  readonly busy: number
+  /** Requests that wait until it is in memory. */
+  readonly waiting: number
+}
+
+/** A model that needs this machine's memory. */
+export type ResidentModel = {
+  readonly id: string
+  readonly engine: Engine
+  /** Unloaded for others only when unloading the others is not enough. */
+  readonly isPinned: boolean
+  /** Unloaded after being idle for this long; absent: never. */
+  readonly idleTtlMs?: number
+}
+
+/** The memory that a model needs, before it is loaded. */
+export type MemoryNeed = {
+  readonly bytes: number
+  /** The refusal of a model that needs more than the budget: what it needs, and what to do. */
+  tooLarge(budgetBytes: number): AppError
+}
+
+/** A model's part in the memory of this machine. */
+export interface Resident {
+  readonly status: ResidencyStatus
+  /** It has been unloaded, or left for later, since the server started: requests load it. */
+  readonly comesAndGoes: boolean
+  /** The same scheduler, whose tickets are ready when the model is loaded; those that use the model keep it loaded. */
+  gate(scheduler: Scheduler): Scheduler
+  /**
+   * Resolves when the model's memory is reserved; the engine asks before it starts the process that needs it, and again before each
+   * restart. The memory is free again when the engine is `stopped` or has `failed`. Rejects with `need.tooLarge` for more than the budget.
+   */
+  reserve(need: MemoryNeed, signal: AbortSignal): Promise<void>
+  /** Loads the model, unloading others as a request for it would. Rejects with `model-unavailable`, or the signal's reason. */
+  load(signal: AbortSignal): Promise<void>
+  /** As `load`, but into free memory only. False: there is too little; the first request for the model loads it. */
+  preload(signal: AbortSignal): Promise<boolean>
+  /** Ends a load before the model is ready; who waits for it is refused. False: the model is not being loaded. */
+  cancelLoad(): boolean
+  /**
+   * Unloads the model when the requests that use it have ended. After `drainMs`, `force` stops them; otherwise the model stays, and this
+   * rejects with `request-conflict`. Requests that come meanwhile wait, and load it again. It ends a load.
+   */
+  unload(options: { readonly drainMs: number; readonly force: boolean }): Promise<void>
+  /** Forgets the model: it reserves no memory from now on, and requests that wait for it are refused. */
+  remove(): void
+}
+
+/**
+ * The models that share this machine's memory: which of them are loaded, which one has to go, and who waits for it. Models that need none
+ * here, such as remote ones, are not in it.
+ */
+export interface Residency {
+  /** Another model may have the same id, such as one that this one replaces. */
+  add(model: ResidentModel): Resident
+  status(): readonly ResidencyStatus[]
+  memory(): { readonly budgetBytes: number; readonly usedBytes: number }
+}

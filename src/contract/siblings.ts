@@ -1,0 +1,35 @@
+import type { UsageCounter } from './quota.ts'
+import type { ReadPreset } from './sampling-preset.ts'
+import type { CancelBus, SharedCancel } from './store.ts'
+
+/** The operator's preset: one of the configuration, an own one, or none. */
+export type PresetChoice =
+  | { readonly type: 'named'; readonly name: string }
+  | { readonly type: 'own'; readonly preset: ReadPreset }
+  | { readonly type: 'none' }
+
+/** What the other processes of a server ask of one of them. */
+export type SiblingDuties = {
+  /** Returns how many requests it cancelled. */
+  cancel(cancel: SharedCancel): number
+  isReady(): boolean
+  /** The metrics of this process, in a form that can be summed. */
+  readMetrics(): Promise<readonly unknown[]>
+  usePreset(choice: PresetChoice): void
+}
+
+/** The other processes of a server that listens with several, and what all of them share. */
+export interface Siblings {
+  /** Counts what keys use in all of them. */
+  readonly usage: UsageCounter
+  readonly cancels: CancelBus
+  /** Undefined: another request has it. Call the result to give it up. */
+  lock(name: string): Promise<(() => void) | undefined>
+  /** The metrics of all processes together, as Prometheus' text. */
+  renderMetrics(): Promise<string>
+  areReady(): Promise<boolean>
+  /** Resolves when all processes use it, this one included. */
+  usePreset(choice: PresetChoice): Promise<void>
+  /** Begins to do what the others ask. */
+  join(duties: SiblingDuties): void
+}

@@ -1,0 +1,55 @@
+import type { RequestContext } from '../contract/context.ts'
+import type { ServiceBody, ServiceCall, ServiceSink, Services } from '../contract/services.ts'
+import { estimateText } from './estimate-tokens.ts'
+import { RunClock, slotInTime } from './time-limits.ts'
+import { withTicket } from './with-ticket.ts'
+
+/** Nobody counts the tokens of a file: a second of speech is about 16 of these. */
+const fileBytesPerToken = 1024
+
+/** Passes a request on to the servers of a model, on a slot of it. Rejects with the engine's refusals. */
+export function callService(
+  { now, services }: { now(): number; readonly services: Services },
+  call: ServiceCall,
+  context: RequestContext,
+  sink: ServiceSink,
+): Promise<void> {
+  const { signal } = context
+  return withTicket(context, async ({ ticket }) => {
+    await ticket.ready(signal)
+    const expected = estimateBody(call.body)
+    await slotInTime(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)
+    ticket.charge(expected)
+    const clock = new RunClock(context, now)
+    try {
+      await services.send(call, timed(sink, clock), signal)
+    } finally {
+      clock.close()
+    }
+    signal.throwIfAborted()
+  })
+}
+
+/** The same, where a server that is silent for too long is left. */
+function timed(sink: ServiceSink, clock: RunClock): ServiceSink {
+  return {
+    begin: (head) => {
+      clock.advance()
+      sink.begin(head)
+    },
+    write: (bytes) => {
+      clock.advance()
+      const reader = sink.write(bytes)
+      return reader === undefined ? undefined : clock.pausedFor(reader)
+    },
+  }
+}
+
+/** What a request takes of its caller's share. */
+function estimateBody(body: ServiceBody): number {
+  if (body.type === 'json') return estimateText(JSON.stringify(body.fields))
+  const costs = body.parts.map((part) =>
+    'value' in part ? estimateText(part.value) : Math.ceil(part.bytes.length / fileBytesPerToken),
+  )
+  return costs.reduce((sum, cost) => sum + cost, 0)
+}

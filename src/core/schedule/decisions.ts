@@ -1,0 +1,167 @@
+import type { QueuePlace, RequestCost, SchedulerLoad } from '../../contract/scheduler.ts'
+import { findDisplaced } from './displace.ts'
+import { DrainRate } from './drain-rate.ts'
+import type { Entry } from './entry.ts'
+import { FairQueue } from './fair-queue.ts'
+
+/** What has to be done: a request gets a slot, or is refused; `displaced` by one whose caller has fewer in the queue. */
+export type Effect =
+  | { readonly type: 'grant'; readonly entry: Entry }
+  | {
+      readonly type: 'refuse'
+      readonly entry: Entry
+      readonly reason: 'full' | 'displaced'
+      readonly retryAfterMs: number
+    }
+
+type Limits = {
+  /** How many requests run at once. */
+  readonly slots: number
+  /** How many requests may wait in addition. */
+  readonly maxQueued: number
+}
+
+/** While interactive requests wait, a background request runs after so many of them. */
+const interactivePerBackground = 8
+/** Told while nothing was measured. */
+const firstRetryMs = 1000
+
+/**
+ * All rules of a model's scheduler, without clocks and promises: each method takes what happened and returns what has to be done. A slot is
+ * only given back by `release` or `leave`, when the engine has stopped.
+ */
+export class Decisions {
+  readonly #limits: Limits
+  readonly #rate: DrainRate
+  readonly #lanes = { interactive: new FairQueue<Entry>(), background: new FairQueue<Entry>() }
+  readonly #present = new Set<Entry>()
+  #busy = 0
+  #refused = 0
+  #sinceBackground = 0
+  /** Those that were refused and may come back, at most one for each slot that has become free since. */
+  #expected = 0
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+    this.#rate = new DrainRate(limits.slots)
+  }
+
+  get load(): SchedulerLoad {
+    const lanes = { interactive: 0, background: 0 }
+    for (const { lane, state } of this.#present) if (state !== 'running') lanes[lane] += 1
+    const queued = this.#present.size - this.#busy
+    return { slots: this.#limits.slots, busy: this.#busy, queued, lanes, refused: this.#refused }
+  }
+
+  /** A request arrives. In a full queue it is refused, or displaces one that has not begun. */
+  enter(entry: Entry, nowMs: number): readonly Effect[] {
+    const { slots, maxQueued } = this.#limits
+    if (this.#present.size < slots + maxQueued) {
+      this.#present.add(entry)
+      return []
+    }
+    const unstarted = [...this.#present].filter(({ state, hasRun }) => state !== 'running' && !hasRun)
+    const displaced = findDisplaced(unstarted, entry)
+    this.#refused += 1
+    this.#expected = Math.min(this.#expected + 1, this.#present.size)
+    const retryAfterMs = this.#rate.waitMs(this.#expected, nowMs) ?? firstRetryMs
+    if (displaced === undefined) {
+      entry.state = 'gone'
+      return [{ type: 'refuse', entry, reason: 'full', retryAfterMs }]
+    }
+    this.#remove(displaced)
+    this.#present.add(entry)
+    return [{ type: 'refuse', entry: displaced, reason: 'displaced', retryAfterMs }]
+  }
+
+  /** A request asks for a slot. */
+  ask(entry: Entry, cost: RequestCost, nowMs: number): readonly Effect[] {
+    entry.state = 'waiting'
+    this.#lanes[entry.lane].add(entry, cost)
+    return this.#grant(nowMs)
+  }
+
+  /** A request stops waiting for its slot, and does not leave. */
+  abandon(entry: Entry): void {
+    if (entry.state !== 'waiting') return
+    entry.state = 'outside'
+    this.#lanes[entry.lane].remove(entry)
+  }
+
+  charge(entry: Entry, tokens: number): void {
+    entry.usedTokens += tokens
+  }
+
+  /** A request gives back its slot, if it has one. */
+  release(entry: Entry, nowMs: number): readonly Effect[] {
+    if (entry.state !== 'running') return []
+    entry.state = 'outside'
+    this.#busy -= 1
+    this.#expected = Math.max(0, this.#expected - 1)
+    this.#rate.released(entry.grantedAtMs, nowMs)
+    this.#lanes[entry.lane].end(entry, entry.usedTokens)
+    entry.usedTokens = 0
+    return this.#grant(nowMs)
+  }
+
+  leave(entry: Entry, nowMs: number): readonly Effect[] {
+    const effects = this.release(entry, nowMs)
+    this.#remove(entry)
+    return effects
+  }
+
+  /** Where a request waits; undefined when it does not. */
+  placeOf(entry: Entry, nowMs: number): QueuePlace | undefined {
+    if (entry.state !== 'waiting') return undefined
+    const position = this.#before(entry) + 1
+    const estimatedWaitMs = this.#rate.waitMs(position, nowMs)
+    return { position, ...(estimatedWaitMs !== undefined && { estimatedWaitMs }) }
+  }
+
+  #remove(entry: Entry): void {
+    this.abandon(entry)
+    entry.state = 'gone'
+    this.#present.delete(entry)
+  }
+
+  #grant(nowMs: number): readonly Effect[] {
+    const effects: Effect[] = []
+    while (this.#busy < this.#limits.slots) {
+      const entry = this.#next()
+      if (entry === undefined) break
+      entry.state = 'running'
+      entry.hasRun = true
+      entry.grantedAtMs = nowMs
+      this.#busy += 1
+      this.#rate.granted(nowMs)
+      effects.push({ type: 'grant', entry })
+    }
+    return effects
+  }
+
+  #next(): Entry | undefined {
+    const { interactive, background } = this.#lanes
+    if (background.waiting === 0) {
+      this.#sinceBackground = 0
+      return interactive.take()
+    }
+    if (interactive.waiting > 0 && this.#sinceBackground < interactivePerBackground) {
+      this.#sinceBackground += 1
+      return interactive.take()
+    }
+    this.#sinceBackground = 0
+    return background.take()
+  }
+
+  /** How many waiting requests come before this one. */
+  #before(entry: Entry): number {
+    const { interactive, background } = this.#lanes
+    const inLane = this.#lanes[entry.lane].countBefore(entry)
+    if (entry.lane === 'interactive') {
+      const turns = Math.floor((this.#sinceBackground + inLane) / interactivePerBackground)
+      return inLane + Math.min(background.waiting, turns)
+    }
+    const needed = interactivePerBackground * (inLane + 1) - this.#sinceBackground
+    return inLane + Math.min(interactive.waiting, needed)
+  }
+}

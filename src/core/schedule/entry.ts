@@ -1,0 +1,22 @@
+import type { Lane } from '../../contract/scheduler.ts'
+import type { Contender } from './fair-queue.ts'
+
+/** A request in a scheduler. Only `Decisions` changes it. */
+export class Entry implements Contender {
+  readonly principal: string
+  readonly session: string
+  readonly lane: Lane
+  share?: NonNullable<Contender['share']>
+  /** `outside`: it has entered, and wants no slot now. */
+  state: 'outside' | 'waiting' | 'running' | 'gone' = 'outside'
+  hasRun = false
+  grantedAtMs = 0
+  /** The tokens of the current slot. */
+  usedTokens = 0
+
+  constructor(principal: string, session = '', lane: Lane = 'interactive') {
+    this.principal = principal
+    this.session = session
+    this.lane = lane
+  }
+}

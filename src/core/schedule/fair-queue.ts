@@ -1,0 +1,206 @@
+import type { RequestCost } from '../../contract/scheduler.ts'
+
+/** A request that takes turns, from the time when it asks for a slot to the time when it has given it back. */
+export type Contender = {
+  readonly principal: string
+  readonly session: string
+  /** What the queue knows of it. Only the queue changes this. */
+  share?: Share
+}
+
+type Share = { readonly flows: readonly [Flow, Flow, Flow]; readonly inputTokens: number; readonly expected: number }
+
+/** What a request generates is unknown when it is granted: it is taken for what those of its caller generated, or for this at first. */
+const firstGuess = 512
+/** The weight of the last request in the mean: an eighth. */
+const memory = 8
+/** How many callers or sessions that are idle keep what they have used too much. */
+const keptFlows = 1000
+
+/** A caller or a session of one. Those inside it, or at the bottom its requests, share what it gets. */
+class Flow {
+  /** The tokens that it was granted, raised to the time of its surroundings when it starts to wait. The lowest is next. */
+  served = 0
+  /** The time of those inside: `served` of the one that was granted last. */
+  clock = 0
+  /** When it started to wait; decides among equals. */
+  since = 0
+  waiting = 0
+  running = 0
+  /** The mean of the tokens that its requests used beyond their known input. */
+  typical: number | undefined = undefined
+  readonly inner = new Map<string, Flow>()
+  readonly items: Contender[] = []
+}
+
+/**
+ * Whose turn it is: callers get the same number of tokens while they wait, and so do the sessions of a caller; the requests of a session
+ * come in order. Start-time fair queueing, with costs that are expected at first and corrected at the end.
+ */
+export class FairQueue<Item extends Contender> {
+  readonly #root = new Flow()
+  #typical = firstGuess
+  #arrivals = 0
+
+  get waiting(): number {
+    return this.#root.waiting
+  }
+
+  /** The request begins to wait. */
+  add(item: Item, { inputTokens = 0, maxOutputTokens = Number.POSITIVE_INFINITY }: RequestCost): void {
+    const caller = innerFlow(this.#root, item.principal)
+    const session = innerFlow(caller, item.session)
+    const expected = inputTokens + Math.min(maxOutputTokens, caller.typical ?? this.#typical)
+    item.share = { flows: [this.#root, caller, session], inputTokens, expected }
+    this.#arrivals += 1
+    let outer: Flow | undefined
+    for (const flow of item.share.flows) {
+      if (flow.waiting === 0) {
+        flow.since = this.#arrivals
+        // What was not used while it did not wait is lost.
+        if (outer !== undefined) flow.served = Math.max(flow.served, outer.clock)
+      }
+      flow.waiting += 1
+      outer = flow
+    }
+    session.items.push(item)
+  }
+
+  /** The request no longer waits. */
+  remove(item: Item): void {
+    const { share } = item
+    if (share === undefined) return
+    const { items } = share.flows[2]
+    const index = items.indexOf(item)
+    if (index === -1) return
+    items.splice(index, 1)
+    for (const flow of share.flows) flow.waiting -= 1
+    this.#forget(item, share)
+  }
+
+  /** The request whose turn it is; it counts as running until `end`. Undefined when none waits. */
+  take(): Item | undefined {
+    if (this.#root.waiting === 0) return undefined
+    let flow = this.#root
+    while (flow.inner.size > 0) {
+      const next = firstOf(flow)
+      flow.clock = Math.max(flow.clock, next.served)
+      flow = next
+    }
+    const item = flow.items.shift() as Item
+    const { flows, expected } = item.share as Share
+    for (const one of flows) {
+      one.waiting -= 1
+      one.running += 1
+      one.served += expected
+    }
+    return item
+  }
+
+  /** The request has given back its slot, and has used so many tokens. */
+  end(item: Item, usedTokens: number): void {
+    const { share } = item
+    if (share === undefined) return
+    const { flows, inputTokens, expected } = share
+    for (const flow of flows) {
+      flow.running -= 1
+      flow.served += usedTokens - expected
+    }
+    const beyond = Math.max(0, usedTokens - inputTokens)
+    const [, caller] = flows
+    this.#typical += (beyond - this.#typical) / memory
+    caller.typical = caller.typical === undefined ? beyond : caller.typical + (beyond - caller.typical) / memory
+    this.#forget(item, share)
+  }
+
+  /** How many of the waiting requests are granted before this one, as far as it can be told now. */
+  countBefore(item: Item): number {
+    const [root, caller, session] = (item.share as Share).flows
+    const before = session.items.slice(0, session.items.indexOf(item))
+    const own = { count: before.length, tokens: sum(before) }
+    const inCaller = addSiblings(caller, session, own)
+    return addSiblings(root, caller, inCaller).count
+  }
+
+  /** Forgets callers and sessions that do nothing and owe nothing. */
+  #forget(item: Item, { flows: [root, caller, session] }: Share): void {
+    delete item.share
+    forgetIdle(caller, session, item.session)
+    forgetIdle(root, caller, item.principal)
+  }
+}
+
+function innerFlow(outer: Flow, name: string): Flow {
+  const known = outer.inner.get(name)
+  if (known !== undefined) return known
+  const flow = new Flow()
+  outer.inner.set(name, flow)
+  return flow
+}
+
+function firstOf(outer: Flow): Flow {
+  let first: Flow | undefined
+  for (const flow of outer.inner.values()) {
+    if (flow.waiting > 0 && (first === undefined || isBefore(flow, first))) first = flow
+  }
+  return first as Flow
+}
+
+function isBefore(one: Flow, other: Flow): boolean {
+  return one.served < other.served || (one.served === other.served && one.since < other.since)
+}
+
+function isIdle({ waiting, running }: Flow): boolean {
+  return waiting === 0 && running === 0
+}
+
+function forgetIdle(outer: Flow, flow: Flow, name: string): void {
+  if (!isIdle(flow)) return
+  if (isIdle(outer)) {
+    // Nobody is owed anything.
+    outer.inner.clear()
+    outer.clock = 0
+    return
+  }
+  if (flow.served <= outer.clock) outer.inner.delete(name)
+  if (outer.inner.size <= keptFlows + outer.waiting + outer.running) return
+  for (const [key, inner] of outer.inner) if (isIdle(inner)) outer.inner.delete(key)
+}
+
+type Count = { readonly count: number; readonly tokens: number }
+
+/** Adds what is granted before a flow has got `before`, of the others inside `outer`. */
+function addSiblings(outer: Flow, flow: Flow, before: Count): Count {
+  let { count, tokens } = before
+  const turn = flow.served + before.tokens
+  for (const other of outer.inner.values()) {
+    if (other === flow || other.waiting === 0) continue
+    let at = other.served
+    for (const { share } of inOrder(other)) {
+      if (at > turn || (at === turn && other.since > flow.since)) break
+      at += share?.expected ?? 0
+      count += 1
+    }
+    tokens += at - other.served
+  }
+  return { count, tokens }
+}
+
+/** What waits in a flow, in the order in which it is granted. */
+function inOrder({ inner, items }: Flow): readonly Contender[] {
+  const flows = [...inner.values()].filter(({ waiting }) => waiting > 0)
+  if (flows.length <= 1) return flows[0]?.items ?? items
+  const turns = flows.flatMap((flow) => {
+    let at = flow.served
+    return flow.items.map((item) => {
+      const turn = { item, at, since: flow.since }
+      at += item.share?.expected ?? 0
+      return turn
+    })
+  })
+  return turns.sort((one, other) => one.at - other.at || one.since - other.since).map(({ item }) => item)
+}
+
+function sum(items: readonly Contender[]): number {
+  return items.reduce((total, { share }) => total + (share?.expected ?? 0), 0)
+}

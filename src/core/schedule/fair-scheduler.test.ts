@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'vitest'
+import { stubEngine } from '../../../test/support/stub-engine.ts'
+import type { Lane, QueuePlace, Scheduler, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
+import { FairScheduler, type FairSchedulerOptions } from './fair-scheduler.ts'
+
+const never = new AbortController().signal
+
+function open(options: Partial<FairSchedulerOptions> = {}) {
+  return new FairScheduler({ slots: 1, maxQueued: 5, engine: stubEngine(), ...options })
+}
+
+function enter(
+  scheduler: Scheduler,
+  { caller = 'one', ...request }: Partial<SchedulerRequest> & { caller?: string } = {},
+): Ticket {
+  return scheduler.enter({ id: 'r', principal: { id: caller, scopes: new Set() }, signal: never, ...request })
+}
+
+describe('FairScheduler', () => {
+  test('free slots are granted at once', async () => {
+    const scheduler = open({ slots: 2, maxQueued: 1 })
+    await enter(scheduler).slot({}, never)
+    await enter(scheduler).slot({}, never)
+    expect(scheduler.load).toMatchObject({ slots: 2, busy: 2, queued: 0 })
+  })
+
+  test('waiting requests get slots first come, first served', async () => {
+    const scheduler = open()
+    const order: number[] = []
+    const first = enter(scheduler)
+    await first.slot({}, never)
+    // The order of entering does not matter.
+    const tickets = [1, 2, 3].map((index) => ({ index, ticket: enter(scheduler) })).reverse()
+    const waiting = tickets.map(async ({ index, ticket }) => {
+      await ticket.slot({}, never)
+      order.push(index)
+      ticket.leave()
+    })
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 3 })
+    first.leave()
+    await Promise.all(waiting)
+    expect(order).toEqual([3, 2, 1])
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+  })
+
+  test('a request beyond the queue is refused at once, with the numbers of the others and a retry time', async () => {
+    const scheduler = open({ maxQueued: 1, now: () => 0 })
+    await enter(scheduler).slot({}, never)
+    enter(scheduler)
+    const message = "the model's queue is full (requests running: 1, waiting: 1); try again later"
+    expect(() => enter(scheduler)).toThrow(expect.objectContaining({ code: 'queue-full', retryAfterMs: 1000, message }))
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 1, refused: 1 })
+  })
+
+  test('requests that wait for the model to load count as well', () => {
+    const scheduler = open({ maxQueued: 0 })
+    const ticket = enter(scheduler)
+    expect(() => enter(scheduler)).toThrow(expect.objectContaining({ code: 'queue-full' }))
+    ticket.leave()
+    enter(scheduler)
+  })
+
+  test('a request that waits for the model holds no slot, and fails as the model does', async () => {
+    const scheduler = open({ engine: { ensureReady: () => Promise.reject(new Error('no model')) } })
+    const ticket = enter(scheduler)
+    await expect(ticket.ready(never)).rejects.toThrow('no model')
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 1 })
+    ticket.leave()
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+  })
+
+  test('the model is asked to be ready with the signal of the request', async () => {
+    const seen: AbortSignal[] = []
+    const scheduler = open({ engine: { ensureReady: async (signal) => void seen.push(signal) } })
+    const { signal } = new AbortController()
+    await enter(scheduler).ready(signal)
+    expect(seen).toEqual([signal])
+  })
+
+  test('an aborted wait leaves the queue and never gets a slot', async () => {
+    const scheduler = open({ maxQueued: 1 })
+    const holder = enter(scheduler)
+    await holder.slot({}, never)
+    const controller = new AbortController()
+    const leaving = enter(scheduler)
+    const asked = leaving.slot({}, controller.signal)
+    controller.abort(new Error('left'))
+    await expect(asked).rejects.toThrow('left')
+    leaving.leave()
+    const next = enter(scheduler)
+    const granted = next.slot({}, never)
+    holder.leave()
+    await granted
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 0 })
+  })
+
+  test('leaving twice frees one slot', async () => {
+    const scheduler = open({ maxQueued: 0 })
+    const ticket = enter(scheduler)
+    await ticket.slot({}, never)
+    ticket.leave()
+    ticket.leave()
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+  })
+
+  test('a request that is already cancelled takes no slot', async () => {
+    const scheduler = open({ maxQueued: 0 })
+    await expect(enter(scheduler).slot({}, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+    expect(scheduler.load.busy).toBe(0)
+  })
+})
+
+describe('a ticket whose slot is given back between two steps', () => {
+  test('keeps its ticket: others get the slot, and no further request enters', async () => {
+    const scheduler = open({ maxQueued: 1 })
+    const ticket = enter(scheduler)
+    await ticket.slot({}, never)
+    const other = enter(scheduler)
+    const granted = other.slot({}, never)
+    ticket.release()
+    await granted
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 1 })
+    expect(() => enter(scheduler)).toThrow(expect.objectContaining({ code: 'queue-full' }))
+  })
+
+  test('queues again after the waiting requests', async () => {
+    const scheduler = open()
+    const order: string[] = []
+    const ticket = enter(scheduler)
+    await ticket.slot({}, never)
+    const others = ['b', 'c'].map(async (name) => {
+      const other = enter(scheduler)
+      await other.slot({}, never)
+      order.push(name)
+      other.leave()
+    })
+    ticket.release()
+    await ticket.slot({}, never)
+    order.push('a')
+    ticket.leave()
+    await Promise.all(others)
+    expect(order).toEqual(['b', 'c', 'a'])
+    expect(scheduler.load).toMatchObject({ busy: 0, queued: 0 })
+  })
+
+  test('releases one slot, however often it is called', async () => {
+    const scheduler = open({ slots: 2 })
+    const [ticket, other] = [enter(scheduler), enter(scheduler)]
+    await ticket.slot({}, never)
+    await other.slot({}, never)
+    ticket.release()
+    ticket.release()
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 1 })
+    ticket.leave()
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 0 })
+  })
+
+  test('can be released and charged before it has a slot', async () => {
+    const scheduler = open()
+    const ticket = enter(scheduler)
+    ticket.release()
+    ticket.charge(100)
+    await ticket.slot({ inputTokens: 3, maxOutputTokens: 4 }, never)
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 0 })
+  })
+})
+
+describe('a full queue', () => {
+  const displacedMessage = 'gave its place to a caller with fewer'
+
+  test('is shared by its callers: a newcomer takes the place of the newest request of the one with the most', async () => {
+    const scheduler = open({ maxQueued: 3 })
+    const runs = enter(scheduler, { caller: 'greedy' })
+    await runs.slot({}, never)
+    const waits = [1, 2, 3].map(() => enter(scheduler, { caller: 'greedy' }).slot({}, never))
+    const modest = enter(scheduler, { caller: 'modest' }).slot({}, never)
+    await expect(waits[2]).rejects.toThrow(displacedMessage)
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 3, refused: 1 })
+    runs.leave()
+    await Promise.race([modest, ...waits.slice(0, 2)])
+  })
+
+  test('tells a request that lost its place when it asks for a slot', async () => {
+    const scheduler = open({ maxQueued: 1 })
+    const tickets = [enter(scheduler, { caller: 'greedy' }), enter(scheduler, { caller: 'greedy' })]
+    enter(scheduler, { caller: 'modest' })
+    await expect(tickets[1]?.slot({}, never)).rejects.toThrow(displacedMessage)
+    await tickets[0]?.slot({}, never)
+    tickets[1]?.leave()
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 1 })
+  })
+
+  test('spares a request that has run before', async () => {
+    const scheduler = open({ maxQueued: 2 })
+    const fresh = [enter(scheduler, { caller: 'greedy' }), enter(scheduler, { caller: 'greedy' })]
+    const steps = enter(scheduler, { caller: 'greedy' })
+    await steps.slot({}, never)
+    steps.release()
+    enter(scheduler, { caller: 'modest' })
+    await expect(fresh[1]?.slot({}, never)).rejects.toThrow(displacedMessage)
+    await steps.slot({}, never)
+    expect(scheduler.load).toMatchObject({ busy: 1, queued: 2 })
+  })
+})
+
+describe('a request that waits', () => {
+  const watch = () => {
+    const places: (() => QueuePlace | undefined)[] = []
+    return { places, onQueued: (place: () => QueuePlace | undefined) => void places.push(place) }
+  }
+
+  test('knows its place, until it has a slot', async () => {
+    let nowMs = 0
+    const scheduler = open({ now: () => nowMs })
+    const { places, onQueued } = watch()
+    const first = enter(scheduler, { onQueued })
+    await first.slot({}, never)
+    expect(places).toHaveLength(0)
+    const second = enter(scheduler, { onQueued })
+    const granted = second.slot({}, never)
+    const third = enter(scheduler, { onQueued })
+    const abandoned = new AbortController()
+    const left = third.slot({}, abandoned.signal)
+    nowMs = 100
+    expect(places.map((place) => place())).toEqual([
+      { position: 1, estimatedWaitMs: 100 },
+      { position: 2, estimatedWaitMs: 200 },
+    ])
+    first.leave()
+    await granted
+    expect(places.map((place) => place())).toEqual([undefined, { position: 1, estimatedWaitMs: 100 }])
+    abandoned.abort(new Error('left'))
+    await expect(left).rejects.toThrow('left')
+    expect(places[1]?.()).toBeUndefined()
+  })
+
+  test('has its wait reported when it ends', async () => {
+    let nowMs = 0
+    const waits: [Lane, number][] = []
+    const scheduler = open({ now: () => nowMs, onGranted: (lane, waitedMs) => void waits.push([lane, waitedMs]) })
+    const first = enter(scheduler)
+    await first.slot({}, never)
+    const granted = enter(scheduler, { lane: 'background' }).slot({}, never)
+    expect(scheduler.load.lanes).toEqual({ interactive: 0, background: 1 })
+    nowMs = 70
+    first.leave()
+    await granted
+    expect(waits).toEqual([
+      ['interactive', 0],
+      ['background', 70],
+    ])
+  })
+})

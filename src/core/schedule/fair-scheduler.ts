@@ -1,0 +1,113 @@
+import type { Engine } from '../../contract/engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
+import { Decisions, type Effect } from './decisions.ts'
+import { Entry } from './entry.ts'
+
+export type FairSchedulerOptions = {
+  readonly slots: number
+  /** How many requests may wait in addition to those running. */
+  readonly maxQueued: number
+  readonly engine: Pick<Engine, 'ensureReady'>
+  /** Milliseconds of a monotonic clock. */
+  now?(): number
+  /** Called when a request gets a slot, with the time that it waited for it. */
+  onGranted?(lane: Lane, waitedMs: number): void
+}
+
+/** What waits for a slot. */
+type Waiter = { grant(): void; refuse(error: AppError): void }
+
+/** Grants a model's slots as `Decisions` says; see there for the rules. */
+export class FairScheduler implements Scheduler {
+  readonly #options: FairSchedulerOptions
+  readonly #decisions: Decisions
+  readonly #now: () => number
+  readonly #waiters = new Map<Entry, Waiter>()
+  /** Of requests that lost their place before they asked for a slot. */
+  readonly #refusals = new WeakMap<Entry, AppError>()
+
+  constructor(options: FairSchedulerOptions) {
+    this.#options = options
+    this.#decisions = new Decisions(options)
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  get load(): SchedulerLoad {
+    return this.#decisions.load
+  }
+
+  /** Throws `queue-full` when the queue is full and no other caller has more requests in it. */
+  enter({ principal, session, lane, onQueued }: SchedulerRequest): Ticket {
+    const entry = new Entry(principal.id, session, lane)
+    this.#carryOut(this.#decisions.enter(entry, this.#now()))
+    const refusal = this.#refusals.get(entry)
+    if (refusal !== undefined) throw refusal
+    return {
+      ready: (signal) => this.#options.engine.ensureReady(signal),
+      slot: (cost, signal) => {
+        if (signal.aborted) return Promise.reject(signal.reason)
+        const lost = this.#refusals.get(entry)
+        if (lost !== undefined) return Promise.reject(lost)
+        // With a free slot, nothing waits: the one effect is that this request gets it.
+        this.#decisions.ask(entry, cost, this.#now())
+        if (entry.state === 'waiting') return this.#wait(entry, signal, onQueued)
+        this.#options.onGranted?.(entry.lane, 0)
+        return Promise.resolve()
+      },
+      release: () => this.#carryOut(this.#decisions.release(entry, this.#now())),
+      charge: (tokens) => this.#decisions.charge(entry, tokens),
+      leave: () => this.#carryOut(this.#decisions.leave(entry, this.#now())),
+    }
+  }
+
+  #wait(entry: Entry, signal: AbortSignal, onQueued: OnQueued | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const askedMs = this.#now()
+      const settle = () => {
+        this.#waiters.delete(entry)
+        signal.removeEventListener('abort', abandon)
+      }
+      const abandon = () => {
+        settle()
+        this.#decisions.abandon(entry)
+        reject(signal.reason)
+      }
+      this.#waiters.set(entry, {
+        grant: () => {
+          settle()
+          this.#options.onGranted?.(entry.lane, this.#now() - askedMs)
+          resolve()
+        },
+        refuse: (error) => {
+          settle()
+          reject(error)
+        },
+      })
+      signal.addEventListener('abort', abandon, { once: true })
+      onQueued?.(() => this.#decisions.placeOf(entry, this.#now()))
+    })
+  }
+
+  #carryOut(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      const { entry } = effect
+      if (effect.type === 'grant') this.#waiters.get(entry)?.grant()
+      else {
+        const error = this.#queueFull(effect)
+        this.#refusals.set(entry, error)
+        this.#waiters.get(entry)?.refuse(error)
+      }
+    }
+  }
+
+  #queueFull({ reason, retryAfterMs }: Extract<Effect, { type: 'refuse' }>): AppError {
+    const { busy, queued } = this.load
+    const numbers = `requests running: ${busy}, waiting: ${queued}`
+    const message =
+      reason === 'full'
+        ? `the model's queue is full (${numbers}); try again later`
+        : `the model's queue is full (${numbers}), and this request gave its place to a caller with fewer of them; try again later`
+    return new AppError('queue-full', message, { retryAfterMs })
+  }
+}

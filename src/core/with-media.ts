@@ -1,0 +1,69 @@
+import { AppError } from '../contract/errors.ts'
+import type { CanonicalPath } from '../contract/field.ts'
+import type { MediaBytes, MediaCaller, MediaItem, MediaReader, MediaReference } from '../contract/media.ts'
+import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../contract/request.ts'
+
+type MediaDeps = { readonly media?: MediaReader }
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+/**
+ * Runs work on the request with bytes in the place of every reference to media. Rejects as `MediaReader.read`; without a reader, any
+ * reference is refused.
+ */
+export async function withMedia<R extends { readonly prompt: Prompt }, T>(
+  { media: reader }: MediaDeps,
+  { request, caller }: { readonly request: R; readonly caller: MediaCaller },
+  work: (complete: R) => Promise<T>,
+): Promise<T> {
+  const { prompt } = request
+  const items = prompt.type === 'chat' ? itemsOf(prompt) : []
+  const [first] = items
+  if (prompt.type !== 'chat' || first === undefined) return work(request)
+  if (reader === undefined) {
+    throw new AppError('unsupported-field', `this server reads no ${first.kind}: send text`, { at: first.at })
+  }
+  const { media, release } = await reader.read(items, caller)
+  try {
+    const found = new Map(items.map(({ source }, index) => [source, media[index] as MediaBytes]))
+    const messages = prompt.messages.map((message) => replaceIn(message, found))
+    return await work({ ...request, prompt: { ...prompt, messages } })
+  } finally {
+    release()
+  }
+}
+
+function itemsOf({ messages }: ChatPrompt): readonly MediaItem[] {
+  const items: MediaItem[] = []
+  const collect = (parts: readonly (ContentPart | OutputPart)[], path: CanonicalPath) => {
+    for (const [index, part] of parts.entries()) {
+      if (part.type === 'tool-result') collect(part.content, [...path, index, 'content'])
+      if (part.type !== 'media' || part.source.type === 'bytes') continue
+      items.push({ kind: part.kind, source: part.source, at: [...path, index, 'source'] })
+    }
+  }
+  for (const [index, message] of messages.entries()) {
+    const path = ['prompt', 'messages', index]
+    if (message.role === 'assistant') collect(message.parts, [...path, 'parts'])
+    else collect(message.content, [...path, 'content'])
+  }
+  return items
+}
+
+type Found = ReadonlyMap<MediaReference, MediaBytes>
+
+function replaceIn(message: Message, found: Found): Message {
+  return message.role === 'assistant'
+    ? { ...message, parts: message.parts.map((part) => replacePart(part, found)) }
+    : { ...message, content: message.content.map((part) => replacePart(part, found)) }
+}
+
+function replacePart<P extends ContentPart | OutputPart>(part: P, found: Found): P
+function replacePart(part: ContentPart | OutputPart, found: Found): ContentPart | OutputPart {
+  if (part.type === 'tool-result') return { ...part, content: part.content.map((inner) => replacePart(inner, found)) }
+  return part.type === 'media' ? withBytes(part, found) : part
+}
+
+function withBytes(part: MediaPart, found: Found): MediaPart {
+  const source = part.source.type === 'bytes' ? undefined : found.get(part.source)
+  return source === undefined ? part : { ...part, source }
+}

@@ -1,0 +1,32 @@
+import { AppError } from '../../contract/errors.ts'
+import type { StoredFile } from '../../contract/file-store.ts'
+
+export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, createdAtMs }: StoredFile) {
+  const created_at = new Date(createdAtMs).toISOString()
+  return { type: 'file', id, filename, mime_type: mediaType, size_bytes: sizeBytes, created_at, downloadable: true }
+}
+
+/** A page of files, the newest first. Throws `invalid-request` for a query that is none. */
+export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
+  const { limit, after_id: after, before_id: before } = query
+  const size = limit === undefined ? 20 : Number(limit)
+  if (!Number.isInteger(size) || size < 1 || size > 1000) throw invalidQuery('limit', 'an integer from 1 to 1000')
+  const placeOf = (id: unknown, param: string) => {
+    const place = files.findIndex((file) => file.id === id)
+    if (place === -1) throw invalidQuery(param, 'the id of one of your files')
+    return place
+  }
+  const end = before === undefined ? files.length : placeOf(before, 'before_id')
+  const start = after !== undefined ? placeOf(after, 'after_id') + 1 : before === undefined ? 0 : Math.max(0, end - size)
+  const page = files.slice(start, Math.min(end, start + size)).map(encodeAnthropicFile)
+  const has_more = before === undefined ? start + size < files.length : start > 0
+  return { data: page, has_more, first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null }
+}
+
+export function encodeDeletedAnthropicFile(id: string) {
+  return { id, type: 'file_deleted' }
+}
+
+function invalidQuery(param: string, expected: string): AppError {
+  return new AppError('invalid-request', `${param}: expected ${expected}`, { param })
+}

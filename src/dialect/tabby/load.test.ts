@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../contract/errors.ts'
+import type { LoadProgress } from '../../contract/lifecycle.ts'
+import { type Field, spellings } from '../wire/field-table.ts'
+import { decodeDownload, nameDownloadField } from './download.ts'
+import { downloadFields, embeddingLoadFields, modelLoadFields } from './fields.ts'
+import { createLoadFrames, decodeEmbeddingLoad, decodeModelLoad } from './load.ts'
+
+const samples: Readonly<Record<string, unknown>> = {
+  model_name: 'other',
+  embedding_model_name: 'other',
+  max_seq_len: 512,
+  max_batch_size: 2,
+  chunk_size: 64,
+  cache_mode: 'Q8',
+  prompt_template: 'chatml',
+  skip_queue: true,
+  backend: 'exllamav3',
+  cache_size: 4096,
+  tensor_parallel: true,
+  tensor_parallel_backend: 'native',
+  gpu_split_auto: false,
+  gpu_split: [1, 2],
+  autosplit_reserve: [96],
+  rope_scale: 2,
+  rope_alpha: 2,
+  output_chunking: 1,
+  vision: true,
+  embeddings_device: 'cuda',
+  repo_id: 'owner/other',
+  revision: 'v2',
+  token: 'hf_secret',
+  include: ['*Q8*'],
+  exclude: ['*Q8*'],
+  timeout: 5,
+  repo_type: 'lora',
+  folder_name: 'mine',
+  chunk_limit: 1,
+}
+
+const routes = [
+  ['model/load', decodeModelLoad, modelLoadFields.filter(({ name }) => !name.includes('.')), 'model_name'],
+  ['model/embedding/load', decodeEmbeddingLoad, embeddingLoadFields, 'embedding_model_name'],
+  ['download', decodeDownload, downloadFields, 'repo_id'],
+] as const satisfies readonly (readonly [string, (body: unknown) => unknown, readonly Field[], string])[]
+
+describe.each(routes)('every field of %s', (_, decode, fields, required) => {
+  test.each(fields.flatMap((field: Field) => spellings(field).map((name) => ({ name, field }))))(
+    '$name is $field.treatment',
+    ({ name, field }) => {
+      const base = field.name === required ? {} : { [required]: 'm/m' }
+      const sent = { ...base, [name]: samples[field.name] }
+      if (field.treatment !== 'refused') return expect(decode(sent)).not.toEqual(decode({ [required]: 'm/m' }))
+      expect(() => decode(sent)).toThrow(expect.objectContaining({ code: 'unsupported-field', param: name }))
+      for (const value of [null, ...(field.accepts ?? [])]) expect(decode({ ...base, [name]: value })).toEqual(decode(base))
+    },
+  )
+
+  test('a body without a name is refused', () => {
+    expect(() => decode({})).toThrow(expect.objectContaining({ param: required }))
+  })
+})
+
+describe('a download', () => {
+  test.each([
+    ['repo_id', 'name'],
+    ['repo_id', '../name'],
+    ['repo_id', 'owner/repo/file.gguf'],
+    ['repo_id', 'owner/repo@main'],
+    ['revision', '../main'],
+    ['revision', 'a b'],
+    ['include', ['[ab].gguf']],
+    ['exclude', ['[ab].gguf']],
+    ['timeout', 0],
+  ])('refuses %s %j', (param, value) => {
+    expect(() => decodeDownload({ repo_id: 'owner/repo', [param]: value })).toThrow(expect.objectContaining({ param }))
+  })
+
+  test('of all files lets the best be chosen', () => {
+    expect(decodeDownload({ repo_id: 'owner/repo', include: ['*'], exclude: [] })).toEqual(
+      decodeDownload({ repo_id: 'owner/repo' }),
+    )
+  })
+
+  test('names the fields of its request', () => {
+    expect([nameDownloadField(['files']), nameDownloadField(['name'])]).toEqual(['include', 'repo_id'])
+  })
+})
+
+test('a draft model is named in an object, whose other fields are ignored by name', () => {
+  const { request, ignored } = decodeModelLoad({ model_name: 'm', draft_model: { draft_model_name: 'd', draft_rope_scale: 1 } })
+  expect(request.settings).toEqual({ draftModel: 'd' })
+  expect(ignored).toEqual(['draft_model.draft_rope_scale'])
+})
+
+test.each([
+  ['FP16', 'f16', 'f16'],
+  ['q8', 'q8_0', 'q8_0'],
+  ['8,4', 'q8_0', 'q4_0'],
+])('cache_mode %s', (mode, cacheTypeK, cacheTypeV) => {
+  expect(decodeModelLoad({ model_name: 'm', cache_mode: mode }).request.settings).toEqual({ cacheTypeK, cacheTypeV })
+})
+
+test.each(['Q6', '8,4,2', ''])('cache_mode %j is refused', (mode) => {
+  expect(() => decodeModelLoad({ model_name: 'm', cache_mode: mode })).toThrow(expect.objectContaining({ param: 'cache_mode' }))
+})
+
+describe('the events of a load', () => {
+  const at = (phase: LoadProgress['phase'], fraction: number): LoadProgress => ({
+    phase,
+    fraction,
+    doneBytes: fraction * 10,
+    totalBytes: 10,
+  })
+  const read = (text: string) =>
+    text
+      .split('\n\n')
+      .filter((frame) => frame !== '')
+      .map((frame) => {
+        const { model_type, module, modules, status } = JSON.parse(frame.replace(/^data: /, ''))
+        return `${model_type} ${module}/${modules} ${status}`
+      })
+
+  test('count each component up, each number once, and end it', () => {
+    const frames = createLoadFrames()
+    const steps = [at('waiting', 0), at('downloading', 0.5), at('downloading', 0.501), at('downloading', 1), at('loading', 0)]
+    const text =
+      [...steps, at('loading', 0.25), at('warming-up', 1)].map((step) => frames.progress(step)).join('') + frames.end(true)
+    expect(read(text)).toEqual([
+      'download 50/100 processing',
+      'download 100/100 processing',
+      'download 100/100 finished',
+      'model 25/100 processing',
+      'model 100/100 processing',
+      'model 100/100 finished',
+    ])
+  })
+
+  test('are one for a model that was loaded', () => {
+    expect(read(createLoadFrames().end(false))).toEqual(['model 1/1 finished'])
+  })
+
+  test('end with an error as tabbyAPI has it', () => {
+    expect(createLoadFrames().error(new AppError('model-unavailable', 'no'))).toBe(
+      'data: {"error":{"message":"no","trace":null}}\n\n',
+    )
+  })
+})

@@ -1,0 +1,140 @@
+import type { z } from 'zod'
+import { AppError } from '../../contract/errors.ts'
+import type { NameOf } from '../../contract/field.ts'
+import type { CacheType, LoadPhase, LoadProgress, LoadRequest, LoadSettings } from '../../contract/lifecycle.ts'
+import { pickSpelling } from '../openai/spelling.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { looseObject } from '../wire/first-fault.ts'
+import { preview } from '../wire/preview.ts'
+import { validate } from '../wire/validate.ts'
+import { flag, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { embeddingLoadFields, modelLoadFields } from './fields.ts'
+
+const schema = looseObject({
+  model_name: nonEmptyText.nullish(),
+  name: nonEmptyText.nullish(),
+  max_seq_len: integerFrom(-1),
+  max_batch_size: integerFrom(1),
+  chunk_size: integerFrom(1),
+  cache_mode: text,
+  prompt_template: nonEmptyText.nullish(),
+  draft_model: looseObject({ draft_model_name: nonEmptyText.nullish() }).nullish(),
+  skip_queue: flag,
+})
+const embeddingSchema = looseObject({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
+const index = indexFields(modelLoadFields)
+const embeddingIndex = indexFields(embeddingLoadFields)
+
+/** `template`: the name of a chat template, whose source replaces that of the model. */
+type DecodedLoad = { readonly request: LoadRequest; readonly template: string | undefined; readonly ignored: readonly string[] }
+
+/** tabbyAPI's `POST /v1/model/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
+export function decodeModelLoad(body: unknown): DecodedLoad {
+  const wire = validate(schema, body)
+  const name = pickSpelling(wire, ['model_name', 'name'])
+  if (name === undefined) throw missing('model_name')
+  const { draft_model: draft, ...rest } = wire
+  const draftIgnored = Object.keys(draft ?? {})
+    .filter((key) => key !== 'draft_model_name')
+    .map((key) => `draft_model.${key}`)
+  return {
+    request: { name, settings: readSettings(wire), reloads: false, endsRequests: wire.skip_queue === true },
+    template: wire.prompt_template ?? undefined,
+    ignored: [...checkFields(index, rest), ...draftIgnored],
+  }
+}
+
+/** tabbyAPI's `POST /v1/model/embedding/load`. */
+export function decodeEmbeddingLoad(body: unknown): Omit<DecodedLoad, 'template'> {
+  const wire = validate(embeddingSchema, body)
+  const name = pickSpelling(wire, ['embedding_model_name', 'name'])
+  if (name === undefined) throw missing('embedding_model_name')
+  return { request: { name, settings: {}, reloads: false, endsRequests: false }, ignored: checkFields(embeddingIndex, wire) }
+}
+
+const names: Readonly<Record<string, string>> = {
+  name: 'model_name',
+  endsRequests: 'skip_queue',
+  'settings.contextLength': 'max_seq_len',
+  'settings.slots': 'max_batch_size',
+  'settings.batchSize': 'chunk_size',
+  'settings.cacheTypeK': 'cache_mode',
+  'settings.cacheTypeV': 'cache_mode',
+  'settings.chatTemplate': 'prompt_template',
+  'settings.draftModel': 'draft_model.draft_model_name',
+}
+
+/** tabbyAPI's names of the places of a load. */
+export const nameTabbyField: NameOf = (path) => names[path.join('.')] ?? path.join('.')
+
+/** Counts in hundredths: how many modules there are is not known. */
+const modules = 100
+const components: Readonly<Record<LoadPhase, string | undefined>> = {
+  waiting: undefined,
+  downloading: 'download',
+  verifying: 'verify',
+  loading: 'model',
+  'warming-up': 'model',
+}
+
+/** Makes the frames of a load: of each component the modules that are done, each number once, and its end. */
+export function createLoadFrames() {
+  let component: string | undefined
+  let done = 0
+  const finish = () =>
+    component === undefined ? '' : frame({ model_type: component, module: modules, modules, status: 'finished' })
+  return {
+    progress({ phase, fraction, doneBytes, totalBytes }: LoadProgress): string {
+      const next = components[phase]
+      if (next === undefined) return ''
+      const before = next === component ? '' : finish()
+      if (next !== component) done = 0
+      component = next
+      const module = Math.min(modules, Math.floor(fraction * modules))
+      if (module <= done) return before
+      done = module
+      const bytes = { bytes_done: doneBytes, bytes_total: totalBytes }
+      return before + frame({ model_type: component, module, modules, status: 'processing', ...bytes })
+    },
+    /** The last frame; a model that was loaded is one module. */
+    end(isNew: boolean): string {
+      return isNew ? finish() : frame({ model_type: 'model', module: 1, modules: 1, status: 'finished' })
+    },
+    error: ({ message }: AppError) => frame({ error: { message, trace: null } }),
+  }
+}
+
+function readSettings({
+  max_seq_len,
+  max_batch_size,
+  chunk_size,
+  cache_mode,
+  draft_model,
+}: z.output<typeof schema>): LoadSettings {
+  const draft = draft_model?.draft_model_name
+  return {
+    ...(typeof max_seq_len === 'number' && max_seq_len > 0 && { contextLength: max_seq_len }),
+    ...(typeof max_batch_size === 'number' && { slots: max_batch_size }),
+    ...(typeof chunk_size === 'number' && { batchSize: chunk_size }),
+    ...(typeof cache_mode === 'string' && readCacheMode(cache_mode)),
+    ...(typeof draft === 'string' && { draftModel: draft }),
+  }
+}
+
+const cacheModes: Readonly<Record<string, CacheType>> = { FP16: 'f16', Q8: 'q8_0', Q4: 'q4_0', 16: 'f16', 8: 'q8_0', 4: 'q4_0' }
+
+function readCacheMode(mode: string): Pick<LoadSettings, 'cacheTypeK' | 'cacheTypeV'> {
+  const [keys = '', values = keys, more] = mode.split(',').map((part) => part.trim().toUpperCase())
+  const [cacheTypeK, cacheTypeV] = [cacheModes[keys], cacheModes[values]]
+  if (cacheTypeK !== undefined && cacheTypeV !== undefined && more === undefined) return { cacheTypeK, cacheTypeV }
+  const message = `cache_mode: expected FP16, Q8, Q4, or bits of keys and values such as 8,4, got ${preview(mode)}`
+  throw new AppError('invalid-request', message, { param: 'cache_mode' })
+}
+
+function missing(param: string): AppError {
+  return new AppError('invalid-request', `${param} is missing: expected the name of a model`, { param })
+}
+
+function frame(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}

@@ -1,0 +1,51 @@
+import type { Adapter } from '../../contract/engine.ts'
+import type { NameOf } from '../../contract/field.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
+import { anyNumber, flag, nonEmptyText } from '../wire/wire-types.ts'
+import { loraLoadFields, loraUnloadFields } from './fields.ts'
+
+const maxAdapters = 64
+const schema = looseObject({
+  loras: list(looseObject({ name: nonEmptyText, scaling: anyNumber }), {
+    error: 'an array of objects with a name',
+    max: { count: maxAdapters, error: `an array of at most ${maxAdapters} objects` },
+  }).min(1, { error: 'at least one adapter' }),
+  skip_queue: flag,
+})
+const unloadSchema = looseObject({ skip_queue: flag })
+const index = indexFields(loraLoadFields)
+const unloadIndex = indexFields(loraUnloadFields)
+
+type DecodedAdapters = {
+  readonly adapters: readonly Adapter[]
+  readonly endsRequests: boolean
+  readonly ignored: readonly string[]
+}
+
+/** tabbyAPI's `POST /v1/lora/load`. Throws `invalid-request` with `param`. */
+export function decodeLoraLoad(body: unknown): DecodedAdapters {
+  const { loras, skip_queue, ...rest } = validate(schema, body)
+  return {
+    adapters: loras.map(({ name, scaling }) => ({ name, scale: scaling ?? 1 })),
+    endsRequests: skip_queue === true,
+    ignored: checkFields(index, rest),
+  }
+}
+
+/** tabbyAPI's `POST /v1/lora/unload`, which unloads all. */
+export function decodeLoraUnload(body: unknown): DecodedAdapters {
+  const { skip_queue, ...rest } = validate(unloadSchema, body)
+  return { adapters: [], endsRequests: skip_queue === true, ignored: checkFields(unloadIndex, rest) }
+}
+
+/** tabbyAPI's names of the places of these loads. */
+export const nameLoraField: NameOf = ([first]) => (first === 'endsRequests' ? 'skip_queue' : 'loras')
+
+/** tabbyAPI's list of adapters. */
+export function encodeLoras(adapters: readonly Adapter[], createdAtMs: number) {
+  const created = Math.floor(createdAtMs / 1000)
+  const data = adapters.map(({ name, scale }) => ({ id: name, object: 'lora', created, owned_by: 'dragoman', scaling: scale }))
+  return { object: 'list', data }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Dialect } from '../../contract/dialect.ts'
+import type { GenerationEvent } from '../../contract/event.ts'
+import { type GenerationRequest, type Message, plainChat, plainRequest } from '../../contract/request.ts'
+import { cancelFields, cancelShape } from '../wire/cancel-keys.ts'
+import { checkFields, indexFields } from '../wire/field-table.ts'
+import { list, looseObject } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
+import { integerBetween, numberBetween, text } from '../wire/wire-types.ts'
+import { generateFields } from './fields.ts'
+import { encodeUnslothError } from './replies.ts'
+
+const message = looseObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })
+const schema = looseObject({
+  messages: list(message, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
+  system_prompt: text,
+  temperature: numberBetween(0, 2).nullish(),
+  top_p: numberBetween(0, 1).nullish(),
+  top_k: integerBetween(-1, 100).nullish(),
+  max_new_tokens: integerBetween(1, 4096).nullish(),
+  repetition_penalty: numberBetween(1, 2).nullish(),
+  presence_penalty: numberBetween(0, 2).nullish(),
+  ...cancelShape,
+})
+const fieldIndex = indexFields([...generateFields, ...cancelFields])
+
+type Wire = z.output<typeof schema>
+
+/** Unsloth's legacy `POST /api/inference/generate/stream`, of the model that `activeModel` names. */
+export function createUnslothGenerate(activeModel: () => string): Dialect {
+  return {
+    decode({ body }, { id }) {
+      const wire = validate(schema, body)
+      return {
+        requests: [toRequest(wire, { id, model: activeModel() })],
+        stream: true,
+        ignored: checkFields(fieldIndex, wire),
+        policy: { onHangUp: 'cancel' },
+        nameOf: (path) => path.join('.').replace(/^prompt\.messages/, 'messages'),
+        encodeResult: () => {
+          throw new Error('this route always streams')
+        },
+        createStreamEncoder: () => ({ encode }),
+      }
+    },
+    createId: () => `gen-${randomUUID()}`,
+    encodeError: encodeUnslothError,
+    heartbeat: ': \n\n',
+    prefixes: ['/api/inference'],
+  }
+}
+
+function toRequest(wire: Wire, { id, model }: { readonly id: string; readonly model: string }): GenerationRequest {
+  const system: Message[] = wire.system_prompt ? [{ role: 'system', content: [{ type: 'text', text: wire.system_prompt }] }] : []
+  const topK = wire.top_k ?? 20
+  return {
+    ...plainRequest,
+    id,
+    model,
+    prompt: { type: 'chat', ...plainChat, messages: [...system, ...wire.messages.map(toMessage)] },
+    maxOutputTokens: wire.max_new_tokens ?? 2048,
+    sampling: {
+      temperature: wire.temperature ?? 0.6,
+      topP: wire.top_p ?? 0.95,
+      topK: topK === -1 ? 0 : topK,
+      repetitionPenalty: wire.repetition_penalty ?? 1,
+      presencePenalty: wire.presence_penalty ?? 0,
+    },
+  }
+}
+
+function toMessage({ role, content }: Wire['messages'][number]): Message {
+  const parts = [{ type: 'text', text: content }] as const
+  return role === 'assistant' ? { role, parts } : { role, content: parts }
+}
+
+/** Reasoning is part of the text, in tags. */
+function encode(event: GenerationEvent): string {
+  if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
+    return frame({ content: event.delta })
+  if (event.type === 'reasoning-start') return frame({ content: '<think>' })
+  if (event.type === 'reasoning-end') return frame({ content: '</think>' })
+  if (event.type === 'error') return `${frame({ error: event.error.message })}data: [DONE]\n\n`
+  return event.type === 'usage' ? 'data: [DONE]\n\n' : ''
+}
+
+function frame(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import type { NameOf } from '../../contract/field.ts'
+import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/lifecycle.ts'
+import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
+import { looseObject } from '../wire/first-fault.ts'
+import { validate } from '../wire/validate.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { loadFields, unloadFields, validateFields } from './fields.ts'
+
+const maxContext = 1_048_576
+const id = 'a string of 1 to 128 characters'
+const loadRequestId = z.string({ error: id }).min(1, { error: id }).max(128, { error: id }).nullish()
+const wanted = { model_path: nonEmptyText, hf_token: text, gguf_variant: nonEmptyText.nullish() }
+
+const loadSchema = looseObject({
+  ...wanted,
+  load_request_id: loadRequestId,
+  max_seq_length: integerBetween(0, maxContext).nullish(),
+  chat_template_override: text,
+  cache_type_kv: z.enum(cacheTypes).nullish(),
+  speculative_type: z.enum(['default', 'off', 'ngram-simple', 'ngram-mod']).nullish(),
+  n_parallel: integerFrom(1),
+  n_batch: integerFrom(1),
+  gpu_layers: integerFrom(-1),
+  force_reload: flag,
+  force_cancel_active: flag,
+  is_lora: flag,
+  load_in_4bit: flag,
+})
+const validateSchema = looseObject(wanted)
+const unloadSchema = looseObject({ model_path: nonEmptyText, load_request_id: loadRequestId, force_cancel_active: flag })
+
+type Decoded<T> = { readonly request: T; readonly ignored: readonly string[] }
+type WireWanted = Pick<z.output<typeof validateSchema>, keyof typeof wanted>
+type WireLoad = z.output<typeof loadSchema>
+
+/** `POST /api/inference/load`. Throws `invalid-request` or `unsupported-field` with `param`. */
+export function decodeLoad(body: unknown): Decoded<LoadRequest> & { readonly loadRequestId: string | undefined } {
+  const { wire, ignored } = read(loadSchema, loadFields, body)
+  const request = {
+    ...readWanted(wire),
+    settings: readSettings(wire),
+    reloads: wire.force_reload === true,
+    endsRequests: wire.force_cancel_active === true,
+  }
+  return { request, ignored, loadRequestId: wire.load_request_id ?? undefined }
+}
+
+/** `POST /api/inference/validate`. */
+export function decodeValidate(body: unknown): Decoded<ModelWanted> {
+  const { wire, ignored } = read(validateSchema, validateFields, body)
+  return { request: readWanted(wire), ignored }
+}
+
+/** `POST /api/inference/unload`: a model, or one load. */
+export function decodeUnload(
+  body: unknown,
+): Decoded<{ readonly name: string; readonly loadRequestId: string | undefined; readonly endsRequests: boolean }> {
+  const { wire, ignored } = read(unloadSchema, unloadFields, body)
+  const { model_path: name, load_request_id, force_cancel_active } = wire
+  return { request: { name, loadRequestId: load_request_id ?? undefined, endsRequests: force_cancel_active === true }, ignored }
+}
+
+const names: Readonly<Record<string, string>> = {
+  name: 'model_path',
+  variant: 'gguf_variant',
+  token: 'hf_token',
+  endsRequests: 'force_cancel_active',
+  'settings.contextLength': 'max_seq_length',
+  'settings.chatTemplate': 'chat_template_override',
+  'settings.cacheTypeK': 'cache_type_kv',
+  'settings.cacheTypeV': 'cache_type_kv',
+  'settings.speculation': 'speculative_type',
+  'settings.slots': 'n_parallel',
+  'settings.batchSize': 'n_batch',
+  'settings.gpuLayers': 'gpu_layers',
+}
+
+/** Unsloth's names of the places of a load. */
+export const nameLoadField: NameOf = (path) => names[path.join('.')] ?? path.join('.')
+
+function readWanted({ model_path: name, hf_token: token, gguf_variant: variant }: WireWanted): ModelWanted {
+  return {
+    name,
+    ...(typeof variant === 'string' && { variant }),
+    ...(typeof token === 'string' && token !== '' && { token }),
+  }
+}
+
+function readSettings(wire: WireLoad): LoadSettings {
+  const { max_seq_length, chat_template_override, cache_type_kv, speculative_type, n_parallel, n_batch, gpu_layers } = wire
+  const speculation = speculative_type === 'default' ? undefined : speculative_type
+  return {
+    ...(isSet(max_seq_length) && max_seq_length > 0 && { contextLength: max_seq_length }),
+    ...(isSet(chat_template_override) && chat_template_override.trim() !== '' && { chatTemplate: chat_template_override }),
+    ...(isSet(cache_type_kv) && { cacheTypeK: cache_type_kv, cacheTypeV: cache_type_kv }),
+    ...(isSet(speculation) && { speculation }),
+    ...(isSet(n_parallel) && { slots: n_parallel }),
+    ...(isSet(n_batch) && { batchSize: n_batch }),
+    ...(isSet(gpu_layers) && { gpuLayers: gpu_layers === -1 ? 'auto' : gpu_layers }),
+  }
+}
+
+function isSet<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined
+}
+
+function read<S extends z.ZodType<object>>(schema: S, fields: readonly Field[], body: unknown) {
+  const wire = validate(schema, body)
+  return { wire, ignored: checkFields(indexFields(fields), wire) }
+}

@@ -1,0 +1,67 @@
+import type { CanonicalPath } from '../../contract/field.ts'
+import type { MediaKind } from '../../contract/media.ts'
+import type { MediaPart } from '../../contract/request.ts'
+import { formatRest } from './field-names.ts'
+
+/** Media by URL, of whatever scheme: it is judged, and read, where all media are. */
+export function mediaByUrl(kind: MediaKind, url: string): MediaPart {
+  return { type: 'media', kind, source: { type: 'url', url } }
+}
+
+/** Media as base64. */
+export function mediaInBase64(kind: MediaKind, base64: string, mediaType?: string): MediaPart {
+  return { type: 'media', kind, source: { type: 'base64', base64, ...(mediaType !== undefined && { mediaType }) } }
+}
+
+/** A file that was uploaded before. */
+export function mediaInFile(kind: MediaKind, id: string): MediaPart {
+  return { type: 'media', kind, source: { type: 'file', id } }
+}
+
+/** Where the protocols' parts hold what they refer to; the first that a part has is what was read. */
+const sources: readonly (readonly string[])[] = [
+  ['image_url', 'url'],
+  ['image_url'],
+  ['audio_url', 'url'],
+  ['audio_url'],
+  ['video_url', 'url'],
+  ['video_url'],
+  ['input_audio', 'data'],
+  ['file', 'file_id'],
+  ['file', 'file_data'],
+  ['file_id'],
+  ['file_url'],
+  ['file_data'],
+  ['image', 'data'],
+  ['image', 'url', 'uri'],
+  ['source', 'data'],
+  ['source', 'url'],
+  ['source', 'file_id'],
+]
+
+/**
+ * What follows the name of a part in the name of a place inside it: `.image_url.url` for the source of an image. `at`: the part's name,
+ * such as `messages[0].content[1]`.
+ */
+export function nameInPart(wire: object, at: string, rest: CanonicalPath): string {
+  const [member] = rest
+  if (member !== 'source' && member !== 'detail') return formatRest(rest)
+  const part = valueAt(wire, at)
+  const source = sources.find((path) => typeof memberOf(part, path.join('.')) === 'string') ?? []
+  if (member === 'source') return source.map((name) => `.${name}`).join('')
+  return source[0] === 'image_url' && source.length === 2 ? '.image_url.detail' : '.detail'
+}
+
+/** The value at a path such as `input[0].content[1]`. */
+function valueAt(wire: unknown, path: string): unknown {
+  return memberOf(wire, path.replaceAll(/\[(\d+)\]/g, '.$1'))
+}
+
+function memberOf(value: unknown, path: string): unknown {
+  let found = value
+  for (const name of path.split('.').filter((step) => step !== '')) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+    found = Reflect.get(found, name)
+  }
+  return found
+}

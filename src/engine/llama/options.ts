@@ -1,0 +1,22 @@
+import type { Adapter } from '../../contract/engine.ts'
+import type { Sampling } from '../../contract/request.ts'
+import type { SupervisorLog } from '../supervise/supervise.ts'
+import type { LoadOptions } from './channel/ipc.ts'
+import type { SpawnWorker } from './process.ts'
+
+/** How a model runs on the embedded engine. */
+export type LlamaEngineOptions = {
+  readonly id: string
+  /** Finds or fetches the model file; runs before each start of the worker. */
+  readonly locate: (signal: AbortSignal) => Promise<LoadOptions>
+  /** Sampling defaults of the configuration; they win over those of the model's file. */
+  readonly sampling?: Sampling
+  readonly log: SupervisorLog
+  readonly spawn?: SpawnWorker
+  /** How long rendering and tokenizing a prompt may take before the worker counts as hung. */
+  readonly prepareTimeoutMs?: number
+  /** The adapters of the model, which are loaded with it. */
+  readonly adapters?: readonly Adapter[]
+  /** Auto calls are constrained by the schemas of all tools, not only of the strict ones. */
+  readonly constrainsAllTools?: boolean
+}

@@ -1,0 +1,113 @@
+import type { OnLateTokens } from '../../contract/emit.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { EngineEvent } from '../../contract/event.ts'
+import type { Command, Report } from './channel/ipc.ts'
+import { machineMs } from './channel/machine-clock.ts'
+import type { Inbox } from './inbox.ts'
+import type { Inboxes } from './inboxes.ts'
+import type { Supervisor } from './supervisor.ts'
+import { unexpected } from './worker-exchanges.ts'
+
+export type RunCommand = Extract<Command, { type: 'run' }>
+
+type RunOptions = {
+  readonly supervisor: Pick<Supervisor, 'send' | 'steer'>
+  readonly inboxes: Inboxes
+  readonly templateMs: number
+  readonly signal: AbortSignal
+  readonly late: OnLateTokens
+}
+
+/** Runs one prepared request on the worker. Ends when the worker has ended the work, also after an abort. */
+export async function* runOnWorker(
+  command: RunCommand,
+  { supervisor, inboxes, templateMs, signal, late }: RunOptions,
+): AsyncGenerator<EngineEvent, void, void> {
+  const { id, tokens } = command
+  const inbox = inboxes.open(id)
+  let cancelledMs: number | undefined
+  const cancel = () => {
+    cancelledMs ??= machineMs()
+    supervisor.steer({ type: 'cancel', id })
+  }
+  /** What was generated before the cancel is no late token, however late it is read. */
+  const countLate = (report: Report) => {
+    if (report.type === 'text' && cancelledMs !== undefined && report.madeMs > cancelledMs) late(1)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  let working = false
+  let cachedInputTokens = 0
+  let prefillMs = 0
+  try {
+    supervisor.send(command)
+    working = true
+    if (signal.aborted) cancel()
+    while (working) {
+      const report = await inbox.next().catch((error: unknown) => {
+        working = false
+        throw error
+      })
+      // After an abort, only the end of the work matters.
+      if (signal.aborted && report.type !== 'done') {
+        countLate(report)
+        continue
+      }
+      switch (report.type) {
+        case 'prompt-read':
+          cachedInputTokens = report.cachedTokens
+          prefillMs = report.prefillMs
+          yield { type: 'prompt-read', inputTokens: tokens.length, cachedInputTokens }
+          break
+        case 'prompt-tokens':
+          yield { type: 'prompt-tokens', choice: 0, promptTokens: report.tokens }
+          break
+        case 'text': {
+          const { choice, text, tokens: generated } = report
+          yield { type: 'raw-text', choice, text, ...(generated !== undefined && { tokens: generated }) }
+          break
+        }
+        case 'choice-done': {
+          const { choice, reason, stopSequence } = report
+          yield { type: 'finish', choice, reason, ...(stopSequence !== undefined && { stopSequence }) }
+          break
+        }
+        case 'done': {
+          working = false
+          const { cancelled, outputTokens, reasoningTokens, drafts, decodeMs } = report
+          if (cancelled || signal.aborted) throw AppError.from(signal.reason)
+          const counts = { inputTokens: tokens.length, cachedInputTokens, outputTokens, reasoningTokens }
+          const usage = { ...counts, ...(drafts !== undefined && { drafts }) }
+          yield { type: 'usage', usage, timings: { templateMs, prefillMs, decodeMs } }
+          break
+        }
+        case 'log':
+        case 'pong':
+        case 'loading':
+        case 'ready':
+        case 'load-failed':
+        case 'prepared':
+        case 'template-used':
+        case 'prefixes-saved':
+        case 'answered':
+        case 'failed':
+          throw unexpected(report)
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    if (working) {
+      cancel()
+      await workEnded(inbox, countLate)
+    }
+    inboxes.close(id)
+  }
+}
+
+/** The reader left early: the slot is free only when the worker has stopped the work, or has ended. */
+async function workEnded(inbox: Inbox, onReport: (report: Report) => void): Promise<void> {
+  try {
+    for (let report = await inbox.next(); report.type !== 'done'; report = await inbox.next()) onReport(report)
+  } catch {
+    // The request failed or its worker ended: in both cases the work has stopped.
+  }
+}

@@ -1,0 +1,37 @@
+import type { Token } from 'node-llama-cpp'
+
+/** Fewer repeated tokens say little about what follows. */
+const length = 3
+
+/** Drafts what followed the last time that the newest tokens occurred, in the prompt or the output (prompt lookup). */
+export class NgramDraft {
+  readonly #tokens: Token[] = []
+  /** Where the text went on after the newest occurrence, by a hash of its tokens. */
+  readonly #next = new Map<number, number>()
+
+  constructor(prompt: Iterable<number>) {
+    for (const token of prompt) this.push(token as Token)
+  }
+
+  push(token: Token): void {
+    const at = this.#tokens.length
+    if (at >= length) this.#next.set(this.#hashBefore(at), at)
+    this.#tokens.push(token)
+  }
+
+  /** At most so many tokens; none where the newest ones are new. */
+  draft(most: number): readonly Token[] {
+    const end = this.#tokens.length
+    if (end < length || most <= 0) return []
+    const next = this.#next.get(this.#hashBefore(end))
+    if (next === undefined) return []
+    for (let back = 1; back <= length; back++) if (this.#tokens[next - back] !== this.#tokens[end - back]) return []
+    return this.#tokens.slice(next, next + most)
+  }
+
+  #hashBefore(at: number): number {
+    let hash = 0
+    for (let back = length; back > 0; back--) hash = (Math.imul(hash, 0x9e3779b1) ^ (this.#tokens[at - back] as number)) | 0
+    return hash
+  }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import type { StoredPrefix } from './prefix-rules.ts'
+
+/** A sequence on disk. Its name has its checksum: a crash of the machine can leave a file of the right size without its contents. */
+export type PrefixFile = StoredPrefix & { readonly path: string; usedAtMs: number }
+
+/** How llama.cpp begins the file of a sequence: these two numbers, the number of tokens, and the tokens, all of 32 bits. */
+const magic = 0x67677371
+const version = 3
+const headerBytes = 12
+const chunkBytes = 1 << 20
+const unfinished = '.tmp'
+
+/** The files of a folder. Deletes what is none of them, or is damaged: leftovers of a process that was killed. */
+export async function listPrefixes(folder: string): Promise<PrefixFile[]> {
+  const found: PrefixFile[] = []
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const prefix = name.endsWith(unfinished) ? undefined : await describe(path, name).catch(() => undefined)
+    if (prefix === undefined) await rm(path, { recursive: true, force: true })
+    else found.push(prefix)
+  }
+  return found
+}
+
+/** Lets `write` write a new file of this owner, which only the user of this process can read. It is there completely, or not at all. */
+export async function addPrefix(folder: string, owner: string, write: (path: string) => Promise<unknown>): Promise<PrefixFile> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const name = `${owner}-${randomUUID().slice(0, 8)}`
+  const temporary = join(folder, `${name}${unfinished}`)
+  try {
+    await (await open(temporary, 'wx', 0o600)).close()
+    await write(temporary)
+    const finished = `${name}-${await checksum(temporary)}`
+    const path = join(folder, finished)
+    await rename(temporary, path)
+    return await describe(path, finished)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+/** Rejects unless the file is as it was written. Marks it as used. */
+export async function checkPrefix(prefix: PrefixFile): Promise<void> {
+  if ((await checksum(prefix.path)) !== prefix.path.split('-').at(-1)) throw new Error('its checksum is wrong')
+  const now = new Date()
+  prefix.usedAtMs = now.getTime()
+  await utimes(prefix.path, now, now)
+}
+
+async function describe(path: string, name: string): Promise<PrefixFile> {
+  const [owner = ''] = name.split('-')
+  const { size, mtimeMs } = await stat(path)
+  return { path, owner, sizeBytes: size, usedAtMs: mtimeMs, tokens: await readTokens(path, size) }
+}
+
+async function readTokens(path: string, sizeBytes: number): Promise<Int32Array> {
+  const file = await open(path)
+  try {
+    const header = new Uint32Array(headerBytes / 4)
+    await file.read(header, 0, headerBytes, 0)
+    const [foundMagic, foundVersion, count = 0] = header
+    const isKnown = foundMagic === magic && foundVersion === version && headerBytes + 4 * count <= sizeBytes
+    if (!isKnown) throw new Error('it is not the file of a sequence')
+    const tokens = new Int32Array(count)
+    if (count > 0) await file.read(tokens, 0, tokens.byteLength, headerBytes)
+    return tokens
+  } finally {
+    await file.close()
+  }
+}
+
+async function checksum(path: string): Promise<string> {
+  const file = await open(path)
+  try {
+    const chunk = Buffer.allocUnsafe(chunkBytes)
+    let sum = 0
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, chunkBytes)
+      if (bytesRead === 0) return sum.toString(16).padStart(8, '0')
+      sum = crc32(chunk.subarray(0, bytesRead), sum)
+    }
+  } finally {
+    await file.close()
+  }
+}

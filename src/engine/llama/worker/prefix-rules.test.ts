@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { isWorthSaving, pickEvicted, pickReplaced, pickRestored, type StoredPrefix } from './prefix-rules.ts'
+
+/** `length` tokens; the first `shared` of them are those of every conversation. */
+const tokens = (length: number, { shared = length, of = 1 } = {}) =>
+  Int32Array.from({ length }, (_, index) => (index < shared ? 7 : 100 * of + (index % 50)))
+const stored = (name: string, of: Partial<StoredPrefix>) => ({
+  name,
+  owner: 'anna',
+  tokens: tokens(0),
+  sizeBytes: 100,
+  usedAtMs: 0,
+  ...of,
+})
+const anna = (length: number) => ({ owner: 'anna', tokens: tokens(length) })
+const names = (prefixes: readonly { readonly name: string }[]) => prefixes.map(({ name }) => name)
+
+describe('isWorthSaving', () => {
+  test.each([
+    { name: 'a long prefix that goes completely', held: 600, next: tokens(0), disk: [], isSaved: true },
+    { name: 'a prefix that is too short', held: 511, next: tokens(0), disk: [], isSaved: false },
+    { name: 'the next turn of the same conversation', held: 600, next: tokens(900), disk: [], isSaved: false },
+    { name: 'too little of it goes', held: 1000, next: tokens(900, { shared: 489 }), disk: [], isSaved: false },
+    { name: 'enough of it goes', held: 1000, next: tokens(900, { shared: 488 }), disk: [], isSaved: true },
+    { name: 'the disk has it', held: 600, next: tokens(0), disk: [stored('same', { tokens: tokens(600) })], isSaved: false },
+    {
+      name: 'the disk has nearly all',
+      held: 663,
+      next: tokens(0),
+      disk: [stored('same', { tokens: tokens(600) })],
+      isSaved: false,
+    },
+    {
+      name: 'the disk has too little',
+      held: 664,
+      next: tokens(0),
+      disk: [stored('same', { tokens: tokens(600) })],
+      isSaved: true,
+    },
+    {
+      name: 'only another owner has it on disk',
+      held: 600,
+      next: tokens(0),
+      disk: [stored('bens', { owner: 'ben', tokens: tokens(600) })],
+      isSaved: true,
+    },
+  ])('$name: $isSaved', ({ held, next, disk, isSaved }) => {
+    expect(isWorthSaving(anna(held), { next, stored: disk, minTokens: 512 })).toBe(isSaved)
+  })
+})
+
+describe('pickRestored', () => {
+  const long = stored('long', { tokens: tokens(900) })
+  const short = stored('short', { tokens: tokens(600) })
+  const other = stored('other', { tokens: tokens(900, { shared: 20 }) })
+  const bens = stored('bens', { owner: 'ben', tokens: tokens(1000) })
+
+  test.each([
+    { name: 'the longest shared prefix', disk: [short, long, other], kept: 0, picked: 'long' },
+    { name: 'never that of another owner', disk: [bens, short], kept: 0, picked: 'short' },
+    { name: 'none without a gain', disk: [long], kept: 837, picked: undefined },
+    { name: 'a gain that is just enough', disk: [long], kept: 836, picked: 'long' },
+    { name: 'none of another conversation', disk: [other], kept: 0, picked: undefined },
+    { name: 'none of nothing', disk: [], kept: 0, picked: undefined },
+  ])('$name', ({ disk, kept, picked }) => {
+    expect(pickRestored(disk, anna(1000), kept)?.name).toBe(picked)
+  })
+})
+
+describe('pickReplaced', () => {
+  const added = stored('added', { tokens: tokens(900) })
+
+  test.each([
+    { name: 'an earlier turn', before: stored('earlier', { tokens: tokens(700) }), replaced: ['earlier'] },
+    {
+      name: 'an earlier turn whose end was rendered otherwise',
+      before: stored('earlier', { tokens: tokens(700, { shared: 637 }) }),
+      replaced: ['earlier'],
+    },
+    { name: 'another conversation', before: stored('other', { tokens: tokens(700, { shared: 636 }) }), replaced: [] },
+    { name: 'that of another owner', before: stored('bens', { owner: 'ben', tokens: tokens(700) }), replaced: [] },
+  ])('$name', ({ before, replaced }) => {
+    expect(names(pickReplaced([before, added], added))).toEqual(replaced)
+  })
+})
+
+describe('pickEvicted', () => {
+  const old = stored('old', { usedAtMs: 1 })
+  const middle = stored('middle', { usedAtMs: 2 })
+  const recent = stored('recent', { usedAtMs: 3 })
+  const huge = stored('huge', { usedAtMs: 4, sizeBytes: 1000 })
+
+  test.each([
+    { name: 'none while all fit', disk: [recent, old, middle], maxBytes: 300, evicted: [] },
+    { name: 'the least recently used', disk: [recent, old, middle], maxBytes: 299, evicted: ['old'] },
+    { name: 'as many as necessary', disk: [recent, old, middle], maxBytes: 100, evicted: ['old', 'middle'] },
+    { name: 'one that alone is too large, and no other', disk: [recent, old, huge], maxBytes: 200, evicted: ['huge'] },
+  ])('$name', ({ disk, maxBytes, evicted }) => {
+    expect(names(pickEvicted(disk, maxBytes))).toEqual(evicted)
+  })
+})

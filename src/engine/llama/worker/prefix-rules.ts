@@ -1,0 +1,66 @@
+import { sharedPrefix } from './slots.ts'
+
+/** The tokens of a sequence, and whose request computed them. */
+export type OwnedTokens = { readonly owner: string; readonly tokens: ArrayLike<number> }
+
+/** A sequence on disk, as far as the rules need it. */
+export type StoredPrefix = OwnedTokens & { readonly sizeBytes: number; readonly usedAtMs: number }
+
+/**
+ * Computing this many tokens takes longer than restoring a prefix (measured; docs/decisions/0038). A gain below it is worth neither a
+ * read nor a write.
+ */
+const worthTokens = 64
+
+type Replacement = {
+  /** What the slot is to contain. */
+  readonly next: ArrayLike<number>
+  readonly stored: Iterable<StoredPrefix>
+  readonly minTokens: number
+}
+
+/** Whether to save what a slot holds before `next` replaces it: it is long, most of it goes, and the disk has too little of it. */
+export function isWorthSaving(held: OwnedTokens, { next, stored, minTokens }: Replacement): boolean {
+  const { length } = held.tokens
+  if (length - sharedPrefix(held.tokens, next) < minTokens) return false
+  let covered = 0
+  for (const { owner, tokens } of stored) {
+    if (owner === held.owner) covered = Math.max(covered, sharedPrefix(tokens, held.tokens))
+  }
+  return length - covered >= Math.min(worthTokens, minTokens)
+}
+
+/** What to restore into a slot that shares `kept` tokens with the wanted ones: the owner's own, if it shares enough more. */
+export function pickRestored<T extends StoredPrefix>(stored: Iterable<T>, wanted: OwnedTokens, kept: number): T | undefined {
+  let best: T | undefined
+  let most = kept + worthTokens - 1
+  for (const prefix of stored) {
+    if (prefix.owner !== wanted.owner) continue
+    const shared = sharedPrefix(prefix.tokens, wanted.tokens)
+    if (shared <= most) continue
+    best = prefix
+    most = shared
+  }
+  return best
+}
+
+/** Earlier turns of the same conversation: `added` takes their place. */
+export function pickReplaced<T extends StoredPrefix>(stored: Iterable<T>, added: T): T[] {
+  const isRepeated = ({ owner, tokens }: T) =>
+    owner === added.owner && tokens.length - sharedPrefix(tokens, added.tokens) < worthTokens
+  return [...stored].filter((prefix) => prefix !== added && isRepeated(prefix))
+}
+
+/** What to delete so that the rest fits: what alone is too large, then the least recently used. */
+export function pickEvicted<T extends StoredPrefix>(stored: Iterable<T>, maxBytes: number): T[] {
+  const oldestFirst = [...stored].sort((a, b) => a.usedAtMs - b.usedAtMs)
+  const evicted = oldestFirst.filter(({ sizeBytes }) => sizeBytes > maxBytes)
+  const others = oldestFirst.filter(({ sizeBytes }) => sizeBytes <= maxBytes)
+  let totalBytes = others.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+  for (const prefix of others) {
+    if (totalBytes <= maxBytes) break
+    evicted.push(prefix)
+    totalBytes -= prefix.sizeBytes
+  }
+  return evicted
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { audio, bytes, image, text } from '../../../test/support/parts.ts'
+import { never } from '../../../test/support/remote-engine.ts'
+import { AppError } from '../../contract/errors.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import { type ContentPart, type MediaPart, plainChat } from '../../contract/request.ts'
+import { adaptMedia } from './adapt-media.ts'
+import type { ProfileName, Protocol } from './servers/profile.ts'
+import { profileIn } from './servers/protocols.ts'
+import type { Upstream } from './servers/upstream.ts'
+
+const png = bytes('AAAA', 'image/png')
+const converter: MediaConverter = {
+  hasImages: true,
+  isTurned: ({ base64 }) => base64 === 'VFVSTg==',
+  image: async (_, { maxEdge }) => ({ ...png, ...(maxEdge !== undefined && { width: maxEdge }) }),
+  audio: async () => bytes('CCCC', 'audio/wav'),
+  frames: async () => [png, bytes('BBBB', 'image/png')],
+}
+
+const server = (kind: ProfileName, more: Partial<Upstream> = {}, protocol: Protocol = 'chat'): Upstream => ({
+  profile: profileIn(kind, protocol),
+  model: 'm',
+  ...more,
+})
+const llamaServer = server('llama-server', { modalities: { image: true, audio: true, video: false } })
+
+async function adapt(content: readonly ContentPart[], upstreams: readonly Upstream[], by = converter) {
+  const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user' as const, content }] } as const }
+  const { prompt } = await adaptMedia(request, { upstreams, converter: by }, never)
+  return prompt.messages[0]?.role === 'user' ? prompt.messages[0].content : []
+}
+
+const webp = image('AAEC', 'image/webp')
+const turned = image('VFVSTg==', 'image/jpeg')
+const video: MediaPart = { type: 'media', kind: 'video', source: bytes('AAEC', 'video/mp4') }
+const large: MediaPart = { type: 'media', kind: 'image', detail: 'low', source: { ...png, width: 4000, height: 10 } }
+const asPng: MediaPart = { type: 'media', kind: 'image', source: png }
+
+test.each<[string, ContentPart, Upstream]>([
+  ['a PNG', image('AAAA'), llamaServer],
+  ['a WebP where it is decoded', webp, server('vllm')],
+  ['anything, for another Dragoman', webp, server('dragoman')],
+  ['a turned photograph where it is turned', turned, server('vllm')],
+  ['a wish for little detail where it is known', large, server('openai')],
+  ['a video where videos are read', video, server('vllm')],
+  ['FLAC where it is decoded', audio('AAEC', 'audio/flac'), llamaServer],
+  // It is refused by name later.
+  ['audio where none is read', audio('AAEC', 'audio/ogg'), server('anthropic', {}, 'messages')],
+])('%s goes along as it is', async (_, part, upstream) => {
+  expect(await adapt([text('a'), part], [upstream])).toEqual([text('a'), part])
+})
+
+test.each<[string, ContentPart, Upstream, readonly ContentPart[]]>([
+  ['WebP becomes PNG for a llama-server', webp, llamaServer, [asPng]],
+  ['AVIF becomes PNG for Messages', image('AAEC', 'image/avif'), server('anthropic', {}, 'messages'), [asPng]],
+  ['a turned photograph is turned for a llama-server', turned, llamaServer, [asPng]],
+  ['a large picture of little detail is made small', large, llamaServer, [{ ...asPng, source: { ...png, width: 512 } }]],
+  ['Ogg becomes WAV', audio('AAEC', 'audio/ogg'), llamaServer, [audio('CCCC')]],
+  ['a video becomes pictures where only pictures are read', video, llamaServer, [asPng, image('BBBB')]],
+])('%s', async (_, part, upstream, adapted) => {
+  expect(await adapt([text('a'), part, text('b')], [upstream])).toEqual([text('a'), ...adapted, text('b')])
+})
+
+test('what all servers of a model read counts: any of them may get it', async () => {
+  expect(await adapt([webp], [server('vllm'), llamaServer])).toEqual([asPng])
+})
+
+test('results of tools in an assistant’s turn are looked into', async () => {
+  const parts = [{ type: 'tool-result', toolCallId: 'c', content: [webp] }] as const
+  const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'assistant', parts }] } as const }
+  const { prompt } = await adaptMedia(request, { upstreams: [llamaServer], converter }, never)
+  expect(prompt.messages).toEqual([{ role: 'assistant', parts: [{ ...parts[0], content: [asPng] }] }])
+})
+
+test('a conversion that fails names the place', async () => {
+  const failing: MediaConverter = { ...converter, image: () => Promise.reject(new AppError('unsupported-field', 'no sharp')) }
+  await expect(adapt([text('a'), webp], [llamaServer], failing)).rejects.toMatchObject({
+    code: 'unsupported-field',
+    message: 'no sharp',
+    at: ['prompt', 'messages', 0, 'content', 1, 'source'],
+  })
+})
+
+test('without sharp, what can be decoded goes along as it is', async () => {
+  const without: MediaConverter = { ...converter, hasImages: false, image: () => Promise.reject(new Error('never asked')) }
+  expect(await adapt([turned, large], [llamaServer], without)).toEqual([turned, large])
+})

@@ -1,0 +1,105 @@
+import { AppError } from '../../contract/errors.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
+import { bytesOf, type MediaBytes, type MediaKind } from '../../contract/media.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import { mediaIn } from '../../contract/parts.ts'
+import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../../contract/request.ts'
+import { readsOf } from './servers/check-upstream.ts'
+import type { Profile } from './servers/profile.ts'
+import type { Upstream } from './servers/upstream.ts'
+
+/** An image of `detail: low` fits into a square of this edge, as OpenAI's do. */
+const lowDetailEdge = 512
+
+type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: MediaConverter }
+
+/**
+ * The request with media that all servers which read them can decode: as they are, where possible. Rejects as `MediaConverter` does, at
+ * the part's source. What no server reads stays as it is, and is refused by name later.
+ */
+export async function adaptMedia<R extends { readonly prompt: Prompt }>(
+  request: R,
+  fleet: Fleet,
+  signal: AbortSignal,
+): Promise<R> {
+  const { prompt } = request
+  if (prompt.type !== 'chat' || mediaIn(prompt).length === 0) return request
+  const messages: Message[] = []
+  for (const [index, message] of prompt.messages.entries()) {
+    const at = ['prompt', 'messages', index]
+    const adaptParts = <P extends ContentPart | OutputPart>(parts: readonly P[], list: string) =>
+      adaptAll(parts, { ...fleet, at: [...at, list], signal })
+    if (message.role === 'assistant') messages.push({ ...message, parts: await adaptParts(message.parts, 'parts') })
+    else messages.push({ ...message, content: await adaptParts(message.content, 'content') })
+  }
+  return { ...request, prompt: { ...prompt, messages } }
+}
+
+type Place = Fleet & { readonly at: CanonicalPath; readonly signal: AbortSignal }
+
+/** A video may become several pictures. */
+async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[], place: Place): Promise<readonly P[]> {
+  const adapted: (ContentPart | OutputPart)[] = []
+  for (const [index, part] of parts.entries()) {
+    const at = [...place.at, index]
+    if (part.type === 'media') adapted.push(...(await adaptPart(part, { ...place, at: [...at, 'source'] })))
+    else if (part.type === 'tool-result')
+      adapted.push({ ...part, content: await adaptAll(part.content, { ...place, at: [...at, 'content'] }) })
+    else adapted.push(part)
+  }
+  return adapted as P[]
+}
+
+async function adaptPart(part: MediaPart, { upstreams, converter, at, signal }: Place): Promise<readonly MediaPart[]> {
+  const media = bytesOf(part)
+  const readers = upstreams.filter((upstream) => readsOf(upstream)[part.kind])
+  const isDecoded = readers.every(({ profile }) => decodes(profile, part.kind, media))
+  try {
+    switch (part.kind) {
+      case 'image':
+        if (readers.length === 0) return [part]
+        return [await adaptImage(part, media, { profiles: readers.map(({ profile }) => profile), isDecoded, converter, signal })]
+      case 'audio':
+        if (readers.length === 0 || isDecoded) return [part]
+        return [{ ...part, source: await converter.audio(media, signal) }]
+      case 'video': {
+        if (readers.length > 0 || !upstreams.some((upstream) => readsOf(upstream).image)) return [part]
+        const frames = await converter.frames(media, signal)
+        return frames.map((source) => ({ type: 'media', kind: 'image', source }))
+      }
+      case 'file':
+        return [part]
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.at === undefined && error.param === undefined && !signal.aborted)
+      throw new AppError(error.code, error.message, { at, cause: error })
+    throw error
+  }
+}
+
+type ImageWork = {
+  readonly profiles: readonly Profile[]
+  readonly isDecoded: boolean
+  readonly converter: MediaConverter
+  readonly signal: AbortSignal
+}
+
+async function adaptImage(
+  part: MediaPart,
+  media: MediaBytes,
+  { profiles, isDecoded, converter, signal }: ImageWork,
+): Promise<MediaPart> {
+  const { detail, ...plain } = part
+  // Servers that know `detail` do it themselves.
+  const shrinks = detail === 'low' && profiles.some(({ ignoresDetail }) => ignoresDetail === true)
+  const isLarge = Math.max(media.width ?? 0, media.height ?? 0) > lowDetailEdge
+  const turns = profiles.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
+  if (isDecoded && !(converter.hasImages && ((shrinks && isLarge) || turns))) return part
+  const source = await converter.image(media, shrinks ? { maxEdge: lowDetailEdge } : {}, signal)
+  return shrinks ? { ...plain, source } : { ...part, source }
+}
+
+function decodes({ decodes: types }: Profile, kind: MediaKind, { mediaType }: MediaBytes): boolean {
+  if (kind !== 'image' && kind !== 'audio') return true
+  return types?.[kind]?.includes(mediaType) ?? true
+}

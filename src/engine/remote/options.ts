@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import type { Adapter } from '../../contract/engine.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import type { Sampling } from '../../contract/request.ts'
+import type { ServiceKind } from '../../contract/services.ts'
+import type { OwnTemplate } from './own-prompts.ts'
+import type { ProfileName, Protocol } from './servers/profile.ts'
+import type { Endpoint } from './transport/client.ts'
+
+/** The servers of a model, and how they are used. */
+export type RemoteEngineOptions = {
+  readonly id: string
+  readonly endpoints: readonly (Omit<Endpoint, 'id'> & { readonly id?: string })[]
+  /** Absent: the servers are probed. */
+  readonly profile?: ProfileName
+  /** The protocol of conversations; absent: that of the kind of server, or the one that it has. */
+  readonly protocol?: Protocol
+  /** The servers' name for the model; absent: our id, or the only model that a server has. */
+  readonly upstreamModel?: string
+  readonly contextLength?: number
+  /** The format of tool calls that a server left in its text; absent: by the model's template, where a server reports it. */
+  readonly toolFormat?: string
+  /** For servers that take texts only: reads the model's chat template, which they need not report. */
+  readonly readTemplate?: () => Promise<OwnTemplate>
+  /** Whether those servers put the BOS token before a prompt; absent: as the model's tokenizer does. */
+  readonly addsBos?: boolean
+  /** Defaults for what a request leaves open. */
+  readonly sampling?: Sampling
+  /** The adapters of a llama-server, in its order: each request says which are used. */
+  readonly adapters?: readonly Adapter[]
+  /** Converts media that the servers cannot decode; absent: they get them as they are. */
+  readonly converter?: MediaConverter
+  /** What the servers do besides language. */
+  readonly services?: readonly ServiceKind[]
+  /** Parallel requests for each server. */
+  readonly connections: number
+  /** Whether servers of unknown kind are probed with small requests; false by default. */
+  readonly probesAbilities?: boolean
+  readonly log: Logger
+  now?(): number
+  random?(): number
+}

@@ -1,0 +1,78 @@
+import { AppError } from '../../contract/errors.ts'
+import type { ServiceCall, ServiceHead, ServiceKind, ServiceSink, Services } from '../../contract/services.ts'
+import type { Progress } from './fleet/retry-rule.ts'
+import type { UpstreamAccess } from './servers/upstream.ts'
+import type { HttpReply } from './transport/http-exchange.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
+import { serviceBody } from './wire/service-body.ts'
+
+const paths: Readonly<Record<ServiceKind, string>> = {
+  speech: '/audio/speech',
+  transcription: '/audio/transcriptions',
+  translation: '/audio/translations',
+  images: '/images/generations',
+}
+
+/** One call that any replica may answer, until its reply has begun. */
+type Attempt = {
+  readonly call: Pick<ServiceCall, 'callerKeys'>
+  attempt(access: UpstreamAccess): Promise<void>
+  progress(): Progress
+}
+
+type Deps = {
+  readonly kinds: ReadonlySet<ServiceKind>
+  tryReplicas(attempt: Attempt, signal: AbortSignal): Promise<void>
+}
+
+/** The routes besides language that the servers of a model have. */
+export function createServices({ kinds, tryReplicas }: Deps): Services {
+  return {
+    kinds,
+    send: async (call, sink, signal) => {
+      let hasBegun = false
+      const noted: ServiceSink = {
+        begin: (head) => {
+          hasBegun = true
+          sink.begin(head)
+        },
+        write: (bytes) => sink.write(bytes),
+      }
+      const attempt = (access: UpstreamAccess) => sendTo(access, call, noted)
+      const progress = () => ({ hasAdvanced: false, hasBegun, canContinue: false })
+      await tryReplicas({ call, attempt, progress }, signal).catch((error: unknown) => notOffered(error, call.kind))
+    },
+  }
+}
+
+async function sendTo(
+  { client, endpoint, upstream, signal }: UpstreamAccess,
+  { kind, body }: ServiceCall,
+  sink: ServiceSink,
+): Promise<void> {
+  const { model, profile } = upstream
+  const request = { method: 'POST', path: paths[kind], head: profile.head, ...serviceBody(body, model) } as const
+  const reply = await client.open(endpoint, request, signal)
+  sink.begin(headOf(reply))
+  await reply.body.consume((bytes) => {
+    signal.throwIfAborted()
+    return sink.write(bytes)
+  })
+}
+
+function headOf({ headers }: HttpReply): ServiceHead {
+  const { 'content-type': contentType, 'content-length': length } = headers
+  return {
+    ...(typeof contentType === 'string' && { contentType }),
+    ...(typeof length === 'string' && /^\d+$/.test(length) && { contentLength: Number(length) }),
+  }
+}
+
+/** A server without the route: the choice of the model is at fault, not the server. */
+function notOffered(error: unknown, kind: ServiceKind): never {
+  const isMissing =
+    error instanceof UpstreamError && error.failure.type === 'status' && [404, 405, 501].includes(error.failure.status)
+  if (!isMissing) throw error
+  const message = `the servers behind this model do not answer at ${paths[kind]}: ${error.message}; choose another model`
+  throw new AppError('unsupported-field', message, { at: ['model'], cause: error })
+}

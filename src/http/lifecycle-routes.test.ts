@@ -1,0 +1,143 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type RunningApp, startApp, until } from '../../test/support/app.ts'
+import { openHub } from '../../test/support/hub.ts'
+import { builtinModel } from '../registry/builtin-model.ts'
+
+let app: RunningApp
+let modelsFolder: string
+beforeEach(async () => {
+  modelsFolder = await mkdtemp(join(tmpdir(), 'dragoman-models-'))
+  await cp(builtinModel.path, join(modelsFolder, 'tiny.gguf'))
+  app = await startApp({
+    builtinModel: false,
+    modelsFolder,
+    models: [{ engine: 'fake', id: 'echo', script: 'from-request' }],
+    server: { adminKey: 'admin', apiKeys: ['user', { key: 'other', name: 'other', scopes: ['admin'] }] },
+  })
+})
+afterEach(async () => {
+  await app.close()
+  await rm(modelsFolder, { recursive: true })
+})
+
+type Init = { readonly key?: string; readonly signal?: AbortSignal }
+
+function send(path: string, body?: object, { key = 'admin', signal }: Init = {}) {
+  return fetch(`${app.url}${path}`, {
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  })
+}
+
+async function call(path: string, body?: object, init?: Init) {
+  const response = await send(`/api/inference${path}`, body, init)
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const states = async () => {
+  const { body } = await call('/status')
+  return (body.models as { id: string; state: string }[]).map(({ id, state }) => `${id}: ${state}`)
+}
+
+describe('a load from a repository', () => {
+  test('C45: is cancelled by its own id, of its own key', async () => {
+    const hub = await openHub()
+    hub.hold()
+    const loading = call('/load', { model_path: 'owner/some', load_request_id: 'one' })
+    await until(async () => (await call('/load-progress')).body.phase === 'downloading')
+    const cancel = (id: string, key?: string) =>
+      call('/unload', { model_path: 'owner/some', load_request_id: id }, key === undefined ? {} : { key })
+    expect((await cancel('two')).body).toMatchObject({ status: 'cancelled', cancelled: 0 })
+    expect((await cancel('one', 'other')).body).toMatchObject({ cancelled: 0 })
+    expect((await cancel('one')).body).toMatchObject({ cancelled: 1 })
+    expect((await loading).status).toBe(499)
+    expect((await call('/status')).body).toMatchObject({ loading: [], active_model: 'echo' })
+  })
+
+  test('C44: is cancelled by unloading its model, and by a client that leaves', async () => {
+    const hub = await openHub()
+    hub.hold()
+    const loading = call('/load', { model_path: 'owner/some' })
+    await until(async () => (await call('/load-progress')).body.phase === 'downloading')
+    expect((await call('/unload', { model_path: 'owner/some' }, { key: 'other' })).status).toBe(409)
+    expect((await call('/unload', { model_path: 'Owner/Some' })).status).toBe(200)
+    expect((await loading).status).toBe(499)
+    const client = new AbortController()
+    const left = call('/load', { model_path: 'owner/some' }, { signal: client.signal })
+    left.catch(() => undefined)
+    await until(async () => (await call('/load-progress')).body.phase === 'downloading')
+    client.abort()
+    await until(async () => (await call('/load-progress')).body.phase !== 'downloading')
+    expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
+  })
+})
+
+describe('what is refused', () => {
+  test.each<[object, number, string | null]>([
+    [{}, 400, 'model_path'],
+    [{ model_path: 'nobody' }, 404, 'model_path'],
+    [{ model_path: './tiny.gguf' }, 404, 'model_path'],
+    [{ model_path: '/nowhere/x.gguf' }, 404, 'model_path'],
+    [{ model_path: '../../etc/passwd' }, 404, 'model_path'],
+    [{ model_path: 'http://example.com/x.gguf' }, 400, 'model_path'],
+    [{ model_path: 'tiny', gguf_variant: 'Q8_0' }, 400, 'gguf_variant'],
+    [{ model_path: 'tiny', trust_remote_code: true }, 400, 'trust_remote_code'],
+    [{ model_path: 'tiny', gpu_ids: [0] }, 400, 'gpu_ids'],
+    [{ model_path: 'tiny', llama_extra_args: ['--host', '0.0.0.0'] }, 400, 'llama_extra_args'],
+    [{ model_path: 'tiny', cache_type_kv: 'q3_0' }, 400, 'cache_type_kv'],
+    [{ model_path: 'tiny', max_seq_length: -1 }, 400, 'max_seq_length'],
+    [{ model_path: 'echo', speculative_type: 'ngram-mod' }, 400, 'speculative_type'],
+    [{ model_path: 'echo', gpu_layers: 1 }, 400, 'gpu_layers'],
+  ])('%j gets %i', async (body, status, param) => {
+    const reply = await call('/load', body)
+    expect(reply).toMatchObject({ status, body: { detail: expect.any(String), error: { param } } })
+  })
+
+  test('a key without the scope', async () => {
+    for (const path of ['/load', '/unload', '/validate']) {
+      expect((await call(path, { model_path: 'tiny' }, { key: 'user' })).status).toBe(403)
+    }
+    expect((await call('/status', undefined, { key: 'user' })).status).toBe(200)
+  })
+})
+
+test('a model is found without loading it', async () => {
+  await openHub()
+  expect((await call('/validate', { model_path: 'tiny' })).body).toMatchObject({ valid: true, identifier: 'tiny', is_gguf: true })
+  expect((await call('/validate', { model_path: 'o/r', gguf_variant: 'Q4_K_M' })).body).toMatchObject({ gguf_variant: 'Q4_K_M' })
+  const wrong = await call('/validate', { model_path: 'o/r', gguf_variant: 'Q2_K' })
+  expect(wrong.body).toMatchObject({ detail: "gguf_variant 'Q2_K' is not there; there are: Q4_K_M, Q8_0" })
+  expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
+})
+
+test('every protocol is mounted beside these routes', async () => {
+  const messages = [{ role: 'user', content: 'hello' }]
+  const bodies = {
+    '/chat/completions': { messages },
+    '/completions': { prompt: 'hello' },
+    '/messages': { messages, max_tokens: 10 },
+    '/responses': { input: 'hello' },
+    '/embeddings': { input: 'hello' },
+  }
+  for (const [path, body] of Object.entries(bodies)) {
+    expect((await call(path, { model: 'echo', ...body }, { key: 'user' })).status, path).toBe(200)
+  }
+  expect((await call('/models')).body).toMatchObject({ object: 'list' })
+  expect((await call('/nothing')).status).toBe(404)
+})
+
+test('the legacy route streams the text of the active model', async () => {
+  const response = await send('/api/inference/generate/stream', { messages: [{ role: 'user', content: 'hello there' }] })
+  const text = await response.text()
+  expect(text).toContain('data: {"content":"hello')
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+  const refused = await send('/api/inference/generate/stream', {
+    messages: [{ role: 'user', content: 'x' }],
+    max_new_tokens: 5000,
+  })
+  expect(await refused.json()).toMatchObject({ error: { param: 'max_new_tokens' } })
+})

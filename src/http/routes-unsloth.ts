@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../contract/errors.ts'
+import { createUnslothGenerate } from '../dialect/unsloth/dialect.ts'
+import { encodeFound, encodeLoaded, encodeProgress, encodeStatus, encodeUnslothError } from '../dialect/unsloth/replies.ts'
+import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../dialect/unsloth/requests.ts'
+import { callerOf } from './caller.ts'
+import { defaultModelName } from './default-model.ts'
+import type { ServerDeps } from './deps.ts'
+import { type CallerContext, openRun } from './open-run.ts'
+import { encodeFields } from './reply-headers.ts'
+import { cancelEverywhere } from './routes-cancel.ts'
+import { createDialectHandler } from './serve-dialect.ts'
+import { takeRequiredBody } from './take-body.ts'
+
+/** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
+export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
+  const { lifecycle, models } = deps
+  if (lifecycle === undefined) return
+  const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
+  const changing = { config: { scope: 'admin', encodeError: encodeUnslothError } } as const
+
+  app.post('/api/inference/load', changing, (request, reply) => {
+    const { request: wanted, ignored, loadRequestId } = decodeLoad(takeRequiredBody(request).body)
+    return answer({ request, reply, ignored, loadRequestId }, async (caller) =>
+      encodeLoaded(await lifecycle.load(wanted, caller)),
+    )
+  })
+  app.post('/api/inference/validate', changing, (request, reply) => {
+    const { request: wanted, ignored } = decodeValidate(takeRequiredBody(request).body)
+    return answer({ request, reply, ignored }, async ({ signal }) => encodeFound(await lifecycle.find(wanted, signal)))
+  })
+  app.post('/api/inference/unload', changing, (request, reply) => {
+    const { request: wanted, ignored } = decodeUnload(takeRequiredBody(request).body)
+    const { name, loadRequestId, endsRequests } = wanted
+    return answer({ request, reply, ignored }, async ({ principal }) => {
+      if (loadRequestId === undefined) {
+        return { status: 'unloaded', model: await lifecycle.unload(name, { endsRequests, principal }) }
+      }
+      // Scoped to its key, also for administrators: only who started a load has its id.
+      const cancel = { cancelId: loadKey(loadRequestId), replyIds: [], by: principal.id, isAdmin: false }
+      return { status: 'cancelled', model: name, cancelled: await cancelEverywhere(deps, cancel) }
+    })
+  })
+  /** What the caller may know of. */
+  const visible = (request: FastifyRequest) => {
+    const caller = callerOf(request)
+    const names = new Set(models.list(caller).map(({ id }) => id))
+    const sees = (id: string) => caller.models === undefined || names.has(id)
+    const active = lifecycle.active()
+    return {
+      active: active !== undefined && sees(active.id) ? active : undefined,
+      models: lifecycle.models().filter(({ id }) => sees(id)),
+      loads: lifecycle.loads().filter(({ model }) => sees(model)),
+    }
+  }
+  app.get('/api/inference/status', reading, (request) => encodeStatus(visible(request)))
+  app.get('/api/inference/load-progress', reading, (request) => {
+    const { loads, active } = visible(request)
+    return encodeProgress(loads, active)
+  })
+  const activeModel = () => lifecycle.active()?.id ?? defaultModelName(models, {})
+  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, createUnslothGenerate(activeModel)))
+
+  /** Runs work that its client's leaving, or its own id, cancels. */
+  async function answer({ request, reply, ignored, loadRequestId }: Answer, work: (caller: CallerContext) => Promise<unknown>) {
+    const header = encodeFields(ignored)
+    if (header !== '') reply.header('x-dragoman-ignored', header)
+    const body = loadRequestId === undefined ? undefined : { cancel_id: loadKey(loadRequestId) }
+    const { caller, handle } = openRun(deps, { request, reply }, { id: `load-${randomUUID()}`, body })
+    try {
+      return await work(caller)
+    } catch (error) {
+      throw AppError.from(error).inWordsOf(nameLoadField)
+    } finally {
+      handle.close()
+    }
+  }
+}
+
+type Answer = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly ignored: readonly string[]
+  readonly loadRequestId?: string | undefined
+}
+
+/** Ids of loads and of generations are apart. */
+function loadKey(id: string): string {
+  return `load ${id}`
+}

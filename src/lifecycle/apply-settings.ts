@@ -1,0 +1,128 @@
+import type { LoadedModel } from '../config/models.ts'
+import { refuseWithAdapters } from '../config/reserved-arguments.ts'
+import type { LlamaModelConfig } from '../config/schema.ts'
+import { AppError } from '../contract/errors.ts'
+import { field } from '../contract/field.ts'
+import type { LoadSettings, Speculation } from '../contract/lifecycle.ts'
+import type { Source } from '../registry/sources.ts'
+
+/** What the settings refer to, as files: the template that was written for them, and where the draft model comes from. */
+export type SettingFiles = {
+  readonly chatTemplate?: string
+  readonly draft?: readonly Source[]
+  readonly adapters?: LlamaModelConfig['adapters']
+}
+
+type Setting = keyof LoadSettings
+
+/** The most tokens of one draft, as the configuration has it by default. */
+const ngramTokens = 8
+
+const forLlama: readonly Setting[] = [
+  ...([
+    'contextLength',
+    'slots',
+    'batchSize',
+    'gpuLayers',
+    'flashAttention',
+    'cacheTypeK',
+    'cacheTypeV',
+    'chatTemplate',
+    'adapters',
+  ] as const),
+]
+/** What each kind of engine can set when it loads a model. */
+const settable: Readonly<Record<LoadedModel['engine'], readonly Setting[]>> = {
+  llama: [...forLlama, 'speculation'],
+  'llama-server': [...forLlama.filter((name) => name !== 'batchSize'), 'draftModel', 'speculation'],
+  remote: [],
+  fake: ['contextLength', 'slots', 'chatTemplate'],
+}
+
+/** The configuration of a model with the settings of a load. Throws `unsupported-field` for one that its engine does not have. */
+export function applySettings(config: LoadedModel, settings: LoadSettings, files: SettingFiles): LoadedModel {
+  for (const name of Object.keys(settings) as Setting[]) refuseUnknown(config, name, settings)
+  const { chatTemplate: _, adapters: __, draftModel, speculation, ...plain } = settings
+  const changed = {
+    ...config,
+    ...plain,
+    ...(files.chatTemplate !== undefined && { chatTemplate: files.chatTemplate }),
+    ...(files.adapters !== undefined && { adapters: files.adapters }),
+  } as LoadedModel
+  refuseQuantizedValues(changed)
+  refuseArguments(changed)
+  if (changed.engine === 'llama' && speculation !== undefined) return withNgrams(changed, speculation)
+  if (changed.engine !== 'llama-server') return changed
+  const { draft, ...withoutDraft } = changed
+  const source = draftModel === undefined ? draft?.source : files.draft
+  const kept = speculation === undefined ? changed.args : withoutSpeculation(changed.args)
+  const type = speculation === undefined || speculation === 'off' ? [] : ['--spec-type', speculation]
+  return {
+    ...withoutDraft,
+    args: [...kept, ...type],
+    ...(speculation === undefined && source !== undefined && { draft: { ...draft, source: [...source] } }),
+  }
+}
+
+/** The settings that a configuration has. */
+export function settingsOf(config: LoadedModel): LoadSettings {
+  if (config.engine !== 'llama' && config.engine !== 'llama-server') return {}
+  const { contextLength, slots, gpuLayers, flashAttention, cacheTypeK, cacheTypeV } = config
+  const speculation = config.engine === 'llama-server' ? speculationOf(config.args) : config.speculation && 'ngram-simple'
+  return {
+    slots,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(gpuLayers !== undefined && { gpuLayers }),
+    ...(flashAttention !== 'auto' && { flashAttention }),
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(config.engine === 'llama' && config.batchSize !== undefined && { batchSize: config.batchSize }),
+    ...(speculation !== undefined && { speculation }),
+    ...(config.adapters !== undefined && { adapters: config.adapters.map(({ name, scale }) => ({ name, scale })) }),
+  }
+}
+
+/** The embedded engine has one way to draft from the text so far. */
+function withNgrams({ speculation: own, ...config }: LlamaModelConfig, speculation: Speculation): LlamaModelConfig {
+  return speculation === 'off' ? config : { ...config, speculation: own ?? { type: 'ngram', maxTokens: ngramTokens } }
+}
+
+function refuseUnknown(config: LoadedModel, name: Setting, settings: LoadSettings): void {
+  if (settings[name] === undefined || settable[config.engine].includes(name)) return
+  const engines = Object.entries(settable).flatMap(([engine, names]) => (names.includes(name) ? [engine] : []))
+  const message = `${field('settings', name)} cannot be set for model '${config.id}' on the engine '${config.engine}': leave it out, or serve the model with ${engines.join(' or ')}`
+  throw new AppError('unsupported-field', message, { at: ['settings', name] })
+}
+
+function refuseQuantizedValues(config: LoadedModel): void {
+  if (config.engine !== 'llama' && config.engine !== 'llama-server') return
+  const { cacheTypeV = 'f16', flashAttention } = config
+  if (flashAttention !== false || ['f32', 'f16', 'bf16'].includes(cacheTypeV)) return
+  const message = `${field('settings', 'cacheTypeV')} ${cacheTypeV} needs flash attention, which model '${config.id}' does not use: send f16, bf16 or f32`
+  throw new AppError('invalid-request', message, { at: ['settings', 'cacheTypeV'] })
+}
+
+/** The configuration refuses them where it has adapters itself. */
+function refuseArguments(config: LoadedModel): void {
+  if (config.engine === 'llama' && config.prefixCache !== undefined && (config.adapters ?? []).length > 0) {
+    const why = `what its \`prefixCache\` saves does not say which adapters read it`
+    throw new AppError('invalid-request', `${field('settings', 'adapters')} cannot be set for model '${config.id}': ${why}`, {
+      at: ['settings', 'adapters'],
+    })
+  }
+  if (config.engine !== 'llama-server' || (config.adapters ?? []).length === 0) return
+  const problem = config.args.map(refuseWithAdapters).find((message) => message !== undefined)
+  if (problem === undefined) return
+  const message = `${field('settings', 'adapters')} cannot be set for model '${config.id}' with its \`args\`: ${problem}`
+  throw new AppError('invalid-request', message, { at: ['settings', 'adapters'] })
+}
+
+function withoutSpeculation(args: readonly string[]): readonly string[] {
+  const index = args.indexOf('--spec-type')
+  return index === -1 ? args : args.toSpliced(index, 2)
+}
+
+function speculationOf(args: readonly string[]): LoadSettings['speculation'] {
+  const type = args[args.indexOf('--spec-type') + 1]
+  return type === 'ngram-simple' || type === 'ngram-mod' ? type : undefined
+}

@@ -1,0 +1,145 @@
+import { stat } from 'node:fs/promises'
+import { basename, isAbsolute } from 'node:path'
+import { type LoadedModel, modelFromSource } from '../config/models.ts'
+import { AppError } from '../contract/errors.ts'
+import { field } from '../contract/field.ts'
+import type { ModelWanted } from '../contract/lifecycle.ts'
+import { quantizationOf, variantsOf } from '../registry/choose-file.ts'
+import type { RepositoryFile } from '../registry/hugging-face.ts'
+import { readModelsFolder } from '../registry/models-folder.ts'
+import { isSource, parseSource, type Source, sourceFileName } from '../registry/sources.ts'
+
+/** The repository of a source. */
+type Repository = Extract<Source, { type: 'hf-repository' }>
+
+export type FindOptions = {
+  /** The models that have names; what is found among them wins over a source. */
+  readonly named: readonly LoadedModel[]
+  listFiles(repository: Repository, token: string | undefined): Promise<readonly RepositoryFile[]>
+}
+
+const repositoryName = /^[\w-][\w.-]*\/[\w-][\w.-]*$/
+
+/**
+ * The configuration of a wanted model: one with that name, in any case of letters, or a new one for a repository (`OWNER/REPO`), a
+ * local file or folder (an absolute path), or another source. Throws `model-not-found` or `invalid-request`, at `name` or `variant`.
+ */
+export async function findModel({ name, variant, token }: ModelWanted, { named, listFiles }: FindOptions): Promise<LoadedModel> {
+  const text = name.trim()
+  if (text === '')
+    throw new AppError('invalid-request', `${field('name')} is empty: name a model or its source`, { at: ['name'] })
+  const known = findByName(named, text)
+  if (known !== undefined && (variant === undefined || isVariant(variantOf(known), variant))) return known
+  const source = repositoryName.test(text) ? parseSource(`hf:${text}`) : sourceOf(text)
+  if (source === undefined && known !== undefined) throw otherVariant(known, variant)
+  if (source === undefined) throw unknownModel(text, named)
+  const id = known?.id ?? idOf(text, source)
+  switch (source.type) {
+    case 'hf-repository': {
+      if (variant === undefined) return modelFromSource(source, id)
+      const { path: file } = chooseVariant(await listFiles(source, token), variant)
+      return modelFromSource({ ...source, type: 'hf', file }, id)
+    }
+    case 'path':
+      return modelFromSource({ type: 'path', path: await localFile(source.path, variant) }, id)
+    default:
+      if (variant !== undefined && !isVariant(quantizationOf(sourceFileName(source)), variant)) throw noVariant(variant, [])
+      return modelFromSource(source, id)
+  }
+}
+
+/** The quantization in the name of a model's file. */
+export function variantOf(config: LoadedModel): string | undefined {
+  const name = fileOf(config)
+  return name === undefined ? undefined : quantizationOf(name)
+}
+
+/** The name of a model's file. */
+export function fileOf(config: LoadedModel): string | undefined {
+  if (config.engine !== 'llama' && config.engine !== 'llama-server') return undefined
+  const [source] = config.source
+  return source === undefined || source.type === 'hf-repository' ? undefined : sourceFileName(source)
+}
+
+function findByName(models: readonly LoadedModel[], text: string): LoadedModel | undefined {
+  const isNamed = (isSame: (name: string) => boolean) => models.find(({ id, aliases }) => [id, ...aliases].some(isSame))
+  return isNamed((name) => name === text) ?? isNamed((name) => name.toLowerCase() === text.toLowerCase())
+}
+
+function isVariant(found: string | undefined, wanted: string): boolean {
+  return found !== undefined && normalize(found) === normalize(wanted)
+}
+
+/** Publishers put their own letters before a quantization: `UD-Q4_K_XL`. */
+function normalize(label: string): string {
+  return label.toUpperCase().replace(/^UD-/, '')
+}
+
+function sourceOf(text: string): Source | undefined {
+  if (isAbsolute(text)) return { type: 'path', path: text }
+  // A relative path would be relative to where the server was started.
+  return isSource(text) && !/^[.~]/.test(text) && /^[a-z]+:/i.test(text) ? parsed(text) : undefined
+}
+
+function parsed(text: string): Source {
+  try {
+    return parseSource(text)
+  } catch (error) {
+    throw new AppError('invalid-request', `${field('name')}: ${AppError.from(error).message}`, { at: ['name'], cause: error })
+  }
+}
+
+function idOf(text: string, source: Source): string {
+  if (source.type === 'hf-repository') return repositoryName.test(text) ? text : `${source.owner}/${source.repo}`
+  const name = source.type === 'path' ? basename(source.path) : sourceFileName(source)
+  const id = name.replace(/\.gguf$/i, '').replaceAll(/[^\w.-]+/g, '-')
+  return id === '' ? 'model' : id
+}
+
+function chooseVariant(files: readonly RepositoryFile[], variant: string): RepositoryFile {
+  const variants = variantsOf(files)
+  const found = variants.find(({ label }) => isVariant(label, variant))
+  if (found === undefined) throw noVariant(variant, [...new Set(variants.map(({ label }) => label))])
+  return found.file
+}
+
+/** The file itself, or that of a folder with one model. */
+async function localFile(path: string, variant: string | undefined): Promise<string> {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats === undefined) throw new AppError('model-not-found', `there is no file or folder '${path}'`, { at: ['name'] })
+  if (!stats.isDirectory()) return path
+  const models = readModelsFolder(path)
+  const fitting = models.filter(({ id }) => variant === undefined || isVariant(quantizationOf(`${id}.gguf`), variant))
+  const [only, second] = fitting
+  if (only !== undefined && second === undefined) return only.path
+  if (only === undefined && variant !== undefined && models.length > 0) {
+    throw noVariant(
+      variant,
+      models.flatMap(({ id }) => quantizationOf(`${id}.gguf`) ?? []),
+    )
+  }
+  const names = fitting.map(({ path: file }) => basename(file)).join(', ')
+  const message =
+    only === undefined
+      ? `the folder '${path}' has no GGUF model`
+      : `the folder '${path}' has several models; name one of: ${names}`
+  throw new AppError('invalid-request', message, { at: ['name'] })
+}
+
+function unknownModel(text: string, named: readonly LoadedModel[]): AppError {
+  const names = named.map(({ id }) => id).join(', ')
+  const message = `there is no model '${text.slice(0, 100)}'; send the name of a model (${names || 'there are none'}), OWNER/REPO, hf:…, https:… or the absolute path of a GGUF file`
+  return new AppError('model-not-found', message, { at: ['name'] })
+}
+
+function otherVariant(known: LoadedModel, variant: string | undefined): AppError {
+  const message = `the file of model '${known.id}' is ${variantOf(known) ?? 'of an unknown quantization'}, not ${variant}; leave ${field('variant')} out`
+  return new AppError('invalid-request', message, { at: ['variant'] })
+}
+
+function noVariant(variant: string, labels: readonly string[]): AppError {
+  const there = labels.length === 0 ? '' : `; there are: ${labels.join(', ')}`
+  return new AppError('invalid-request', `${field('variant')} '${variant.slice(0, 100)}' is not there${there}`, {
+    at: ['variant'],
+  })
+}

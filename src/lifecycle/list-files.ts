@@ -1,0 +1,22 @@
+import { listRepository, type RepositoryFile } from '../registry/hugging-face.ts'
+
+const timeoutMs = 10_000
+
+type ListOptions = {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Gives access to the repository; absent: that of the environment. */
+  readonly token: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** The files of a repository. Rejects as `listRepository`. */
+export function listFiles(
+  repository: Parameters<typeof listRepository>[0],
+  { env, token, signal }: ListOptions,
+): Promise<readonly RepositoryFile[]> {
+  return listRepository(repository, {
+    env: token === undefined ? env : { ...env, HF_TOKEN: token },
+    signal,
+    responseTimeoutMs: timeoutMs,
+  })
+}

@@ -1,0 +1,58 @@
+import type { LoadedModel } from '../config/models.ts'
+import { AppError } from '../contract/errors.ts'
+import type { FoundModel, ModelReport } from '../contract/lifecycle.ts'
+import type { ServedModel } from '../contract/served-model.ts'
+import { settingsOf } from './apply-settings.ts'
+import { fileOf, variantOf } from './find-model.ts'
+
+/** A model of the set that is changed here. */
+export type ManagedModel = ServedModel & {
+  readonly aliases: readonly string[]
+  readonly createdAtMs: number
+  /** Absent for an engine of the caller's, which keeps its settings. */
+  readonly config: LoadedModel | undefined
+}
+
+/** What a model is, as far as its configuration says. */
+export function describeConfig(config: LoadedModel): FoundModel {
+  const [file, variant] = [fileOf(config), variantOf(config)]
+  return {
+    id: config.id,
+    hasProjector: config.engine === 'llama-server' && config.mmproj !== undefined,
+    ...(file !== undefined && { file }),
+    ...(variant !== undefined && { variant }),
+  }
+}
+
+/** The requests that use a model, or wait for it. */
+export function requestsOf({ scheduler: { load } }: ManagedModel): number {
+  return load.busy + load.queued
+}
+
+/** A model as its operators see it. */
+export function report(model: ManagedModel): ModelReport {
+  const { id, aliases, createdAtMs, engine, scheduler, config } = model
+  return {
+    id,
+    aliases,
+    createdAtMs,
+    state: engine.state,
+    facts: engine.facts,
+    slots: scheduler.load.slots,
+    requests: requestsOf(model),
+    hasProjector: false,
+    settings: {},
+    ...(config !== undefined && { ...describeConfig(config), engine: config.engine, settings: settingsOf(config) }),
+  }
+}
+
+/** What of a configuration decides how a model is loaded. */
+export function decidingLoad({ load: _, ...config }: LoadedModel): unknown {
+  return config
+}
+
+/** Refuses to load a model on an engine of the caller's. */
+export function refuseOwn({ id }: ManagedModel): never {
+  const message = `model '${id}' runs on an engine of this program's own, which is not loaded here`
+  throw new AppError('invalid-request', message, { at: ['name'] })
+}

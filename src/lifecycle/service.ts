@@ -1,0 +1,299 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LoadedModel } from '../config/models.ts'
+import { AppError } from '../contract/errors.ts'
+import { field } from '../contract/field.ts'
+import type {
+  FoundModel,
+  Lifecycle,
+  LoadProgress,
+  LoadReport,
+  LoadRequest,
+  LoadRun,
+  ModelReport,
+  ModelWanted,
+} from '../contract/lifecycle.ts'
+import { plainChat } from '../contract/request.ts'
+import { loadModel } from '../contract/served-model.ts'
+import { applySettings } from './apply-settings.ts'
+import { describe, fetchFiles } from './fetch-files.ts'
+import { findAdapters } from './find-adapters.ts'
+import { findModel } from './find-model.ts'
+import { listFiles } from './list-files.ts'
+import { decidingLoad, describeConfig, type ManagedModel, refuseOwn, report, requestsOf } from './model-report.ts'
+import { takeFile } from './take-file.ts'
+import { Turns } from './turns.ts'
+import { writeTemplate } from './write-template.ts'
+
+type LifecycleDeps<Model extends ManagedModel> = {
+  readonly models: {
+    all(): readonly Model[]
+    /** Resolves when the models that are gone hold no memory. */
+    change(change: (models: readonly Model[]) => readonly Model[]): Promise<void>
+  }
+  /** Looks for new files in the models folder. */
+  refresh(): void
+  create(config: LoadedModel): Model
+  /** Cancels the running requests of a model. */
+  endRequests(model: string): void
+  /** Dragoman's data folder. */
+  readonly home: string
+  /** Has `HF_ENDPOINT` and `HF_TOKEN`; absent: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+const smallChat = {
+  prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] },
+  reasoning: {},
+} as const
+const never = new AbortController().signal
+
+/** Loads and unloads the models of a set. Work on one model is done in turn; on several, at the same time. */
+export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
+  readonly #deps: LifecycleDeps<Model>
+  readonly #turns = new Turns()
+  readonly #loads = new Set<RunningLoad>()
+  /** The models that loads made, with their configurations without the settings of a load. `isAdded`: they were not there before. */
+  readonly #made = new Map<string, { readonly model: Model; readonly base: LoadedModel; readonly isAdded: boolean }>()
+  #active: string | undefined
+
+  constructor(deps: LifecycleDeps<Model>) {
+    this.#deps = deps
+  }
+
+  async load(request: LoadRequest, run: LoadRun): Promise<{ readonly model: ModelReport; readonly isNew: boolean }> {
+    const base = await this.#find(request, run.signal)
+    const wanted = await this.#withSettings(base, request, run.signal)
+    const load: RunningLoad = {
+      model: base.id,
+      owner: run.principal.id,
+      stop: new AbortController(),
+      progress: describe('waiting', { receivedBytes: 0 }),
+    }
+    const onProgress = (progress: LoadProgress) => {
+      load.progress = progress
+      run.onProgress?.(progress)
+    }
+    const signal = AbortSignal.any([run.signal, load.stop.signal])
+    this.#loads.add(load)
+    try {
+      const isNew = await this.#turns.run(base.id, signal, () =>
+        this.#load({ base, wanted, request }, { ...run, signal, onProgress }),
+      )
+      this.#active = base.id
+      return { model: report(this.#require(base.id)), isNew }
+    } finally {
+      this.#loads.delete(load)
+    }
+  }
+
+  async find(wanted: ModelWanted, signal: AbortSignal): Promise<FoundModel> {
+    return describeConfig(await this.#find(wanted, signal))
+  }
+
+  async fetch(
+    { files, ...wanted }: Parameters<Lifecycle['fetch']>[0],
+    { signal, onProgress = () => undefined }: Omit<LoadRun, 'principal'>,
+  ): Promise<string> {
+    const found = await this.#find(wanted, signal)
+    const { home, env = process.env } = this.#deps
+    const config =
+      files === undefined
+        ? found
+        : await takeFile(found, files, (source) => listFiles(source, { env, token: wanted.token, signal }))
+    const { paths } = await fetchFiles(config, { home, env, signal, token: wanted.token, onProgress })
+    const [path] = paths
+    if (path === undefined) throw new AppError('invalid-request', `model '${config.id}' has no file to fetch`, { at: ['name'] })
+    return path
+  }
+
+  async unload(name: string, { endsRequests, principal }: UnloadOptions): Promise<string> {
+    const loads = [...this.#loads].filter(({ model }) => model.toLowerCase() === name.trim().toLowerCase())
+    const id = this.#named(name)?.id ?? loads[0]?.model
+    if (id === undefined) throw this.#unknown(name)
+    for (const { model, owner, stop } of this.#loads) {
+      if (model !== id) continue
+      if (owner !== principal.id) throw new AppError('request-conflict', `another key is loading model '${id}'; try again later`)
+      stop.abort(new AppError('cancelled', `model '${id}' was unloaded while it was being loaded`))
+    }
+    // A load that was cancelled cleans up in its turn.
+    return this.#turns.run(id, never, async () => {
+      const current = this.#at(id)
+      if (current === undefined) return id
+      this.#refuseInUse(current, endsRequests)
+      await this.#return(current, endsRequests)
+      if (this.#active === id) this.#active = undefined
+      return id
+    })
+  }
+
+  models(): readonly ModelReport[] {
+    this.#deps.refresh()
+    return this.#deps.models.all().map(report)
+  }
+
+  active(): ModelReport | undefined {
+    const loaded = this.#deps.models.all().filter(({ engine }) => engine.state.type === 'ready')
+    const model = loaded.find(({ id }) => id === this.#active) ?? loaded[0]
+    return model === undefined ? undefined : report(model)
+  }
+
+  loads(): readonly LoadReport[] {
+    return [...this.#loads].map(({ model, owner, progress }) => ({ model, owner, ...progress }))
+  }
+
+  async #find(wanted: ModelWanted, signal: AbortSignal): Promise<LoadedModel> {
+    const { models, env = process.env, refresh } = this.#deps
+    refresh()
+    const current = models.all().find(({ id, aliases }) => [id, ...aliases].includes(wanted.name))
+    if (current !== undefined && current.config === undefined) return refuseOwn(current)
+    const named = models.all().flatMap((model) => this.#baseOf(model) ?? [])
+    return findModel(wanted, {
+      named,
+      listFiles: (repository, token) => listFiles(repository, { env, token, signal }),
+    })
+  }
+
+  async #withSettings(base: LoadedModel, { settings, keepsSettings }: LoadRequest, signal: AbortSignal): Promise<LoadedModel> {
+    const { chatTemplate, draftModel, adapters } = settings
+    const draft = draftModel === undefined ? undefined : await this.#sourceOf(draftModel, signal)
+    const template = chatTemplate === undefined ? undefined : await writeTemplate(chatTemplate, this.#deps.home)
+    const from = keepsSettings === true ? (this.#at(base.id)?.config ?? base) : base
+    return applySettings(from, settings, {
+      ...(template !== undefined && { chatTemplate: template }),
+      ...(draft !== undefined && { draft }),
+      ...(adapters !== undefined && { adapters: findAdapters(adapters, base) }),
+    })
+  }
+
+  async #sourceOf(name: string, signal: AbortSignal) {
+    try {
+      const config = await this.#find({ name }, signal)
+      if (config.engine === 'llama' || config.engine === 'llama-server') return config.source
+    } catch (error) {
+      const { code, message } = AppError.from(error)
+      throw new AppError(code, message, { at: ['settings', 'draftModel'], cause: error })
+    }
+    throw new AppError('invalid-request', `${field('settings', 'draftModel')} '${name}' is no model file`, {
+      at: ['settings', 'draftModel'],
+    })
+  }
+
+  async #load({ base, wanted, request }: Wish, run: Required<LoadRun>): Promise<boolean> {
+    const { home, env = process.env } = this.#deps
+    const current = this.#at(base.id)
+    const isSame = current?.config !== undefined && isDeepStrictEqual(decidingLoad(current.config), decidingLoad(wanted))
+    if (isSame && !request.reloads && current.engine.state.type === 'ready') return false
+    const isEnded = current !== undefined && (!isSame || request.reloads)
+    if (isEnded) this.#refuseInUse(current, request.endsRequests)
+    // What is loaded serves until the files are there.
+    const { sizeBytes } = await fetchFiles(wanted, { home, env, token: request.token, ...run })
+    run.signal.throwIfAborted()
+    const model = current !== undefined && !isEnded ? current : await this.#exchange(current, { base, wanted, request })
+    try {
+      await this.#bringUp(model, { ...run, settings: request.settings, sizeBytes })
+      return true
+    } catch (error) {
+      // A cancelled load goes on for requests that wait for the model.
+      if (!run.signal.aborted || requestsOf(model) === 0) await this.#return(model, false)
+      throw error
+    }
+  }
+
+  async #exchange(current: Model | undefined, { base, wanted, request: { endsRequests } }: Wish): Promise<Model> {
+    const { models, create } = this.#deps
+    if (current !== undefined) this.#refuseInUse(current, endsRequests)
+    const model = create({ ...wanted, load: 'demand' })
+    this.#made.set(base.id, { model, base, isAdded: current === undefined || this.#isAdded(current) })
+    const freed = models.change((all) =>
+      current === undefined ? [...all, model] : all.map((other) => (other === current ? model : other)),
+    )
+    if (endsRequests) this.#deps.endRequests(base.id)
+    await freed
+    return model
+  }
+
+  /** Gives a model back its configuration, unloaded; removes one that a load added. Resolves when its memory is free. */
+  async #return(model: Model, endsRequests: boolean): Promise<void> {
+    const { models, create, endRequests } = this.#deps
+    if (model.config === undefined) {
+      if (endsRequests) endRequests(model.id)
+      return model.engine.unload({ drainMs: 0 })
+    }
+    const base = this.#isAdded(model) ? undefined : this.#baseOf(model)
+    this.#made.delete(model.id)
+    const next = base === undefined ? [] : [create({ ...base, load: 'demand' })]
+    const freed = models.change((all) => all.flatMap((other) => (other.id === model.id ? next : [other])))
+    if (endsRequests) endRequests(model.id)
+    await freed
+  }
+
+  async #bringUp(model: Model, { signal, onProgress, settings, sizeBytes }: BringUp): Promise<void> {
+    // The engine tries the model out when all of it is read.
+    const tell = (fraction: number) =>
+      onProgress(
+        describe(fraction < 1 ? 'loading' : 'warming-up', {
+          receivedBytes: Math.round(fraction * sizeBytes),
+          totalBytes: sizeBytes,
+        }),
+      )
+    const stop = model.engine.onState((state) => {
+      if (state.type === 'loading') tell(state.progress)
+    })
+    try {
+      tell(0)
+      await loadModel(model, signal)
+    } finally {
+      stop()
+    }
+    // A template that no conversation can be rendered with is better refused now than with every request.
+    if (settings.chatTemplate !== undefined) await model.engine.capabilities.tokenizer?.render(smallChat, signal)
+  }
+
+  #refuseInUse(model: Model, endsRequests: boolean): void {
+    const { id, engine } = model
+    const count = requestsOf(model)
+    if (count === 0 || endsRequests || engine.state.type === 'stopped') return
+    const message = `model '${id}' is answering (requests: ${count}): try again when they have ended, or send ${field('endsRequests')} true, which cancels them`
+    throw new AppError('request-conflict', message, { at: ['endsRequests'] })
+  }
+
+  #named(name: string): Model | undefined {
+    this.#deps.refresh()
+    const isNamed = (isSame: (known: string) => boolean) =>
+      this.#deps.models.all().find(({ id, aliases }) => [id, ...aliases].some(isSame))
+    const text = name.trim()
+    return isNamed((known) => known === text) ?? isNamed((known) => known.toLowerCase() === text.toLowerCase())
+  }
+
+  #unknown(name: string): AppError {
+    const ids = this.#deps.models.all().map(({ id }) => id)
+    const message = `there is no model '${name.slice(0, 100)}'; there are: ${ids.join(', ') || 'none'}`
+    return new AppError('model-not-found', message, { at: ['name'] })
+  }
+
+  /** The configuration of a model without the settings of a load. */
+  #baseOf(model: Model): LoadedModel | undefined {
+    const made = this.#made.get(model.id)
+    return made?.model === model ? made.base : model.config
+  }
+
+  #isAdded(model: Model): boolean {
+    const made = this.#made.get(model.id)
+    return made?.model === model && made.isAdded
+  }
+
+  #at(id: string): Model | undefined {
+    return this.#deps.models.all().find((model) => model.id === id)
+  }
+
+  #require(id: string): Model {
+    const model = this.#at(id)
+    if (model !== undefined) return model
+    throw new AppError('request-conflict', `model '${id}' was removed meanwhile; try again`)
+  }
+}
+
+type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: AbortController; progress: LoadProgress }
+type BringUp = Required<LoadRun> & Pick<LoadRequest, 'settings'> & { readonly sizeBytes: number }
+type UnloadOptions = Parameters<Lifecycle['unload']>[1]
+type Wish = { readonly base: LoadedModel; readonly wanted: LoadedModel; readonly request: LoadRequest }

@@ -1,0 +1,149 @@
+import { hash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import sharp from 'sharp'
+import { describe, expect, test } from 'vitest'
+import { ffmpegHint, ffmpegProgram, synthesize } from '../../../test/support/ffmpeg.ts'
+import { png, wav } from '../../../test/support/pictures.ts'
+import type { MediaBytes } from '../../contract/media.ts'
+import { createMediaConverter } from './converter.ts'
+import { isTurned } from './exif-rotation.ts'
+
+const never = new AbortController().signal
+const limits = { maxPixels: 2 ** 22, maxSeconds: 10 }
+const converter = createMediaConverter({ ...limits, ...(ffmpegProgram !== undefined && { ffmpeg: ffmpegProgram }) })
+const without = createMediaConverter(limits)
+
+function media(bytes: Buffer, mediaType: string, more: Partial<MediaBytes> = {}): MediaBytes {
+  const base64 = bytes.toString('base64')
+  return { type: 'bytes', base64, sizeBytes: bytes.length, sha256: hash('sha256', bytes), mediaType, ...more }
+}
+
+const contentOf = ({ base64 }: MediaBytes) => Buffer.from(base64, 'base64')
+const wide = () => sharp(png([200, 30, 30], { width: 60, height: 20 }))
+
+describe('images, with sharp', () => {
+  test.each(['webp', 'avif'] as const)('a %s becomes a PNG with the same pixels', async (format) => {
+    const made = await wide()[format]({ lossless: true }).toBuffer()
+    const result = await converter.image(media(made, `image/${format}`), {}, never)
+    expect(result).toMatchObject({ mediaType: 'image/png', width: 60, height: 20 })
+    const [red = 0, green = 0] = await sharp(contentOf(result)).raw().toBuffer()
+    expect(red).toBeGreaterThan(190)
+    expect(green).toBeLessThan(40)
+  })
+
+  test('a photograph that was taken sideways is turned upright, and says so no more', async () => {
+    const turned = await wide().withMetadata({ orientation: 6 }).jpeg().toBuffer()
+    expect(isTurned(turned)).toBe(true)
+    const result = await converter.image(media(turned, 'image/jpeg'), {}, never)
+    expect(result).toMatchObject({ mediaType: 'image/jpeg', width: 20, height: 60 })
+    expect(isTurned(contentOf(result))).toBe(false)
+  })
+
+  test('a large picture fits into a square, a small one is left alone', async () => {
+    const picture = media(await wide().png().toBuffer(), 'image/png')
+    expect(await converter.image(picture, { maxEdge: 30 }, never)).toMatchObject({ width: 30, height: 10 })
+    expect(await converter.image(picture, { maxEdge: 512 }, never)).toMatchObject({ width: 60, height: 20 })
+  })
+
+  test('the same picture is the same bytes again, without another process', async () => {
+    const picture = media(await wide().webp().toBuffer(), 'image/webp')
+    expect(await converter.image(picture, {}, never)).toBe(await converter.image(picture, {}, never))
+  })
+
+  test.each<[string, () => Promise<Buffer>, string]>([
+    ['what is truncated', async () => (await wide().webp().toBuffer()).subarray(0, 60), 'image/webp'],
+    // The type chooses the decoder: no other is tried.
+    ['another type than it was recognised as', () => wide().png().toBuffer(), 'image/webp'],
+    ['a type without a decoder', () => wide().tiff().toBuffer(), 'image/tiff'],
+    [
+      'more pixels than allowed',
+      async () =>
+        await sharp(png([0, 0, 0], { width: 3000, height: 3000 }))
+          .webp()
+          .toBuffer(),
+      'image/webp',
+    ],
+  ])('%s is refused', async (_, make, mediaType) => {
+    await expect(converter.image(media(await make(), mediaType), {}, never)).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: expect.stringContaining('send a PNG or a JPEG'),
+    })
+  })
+
+  test('a cancel ends the process', async () => {
+    const large = await sharp(png([1, 2, 3], { width: 2000, height: 2000 }))
+      .webp({ lossless: true })
+      .toBuffer()
+    const cancelled = new AbortController()
+    const running = converter.image(media(large, 'image/webp'), {}, cancelled.signal)
+    running.catch(() => undefined)
+    await pause(50)
+    const from = performance.now()
+    cancelled.abort(new Error('no longer wanted'))
+    await expect(running).rejects.toThrow('no longer wanted')
+    expect(performance.now() - from).toBeLessThan(250)
+  })
+})
+
+describe.skipIf(ffmpegProgram === undefined)(`audio and video, with ffmpeg${ffmpegHint}`, () => {
+  const tone = 'sine=frequency=440:sample_rate=44100'
+
+  test.each<[string, readonly string[], string]>([
+    ['m4a, whose index is at its end', ['-c:a', 'aac', '-f', 'ipod'], 'audio/mp4'],
+    ['Ogg', ['-c:a', 'libvorbis', '-f', 'ogg'], 'audio/ogg'],
+    ['WebM', ['-c:a', 'libopus', '-ar', '48000', '-f', 'webm'], 'audio/webm'],
+  ])('%s becomes WAV with one channel', async (_, output, mediaType) => {
+    const result = contentOf(await converter.audio(media(synthesize(tone, 1, output), mediaType), never))
+    expect(result.toString('latin1', 0, 4)).toBe('RIFF')
+    expect(result.readUInt16LE(22)).toBe(1)
+    expect(result.readUInt32LE(24)).toBe(16_000)
+    expect(result.length / 32_000).toBeCloseTo(1, 0)
+  })
+
+  test('sound that is longer than allowed is refused', async () => {
+    await expect(converter.audio(media(wav(12), 'audio/wav'), never)).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: expect.stringContaining('longer than the limit'),
+    })
+  })
+
+  const video = (seconds: number) => synthesize('testsrc2=size=640x320:rate=10', seconds, ['-c:v', 'mpeg4', '-f', 'mp4'])
+
+  test('a video becomes two pictures for each second, in order, small enough', async () => {
+    const frames = await converter.frames(media(video(3), 'video/mp4', { durationMs: 3000 }), never)
+    expect(frames).toHaveLength(6)
+    for (const frame of frames) expect(frame).toMatchObject({ mediaType: 'image/png', width: 512, height: 256 })
+    expect(new Set(frames.map(({ sha256 }) => sha256)).size).toBe(6)
+  })
+
+  test('of a video without pictures, none are made', async () => {
+    const sound = synthesize(tone, 1, ['-c:a', 'aac', '-f', 'mp4'])
+    await expect(converter.frames(media(sound, 'video/mp4'), never)).rejects.toMatchObject({ code: 'invalid-request' })
+  })
+
+  test('a playlist that calls itself a video opens no file and no address', async () => {
+    const playlist = Buffer.from('#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n')
+    await expect(converter.frames(media(playlist, 'video/mp4'), never)).rejects.toMatchObject({ code: 'invalid-request' })
+    await expect(converter.audio(media(playlist, 'audio/mpegurl'), never)).rejects.toMatchObject({ code: 'invalid-request' })
+  })
+
+  test('a cancel ends ffmpeg', async () => {
+    const cancelled = new AbortController()
+    const running = converter.frames(media(video(9), 'video/mp4'), cancelled.signal)
+    running.catch(() => undefined)
+    await pause(30)
+    const from = performance.now()
+    cancelled.abort(new Error('no longer wanted'))
+    await expect(running).rejects.toThrow('no longer wanted')
+    expect(performance.now() - from).toBeLessThan(250)
+  })
+})
+
+test('without ffmpeg, the setting is named, and what works', async () => {
+  await expect(without.audio(media(wav(1), 'audio/ogg'), never)).rejects.toMatchObject({
+    code: 'unsupported-field',
+    message: expect.stringMatching(/media\.ffmpeg.*WAV or MP3/),
+  })
+  const missing = createMediaConverter({ ...limits, ffmpeg: 'no-such-program' })
+  await expect(missing.audio(media(wav(1), 'audio/ogg'), never)).rejects.toThrow("'no-such-program', which was not found")
+})

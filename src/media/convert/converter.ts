@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import { imageDimensionsFromData } from 'image-dimensions'
+import { AppError } from '../../contract/errors.ts'
+import type { MediaBytes } from '../../contract/media.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import { convertImage, hasSharp, outputOf } from './convert-image.ts'
+import { isTurned } from './exif-rotation.ts'
+import { type FfmpegOptions, toFrames, toWav } from './ffmpeg.ts'
+import { RecentResults } from './recent-results.ts'
+
+export type ConverterOptions = {
+  /** A name on PATH, or a path; absent: audio is not converted, and videos are not taken apart. */
+  readonly ffmpeg?: string
+  readonly maxPixels: number
+  readonly maxSeconds: number
+}
+
+/** Conversions at once: each is a process that fills a core. */
+const maxAtOnce = 2
+/** EXIF is one of the first segments, each of at most 64 KiB. */
+const headChars = 256 * 1024
+
+/** Converts with sharp, where it is installed, and with ffmpeg, where it is configured. */
+export function createMediaConverter(options: ConverterOptions): MediaConverter {
+  const { ffmpeg, maxPixels, maxSeconds } = options
+  const results = new RecentResults(maxAtOnce)
+  const hasImages = hasSharp()
+  return {
+    hasImages,
+    isTurned: ({ mediaType, base64 }) =>
+      mediaType === 'image/jpeg' && isTurned(Buffer.from(base64.slice(0, headChars), 'base64')),
+    async image(media, form, signal) {
+      if (!hasImages) throw noSharp(media)
+      const key = `${media.sha256} image ${form.maxEdge ?? ''}`
+      const make = async () => {
+        const bytes = await convertImage(media, { form, limits: { maxPixels } }, signal)
+        return [imageOf(bytes, outputOf(media))]
+      }
+      return only(await results.get(key, make, signal))
+    },
+    async audio(media, signal) {
+      const program = ffmpegOf(ffmpeg, maxSeconds, audioAdvice(media))
+      const make = async () => [bytesOf(await toWav(media, program, signal), 'audio/wav')]
+      return only(await results.get(`${media.sha256} audio`, make, signal))
+    },
+    async frames(media, signal) {
+      const program = ffmpegOf(ffmpeg, maxSeconds, 'the model reads pictures, and videos could be taken apart with it')
+      const make = async () => (await toFrames(media, program, signal)).map((bytes) => imageOf(bytes, 'image/png'))
+      return await results.get(`${media.sha256} frames`, make, signal)
+    },
+  }
+}
+
+function ffmpegOf(program: string | undefined, maxSeconds: number, advice: string): FfmpegOptions {
+  if (program !== undefined) return { program, maxSeconds }
+  throw new AppError('unsupported-field', `this needs ffmpeg, and media.ffmpeg is not set in the configuration: ${advice}`)
+}
+
+function audioAdvice({ mediaType }: MediaBytes): string {
+  return `the model reads no ${mediaType}; send WAV or MP3`
+}
+
+function noSharp({ mediaType }: MediaBytes): AppError {
+  const message = `the model reads no ${mediaType}, and sharp, which would convert it, is not installed; send a PNG or a JPEG`
+  return new AppError('unsupported-field', message)
+}
+
+function imageOf(bytes: Buffer, mediaType: string): MediaBytes {
+  const size = imageDimensionsFromData(bytes)
+  return { ...bytesOf(bytes, mediaType), ...(size !== undefined && { width: size.width, height: size.height }) }
+}
+
+function bytesOf(bytes: Buffer, mediaType: string): MediaBytes {
+  return {
+    type: 'bytes',
+    base64: bytes.toString('base64'),
+    sizeBytes: bytes.length,
+    sha256: hash('sha256', bytes),
+    mediaType,
+  }
+}
+
+function only([first]: readonly MediaBytes[]): MediaBytes {
+  if (first === undefined) throw new Error('a conversion gave nothing')
+  return first
+}

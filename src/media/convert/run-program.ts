@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+
+export type ProgramRun = {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly input: Uint8Array
+  /** The program is killed when it writes more. */
+  readonly maxOutputBytes: number
+  readonly timeoutMs: number
+}
+
+/** Why a program gave no result. */
+export class ProgramFailure extends Error {
+  readonly reason: 'not-found' | 'too-large' | 'too-slow' | 'failed'
+
+  constructor(reason: ProgramFailure['reason'], message: string) {
+    super(message)
+    this.name = 'ProgramFailure'
+    this.reason = reason
+  }
+}
+
+const maxErrorChars = 2000
+/** What programs need of the environment; secrets are not among it. */
+const passedOn = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'LD_LIBRARY_PATH']
+
+/**
+ * What a program writes for its input. Rejects with `ProgramFailure`, and with the signal's reason; in every case the program has ended by
+ * then.
+ */
+export function runProgram(
+  { command, args, input, maxOutputBytes, timeoutMs }: ProgramRun,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  signal.throwIfAborted()
+  const env = Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true })
+  const pieces: Buffer[] = []
+  let sizeBytes = 0
+  let errors = ''
+  let failure: ProgramFailure | undefined
+  const fail = (reason: ProgramFailure['reason'], message: string) => {
+    failure ??= new ProgramFailure(reason, message)
+    child.kill('SIGKILL')
+  }
+  const stop = () => child.kill('SIGKILL')
+  signal.addEventListener('abort', stop, { once: true })
+  const timer = setTimeout(() => fail('too-slow', `it took longer than ${timeoutMs / 1000} seconds`), timeoutMs)
+  child.stdout.on('data', (piece: Buffer) => {
+    sizeBytes += piece.length
+    if (sizeBytes > maxOutputBytes) fail('too-large', `the result is larger than ${maxOutputBytes} bytes`)
+    else pieces.push(piece)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (errors.length < maxErrorChars) errors += text
+  })
+  // A program may have seen enough before it has read everything.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  return new Promise<Buffer>((resolve, reject) => {
+    child.once('error', (error) => {
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      failure ??= new ProgramFailure(isMissing ? 'not-found' : 'failed', error.message)
+      if (child.pid === undefined) reject(failure)
+    })
+    child.once('close', (code, killedBy) => {
+      if (signal.aborted) reject(signal.reason)
+      else if (failure !== undefined) reject(failure)
+      else if (code === 0) resolve(Buffer.concat(pieces))
+      else reject(new ProgramFailure('failed', errors.trim() || `it ended with ${killedBy ?? `code ${code}`}`))
+    })
+  }).finally(() => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  })
+}

@@ -1,0 +1,168 @@
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { png } from '../../test/support/media-bytes.ts'
+import { AppError } from '../contract/errors.ts'
+import { allScopes } from '../contract/principal.ts'
+import { FileFolder } from './file-folder.ts'
+import { createMediaReader } from './reader.ts'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-files-'))
+})
+
+afterEach(() => rm(folder, { recursive: true }))
+
+const never = new AbortController().signal
+
+function open(options: Partial<ConstructorParameters<typeof FileFolder>[0]> = {}) {
+  return new FileFolder({ folder, maxFileBytes: 1000, maxBytes: 2500, maxCount: 5, ...options })
+}
+
+async function* piecesOf(...pieces: readonly (string | Buffer)[]) {
+  for (const piece of pieces) yield Buffer.from(piece as string)
+}
+
+function add(files: FileFolder, owner: string, bytes: AsyncIterable<Uint8Array>, signal = never) {
+  return files.add(owner, { filename: 'a.png', mediaType: 'image/png', bytes, purposeOf: async () => 'vision' }, signal)
+}
+
+async function textOf(files: FileFolder, owner: string, id: string): Promise<string> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of await files.content(owner, id)) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  return (await readdir(path, { recursive: true })).filter((name) => name.includes('/'))
+}
+
+test('a file is there for its owner only, also after a restart, until it is deleted', async () => {
+  const stored = await add(open(), 'ann', piecesOf('ab', 'c'))
+  expect(stored).toMatchObject({ filename: 'a.png', mediaType: 'image/png', sizeBytes: 3, purpose: 'vision' })
+  const files = open()
+  expect(await files.get('ann', stored.id)).toEqual(stored)
+  expect(await files.list('ann')).toEqual([stored])
+  expect(await textOf(files, 'ann', stored.id)).toBe('abc')
+  expect(await files.list('bob')).toEqual([])
+  for (const work of [files.get('bob', stored.id), files.content('bob', stored.id), files.delete('bob', stored.id)]) {
+    await expect(work).rejects.toMatchObject({ code: 'not-found' })
+  }
+  await files.delete('ann', stored.id)
+  await expect(files.get('ann', stored.id)).rejects.toMatchObject({ code: 'not-found' })
+  expect(await namesIn(folder)).toEqual([])
+})
+
+test('nobody else on the machine can read it', async () => {
+  await add(open(), 'ann', piecesOf('abc'))
+  for (const name of await readdir(folder, { recursive: true })) {
+    const { mode } = await stat(join(folder, name))
+    expect(mode & 0o077).toBe(0)
+  }
+})
+
+test.each(['', '.', '..', '../x', '/etc/passwd', 'file-', `file-${'0'.repeat(31)}/`, `file-${'0'.repeat(32)}`, 'a\0'])(
+  'the id %j is none',
+  async (id) => {
+    await add(open(), 'ann', piecesOf('abc'))
+    await expect(open().get('ann', id)).rejects.toMatchObject({ code: 'not-found' })
+  },
+)
+
+test('an owner can have any name', async () => {
+  const { id } = await add(open(), '../../etc/passwd\0', piecesOf('abc'))
+  expect(await textOf(open(), '../../etc/passwd\0', id)).toBe('abc')
+  expect(await namesIn(folder)).toHaveLength(2)
+})
+
+test('what is too large stops to arrive, and leaves nothing', async () => {
+  let sent = 0
+  async function* endless() {
+    for (;;) {
+      sent += 1
+      yield Buffer.alloc(100)
+    }
+  }
+  await expect(add(open(), 'ann', endless())).rejects.toMatchObject({ code: 'body-too-large' })
+  expect(sent).toBeLessThan(1000)
+  expect(await namesIn(folder)).toEqual([])
+})
+
+test('each owner has a room, also for uploads at the same time', async () => {
+  const files = open()
+  const large = () => piecesOf(Buffer.alloc(900))
+  const results = await Promise.allSettled([1, 2, 3, 4].map(() => add(files, 'ann', large())))
+  const kept = results.filter(({ status }) => status === 'fulfilled')
+  expect(kept.length).toBeLessThanOrEqual(2)
+  const { length } = await files.list('ann')
+  expect(length).toBe(kept.length)
+  expect((await add(files, 'bob', large())).sizeBytes).toBe(900)
+  while ((await files.list('ann')).length < 2) await add(files, 'ann', large())
+  await expect(add(files, 'ann', large())).rejects.toMatchObject({ code: 'request-conflict' })
+  for (let count = 0; count < 3; count += 1) await add(files, 'ann', piecesOf('a'))
+  await expect(add(files, 'ann', piecesOf('a'))).rejects.toThrow('media.files.maxCount')
+})
+
+test('a cancelled upload leaves nothing within 250 ms', async () => {
+  const controller = new AbortController()
+  const reason = new AppError('cancelled', 'enough')
+  const hanging = new PassThrough()
+  hanging.write('a')
+  const adding = add(open(), 'ann', hanging, controller.signal).catch((error) => error)
+  await expect.poll(() => namesIn(folder)).toHaveLength(1)
+  const from = performance.now()
+  controller.abort(reason)
+  expect(await adding).toBe(reason)
+  expect(performance.now() - from).toBeLessThan(250)
+  expect(await namesIn(folder)).toEqual([])
+})
+
+test('a refused purpose leaves nothing, and what a dead process left goes with time', async () => {
+  const purposeOf = async () => {
+    throw new AppError('invalid-request', 'no')
+  }
+  const files = open()
+  await expect(files.add('ann', { filename: 'a', mediaType: 'b', bytes: piecesOf('a'), purposeOf }, never)).rejects.toThrow('no')
+  expect(await namesIn(folder)).toEqual([])
+  const [owner = ''] = await readdir(folder)
+  const old = join(folder, owner, `file-${'0'.repeat(32)}.part`)
+  await writeFile(old, 'a')
+  await add(files, 'ann', piecesOf('a'))
+  expect((await namesIn(folder)).length).toBe(3)
+  await utimes(old, 0, 0)
+  await add(files, 'ann', piecesOf('a'))
+  expect((await namesIn(folder)).length).toBe(4)
+})
+
+test('a request can refer to a file of its caller, and to no other', async () => {
+  const files = open()
+  const { id } = await add(files, 'ann', piecesOf(png(3, 2)))
+  const reader = createMediaReader({ files })
+  const read = async (owner: string, file: string) => {
+    const item = { kind: 'image', source: { type: 'file', id: file }, at: ['here'] } as const
+    const { media } = await reader.read([item], { principal: { id: owner, scopes: allScopes }, signal: never })
+    return media[0]
+  }
+  expect(await read('ann', id)).toMatchObject({
+    mediaType: 'image/png',
+    width: 3,
+    height: 2,
+    base64: png(3, 2).toString('base64'),
+  })
+  const missing = `file-${'0'.repeat(32)}`
+  for (const [owner, file] of [
+    ['bob', id],
+    ['ann', missing],
+    ['ann', '../x'],
+  ] as const) {
+    await expect(read(owner, file)).rejects.toMatchObject({
+      code: 'invalid-request',
+      at: ['here'],
+      message: expect.stringContaining('is none of your files'),
+    })
+  }
+})

@@ -1,0 +1,62 @@
+import { lookup } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { buildConnector } from 'undici'
+import { isAllowedAddress, type parseBlock } from './address.ts'
+
+/** All addresses of a host, as the system knows them. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+/** The addresses to which nobody is connected. */
+export class ForbiddenAddress extends Error {}
+
+export type Guard = {
+  readonly allowed: readonly NonNullable<ReturnType<typeof parseBlock>>[]
+  readonly resolve?: Resolve | undefined
+}
+
+const resolveBySystem: Resolve = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address)
+
+/**
+ * Connects only where `isAllowedAddress`: of a name, each address must be, and the connection is made to one of those that were checked.
+ * Aborting the signal ends the attempt at once.
+ */
+export function createGuardedConnect(
+  { allowed, resolve = resolveBySystem }: Guard,
+  signal: AbortSignal,
+): buildConnector.connector {
+  const lookupChecked: LookupFunction = (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const isGood = addresses.length > 0 && addresses.every((address) => isAllowedAddress(address, allowed))
+        if (!isGood) return callback(new ForbiddenAddress(), [])
+        const found = addresses.map((address) => ({ address, family: isIP(address) }))
+        const [first] = found
+        if (options.all === true) return callback(null, found)
+        callback(null, first?.address ?? '', first?.family)
+      },
+      () => callback(new ForbiddenAddress(), []),
+    )
+  }
+  const connect = buildConnector({ lookup: lookupChecked, timeout: 0 })
+  return (options, callback) => {
+    const hostname = options.hostname.replace(/^\[(.*)\]$/, '$1')
+    // Node.js asks no lookup about an address.
+    if (isIP(hostname) !== 0 && !isAllowedAddress(hostname, allowed)) return callback(new ForbiddenAddress(), null)
+    const attempt: unknown = connect(options, (...result) => {
+      const [error, socket] = result
+      if (error === null && !isAllowedAddress(socket.remoteAddress ?? '', allowed)) {
+        socket.destroy()
+        return callback(new ForbiddenAddress(), null)
+      }
+      callback(...result)
+    })
+    signal.addEventListener('abort', () => destroy(attempt), { once: true })
+  }
+}
+
+/** The connector returns its socket, which its types do not say. With an error: without one, the connector would wait for ever. */
+function destroy(attempt: unknown): void {
+  if (typeof attempt === 'object' && attempt !== null && 'destroy' in attempt && typeof attempt.destroy === 'function') {
+    attempt.destroy(new Error('the fetch has ended'))
+  }
+}

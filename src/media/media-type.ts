@@ -1,0 +1,49 @@
+import { fileTypeFromBuffer } from 'file-type'
+import type { MediaKind } from '../contract/media.ts'
+
+/** Images of which the size is known without a decoder. */
+const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp', 'image/avif', 'image/heic'])
+
+/** Other names of a type, and what a container is called when it is sent as audio. */
+const sameTypes: Readonly<Record<string, string>> = {
+  'image/apng': 'image/png',
+  'image/heif': 'image/heic',
+  'image/heic-sequence': 'image/heic',
+  'image/heif-sequence': 'image/heic',
+  'audio/ogg; codecs=opus': 'audio/ogg',
+  'audio/x-m4a': 'audio/mp4',
+  'application/ogg': 'audio/ogg',
+}
+const audioInContainers: Readonly<Record<string, string>> = {
+  'video/mp4': 'audio/mp4',
+  'video/webm': 'audio/webm',
+  'video/ogg': 'audio/ogg',
+}
+
+/** ZIP, gzip and others are no media, and detecting what they hold means inflating it. */
+const archives = ['504b', '1f8b', '425a68', 'fd377a585a', '28b52ffd', '377abcaf']
+
+/** What bytes are, where they are of that kind; undefined for others. Only the bytes decide, except for documents. */
+export async function detectType(bytes: Buffer, kind: MediaKind, declared: string | undefined): Promise<string | undefined> {
+  if (kind === 'file') return bytes.toString('latin1', 0, 5) === '%PDF-' ? 'application/pdf' : declared
+  const found = await sniff(bytes)
+  if (found === undefined) return undefined
+  if (kind === 'image') return imageTypes.has(found) ? found : undefined
+  const type = kind === 'audio' ? (audioInContainers[found] ?? found) : found
+  return type.startsWith(`${kind}/`) ? type : undefined
+}
+
+/** What bytes are, of any kind, for messages. */
+export async function sniff(bytes: Buffer): Promise<string | undefined> {
+  const head = bytes.toString('hex', 0, 8)
+  if (archives.some((start) => head.startsWith(start))) return 'an archive'
+  const found = (await fileTypeFromBuffer(bytes))?.mime
+  return found === undefined ? undefined : (sameTypes[found] ?? found)
+}
+
+/** What to send instead. */
+export const acceptedTypes: Readonly<Record<Exclude<MediaKind, 'file'>, string>> = {
+  image: 'a PNG, JPEG, GIF, WebP, BMP, AVIF or HEIC image',
+  audio: 'audio such as WAV, MP3, FLAC, Ogg or MP4',
+  video: 'a video such as MP4, WebM, Matroska or QuickTime',
+}

@@ -1,0 +1,40 @@
+/** What a `data:` URL holds: its data as base64 or percent-encoded, still as text, and its media type, empty where it has none. */
+export type DataUrl = { readonly encoding: 'base64' | 'percent'; readonly data: string; readonly mediaType: string }
+
+/** Splits a `data:` URL (RFC 2397). Undefined without a comma. */
+export function parseDataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(',')
+  if (comma === -1) return undefined
+  const data = url.slice(comma + 1)
+  const head = url.slice('data:'.length, comma)
+  const mediaType = (head.split(';', 1)[0] as string).trim().toLowerCase()
+  if (!/;\s*base64\s*$/i.test(head)) return { encoding: 'percent', data, mediaType }
+  return { encoding: 'base64', mediaType, data: data.includes('%') ? data.replaceAll(/%(2B|2F|3D)/gi, decodeURIComponent) : data }
+}
+
+/** The bytes of percent-encoded data. Undefined where a `%` is not followed by two hexadecimal digits. */
+export function decodePercent(text: string): Buffer | undefined {
+  const encoded = Buffer.from(text)
+  const bytes = Buffer.allocUnsafe(encoded.length)
+  let size = 0
+  for (let index = 0; index < encoded.length; index += 1) {
+    let byte = encoded[index] as number
+    if (byte === percent) {
+      byte = digit(encoded[index + 1]) * 16 + digit(encoded[index + 2])
+      if (Number.isNaN(byte)) return undefined
+      index += 2
+    }
+    bytes[size] = byte
+    size += 1
+  }
+  return bytes.subarray(0, size)
+}
+
+const percent = 0x25
+
+/** NaN for what is no hexadecimal digit. */
+function digit(char = 0): number {
+  if (char >= 0x30 && char <= 0x39) return char - 0x30
+  const letter = char | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN
+}

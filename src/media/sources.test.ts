@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { png, wav } from '../../test/support/media-bytes.ts'
+import { AppError } from '../contract/errors.ts'
+import type { MediaItem, MediaReference } from '../contract/media.ts'
+import { allScopes } from '../contract/principal.ts'
+import { parseBlock } from './address.ts'
+import { createMediaReader, type MediaOptions } from './reader.ts'
+
+const host = '127.0.0.2'
+const urls = { allowed: [parseBlock(host)].filter((block) => block !== undefined) }
+const bytes = png(4, 3)
+
+let handler: RequestListener
+let hits: string[]
+let running = 0
+let most = 0
+let base: string
+const server = createServer((request, response) => {
+  hits.push(request.url ?? '')
+  running += 1
+  most = Math.max(most, running)
+  response.on('close', () => {
+    running -= 1
+  })
+  handler(request, response)
+})
+
+beforeAll(async () => {
+  server.listen(0, host)
+  await once(server, 'listening')
+  base = `http://${host}:${(server.address() as AddressInfo).port}`
+})
+
+beforeEach(() => {
+  hits = []
+  most = 0
+  handler = (_, response) => response.end(bytes)
+})
+
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+})
+
+const itemOf = (source: MediaReference, index = 0): MediaItem => ({ kind: 'image', source, at: [index] })
+const urlItem = (path: string, index = 0) => itemOf({ type: 'url', url: base + path }, index)
+
+function reading(options: MediaOptions = {}) {
+  const reader = createMediaReader({ urls, ...options })
+  return async (items: readonly MediaItem[], { owner = 'one', signal = new AbortController().signal } = {}) => {
+    const { media, release } = await reader.read(items, { principal: { id: owner, scopes: allScopes }, signal })
+    release()
+    return media
+  }
+}
+
+test('the same picture from every source is the same', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dragoman-media-'))
+  await writeFile(join(folder, 'a.png'), bytes)
+  const base64 = bytes.toString('base64')
+  const sources: readonly MediaReference[] = [
+    { type: 'base64', base64 },
+    { type: 'url', url: `data:image/png;base64,${base64}` },
+    { type: 'url', url: `${base}/a.png` },
+    { type: 'url', url: `file://${folder}/a.png` },
+    { type: 'url', url: `${folder}/a.png` },
+  ]
+  const media = await reading({ folder })(sources.map(itemOf))
+  for (const one of media) expect(one).toEqual(media[0])
+  await rm(folder, { recursive: true })
+})
+
+test('the second time it comes from the cache, for the same caller only', async () => {
+  const read = reading()
+  const [first] = await read([urlItem('/1')])
+  expect(await read([urlItem('/1')])).toEqual([first])
+  expect(hits).toEqual(['/1'])
+  await read([urlItem('/1')], { owner: 'two' })
+  expect(hits).toEqual(['/1', '/1'])
+})
+
+test('what its server wants to have fetched anew is', async () => {
+  handler = (_, response) => response.setHeader('cache-control', 'no-store').end(bytes)
+  const read = reading()
+  await read([urlItem('/1')])
+  await read([urlItem('/1')])
+  expect(hits).toHaveLength(2)
+})
+
+test('what a request names twice is fetched once', async () => {
+  await reading()([urlItem('/1'), urlItem('/2', 1), urlItem('/1', 2)])
+  expect(hits.sort()).toEqual(['/1', '/2'])
+})
+
+test('a caller has eight fetches in flight at most, and one request four', async () => {
+  handler = (_, response) => setTimeout(() => response.end(bytes), 30)
+  const read = reading()
+  await read(Array.from({ length: 12 }, (_, index) => urlItem(`/${index}`, index)))
+  expect(most).toBe(4)
+  const requests = Array.from({ length: 5 }, (_, request) =>
+    read(Array.from({ length: 4 }, (_, index) => urlItem(`/${request}-${index}`, index))),
+  )
+  await Promise.all(requests)
+  expect(most).toBe(8)
+})
+
+test('the first failure ends the other fetches, and names its place', async () => {
+  handler = ({ url }, response) => {
+    if (url === '/bad') response.writeHead(404).end()
+    else response.write('x')
+  }
+  const items = [urlItem('/1', 1), urlItem('/bad', 2), urlItem('/3', 3), urlItem('/4', 4), urlItem('/5', 5)]
+  await expect(reading()(items)).rejects.toMatchObject({ at: [2] })
+  await expect.poll(() => running).toBe(0)
+  expect(hits).not.toContain('/5')
+})
+
+test('a cancel ends all fetches', async () => {
+  handler = (_, response) => response.write('x')
+  const controller = new AbortController()
+  const reason = new AppError('cancelled', 'enough')
+  const items = Array.from({ length: 20 }, (_, index) => urlItem(`/${index}`, index))
+  const ended = reading()(items, { signal: controller.signal }).catch((error) => error)
+  await expect.poll(() => running).toBe(4)
+  const from = performance.now()
+  controller.abort(reason)
+  expect(await ended).toBe(reason)
+  await expect.poll(() => running, { interval: 5 }).toBe(0)
+  expect(performance.now() - from).toBeLessThan(250)
+  expect(hits).toHaveLength(4)
+})
+
+test('the requests in flight share the memory, which is free again when one has ended', async () => {
+  const reader = createMediaReader({ urls, memoryBytes: 1.5 * bytes.length, cache: { maxBytes: 0, ttlMs: 0 } })
+  const caller = { principal: { id: 'one', scopes: allScopes }, signal: new AbortController().signal }
+  const { release } = await reader.read([urlItem('/1')], caller)
+  await expect(reader.read([urlItem('/2')], caller)).rejects.toMatchObject({ code: 'overloaded', retryAfterMs: 1000 })
+  release()
+  release()
+  const again = await reader.read([urlItem('/2')], caller)
+  await expect(reader.read([urlItem('/1')], caller)).rejects.toMatchObject({ code: 'overloaded' })
+  again.release()
+})
+
+test('where URLs are off, none is fetched; other schemes never are', async () => {
+  const off = createMediaReader()
+  const caller = { principal: { id: 'one', scopes: allScopes }, signal: new AbortController().signal }
+  await expect(off.read([urlItem('/1')], caller)).rejects.toMatchObject({ code: 'unsupported-field', at: [0] })
+  for (const url of ['gopher://x', 'ftp://x/y', 'a.png', '', 'javascript:1', '//x/y']) {
+    await expect(reading()([itemOf({ type: 'url', url })])).rejects.toMatchObject({ code: 'unsupported-field', at: [0] })
+  }
+  expect(hits).toEqual([])
+})
+
+test('bombs are refused quickly, in little memory, while others have their turn', async () => {
+  const large = Buffer.concat([png(1, 1, { width: 100_000, height: 100_000 }), Buffer.alloc(10 * 1024 * 1024)]).toString('base64')
+  const many = Array.from({ length: 1000 }, (_, index) => itemOf({ type: 'url', url: `${base}/${index}` }, index))
+  const long = wav(8 * 1024 * 1024, { claimedBytes: 2 * 3600 * 8000 }).toString('base64')
+  const bombs: readonly (readonly MediaItem[])[] = [
+    [itemOf({ type: 'base64', base64: large })],
+    many,
+    [{ kind: 'audio', source: { type: 'base64', base64: long }, at: [0] }],
+    [itemOf({ type: 'url', url: `data:image/png;base64,${'A'.repeat(40 * 1024 * 1024)}` })],
+    [itemOf({ type: 'url', url: `data:image/png,${'%00'.repeat(8 * 1024 * 1024)}` })],
+    [itemOf({ type: 'base64', base64: Buffer.alloc(15 * 1024 * 1024).toString('base64') })],
+  ]
+  const read = reading()
+  await read([urlItem('/warm')])
+  hits = []
+  const before = process.memoryUsage().rss
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const from = performance.now()
+  for (const bomb of bombs) await expect(read(bomb)).rejects.toMatchObject({ code: 'invalid-request' })
+  const tookMs = performance.now() - from
+  delay.disable()
+  expect(hits).toEqual([])
+  expect(tookMs).toBeLessThan(3000)
+  // In quiet it is less than a tenth of this; a machine with other work pauses processes.
+  expect(delay.max / 1e6).toBeLessThan(1000)
+  expect(process.memoryUsage().rss - before).toBeLessThan(256 * 1024 * 1024)
+})

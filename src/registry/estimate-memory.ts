@@ -1,0 +1,74 @@
+import type { GgufFacts, Layer } from './gguf-facts.ts'
+
+/** Bytes per value of the number formats of cached keys and values. */
+const cacheBytes: Readonly<Record<string, number>> = {
+  f32: 4,
+  f16: 2,
+  bf16: 2,
+  q8_0: 34 / 32,
+  q5_1: 24 / 32,
+  q5_0: 22 / 32,
+  q4_1: 20 / 32,
+  q4_0: 18 / 32,
+  iq4_nl: 18 / 32,
+}
+const defaultCacheBytes = 2
+
+/** How a model is loaded, as far as its memory depends on it. */
+export type MemorySettings = {
+  readonly contextLength: number
+  readonly slots: number
+  readonly batchSize?: number
+  readonly flashAttention: boolean
+  readonly cacheTypeK?: string
+  readonly cacheTypeV?: string
+}
+
+/** The parts of a model's memory that its file and its settings decide. */
+export type MemoryEstimate = {
+  /** Keys and values of all slots. */
+  readonly contextBytes: number
+  /** What is computed in one step. */
+  readonly workBytes: number
+}
+
+/** llama.cpp's default. */
+const defaultBatchSize = 512
+/** llama.cpp allocates the cells of a context in steps. */
+const cellStep = 256
+const floatBytes = 4
+/** Results that a step keeps for each token, besides its logits, in multiples of the embedding. */
+const keptPerToken = 8
+
+/** The memory that llama.cpp allocates for a context, besides the weights. */
+export function estimateMemory(facts: GgufFacts, settings: MemorySettings): MemoryEstimate {
+  const { contextLength, slots, batchSize = defaultBatchSize, flashAttention } = settings
+  const { layers, vocabularySize, embeddingLength, headCount } = facts
+  const batch = Math.min(batchSize, contextLength * slots)
+  const cells = roundUp(contextLength)
+  const contextBytes = slots * layers.reduce((sum, layer) => sum + layerBytes(layer, { cells, batch, settings }), 0)
+  // Logits and attention are not computed at the same time: the larger one counts.
+  const logits = vocabularySize * batch
+  const attention = flashAttention ? cells * batch : (headCount + 1) * cells * batch
+  const workBytes = floatBytes * (Math.max(logits, attention) + keptPerToken * embeddingLength * batch)
+  return { contextBytes: Math.ceil(contextBytes), workBytes }
+}
+
+type Context = { readonly cells: number; readonly batch: number; readonly settings: MemorySettings }
+
+/** What a layer keeps of one sequence. */
+function layerBytes(layer: Layer, { cells, batch, settings }: Context): number {
+  if (layer.type === 'recurrent') return layer.stateValues * floatBytes
+  const { cacheTypeK = 'f16', cacheTypeV = 'f16' } = settings
+  const { keyValues, valueValues, window } = layer
+  const kept = window === undefined ? cells : Math.min(cells, roundUp(window + batch))
+  return kept * (keyValues * bytesPerValue(cacheTypeK) + valueValues * bytesPerValue(cacheTypeV))
+}
+
+function bytesPerValue(type: string): number {
+  return cacheBytes[type] ?? defaultCacheBytes
+}
+
+function roundUp(cells: number): number {
+  return Math.ceil(cells / cellStep) * cellStep
+}

@@ -1,0 +1,90 @@
+import { open, stat } from 'node:fs/promises'
+import { AppError } from '../contract/errors.ts'
+import type { MemoryNeed } from '../contract/residency.ts'
+import { estimateMemory, type MemorySettings } from './estimate-memory.ts'
+import { formatBytes } from './format-bytes.ts'
+import { type GgufFacts, readGgufFacts } from './gguf-facts.ts'
+import { readFileHeader } from './read-file-header.ts'
+
+export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
+  readonly modelPath: string
+  /** Absent: what the model was trained for, up to the given length. */
+  readonly contextLength?: number
+  readonly longestDefaultContext?: number
+  /** A model that drafts tokens for this one, in a context of the same length. */
+  readonly draftPath?: string
+  /** Files that are loaded besides, such as a projector. */
+  readonly otherPaths?: readonly string[]
+  /** What the process needs without a model. */
+  readonly processBytes: number
+}
+
+/** Estimates, from the headers of the files, what loading them takes. A file that cannot be read counts with its size. */
+export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
+  const { modelPath, draftPath, otherPaths = [], processBytes, slots } = plan
+  const models = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map((path) => needOf(path, plan)))
+  const others = await Promise.all(otherPaths.map(sizeOf))
+  const weights = sum([...models.map(({ weightsBytes }) => weightsBytes), ...others])
+  const context = sum(models.map(({ contextBytes }) => contextBytes))
+  const rest = sum(models.map(({ workBytes }) => workBytes)) + processBytes
+  const bytes = weights + context + rest
+  const tokens = models[0]?.contextLength
+  return {
+    bytes,
+    tooLarge(budgetBytes) {
+      const parts = [
+        `weights ${formatBytes(weights)}`,
+        `context ${formatBytes(context)}${tokens === undefined ? '' : ` for slots: ${slots}, of ${tokens} tokens each`}`,
+        `computing ${formatBytes(rest)}`,
+      ]
+      const message =
+        `it needs about ${formatBytes(bytes)} of memory (${parts.join('; ')}), and memory.budget is ${formatBytes(budgetBytes)}: ` +
+        'set a smaller contextLength or fewer slots, choose a smaller quantization, or raise memory.budget'
+      return new AppError('model-unavailable', message)
+    },
+  }
+}
+
+type FileNeed = {
+  readonly weightsBytes: number
+  readonly contextBytes: number
+  readonly workBytes: number
+  readonly contextLength?: number
+}
+
+async function needOf(path: string, plan: LoadPlan): Promise<FileNeed> {
+  const weightsBytes = await weightsOf(path)
+  const facts = await readFacts(path)
+  if (facts === undefined) return { weightsBytes, contextBytes: 0, workBytes: 0 }
+  const { longestDefaultContext = Number.POSITIVE_INFINITY } = plan
+  const contextLength = plan.contextLength ?? Math.min(facts.trainedContext ?? longestDefaultContext, longestDefaultContext)
+  return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, contextLength }) }
+}
+
+async function readFacts(path: string): Promise<GgufFacts | undefined> {
+  const handle = await open(path)
+  try {
+    const found = await readFileHeader(handle, readGgufFacts)
+    return found.type === 'known' ? found.value : undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The size of a file, or of all parts of a split one, of which the first is named. */
+async function weightsOf(path: string): Promise<number> {
+  const split = /^(.*-)00001(-of-(\d{5})\.gguf)$/.exec(path)
+  if (split === null) return sizeOf(path)
+  const [, begin = '', end = '', count = '1'] = split
+  const parts = Array.from({ length: Number(count) }, (_, index) => `${begin}${`${index + 1}`.padStart(5, '0')}${end}`)
+  // llama.cpp says which part is missing.
+  return sum(await Promise.all(parts.map((part) => sizeOf(part).catch(() => 0))))
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path)).size
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,30 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { FromHeader } from './gguf-cursor.ts'
+
+/** Large vocabularies make headers of several megabytes. */
+const firstReadBytes = 1 << 20
+
+/** Reads from the header of an open file, as many of its first bytes as that takes. `incomplete`: the file ends within its header. */
+export async function readFileHeader<T>(handle: FileHandle, read: (begin: Buffer) => FromHeader<T>): Promise<FromHeader<T>> {
+  const { size } = await handle.stat()
+  let length = Math.min(firstReadBytes, size)
+  let found = read(await readFirstBytes(handle, length))
+  // A header that names more than the file has is cut or damaged: the rest need not be read.
+  while (found.type === 'incomplete' && length < size && found.neededBytes <= size) {
+    length = Math.min(size, Math.max(found.neededBytes, length * 4))
+    found = read(await readFirstBytes(handle, length))
+  }
+  return found
+}
+
+/** The first bytes of a file, or all of a shorter one. */
+export async function readFirstBytes(handle: FileHandle, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await handle.read(buffer, filled, length - filled, filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}

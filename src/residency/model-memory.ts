@@ -1,0 +1,111 @@
+import type { Residency, ResidencyStatus, Resident, ResidentModel } from '../contract/residency.ts'
+import type { ResidencyEffect, ResidencyEvent } from './events.ts'
+import { type Decision, type ResidencyLimits, ResidencyRules } from './rules.ts'
+import { type ResidencyLog, SharedModel } from './shared-model.ts'
+import { deferred, type Wish } from './wish.ts'
+
+type ModelMemoryOptions = ResidencyLimits & {
+  /** Milliseconds of a monotonic clock. */
+  now(): number
+  readonly log: ResidencyLog
+}
+
+const longestTimeoutMs = 2 ** 31 - 1
+
+/** Carries out what the rules decide about the models of one machine. */
+export class ModelMemory implements Residency {
+  readonly #options: ModelMemoryOptions
+  readonly #rules: ResidencyRules<Wish>
+  readonly #models = new Map<string, SharedModel>()
+  readonly #pending: (() => Decision<Wish>)[] = []
+  #added = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ModelMemoryOptions) {
+    this.#options = options
+    this.#rules = new ResidencyRules(options)
+  }
+
+  add(model: ResidentModel): Resident {
+    const { now, log } = this.#options
+    const key = `${++this.#added}`
+    const member = this.#rules.add(key, model, now())
+    const shared = new SharedModel(model, {
+      member,
+      now,
+      log,
+      tell: (event) => this.#tell({ ...event, key }),
+      forget: () => {
+        this.#follow(() => this.#rules.remove(key, now()))
+        this.#models.delete(key)
+      },
+    })
+    this.#models.set(key, shared)
+    return shared
+  }
+
+  status(): readonly ResidencyStatus[] {
+    return [...this.#models.values()].map(({ status }) => status)
+  }
+
+  memory(): ReturnType<Residency['memory']> {
+    return { budgetBytes: this.#options.budgetBytes, usedBytes: this.#rules.usedBytes }
+  }
+
+  /** Loads and unloads nothing more; the engines are the caller's to close. */
+  close(): void {
+    clearTimeout(this.#timer)
+    for (const model of [...this.#models.values()]) model.remove()
+  }
+
+  #tell(event: ResidencyEvent<Wish>): void {
+    this.#follow(() => this.#rules.decide(event, this.#options.now()))
+  }
+
+  /** Carries out one decision after the other: an effect may cause the next event at once. */
+  #follow(decide: () => Decision<Wish>): void {
+    this.#pending.push(decide)
+    if (this.#pending.length > 1) return
+    for (let next = this.#pending[0]; next !== undefined; next = this.#pending[0]) {
+      const { effects, wakeAtMs } = next()
+      for (const effect of effects) this.#perform(effect)
+      this.#wakeAt(wakeAtMs)
+      this.#pending.shift()
+    }
+  }
+
+  #wakeAt(atMs: number): void {
+    clearTimeout(this.#timer)
+    if (atMs === Number.POSITIVE_INFINITY) return
+    const pauseMs = Math.min(longestTimeoutMs, Math.max(1, Math.ceil(atMs - this.#options.now())))
+    this.#timer = setTimeout(() => this.#tell({ type: 'tick' }), pauseMs)
+    // The server lives as long as it listens, and not longer for this.
+    this.#timer.unref()
+  }
+
+  #perform(effect: ResidencyEffect<Wish>): void {
+    switch (effect.type) {
+      case 'load':
+        this.#models.get(effect.key)?.beginLoad(effect.attempt)
+        break
+      case 'admit':
+        this.#models.get(effect.key)?.admit()
+        break
+      case 'reject':
+        this.#models.get(effect.key)?.reject(this.#options.budgetBytes)
+        break
+      case 'unload':
+        this.#models.get(effect.key)?.beginUnload(effect.reason)
+        break
+      case 'grant':
+        effect.wish.grant()
+        break
+      case 'refuse':
+        effect.wish.refuse(effect.error)
+        break
+      case 'defer':
+        effect.wish.refuse(deferred)
+        break
+    }
+  }
+}

@@ -1,0 +1,268 @@
+import { AppError } from '../contract/errors.ts'
+import type { ResidentModel } from '../contract/residency.ts'
+import { type Candidate, chooseVictims, sumBytes } from './choose-victims.ts'
+import type { ResidencyEffect, ResidencyEvent, UnloadReason } from './events.ts'
+import { enterPhase, isModest, type Member, newMember, wantedSinceMs } from './member.ts'
+
+export type ResidencyLimits = {
+  readonly budgetBytes: number
+  /** A loaded model may serve for this long before it makes room for another, or for as long as its load took if that is longer … */
+  readonly minResidencyMs: number
+  /** … unless it has been idle for this long, or for half of its load. */
+  readonly idleGraceMs: number
+}
+
+export type Decision<Wish extends object> = {
+  readonly effects: readonly ResidencyEffect<Wish>[]
+  /** When to send a `tick`, if nothing happens before; `Infinity` for never. */
+  readonly wakeAtMs: number
+}
+
+/**
+ * Decides which models are loaded. Those that fit together stay together. Otherwise idle ones go first; one in use goes when it has had its
+ * time: it finishes what it runs, while new requests for it wait. So the wait for a model is bounded by the minimum residency, what runs at
+ * its end, and the loads. Memory goes to the model that is wanted for longest.
+ */
+export class ResidencyRules<Wish extends object> {
+  readonly #limits: ResidencyLimits
+  readonly #members = new Map<string, Member<Wish>>()
+  #effects: ResidencyEffect<Wish>[] = []
+  #wakeAtMs = Number.POSITIVE_INFINITY
+
+  constructor(limits: ResidencyLimits) {
+    this.#limits = limits
+  }
+
+  get usedBytes(): number {
+    return sumBytes(this.#all(({ holdsMemory }) => holdsMemory))
+  }
+
+  /** What the rules know of the model, which changes with each decision. */
+  add(key: string, model: Omit<ResidentModel, 'engine'>, nowMs: number): Readonly<Member<Wish>> {
+    const member = newMember<Wish>(key, model, nowMs)
+    this.#members.set(key, member)
+    return member
+  }
+
+  remove(key: string, nowMs: number): Decision<Wish> {
+    const member = this.#members.get(key)
+    if (member !== undefined) this.#refuseAll(member, new AppError('model-unavailable', `model '${member.id}' has been removed`))
+    this.#members.delete(key)
+    return this.#settle(nowMs)
+  }
+
+  /** What follows from an event; one about a model that is not here changes nothing. */
+  decide(event: ResidencyEvent<Wish>, nowMs: number): Decision<Wish> {
+    if (event.type !== 'tick') {
+      const member = this.#members.get(event.key)
+      if (member !== undefined) this.#apply(event, member, nowMs)
+    }
+    return this.#settle(nowMs)
+  }
+
+  #apply(event: Exclude<ResidencyEvent<Wish>, { type: 'tick' }>, member: Member<Wish>, nowMs: number): void {
+    switch (event.type) {
+      case 'wish':
+        member.waiting.set(event.wish, { kind: event.kind, sinceMs: nowMs })
+        member.isUnwanted = false
+        break
+      case 'end':
+        this.#end(member, event.wish, nowMs)
+        break
+      case 'reserve':
+        this.#reserve(member, event.bytes, nowMs)
+        break
+      case 'ready':
+        member.readyAtMs ??= nowMs
+        member.lastUsedMs = nowMs
+        break
+      case 'freed':
+        // A load that failed before it held memory: `load-failed` says why.
+        if (member.holdsMemory || member.phase === 'unloading') enterPhase(member, 'absent', nowMs)
+        break
+      case 'load-failed':
+        if (event.attempt !== member.attempt) break
+        this.#refuseAll(member, event.error)
+        if (member.readyAtMs === undefined) enterPhase(member, 'absent', nowMs)
+        break
+      case 'cancel-load':
+        if (!isLoading(member)) break
+        this.#refuseAll(member, new AppError('model-unavailable', `the load of model '${member.id}' was cancelled; try again`))
+        this.#unload(member, 'command', nowMs)
+        break
+      case 'close':
+        if (member.phase === 'loaded') member.closedFor = 'command'
+        break
+      case 'reopen':
+        if (member.phase === 'loaded') member.closedFor = undefined
+        break
+      case 'evict':
+        if (member.phase === 'loaded') this.#unload(member, 'command', nowMs)
+        break
+    }
+  }
+
+  #end(member: Member<Wish>, wish: Wish, nowMs: number): void {
+    if (member.users.delete(wish)) member.lastUsedMs = nowMs
+    if (!member.waiting.delete(wish) || member.waiting.size > 0) return
+    // A download goes on, since its file stays.
+    if (member.phase === 'starting') member.isUnwanted = true
+    if (member.phase === 'waiting') this.#giveUp(member, nowMs)
+  }
+
+  #reserve(member: Member<Wish>, bytes: number, nowMs: number): void {
+    member.bytes = bytes
+    if (bytes > this.#limits.budgetBytes) {
+      this.#effects.push({ type: 'reject', key: member.key })
+      return
+    }
+    switch (member.phase) {
+      case 'loaded':
+        // A restart after a crash: the memory is still reserved.
+        this.#effects.push({ type: 'admit', key: member.key })
+        break
+      case 'absent':
+        // Something else started the engine; the end of its load matters here too.
+        this.#load(member)
+        enterPhase(member, 'waiting', nowMs)
+        break
+      case 'starting':
+        enterPhase(member, 'waiting', nowMs)
+        break
+      case 'waiting':
+      case 'unloading':
+        break
+    }
+  }
+
+  /** Nobody waits any more for a model that waits for memory: what was to make room for it may stay. */
+  #giveUp(member: Member<Wish>, nowMs: number): void {
+    this.#unload(member, 'unwanted', nowMs)
+    this.#reopenAll()
+  }
+
+  #reopenAll(): void {
+    for (const member of this.#members.values()) if (member.closedFor === 'memory') member.closedFor = undefined
+  }
+
+  #load(member: Member<Wish>): void {
+    member.attempt += 1
+    this.#effects.push({ type: 'load', key: member.key, attempt: member.attempt })
+  }
+
+  #unload(member: Member<Wish>, reason: UnloadReason, nowMs: number): void {
+    member.attempt += 1
+    member.comesAndGoes = true
+    enterPhase(member, 'unloading', nowMs)
+    this.#effects.push({ type: 'unload', key: member.key, reason })
+  }
+
+  #refuseAll({ waiting }: Member<Wish>, error: unknown): void {
+    for (const wish of waiting.keys()) this.#effects.push({ type: 'refuse', wish, error })
+    waiting.clear()
+  }
+
+  #settle(nowMs: number): Decision<Wish> {
+    this.#wakeAtMs = Number.POSITIVE_INFINITY
+    for (const member of this.#all(({ phase, waiting }) => phase === 'absent' && waiting.size > 0)) {
+      enterPhase(member, 'starting', nowMs)
+      this.#load(member)
+    }
+    this.#shareMemory(nowMs)
+    for (const member of this.#all(({ phase }) => phase === 'loaded')) {
+      if (member.closedFor === undefined) {
+        this.#grantAll(member, nowMs)
+        this.#unloadIdle(member, nowMs)
+      } else if (member.users.size === 0) this.#unload(member, member.closedFor, nowMs)
+    }
+    const effects = this.#effects
+    this.#effects = []
+    return { effects, wakeAtMs: this.#wakeAtMs }
+  }
+
+  /** Memory for those who wait for it, the one who is wanted for longest first: a later one must not take what it waits for. */
+  #shareMemory(nowMs: number): void {
+    const claimants = this.#all(({ phase }) => phase === 'waiting').sort((a, b) => wantedSinceMs(a) - wantedSinceMs(b))
+    if (claimants.length === 0) {
+      this.#reopenAll()
+      return
+    }
+    let spareBytes = this.#limits.budgetBytes - this.usedBytes
+    let comingBytes = sumBytes(this.#all((one) => one.holdsMemory && (one.phase === 'unloading' || one.closedFor !== undefined)))
+    let promisedBytes = 0
+    for (const claimant of claimants) {
+      const missingBytes = promisedBytes + claimant.bytes - spareBytes - comingBytes
+      if (missingBytes <= 0 && claimant.bytes <= spareBytes) {
+        spareBytes -= claimant.bytes
+        enterPhase(claimant, 'loaded', nowMs)
+        this.#effects.push({ type: 'admit', key: claimant.key })
+        continue
+      }
+      if (missingBytes > 0 && isModest(claimant)) {
+        for (const wish of claimant.waiting.keys()) this.#effects.push({ type: 'defer', wish })
+        claimant.waiting.clear()
+        this.#unload(claimant, 'unwanted', nowMs)
+        continue
+      }
+      if (missingBytes > 0) comingBytes += this.#closeFor(missingBytes, nowMs)
+      promisedBytes += claimant.bytes
+    }
+  }
+
+  /** Closes models until this much will become free, or none. Returns what will. */
+  #closeFor(missingBytes: number, nowMs: number): number {
+    const open = this.#all(({ phase, closedFor }) => phase === 'loaded' && closedFor === undefined)
+    const candidates = open.map((member) => ({ member, ...this.#asCandidate(member) }))
+    const choice = chooseVictims(candidates, missingBytes, nowMs)
+    switch (choice.type) {
+      case 'now':
+        for (const { member } of choice.victims) member.closedFor = 'memory'
+        return sumBytes(choice.victims)
+      case 'later':
+        this.#wakeAt(choice.atMs)
+        return 0
+      case 'never':
+        return 0
+    }
+  }
+
+  #asCandidate({ bytes, isPinned, lastUsedMs, users, readyAtMs, admittedAtMs }: Member<Wish>): Candidate {
+    const { minResidencyMs, idleGraceMs } = this.#limits
+    const isIdle = users.size === 0
+    const loadMs = readyAtMs === undefined ? Number.POSITIVE_INFINITY : readyAtMs - admittedAtMs
+    const servedAtMs = admittedAtMs + loadMs + Math.max(minResidencyMs, loadMs)
+    const idleEnoughAtMs = lastUsedMs + Math.max(idleGraceMs, loadMs / 2)
+    const freeFromMs = isIdle && readyAtMs !== undefined ? Math.min(servedAtMs, idleEnoughAtMs) : servedAtMs
+    return { bytes, isPinned, isIdle, lastUsedMs, freeFromMs }
+  }
+
+  #grantAll(member: Member<Wish>, nowMs: number): void {
+    const { waiting, users } = member
+    for (const wish of waiting.keys()) {
+      users.add(wish)
+      member.lastUsedMs = nowMs
+      this.#effects.push({ type: 'grant', wish })
+    }
+    waiting.clear()
+  }
+
+  #unloadIdle(member: Member<Wish>, nowMs: number): void {
+    const { idleTtlMs, users, readyAtMs, lastUsedMs } = member
+    if (idleTtlMs === undefined || users.size > 0 || readyAtMs === undefined) return
+    if (lastUsedMs + idleTtlMs <= nowMs) this.#unload(member, 'idle', nowMs)
+    else this.#wakeAt(lastUsedMs + idleTtlMs)
+  }
+
+  #wakeAt(atMs: number): void {
+    this.#wakeAtMs = Math.min(this.#wakeAtMs, atMs)
+  }
+
+  #all(matches: (member: Member<Wish>) => boolean): Member<Wish>[] {
+    return [...this.#members.values()].filter(matches)
+  }
+}
+
+/** It is not ready for the first time yet. */
+function isLoading<Wish extends object>({ phase, readyAtMs }: Member<Wish>): boolean {
+  return phase === 'starting' || phase === 'waiting' || (phase === 'loaded' && readyAtMs === undefined)
+}

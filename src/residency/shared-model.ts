@@ -1,0 +1,239 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { AppError } from '../contract/errors.ts'
+import type { MemoryNeed, ResidencyStatus, Resident, ResidentModel } from '../contract/residency.ts'
+import type { LoadPlace, Scheduler } from '../contract/scheduler.ts'
+import type { ResidencyEvent, UnloadReason, WishKind } from './events.ts'
+import { gateScheduler } from './gate.ts'
+import type { Member } from './member.ts'
+import { deferred, Wish } from './wish.ts'
+
+/** The part of a logger that is used here. */
+export type ResidencyLog = { info(facts: object, message: string): void; warn(facts: object, message: string): void }
+
+type WithoutKey<T> = T extends { readonly key: string } ? Omit<T, 'key'> : never
+
+type SharedModelDeps = {
+  /** What the rules know of it. */
+  readonly member: Readonly<Member<Wish>>
+  now(): number
+  readonly log: ResidencyLog
+  tell(event: WithoutKey<ResidencyEvent<Wish>>): void
+  forget(): void
+}
+
+/** The process of the model waits for its memory. */
+type Reservation = { readonly need: MemoryNeed; admit(): void; refuse(error: unknown): void }
+
+/** For the log; a load that is given up is no unload for its reader. */
+const whyUnloaded: Readonly<Record<Exclude<UnloadReason, 'unwanted'>, string>> = {
+  memory: 'another model needs its memory',
+  idle: 'it was idle',
+  command: 'by command',
+}
+
+/** One model: what it wants of the rules, and what they do with its engine. */
+export class SharedModel implements Resident {
+  readonly #model: ResidentModel
+  readonly #deps: SharedModelDeps
+  readonly #unsubscribe: () => void
+  /** Ends loads when the model is removed. */
+  readonly #removed = new AbortController()
+  #reservation: Reservation | undefined
+  #unloading: Promise<void> | undefined
+  /** Called when it begins to leave the memory. */
+  #onLeaving: (() => void)[] = []
+
+  constructor(model: ResidentModel, deps: SharedModelDeps) {
+    this.#model = model
+    this.#deps = deps
+    this.#unsubscribe = model.engine.onState((state) => {
+      if (state.type === 'ready') deps.tell({ type: 'ready' })
+      const hasEnded = state.type === 'stopped' || (state.type === 'failed' && state.retryAtMs === undefined)
+      // Of an unload that the rules want, its own end counts.
+      if (!hasEnded || this.#unloading !== undefined) return
+      deps.tell({ type: 'freed' })
+      this.#leaving()
+    })
+  }
+
+  get status(): ResidencyStatus {
+    const { id, phase, bytes, sinceMs, lastUsedMs, users, waiting } = this.#deps.member
+    const epochMs = Date.now() - this.#deps.now()
+    return {
+      id,
+      state: phase,
+      bytes,
+      sinceMs: Math.round(epochMs + sinceMs),
+      lastUsedMs: Math.round(epochMs + lastUsedMs),
+      busy: users.size,
+      waiting: waiting.size,
+    }
+  }
+
+  get comesAndGoes(): boolean {
+    return this.#deps.member.comesAndGoes
+  }
+
+  gate(scheduler: Scheduler): Scheduler {
+    return gateScheduler(scheduler, {
+      wish: () => this.#wish('request'),
+      granted: (wish, signal) => this.#granted(wish, signal),
+      end: (wish) => this.#deps.tell({ type: 'end', wish }),
+      place: () => this.#place(),
+    })
+  }
+
+  reserve(need: MemoryNeed, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    if (this.#removed.signal.aborted) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        signal.removeEventListener('abort', leave)
+        this.#reservation = undefined
+      }
+      const leave = () => {
+        settle()
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      this.#reservation = {
+        need,
+        admit: () => {
+          settle()
+          resolve()
+        },
+        refuse: (error) => {
+          settle()
+          reject(error)
+        },
+      }
+      this.#deps.tell({ type: 'reserve', bytes: need.bytes })
+    })
+  }
+
+  async load(signal: AbortSignal): Promise<void> {
+    await this.#loadAs('load', signal)
+  }
+
+  async preload(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#loadAs('preload', signal)
+      return true
+    } catch (error) {
+      if (error === deferred) return false
+      throw error
+    }
+  }
+
+  cancelLoad(): boolean {
+    const { member, tell } = this.#deps
+    const { attempt } = member
+    tell({ type: 'cancel-load' })
+    return member.attempt !== attempt
+  }
+
+  async unload({ drainMs, force }: { readonly drainMs: number; readonly force: boolean }): Promise<void> {
+    const { member, tell } = this.#deps
+    if (!this.cancelLoad() && member.phase === 'loaded') {
+      const hasLeft = new Promise<void>((resolve) => this.#onLeaving.push(resolve))
+      tell({ type: 'close' })
+      await Promise.race([hasLeft, pause(drainMs, undefined, { ref: false })])
+      // Its requests have not ended.
+      if (member.phase === 'loaded' && member.closedFor === 'command') {
+        tell({ type: force ? 'evict' : 'reopen' })
+        if (!force) throw stillBusy(member)
+      }
+    }
+    await this.#unloading
+  }
+
+  remove(): void {
+    this.#unsubscribe()
+    const reason = new AppError('model-unavailable', `model '${this.#model.id}' has been removed`)
+    this.#removed.abort(reason)
+    this.#reservation?.refuse(reason)
+    this.#deps.forget()
+  }
+
+  /** An effect of the rules, as are the others below. */
+  beginLoad(attempt: number): void {
+    const { engine } = this.#model
+    engine.ensureReady(this.#removed.signal).catch((error: unknown) => {
+      this.#deps.tell({ type: 'load-failed', attempt, error })
+    })
+  }
+
+  admit(): void {
+    this.#reservation?.admit()
+  }
+
+  reject(budgetBytes: number): void {
+    this.#reservation?.refuse(this.#reservation.need.tooLarge(budgetBytes))
+  }
+
+  beginUnload(reason: UnloadReason): void {
+    const { id, engine } = this.#model
+    const { log, tell } = this.#deps
+    if (reason !== 'unwanted') log.info({ model: id, why: whyUnloaded[reason] }, 'unloading the model')
+    // The rules have waited for its requests, or were told not to.
+    this.#unloading = engine
+      .unload({ drainMs: 0 })
+      .catch((error: unknown) => log.warn({ model: id, err: error }, 'the model could not be unloaded'))
+      .then(() => {
+        this.#unloading = undefined
+        tell({ type: 'freed' })
+      })
+    this.#leaving()
+  }
+
+  #leaving(): void {
+    for (const tell of this.#onLeaving.splice(0)) tell()
+  }
+
+  #place(): LoadPlace | undefined {
+    const { phase, closedFor } = this.#deps.member
+    const { state } = this.#model.engine
+    if (phase === 'waiting' || phase === 'unloading' || closedFor !== undefined) return { state: 'waiting-for-memory' }
+    if (state.type === 'ready') return undefined
+    return state.type === 'loading' ? { state: 'loading', progress: state.progress } : { state: 'starting' }
+  }
+
+  #wish(kind: WishKind): Wish {
+    const wish = new Wish()
+    // A request that is older than the removal of its model loads it as it likes.
+    if (this.#removed.signal.aborted) wish.grant()
+    else this.#deps.tell({ type: 'wish', wish, kind })
+    return wish
+  }
+
+  /** Resolves when the wish is granted, which is then to be ended; otherwise it is ended here. */
+  async #granted(wish: Wish, signal: AbortSignal): Promise<void> {
+    const giveUp = () => {
+      if (wish.isGranted) return
+      this.#deps.tell({ type: 'end', wish })
+      wish.refuse(signal.reason)
+    }
+    if (signal.aborted) giveUp()
+    signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      await wish.answer
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+    }
+  }
+
+  async #loadAs(kind: WishKind, signal: AbortSignal): Promise<void> {
+    const wish = this.#wish(kind)
+    await this.#granted(wish, signal)
+    try {
+      await this.#model.engine.ensureReady(signal)
+    } finally {
+      this.#deps.tell({ type: 'end', wish })
+    }
+  }
+}
+
+function stillBusy({ id, users }: Readonly<Member<Wish>>): AppError {
+  const message = `model '${id}' is not unloaded: requests that use it: ${users.size}; try again later, wait longer, or force it`
+  return new AppError('request-conflict', message)
+}

@@ -1,0 +1,33 @@
+/** Someone who wants a model, and is told once that it has it, or why not. */
+export class Wish {
+  /** Settles when it is granted or refused. */
+  readonly answer: Promise<void>
+  #isGranted = false
+  #resolve: () => void = () => undefined
+  #reject: (error: unknown) => void = () => undefined
+
+  constructor() {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    // Nobody waits for the answer of a wish that is granted at once, or given up.
+    this.answer.catch(() => undefined)
+  }
+
+  get isGranted(): boolean {
+    return this.#isGranted
+  }
+
+  grant(): void {
+    this.#isGranted = true
+    this.#resolve()
+  }
+
+  refuse(error: unknown): void {
+    this.#reject(error)
+  }
+}
+
+/** The answer to a preload for which there is no free memory. */
+export const deferred = new Error('there is no free memory')

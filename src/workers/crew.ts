@@ -1,0 +1,135 @@
+import cluster, { type Worker } from 'node:cluster'
+import type { Logger } from 'pino'
+import { AppError } from '../contract/errors.ts'
+import type { Hub } from './hub.ts'
+import { type Order, reportSchema } from './order.ts'
+import { nextRestart } from './restart-rule.ts'
+
+type CrewOptions = {
+  /** The module that a worker runs, and the flags of its Node. */
+  readonly module: string
+  readonly execArgv: readonly string[]
+  readonly count: number
+  /** The checked configuration. */
+  readonly config: object
+  readonly hub: Hub
+  readonly log: Logger
+}
+
+type Place = { readonly index: number; worker: Worker | undefined; failures: number; restart: NodeJS.Timeout | undefined }
+
+/**
+ * The worker processes of a server. The primary process accepts connections and gives them to the workers in turn; one that ends is
+ * started again, and its requests fail.
+ */
+export class Crew {
+  readonly #options: CrewOptions
+  readonly #places: readonly Place[]
+  readonly #ended = new Map<Place, Promise<void>>()
+  #config: object
+  #isDraining = false
+  #hasStarted = false
+  #onFailure: (error: Error) => void = () => undefined
+  /** Rejects when a worker cannot start in the beginning. */
+  readonly failed: Promise<never>
+
+  constructor(options: CrewOptions) {
+    this.#options = options
+    this.#config = options.config
+    this.#places = Array.from({ length: options.count }, (_, index) => {
+      return { index, worker: undefined, failures: 0, restart: undefined }
+    })
+    this.failed = new Promise((_, reject) => {
+      this.#onFailure = reject
+    })
+    this.failed.catch(() => undefined)
+  }
+
+  /** Starts all. Resolves with the address when all of them listen on it; rejects when one cannot start. */
+  async start(): Promise<string> {
+    const { module, execArgv } = this.#options
+    cluster.setupPrimary({ exec: module, args: [], execArgv: [...execArgv], serialization: 'advanced' })
+    // All of them get the same free port, where any will do.
+    const [url = ''] = await Promise.race([Promise.all(this.#places.map((place) => this.#launch(place))), this.failed])
+    this.#hasStarted = true
+    return url
+  }
+
+  /** Gives all of them another configuration, and those that start later. */
+  reconfigure(config: object): void {
+    this.#config = config
+    for (const { worker } of this.#places) if (worker !== undefined) tell(worker, { type: 'reconfigure', config })
+  }
+
+  /** Lets all finish what they do within their grace period. Resolves when they have ended. */
+  async drain(): Promise<void> {
+    this.#isDraining = true
+    for (const { worker, restart } of this.#places) {
+      clearTimeout(restart)
+      if (worker !== undefined) tell(worker, { type: 'drain' })
+    }
+    await Promise.all(this.#ended.values())
+  }
+
+  /** Ends all at once. */
+  kill(): void {
+    for (const { worker } of this.#places) worker?.process.kill('SIGKILL')
+  }
+
+  /** Resolves with the address when the worker listens. */
+  #launch(place: Place): Promise<string> {
+    const { hub, log } = this.#options
+    const worker = cluster.fork()
+    const startedMs = performance.now()
+    place.worker = worker
+    const port = hub.connect({ send: (message) => tell(worker, message) })
+    const listening = new Promise<string>((resolve) => {
+      worker.on('message', (message: unknown) => {
+        if (port.take(message)) return
+        const { data } = reportSchema.safeParse(message)
+        if (data?.type === 'waiting') this.#begin(worker, place)
+        else if (data?.type === 'listening') resolve(data.url)
+        else if (data?.type === 'failed') this.#onStartFailure(place, new AppError(data.code, data.message))
+      })
+    })
+    const ended = new Promise<void>((resolve) => {
+      worker.once('exit', (code, signal) => {
+        port.close()
+        place.worker = undefined
+        this.#ended.delete(place)
+        const how = signal ?? `code ${code}`
+        if (this.#isDraining) resolve()
+        else if (!this.#hasStarted) this.#onFailure(new AppError('internal', `a worker ended (${how}) before it listened`))
+        else this.#restart(place, performance.now() - startedMs, how)
+        resolve()
+      })
+    })
+    // A worker that cannot be forked or written to ends as well.
+    worker.on('error', (error) => log.error({ err: error, worker: place.index }, 'a worker failed'))
+    this.#ended.set(place, ended)
+    return listening
+  }
+
+  #begin(worker: Worker, { index }: Place): void {
+    const { hub, count } = this.#options
+    if (this.#isDraining) tell(worker, { type: 'drain' })
+    else tell(worker, { type: 'start', config: this.#config, index, count, preset: hub.preset })
+  }
+
+  #onStartFailure({ index }: Place, error: AppError): void {
+    if (this.#hasStarted) this.#options.log.error({ worker: index, code: error.code }, error.message)
+    else this.#onFailure(error)
+  }
+
+  #restart(place: Place, servedMs: number, how: string): void {
+    const { failures, pauseMs } = nextRestart(place.failures, servedMs)
+    place.failures = failures
+    this.#options.log.error({ worker: place.index, pauseMs }, `a worker ended (${how}) and is started again`)
+    place.restart = setTimeout(() => void this.#launch(place), pauseMs)
+  }
+}
+
+/** What is sent to a process that is ending is lost. */
+function tell(worker: Worker, message: Order | object): void {
+  if (worker.isConnected()) worker.process.send(message, () => undefined)
+}

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import type { SiblingDuties } from '../contract/siblings.ts'
+import { MinuteCounter } from '../quota/minute-counter.ts'
+import { Hub } from './hub.ts'
+import { joinHub } from './membership.ts'
+
+/** A hub with workers whose messages pass a structured clone, as between processes. */
+function start() {
+  const hub = new Hub(new MinuteCounter())
+  const join = (duties: Partial<SiblingDuties> = {}) => {
+    const send = (take: (message: unknown) => void) => (message: object) => {
+      const copy = structuredClone(message)
+      queueMicrotask(() => take(copy))
+    }
+    const worker = joinHub({ send: send((message) => port.take(message)) })
+    const port = hub.connect({ send: send((message) => worker.take(message)) })
+    worker.siblings.join({
+      cancel: () => 0,
+      isReady: () => true,
+      readMetrics: async () => [],
+      usePreset: () => undefined,
+      ...duties,
+    })
+    return { ...worker.siblings, end: () => port.close() }
+  }
+  return { hub, join }
+}
+const cancel = { by: 'k', isAdmin: false, cancelId: 'c', replyIds: [] }
+
+test('a cancel goes to the others, and counts what they cancelled', async () => {
+  const { join } = start()
+  const seen: unknown[] = []
+  const one = join({ cancel: () => 100 })
+  join({ cancel: (given) => seen.push(given) })
+  join({ cancel: () => 2 })
+  expect(await one.cancels.publish(cancel)).toBe(3)
+  expect(seen).toEqual([cancel])
+})
+
+test('what is locked by one is free again when it unlocks or ends', async () => {
+  const { join } = start()
+  const [one, two] = [join(), join()]
+  const unlock = await one.lock('conversation')
+  expect(await two.lock('conversation')).toBeUndefined()
+  unlock?.()
+  expect(await two.lock('conversation')).toBeDefined()
+  two.end()
+  expect(await one.lock('conversation')).toBeDefined()
+})
+
+test('limits hold for all together', async () => {
+  const { join } = start()
+  const [one, two] = [join(), join()]
+  const share = { requests: 1, tokens: 0, isStretched: false }
+  const taken = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? one : two).usage.take('a', share, { requestsPerMinute: 3 })),
+  )
+  expect(taken.filter((usage) => usage !== undefined).map(({ requests }) => requests)).toEqual([1, 2, 3])
+  expect(await two.usage.read('a')).toMatchObject({ requests: 3 })
+})
+
+test('all are ready when each is; one that does not answer is left out', async () => {
+  const { join } = start()
+  let isReady = false
+  const one = join()
+  const two = join({ isReady: () => isReady })
+  expect(await one.areReady()).toBe(false)
+  isReady = true
+  expect(await one.areReady()).toBe(true)
+  isReady = false
+  two.end()
+  expect(await one.areReady()).toBe(true)
+})
+
+test('metrics are summed; what one counted that has ended stays, and what it had does not', async () => {
+  const { join } = start()
+  const metric = (type: string, name: string, value: number) => ({
+    name,
+    help: name,
+    type,
+    aggregator: 'sum',
+    values: [{ labels: {}, value }],
+  })
+  const read = (counted: number) => async () => [metric('counter', 'served', counted), metric('gauge', 'busy', 1)]
+  const one = join({ readMetrics: read(2) })
+  const two = join({ readMetrics: read(3) })
+  expect(await one.renderMetrics()).toMatch(/^served 5$[\s\S]*^busy 2$/m)
+  two.end()
+  expect(await one.renderMetrics()).toMatch(/^served 5$[\s\S]*^busy 1$/m)
+})
+
+test('a preset is used by all, the one that asks included, and known to those that come later', async () => {
+  const { hub, join } = start()
+  const used: string[] = []
+  const note = (name: string) => join({ usePreset: ({ type }) => used.push(`${name} ${type}`) })
+  const one = note('one')
+  note('two')
+  await one.usePreset({ type: 'none' })
+  expect(used).toEqual(['one none', 'two none'])
+  expect(hub.preset).toEqual({ type: 'none' })
+})

@@ -1,0 +1,68 @@
+import type { UsageCounter } from '../contract/quota.ts'
+import type { PresetChoice, SiblingDuties, Siblings } from '../contract/siblings.ts'
+import type { CancelBus } from '../contract/store.ts'
+import { Link, type Port } from './link.ts'
+import { type Answer, answerSchemas, type Duty, type DutyAnswer, dutySchema, type Question } from './messages.ts'
+
+/** A worker's end of the hub. */
+export type Membership = {
+  readonly siblings: Siblings
+  /** Returns whether the message was one of the hub. */
+  take(message: unknown): boolean
+}
+
+/** What a worker shares with the others, through the primary process at the other end of the port. */
+export function joinHub(port: Port): Membership {
+  let duties: SiblingDuties | undefined
+  const link = new Link(port, (question) => perform(dutySchema.parse(question)))
+  const ask = <Type extends Question['type']>(question: Extract<Question, { type: Type }>): Promise<Answer<Type>> =>
+    link.ask(question, answerSchemas[question.type as Type]) as Promise<Answer<Type>>
+
+  function perform(duty: Duty): Promise<DutyAnswer<Duty['type']>> | DutyAnswer<Duty['type']> {
+    switch (duty.type) {
+      case 'cancel':
+        return duties?.cancel(duty.cancel) ?? 0
+      case 'metrics':
+        return duties === undefined ? [] : duties.readMetrics().then((metrics) => [...metrics])
+      case 'ready':
+        return duties?.isReady() ?? false
+      case 'preset':
+        duties?.usePreset(duty.choice)
+        return null
+    }
+  }
+
+  const cancels: CancelBus = {
+    publish: (cancel) => ask({ type: 'cancel', cancel: { ...cancel, replyIds: [...cancel.replyIds] } }),
+    // `join` has the listener.
+    listen: async () => undefined,
+  }
+  const usage: UsageCounter = {
+    read: (account) => ask({ type: 'read-usage', account }),
+    take: async (account, share, limits) => (await ask({ type: 'take', account, share, limits })) ?? undefined,
+    settle: (account, settlement) => ask({ type: 'settle', account, settlement }),
+  }
+  return {
+    take: (message) => link.take(message),
+    siblings: {
+      usage,
+      cancels,
+      async lock(name) {
+        if (!(await ask({ type: 'lock', name }))) return undefined
+        return () => void ask({ type: 'unlock', name }).catch(ignore)
+      },
+      renderMetrics: () => ask({ type: 'metrics' }),
+      areReady: () => ask({ type: 'ready' }),
+      async usePreset(choice: PresetChoice) {
+        await ask({ type: 'preset', choice })
+      },
+      join: (own) => {
+        duties = own
+      },
+    },
+  }
+}
+
+function ignore(_error: unknown): void {
+  // The primary process has ended, and this one ends with it.
+}

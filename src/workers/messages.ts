@@ -1,0 +1,75 @@
+import { z } from 'zod'
+
+/** What processes of one server send each other. Both ends have the same version; what does not fit is a fault of ours. */
+
+const usage = z.object({
+  requests: z.number(),
+  tokens: z.number(),
+  isStretched: z.boolean(),
+  minute: z.number(),
+  endsAtMs: z.number(),
+})
+const share = z.object({ requests: z.number(), tokens: z.number(), isStretched: z.boolean() })
+const limits = z.object({ requestsPerMinute: z.number().exactOptional(), tokensPerMinute: z.number().exactOptional() })
+const settlement = z.object({ tokens: z.number(), isStretched: z.boolean(), minute: z.number() })
+
+const cancel = z.object({
+  by: z.string(),
+  isAdmin: z.boolean(),
+  cancelId: z.string().exactOptional(),
+  sessionId: z.string().exactOptional(),
+  replyIds: z.array(z.string()),
+})
+/** A preset comes from a request that was decoded by another process. */
+const preset = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('named'), name: z.string() }),
+  z.object({ type: z.literal('own'), preset: z.custom<import('../contract/sampling-preset.ts').ReadPreset>() }),
+  z.object({ type: z.literal('none') }),
+])
+
+/** What a worker asks of the primary process. */
+export const questionSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('read-usage'), account: z.string() }),
+  z.object({ type: z.literal('take'), account: z.string(), share, limits }),
+  z.object({ type: z.literal('settle'), account: z.string(), settlement }),
+  z.object({ type: z.literal('cancel'), cancel }),
+  z.object({ type: z.literal('lock'), name: z.string() }),
+  z.object({ type: z.literal('unlock'), name: z.string() }),
+  z.object({ type: z.literal('metrics') }),
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('preset'), choice: preset }),
+])
+export type Question = z.output<typeof questionSchema>
+
+/** What the primary process asks of a worker. */
+export const dutySchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('cancel'), cancel }),
+  z.object({ type: z.literal('metrics') }),
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('preset'), choice: preset }),
+])
+export type Duty = z.output<typeof dutySchema>
+
+/** The primary's answers, by the type of the question. */
+export const answerSchemas = {
+  'read-usage': usage,
+  /** Null: nothing was counted, because it would be too much. */
+  take: usage.nullable(),
+  settle: usage,
+  cancel: z.number(),
+  lock: z.boolean(),
+  unlock: z.null(),
+  metrics: z.string(),
+  ready: z.boolean(),
+  preset: z.null(),
+} as const satisfies Record<Question['type'], z.ZodType>
+export type Answer<Type extends Question['type']> = z.output<(typeof answerSchemas)[Type]>
+
+/** The workers' answers, by the type of the duty. */
+export const dutyAnswerSchemas = {
+  cancel: z.number(),
+  metrics: z.array(z.unknown()),
+  ready: z.boolean(),
+  preset: z.null(),
+} as const satisfies Record<Duty['type'], z.ZodType>
+export type DutyAnswer<Type extends Duty['type']> = z.output<(typeof dutyAnswerSchemas)[Type]>
