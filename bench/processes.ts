@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,8 @@ export type BenchProcess = {
   usage(): Promise<Usage>
   stop(): void
 }
+
+const startWithinMs = 60_000
 
 const reportUsage = new URL('./servers/report-usage.mjs', import.meta.url).href
 
@@ -33,31 +35,61 @@ type DragomanOptions = {
   readonly checkout?: string
   /** Absent: the default of that version. */
   readonly storage?: string
+  /** Processes that answer requests; 1 unless given. */
+  readonly workers?: number
+  /** Flags of its Node, such as those of a profile. */
+  readonly execArgv?: readonly string[]
+}
+
+/** Any other program that listens on `port`, once `path` answers. Rejects when it does not within a minute. */
+export async function startProgram(
+  command: string,
+  args: readonly string[],
+  { port, path, env = {} }: { readonly port: number; readonly path: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<BenchProcess> {
+  const child = spawn(command, [...args], { stdio: 'ignore', env: { ...process.env, ...env } })
+  const url = `http://127.0.0.1:${port}`
+  const untilMs = performance.now() + startWithinMs
+  while (!(await answers(`${url}${path}`))) {
+    if (child.exitCode !== null) throw new Error(`${command} ended with code ${child.exitCode}`)
+    if (performance.now() > untilMs) {
+      child.kill('SIGKILL')
+      throw new Error(`${command} did not answer within ${startWithinMs} ms`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return { url, usage: async () => ({ cpuMicros: Number.NaN, rssBytes: Number.NaN }), stop: () => void child.kill('SIGKILL') }
+}
+
+function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    (reply) => reply.ok,
+    () => false,
+  )
 }
 
 /** Dragoman as it is built in a checkout, with these models. Its log is off: the baselines have none. */
 export async function startDragoman(
   models: readonly object[],
-  { checkout, storage }: DragomanOptions = {},
+  { checkout, storage, workers, execArgv = [] }: DragomanOptions = {},
 ): Promise<BenchProcess> {
   const port = await freePort()
   const home = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
   const config = join(home, 'config.json')
-  const settings = { server: { port }, log: { level: 'silent' }, ...(storage !== undefined && { storage }) }
+  const settings = {
+    server: { port, ...(workers !== undefined && { workers }) },
+    log: { level: 'silent' },
+    ...(storage !== undefined && { storage }),
+  }
   await writeFile(config, JSON.stringify({ ...settings, builtinModel: false, models }))
   const program = join(checkout ?? fileURLToPath(new URL('..', import.meta.url)), 'dist', 'cli', 'program.js')
   const child = fork(program, ['serve', '--config', config], {
-    execArgv: ['--import', reportUsage],
+    execArgv: ['--import', reportUsage, ...execArgv],
     env: { ...process.env, DRAGOMAN_HOME: home },
     silent: true,
   })
   const url = `http://127.0.0.1:${port}`
-  const isReady = () =>
-    fetch(`${url}/ready`).then(
-      (reply) => reply.ok,
-      () => false,
-    )
-  while (!(await isReady())) {
+  while (!(await answers(`${url}/ready`))) {
     if (child.exitCode !== null) throw new Error(`dragoman ended with code ${child.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { listen } from './listen.ts'
 
 /**
- * A stand-in for a model server: sends the given number of chunks, with a delay between them or all at once. Each contains its send
- * time by the machine's monotonic clock.
+ * A stand-in for a model server: sends the given number of chunks, with a delay between them or all at once, or a whole reply at once to
+ * a request that asks for no stream. Each chunk contains its send time by the machine's monotonic clock.
  */
 const [events = '200', delayMs = '0'] = process.argv.slice(2)
 
@@ -12,14 +12,40 @@ const chunk = (delta: object, finish: string | null = null) =>
 const text = () => chunk({ content: `@${process.hrtime.bigint()}@` })
 const tail = `${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'chatcmpl-up', object: 'chat.completion.chunk', created: 1, model: 'up', choices: [], usage: { prompt_tokens: 5, completion_tokens: Number(events), total_tokens: 5 + Number(events) } })}\n\ndata: [DONE]\n\n`
 
+const whole = JSON.stringify({
+  id: 'chatcmpl-up',
+  object: 'chat.completion',
+  created: 1,
+  model: 'up',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'word' }, logprobs: null, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 },
+})
+const models = '{"object":"list","data":[{"id":"up","object":"model","owned_by":"bench"}]}'
+/** What gateways ask before they send a request; SMG asks for the last two. */
+const facts: Readonly<Record<string, string>> = {
+  '/v1/models': models,
+  '/health': '{"status":"ok"}',
+  '/get_model_info': '{"model_path":"up","is_generation":true}',
+}
+
 const server = createServer((request, response) => {
-  request.resume()
   if (request.method === 'GET') {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end('{"object":"list","data":[{"id":"up","object":"model","owned_by":"bench"}]}')
+    const fact = facts[request.url ?? '']
+    response.writeHead(fact === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(fact ?? '{}')
     return
   }
+  let isStreamed = false
+  // Short bodies come in one piece.
+  request.on('data', (piece: Buffer) => {
+    isStreamed ||= /"stream": ?true/.test(piece.toString())
+  })
   request.once('end', () => {
+    if (!isStreamed) {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(whole) })
+      response.end(whole)
+      return
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     let left = Number(events)
     const next = () => {
