@@ -32,6 +32,7 @@ export async function parseLargeJsonBody(body: Buffer): Promise<JsonBody> {
   const value = parse(text)
   await nextTurn()
   refusePrototypeKeys(text, value)
+  await nextTurn()
   return withText(value, text)
 }
 
