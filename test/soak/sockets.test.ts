@@ -1,16 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startApp, until } from '../support/app.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 
 const durationMs = 30_000
 const sockets = 200
-
-/** Vitest's processes start without it; contexts that are made after the flag have it. */
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 /** Repeatable chance, so that a failure can be looked at again. */
 function createChance(seed: number): () => number {
@@ -26,7 +21,7 @@ test('200 sockets with closes at random: nothing runs, waits or is kept afterwar
     {
       models: [{ id: 'scripted', engine: 'fake', script: 'from-request', slots: 64, maxQueued: 10_000 }],
     },
-    { keepsLog: false },
+    { keepsLog: () => false },
   )
   const url = `${app.url.replace('http', 'ws')}/v1/responses`
   const endMs = performance.now() + durationMs

@@ -16,11 +16,14 @@ export type RunningApp = App & {
 }
 
 /** Starts the whole server on a free loopback port with its own home folder, and without a store unless settings have one. Close it. */
-export async function startApp(settings: z.input<typeof configSchema>, { keepsLog = true } = {}): Promise<RunningApp> {
+export async function startApp(
+  settings: z.input<typeof configSchema>,
+  { keepsLog = () => true }: { readonly keepsLog?: (line: string) => boolean } = {},
+): Promise<RunningApp> {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-test-home-'))
   const config = configSchema.parse({ storage: 'off', ...settings, server: { port: 0, ...settings.server } })
   const lines: string[] = []
-  const log = createLog({ level: 'debug', destination: { write: (line: string) => void (keepsLog && lines.push(line)) } })
+  const log = createLog({ level: 'debug', destination: { write: (line: string) => void (keepsLog(line) && lines.push(line)) } })
   const app = await createApp({ ...config, home }, { log })
   const url = await app.listen()
   await app.whenReady()
