@@ -46,6 +46,12 @@ export type HeldMedia = { readonly media: readonly MediaBytes[]; release(): void
 
 export type MediaCaller = { readonly principal: Principal; readonly signal: AbortSignal }
 
+/** The kind of a media type such as `image/png`; what is neither image, audio nor video is a file. */
+export function kindOfType(mediaType: string): MediaKind {
+  const [kind] = mediaType.split('/', 1)
+  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file'
+}
+
 /** The source of a part that an engine got. */
 export function bytesOf({ source }: { readonly source: MediaBytes | MediaReference }): MediaBytes {
   if (source.type === 'bytes') return source

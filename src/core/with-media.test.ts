@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { bytes, text } from '../../test/support/parts.ts'
 import type { MediaItem, MediaReader, MediaReference } from '../contract/media.ts'
+import { mediaIn } from '../contract/parts.ts'
 import { allScopes } from '../contract/principal.ts'
 import { type ContentPart, type Message, type Prompt, plainChat } from '../contract/request.ts'
 import { withMedia } from './with-media.ts'
@@ -59,6 +60,16 @@ test('every part that refers to media gets its bytes, in its place, and is named
     ['prompt', 'messages', 2, 'content', 0, 'source'],
   ])
   expect(reader.released).toBe(1)
+})
+
+test('a file that holds an image becomes one', async () => {
+  const file = { type: 'media', kind: 'file', source: { type: 'url', url: 'image/png' } } as const
+  const document = { ...file, source: { type: 'url', url: 'application/pdf' } } as const
+  const prompt: Prompt = { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [file, document] }] }
+  const kinds = await withMedia({ media: new Reader() }, { request: { prompt }, caller }, async (complete) =>
+    mediaIn(complete.prompt).map(({ kind }) => kind),
+  )
+  expect(kinds).toEqual(['image', 'file'])
 })
 
 test('the memory is free again when the work has failed', async () => {

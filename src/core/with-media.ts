@@ -1,6 +1,13 @@
 import { AppError } from '../contract/errors.ts'
 import type { CanonicalPath } from '../contract/field.ts'
-import type { MediaBytes, MediaCaller, MediaItem, MediaReader, MediaReference } from '../contract/media.ts'
+import {
+  kindOfType,
+  type MediaBytes,
+  type MediaCaller,
+  type MediaItem,
+  type MediaReader,
+  type MediaReference,
+} from '../contract/media.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 type MediaDeps = { readonly media?: MediaReader }
@@ -63,7 +70,9 @@ function replacePart(part: ContentPart | OutputPart, found: Found): ContentPart 
   return part.type === 'media' ? withBytes(part, found) : part
 }
 
+/** A file that holds an image, audio or a video becomes one. */
 function withBytes(part: MediaPart, found: Found): MediaPart {
   const source = part.source.type === 'bytes' ? undefined : found.get(part.source)
-  return source === undefined ? part : { ...part, source }
+  if (source === undefined) return part
+  return { ...part, kind: part.kind === 'file' ? kindOfType(source.mediaType) : part.kind, source }
 }

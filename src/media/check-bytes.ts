@@ -6,7 +6,7 @@ import { readDurationMs } from './audio-duration.ts'
 import { readImageSize } from './image-size.ts'
 import { invalid } from './invalid.ts'
 import { formatBytes, type MediaLimits } from './limits.ts'
-import { acceptedTypes, detectType, sniff } from './media-type.ts'
+import { acceptedTypes, detectType, kindOfBytes, sniff } from './media-type.ts'
 
 /** What is known of bytes once they are checked. */
 export type Facts = Omit<MediaBytes, 'type' | 'base64'>
@@ -16,10 +16,15 @@ type Claim = { readonly kind: MediaKind; readonly declared?: string | undefined;
 /** Hashing one takes about a millisecond. */
 const pieceBytes = 1024 * 1024
 
-/** Finds out what bytes are. Rejects with `invalid-request` for another kind, and for more than the limits allow. */
-export async function checkBytes(bytes: Buffer, { kind, declared, at }: Claim, limits: MediaLimits): Promise<Facts> {
-  refuseSize(bytes.length, { kind, at }, limits)
+/**
+ * Finds out what bytes are. Those of a file can be of any kind, whose limits then hold. Rejects with `invalid-request` for another kind, and
+ * for more than the limits allow.
+ */
+export async function checkBytes(bytes: Buffer, { kind: named, declared, at }: Claim, limits: MediaLimits): Promise<Facts> {
+  refuseSize(bytes.length, { kind: named, at }, limits)
   if (bytes.length === 0) throw invalid(at, 'is empty')
+  const kind = named === 'file' ? await kindOfBytes(bytes) : named
+  refuseSize(bytes.length, { kind, at }, limits)
   const mediaType = await detectType(bytes, kind, declared)
   if (mediaType === undefined) throw await wrongKind(bytes, kind, at)
   const known = { sizeBytes: bytes.length, mediaType }

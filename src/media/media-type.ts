@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type'
-import type { MediaKind } from '../contract/media.ts'
+import { kindOfType, type MediaKind } from '../contract/media.ts'
 
 /** Images of which the size is known without a decoder. */
 const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp', 'image/avif', 'image/heic'])
@@ -25,12 +25,25 @@ const archives = ['504b', '1f8b', '425a68', 'fd377a585a', '28b52ffd', '377abcaf'
 
 /** What bytes are, where they are of that kind; undefined for others. Only the bytes decide, except for documents. */
 export async function detectType(bytes: Buffer, kind: MediaKind, declared: string | undefined): Promise<string | undefined> {
-  if (kind === 'file') return bytes.toString('latin1', 0, 5) === '%PDF-' ? 'application/pdf' : declared
+  if (kind === 'file')
+    return isPdf(bytes) ? 'application/pdf' : declared === undefined || kindOfType(declared) === 'file' ? declared : undefined
   const found = await sniff(bytes)
   if (found === undefined) return undefined
   if (kind === 'image') return imageTypes.has(found) ? found : undefined
   const type = kind === 'audio' ? (audioInContainers[found] ?? found) : found
   return type.startsWith(`${kind}/`) ? type : undefined
+}
+
+/** The kind of a file: that of the media that it holds, and a document otherwise. */
+export async function kindOfBytes(bytes: Buffer): Promise<MediaKind> {
+  const found = isPdf(bytes) ? undefined : await sniff(bytes)
+  if (found === undefined) return 'file'
+  const kind = kindOfType(found)
+  return kind === 'image' && !imageTypes.has(found) ? 'file' : kind
+}
+
+function isPdf(bytes: Buffer): boolean {
+  return bytes.toString('latin1', 0, 5) === '%PDF-'
 }
 
 /** What bytes are, of any kind, for messages. */

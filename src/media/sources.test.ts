@@ -77,6 +77,23 @@ test('the same picture from every source is the same', async () => {
   await rm(folder, { recursive: true })
 })
 
+test('a file is what its bytes are, within the limits of that kind', async () => {
+  const fileItem = (file: Buffer, mediaType?: string): MediaItem => {
+    const source = { type: 'base64', base64: file.toString('base64'), ...(mediaType !== undefined && { mediaType }) } as const
+    return { kind: 'file', source, at: [0] }
+  }
+  const read = reading()
+  const [picture] = await read([fileItem(bytes, 'application/pdf')])
+  expect(picture).toMatchObject({ mediaType: 'image/png', width: 4, height: 3 })
+  expect(await read([fileItem(wav())])).toMatchObject([{ mediaType: 'audio/wav', durationMs: 100 }])
+  expect(await read([fileItem(Buffer.from('%PDF-1.7'))])).toMatchObject([{ mediaType: 'application/pdf' }])
+  expect(await read([fileItem(Buffer.from('a,b'), 'text/csv')])).toMatchObject([{ mediaType: 'text/csv' }])
+  const bomb = png(1, 1, { width: 100_000, height: 100_000 })
+  await expect(read([fileItem(bomb)])).rejects.toThrow('media.maxPixels')
+  // What is declared to be an image must be one.
+  await expect(read([fileItem(Buffer.from('<svg/>'), 'image/svg+xml')])).rejects.toThrow('unknown type')
+})
+
 test('the second time it comes from the cache, for the same caller only', async () => {
   const read = reading()
   const [first] = await read([urlItem('/1')])
@@ -129,11 +146,9 @@ test('a cancel ends all fetches', async () => {
   const items = Array.from({ length: 20 }, (_, index) => urlItem(`/${index}`, index))
   const ended = reading()(items, { signal: controller.signal }).catch((error) => error)
   await expect.poll(() => running).toBe(4)
-  const from = performance.now()
   controller.abort(reason)
   expect(await ended).toBe(reason)
   await expect.poll(() => running, { interval: 5 }).toBe(0)
-  expect(performance.now() - from).toBeLessThan(250)
   expect(hits).toHaveLength(4)
 })
 
