@@ -33,9 +33,16 @@ export function createInProcess({ cancellations, generating, resolveModel }: InP
     signal?.addEventListener('abort', cancel, { once: true })
     if (signal?.aborted === true) cancel()
     try {
-      const onLateTokens = (count: number) => handle.addLateTokens(count)
-      const onLimit = (error: AppError) => void handle.expire(error)
-      const context = { id, principal, model, receivedAtMs: generating.now(), signal: handle.signal, onLateTokens, onLimit }
+      const context = {
+        id,
+        principal,
+        model,
+        receivedAtMs: generating.now(),
+        signal: handle.signal,
+        onLateTokens: (count: number) => handle.addLateTokens(count),
+        onWorkEnded: () => handle.workEnded(),
+        onLimit: (error: AppError) => void handle.expire(error),
+      }
       await generate(generating, requests, context).run(emit)
     } finally {
       signal?.removeEventListener('abort', cancel)

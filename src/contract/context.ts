@@ -29,6 +29,8 @@ export type RequestContext = {
   readonly signal: AbortSignal
   /** Called with tokens that were generated after `signal` was aborted. */
   readonly onLateTokens?: OnLateTokens
+  /** Called when the engine has stopped and the slot is free; the reply may take longer. Again after each further run. */
+  readonly onWorkEnded?: () => void
   readonly trace?: TraceContext
   /** What the client calls its session; several conversations may share one. */
   readonly session?: string

@@ -23,7 +23,7 @@ export type StoppedRun = RunDescription & {
   readonly limit?: string
   /** From the start of the request to the cancel. */
   readonly afterMs: number
-  /** From the cancel to the end of the request. */
+  /** From the cancel to the end of the work. */
   readonly endedMs: number
   /** The tokens that were generated in that time, where the engine counts them. */
   readonly lateTokens: number
@@ -41,6 +41,8 @@ export interface RunHandle {
   expire(error: AppError): boolean
   /** Counts tokens that were generated after the cancel. */
   addLateTokens(count: number): void
+  /** Records that the engine has stopped and the slot is free, which may be long before the request ends. */
+  workEnded(): void
   /** Unregisters the request when it has ended. Idempotent. */
   close(): void
 }
@@ -73,6 +75,7 @@ class Run implements RunHandle {
   readonly #shared: Shared
   readonly #startedMs: number
   #lateTokens = 0
+  #workEndedMs: number | undefined = undefined
   #cancelled: Stop | undefined = undefined
 
   constructor(description: RunDescription, shared: Shared) {
@@ -106,6 +109,10 @@ class Run implements RunHandle {
     this.#lateTokens += count
   }
 
+  workEnded(): void {
+    this.#workEndedMs = this.#shared.now()
+  }
+
   close(): void {
     const { running, now, onStopped } = this.#shared
     const { description, model } = this
@@ -116,7 +123,7 @@ class Run implements RunHandle {
     onStopped({
       reason,
       afterMs: atMs - this.#startedMs,
-      endedMs: now() - atMs,
+      endedMs: Math.max(0, (this.#workEndedMs ?? now()) - atMs),
       lateTokens: this.#lateTokens,
       ...(by !== undefined && { by }),
       ...(limit !== undefined && { limit }),

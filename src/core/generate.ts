@@ -15,6 +15,7 @@ import { createOutputCheck, needsOutputCheck } from './check-output.ts'
 import { costOf } from './cost.ts'
 import { withFunctions } from './custom-tools/with-functions.ts'
 import { CutShort, finishOfCancelled, OpenChoices } from './cut-short.ts'
+import { Delivery } from './delivery.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 import { inLane } from './lane.ts'
@@ -49,7 +50,7 @@ export type GenerateDeps = {
 /** A generation that can be run once. */
 export type Generation = {
   /**
-   * Rejects for failures before the first event after `start`; later, the last event is `usage` or `error`. When it settles, the
+   * Rejects for failures before the first event after `start`; later, the last event is `usage` or `error`. When that is emitted, the
    * engine has stopped and the slot is free.
    */
   run(emit: Emit<GenerationEvent>): Promise<void>
@@ -67,7 +68,7 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
     async run(emit) {
       let outcome: Pick<GenerationRecord, 'outcome' | 'usage' | 'timings'> = { outcome: 'engine-failed' }
       try {
-        const end = await seal((inner) => runAll(deps, requests, { context, emit: inner }), emit)
+        const end = await seal((inner) => runToEnd(deps, requests, { context, emit: inner }), emit)
         const isCut = finishOfCancelled(context.signal) !== undefined
         outcome =
           end.type === 'error'
@@ -85,6 +86,17 @@ export function generate(deps: GenerateDeps, requests: Requests, context: Reques
 }
 
 type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEvent> }
+
+/** Runs requests; their reader gets the last events when the slot is free. */
+async function runToEnd(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
+  const delivery = new Delivery(emit, context.signal)
+  try {
+    await runAll(deps, requests, { context, emit: delivery.take })
+  } finally {
+    context.onWorkEnded?.()
+    await delivery.finish()
+  }
+}
 
 async function runAll(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
   let ticket: Ticket | undefined

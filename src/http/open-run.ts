@@ -58,11 +58,12 @@ export function openRun(
   }
 }
 
-/** What of a context ends its request, and counts what is generated then. */
-export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens' | 'onLimit'> {
+/** What of a context ends its request, and observes what is done for it then. */
+export function stoppedBy(handle: RunHandle): Pick<CallerContext, 'signal' | 'onLateTokens' | 'onWorkEnded' | 'onLimit'> {
   return {
     signal: handle.signal,
     onLateTokens: (count) => handle.addLateTokens(count),
+    onWorkEnded: () => handle.workEnded(),
     onLimit: (error) => handle.expire(error),
   }
 }

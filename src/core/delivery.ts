@@ -1,0 +1,54 @@
+import { type Emit, inTurn } from '../contract/emit.ts'
+import type { GenerationEvent } from '../contract/event.ts'
+
+/**
+ * Passes the events of a run on to its reader, which may be slow: it stores a reply at its end, or reads nothing for minutes. A run that is
+ * over, or cancelled, does not wait for it: its last event, and all after a cancel, are kept until `finish`. Later events are dropped.
+ */
+export class Delivery {
+  readonly #emit: Emit<GenerationEvent>
+  readonly #signal: AbortSignal
+  readonly #kept: GenerationEvent[] = []
+  /** What the reader was busy with when the run was cancelled. */
+  #busy: Promise<void> | undefined
+  #isOver = false
+
+  constructor(emit: Emit<GenerationEvent>, signal: AbortSignal) {
+    this.#emit = emit
+    this.#signal = signal
+  }
+
+  readonly take: Emit<GenerationEvent> = (event) => {
+    if (this.#isOver) return undefined
+    this.#isOver = event.type === 'usage'
+    if (this.#isOver || this.#signal.aborted) {
+      this.#kept.push(event)
+      return undefined
+    }
+    const reader = this.#emit(event)
+    return reader === undefined ? undefined : this.#untilCancelled(reader)
+  }
+
+  /** Emits what was kept. Call it once, when the slot is free. */
+  async finish(): Promise<void> {
+    await this.#busy
+    await inTurn(this.#kept, this.#emit)
+  }
+
+  async #untilCancelled(reader: Promise<void>): Promise<void> {
+    const signal = this.#signal
+    let leave: () => void = () => undefined
+    const cancelled = new Promise<void>((resolve) => {
+      leave = () => {
+        this.#busy = reader
+        resolve()
+      }
+      signal.addEventListener('abort', leave, { once: true })
+    })
+    try {
+      await Promise.race([reader, cancelled])
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+}
