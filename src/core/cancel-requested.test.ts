@@ -192,3 +192,16 @@ test('a cancelled run reports why, by whom and when, once it has ended', () => {
     },
   ])
 })
+
+test('the end of the work is reported where it came before that of the request', () => {
+  const { open, clock, stopped } = start()
+  const [storing, over] = [open(), open()]
+  over.workEnded()
+  clock.ms += 100
+  for (const run of [storing, over]) run.cancel('requested')
+  clock.ms += 20
+  storing.workEnded()
+  clock.ms += 11_000
+  for (const run of [storing, over]) run.close()
+  expect(stopped.map(({ endedMs }) => endedMs)).toEqual([20, 0])
+})
