@@ -16,7 +16,7 @@ export default defineConfig({
           // Most files need less time than loading their imports anew: they share a process, and leave nothing behind in it.
           isolate: false,
           // A machine may be busy with something else; no test needs a second when it is not.
-          testTimeout: 20_000,
+          testTimeout: 30_000,
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
         },

@@ -27,7 +27,9 @@ async function open(settings: Parameters<typeof startApp>[0]) {
   return { ids, chat }
 }
 
-test('a file that is copied into the models folder is listed, and a request by its name loads it', async () => {
+test('a file that is copied into the models folder is listed, and a request by its name loads it', {
+  timeout: 60_000,
+}, async () => {
   const modelsFolder = await openFolder()
   const { ids, chat } = await open({ modelsFolder })
   expect(await ids()).toEqual([])

@@ -12,7 +12,6 @@ import { createFakeEngine } from '../engine/fake/engine.ts'
 import { Retries } from './retries.ts'
 
 const words = Array.from({ length: 12 }, (_, index) => `w${index} `)
-// Slow enough to be lost twice on a busy machine.
 const script = JSON.stringify({ chunks: words, delayMs: 60 })
 const user = [{ role: 'user' as const, content: script }]
 
@@ -115,7 +114,9 @@ describe('a stream that its client has lost', () => {
 
   test('can be lost and repeated again', async () => {
     const server = await open()
-    const body = { model: 'default', messages: user, stream: true }
+    // Long enough to be lost twice on a busy machine.
+    const long = JSON.stringify({ chunks: words, delayMs: 250 })
+    const body = { model: 'default', messages: [{ role: 'user', content: long }], stream: true }
     const first = await server.lose('/v1/chat/completions', body)
     const second = await server.lose('/v1/chat/completions', body)
     const text = await (await server.post('/v1/chat/completions', body)).text()
