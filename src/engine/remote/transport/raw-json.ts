@@ -20,11 +20,6 @@ export class RawJson {
   }
 }
 
-/** Whether a number of a JSON text may have more digits than a double holds. */
-export function mayLoseDigits(json: string): boolean {
-  return /[\d.]{16}|[eE][+-]?\d{3}/.test(json)
-}
-
 /** The JSON of a body, with the text of each `RawJson` as it is. */
 export function bodyText(body: unknown): string {
   texts = []

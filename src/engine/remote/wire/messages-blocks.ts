@@ -1,6 +1,7 @@
+import { mayLoseDigits } from '../../../contract/long-numbers.ts'
 import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, MediaPart, OutputPart, ToolCallPart } from '../../../contract/request.ts'
-import { mayLoseDigits, RawJson } from '../transport/raw-json.ts'
+import { RawJson } from '../transport/raw-json.ts'
 import { readOpaque } from './opaque.ts'
 
 /** A content block of Messages. */
