@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RunHandle } from '../core/cancellations.ts'
+import { Waiters } from '../core/waiters.ts'
 import type { SseWriter } from './sse.ts'
 
 type Stream = {
@@ -34,7 +35,7 @@ export class Recording {
   /** Absent while the reply is made. */
   outcome: Outcome | undefined = undefined
   readonly #options: RecordingOptions
-  readonly #waiting = new Set<() => void>()
+  readonly #waiters = new Waiters()
   #readers = 1
   #timer: NodeJS.Timeout | undefined = undefined
 
@@ -54,12 +55,12 @@ export class Recording {
 
   openStream(stream: Stream): void {
     this.stream = stream
-    this.#wake()
+    this.#waiters.wake()
   }
 
   push(text: string): void {
     this.frames.push(text)
-    this.#wake()
+    this.#waiters.wake()
   }
 
   /** The stream has ended. */
@@ -102,23 +103,11 @@ export class Recording {
 
   /** Resolves when there is more, or when the signal is aborted. */
   change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake)
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      this.#waiting.add(wake)
-      signal.addEventListener('abort', wake)
-    })
+    return this.#waiters.wait(signal)
   }
 
   #settle(outcome: Outcome): void {
     this.outcome ??= outcome
-    this.#wake()
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake()
+    this.#waiters.wake()
   }
 }

@@ -1,21 +1,22 @@
 import type { Emit } from '../contract/emit.ts'
+import { Waiters } from '../core/waiters.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 
 /** The events of a response that runs on its own, for any number of readers, each at its own pace. */
 export class EventLog {
   readonly #events: ResponseEvent[] = []
-  readonly #waiting = new Set<() => void>()
+  readonly #waiters = new Waiters()
   #isClosed = false
 
   add(events: readonly ResponseEvent[]): void {
     for (const event of events) this.#events.push(event)
-    this.#wake()
+    this.#waiters.wake()
   }
 
   /** No event follows. */
   close(): void {
     this.#isClosed = true
-    this.#wake()
+    this.#waiters.wake()
   }
 
   /** Emits the events with a higher number, and those to come. Resolves after the last one, or when the signal is aborted. */
@@ -29,23 +30,7 @@ export class EventLog {
         const pending = event.sequence_number > after ? emit(event) : undefined
         if (pending !== undefined) await pending
       } else if (this.#isClosed) return
-      else await this.#change(signal)
+      else await this.#waiters.wait(signal)
     }
-  }
-
-  #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake)
-        signal.removeEventListener('abort', wake)
-        resolve()
-      }
-      this.#waiting.add(wake)
-      signal.addEventListener('abort', wake)
-    })
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake()
   }
 }
