@@ -1,47 +1,17 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type RunningApp, startApp, until } from '../../test/support/app.ts'
+import { until } from '../../test/support/app.ts'
 import { openHub } from '../../test/support/hub.ts'
-import { builtinModel } from '../registry/builtin-model.ts'
+import { type LoadingApp, startLoadingApp } from '../../test/support/loading-app.ts'
 
-let app: RunningApp
-let modelsFolder: string
+let app: LoadingApp
 beforeEach(async () => {
-  modelsFolder = await mkdtemp(join(tmpdir(), 'dragoman-models-'))
-  await cp(builtinModel.path, join(modelsFolder, 'tiny.gguf'))
-  app = await startApp({
-    builtinModel: false,
-    modelsFolder,
-    models: [{ engine: 'fake', id: 'echo', script: 'from-request' }],
-    server: { adminKey: 'admin', apiKeys: ['user', { key: 'other', name: 'other', scopes: ['admin'] }] },
-  })
+  app = await startLoadingApp()
 })
-afterEach(async () => {
-  await app.close()
-  await rm(modelsFolder, { recursive: true })
-})
+afterEach(() => app.close())
 
-type Init = { readonly key?: string; readonly signal?: AbortSignal }
-
-function send(path: string, body?: object, { key = 'admin', signal }: Init = {}) {
-  return fetch(`${app.url}${path}`, {
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-    ...(signal !== undefined && { signal }),
-  })
-}
-
-async function call(path: string, body?: object, init?: Init) {
-  const response = await send(`/api/inference${path}`, body, init)
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-}
-
-const states = async () => {
-  const { body } = await call('/status')
-  return (body.models as { id: string; state: string }[]).map(({ id, state }) => `${id}: ${state}`)
-}
+const send: LoadingApp['send'] = (...call) => app.send(...call)
+const call: LoadingApp['call'] = (...args) => app.call(...args)
+const states = () => app.states()
 
 describe('a load from a repository', () => {
   test('C45: is cancelled by its own id, of its own key', async () => {

@@ -1,50 +1,23 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
-import { type RunningApp, startApp, until } from '../support/app.ts'
+import { until } from '../support/app.ts'
 import { openHub } from '../support/hub.ts'
+import { type LoadingApp, startLoadingApp } from '../support/loading-app.ts'
 
 // Loads of real models, on a machine that does other things too.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 30_000 })
 
-let app: RunningApp
-let modelsFolder: string
+let app: LoadingApp
 beforeEach(async () => {
-  modelsFolder = await mkdtemp(join(tmpdir(), 'dragoman-models-'))
-  await cp(builtinModel.path, join(modelsFolder, 'tiny.gguf'))
-  app = await startApp({
-    builtinModel: false,
-    modelsFolder,
-    models: [{ engine: 'fake', id: 'echo', script: 'from-request' }],
-    server: { adminKey: 'admin', apiKeys: ['user', { key: 'other', name: 'other', scopes: ['admin'] }] },
-  })
+  app = await startLoadingApp()
 })
-afterEach(async () => {
-  await app.close()
-  await rm(modelsFolder, { recursive: true })
-})
+afterEach(() => app.close())
 
-type Init = { readonly key?: string; readonly signal?: AbortSignal }
-
-function send(path: string, body?: object, { key = 'admin', signal }: Init = {}) {
-  return fetch(`${app.url}${path}`, {
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-    ...(signal !== undefined && { signal }),
-  })
-}
-
-async function call(path: string, body?: object, init?: Init) {
-  const response = await send(`/api/inference${path}`, body, init)
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-}
-
-const states = async () => {
-  const { body } = await call('/status')
-  return (body.models as { id: string; state: string }[]).map(({ id, state }) => `${id}: ${state}`)
-}
+const send: LoadingApp['send'] = (...call) => app.send(...call)
+const call: LoadingApp['call'] = (...args) => app.call(...args)
+const states = () => app.states()
 
 /** A stream of the model that has begun; `text` is all of it. */
 async function startStream(model: string) {
@@ -125,7 +98,7 @@ describe('a load', () => {
   })
 
   test('of one model leaves the streams of others alone', async () => {
-    await cp(builtinModel.path, join(modelsFolder, 'second.gguf'))
+    await cp(builtinModel.path, join(app.modelsFolder, 'second.gguf'))
     await call('/load', { model_path: 'tiny' })
     const { text } = await startStream('tiny')
     await until(async () => (await states()).includes('second: stopped'))
@@ -138,7 +111,7 @@ describe('a load', () => {
     const failed = await call('/load', { model_path: 'tiny', chat_template_override: '{% if %}' })
     expect(failed).toMatchObject({ status: 400, body: { error: { code: 'template_failed' } } })
     expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
-    await writeFile(join(modelsFolder, 'broken.gguf'), (await readFile(builtinModel.path)).subarray(0, 100_000))
+    await writeFile(join(app.modelsFolder, 'broken.gguf'), (await readFile(builtinModel.path)).subarray(0, 100_000))
     await until(async () => (await states()).includes('broken: stopped'))
     expect(await call('/load', { model_path: 'broken' })).toMatchObject({
       status: 503,

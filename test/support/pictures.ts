@@ -1,4 +1,5 @@
 import { crc32, deflateSync } from 'node:zlib'
+import { wavOf } from '../../src/media/convert/wav.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 
@@ -42,20 +43,7 @@ export function wav(seconds: number, hertz = 440): Buffer {
   for (let index = 0; index * 2 < samples.length; index++) {
     samples.writeInt16LE(Math.round(8000 * Math.sin((2 * Math.PI * hertz * index) / rate)), index * 2)
   }
-  const head = Buffer.alloc(44)
-  head.write('RIFF', 0)
-  head.writeUInt32LE(36 + samples.length, 4)
-  head.write('WAVEfmt ', 8)
-  head.writeUInt32LE(16, 16)
-  head.writeUInt16LE(1, 20)
-  head.writeUInt16LE(1, 22)
-  head.writeUInt32LE(rate, 24)
-  head.writeUInt32LE(rate * 2, 28)
-  head.writeUInt16LE(2, 32)
-  head.writeUInt16LE(16, 34)
-  head.write('data', 36)
-  head.writeUInt32LE(samples.length, 40)
-  return Buffer.concat([head, samples])
+  return wavOf(samples, rate)
 }
 
 function chunk(type: string, content: Buffer): Buffer {
