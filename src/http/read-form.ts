@@ -1,14 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Readable } from 'node:stream'
-import { Busboy, type BusboyHeaders } from '@fastify/busboy'
-import { AppError } from '../contract/errors.ts'
 import type { FormPart } from '../contract/services.ts'
 import type { BodyShare } from './body-room.ts'
+import { type FormBody, parseForm } from './parse-form.ts'
 import { noRoom, tooLarge } from './read-body.ts'
 
-type FormInput = {
-  readonly headers: IncomingHttpHeaders
-  readonly body: Readable
+type FormInput = FormBody & {
   readonly limitBytes: number
   readonly share: BodyShare
 }
@@ -21,48 +16,22 @@ const copies = 2
 /** The whole of a body of `multipart/form-data`: its fields and files, in their order. */
 export async function readForm({ headers, body, limitBytes, share }: FormInput): Promise<readonly FormPart[]> {
   if (Number(headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
-  const parser = createParser(headers)
   const parts: (() => FormPart)[] = []
-  try {
-    await new Promise<void>((resolve, reject) => {
-      const refuse = (message: string) => reject(new AppError('invalid-request', message))
-      let sizeBytes = 0
-      body.on('data', (piece: Buffer) => {
-        sizeBytes += piece.length
-        if (sizeBytes > limitBytes) reject(tooLarge(limitBytes))
-        else if (!share.grow(copies * piece.length)) reject(noRoom())
-      })
-      body.on('error', reject)
-      parser.on('field', (name, value, isNameCut, isCut) => {
-        if (isNameCut || isCut) refuse(`the field '${name.slice(0, 40)}' is too long`)
-        parts.push(() => ({ name, value }))
-      })
-      parser.on('file', (name, stream, filename, _, mediaType) => {
-        const pieces: Buffer[] = []
-        stream.on('data', (piece: Buffer) => pieces.push(piece))
-        stream.on('error', () => undefined)
-        parts.push(() => ({ name, filename: filename ?? 'file', mediaType, bytes: Buffer.concat(pieces) }))
-      })
-      parser.on('filesLimit', () => refuse(`the body has more than ${limits.files} files`))
-      parser.on('fieldsLimit', () => refuse(`the body has more than ${limits.fields} fields`))
-      parser.on('error', (error) => refuse(`the body is not multipart/form-data: ${String(error)}`))
-      parser.on('finish', resolve)
-      body.pipe(parser)
+  let sizeBytes = 0
+  const onPiece = (piece: Buffer) => {
+    sizeBytes += piece.length
+    if (sizeBytes > limitBytes) throw tooLarge(limitBytes)
+    if (!share.grow(copies * piece.length)) throw noRoom()
+  }
+  await parseForm({ headers, body, limits, onPiece }, (parser) => {
+    parser.on('field', (name, value) => parts.push(() => ({ name, value })))
+    parser.on('file', (name, stream, filename, _, mediaType) => {
+      const pieces: Buffer[] = []
+      stream.on('data', (piece: Buffer) => pieces.push(piece))
+      // The parser reports it too.
+      stream.on('error', () => undefined)
+      parts.push(() => ({ name, filename: filename ?? 'file', mediaType, bytes: Buffer.concat(pieces) }))
     })
-  } catch (error) {
-    body.unpipe(parser)
-    parser.destroy()
-    throw error
-  } finally {
-    body.resume()
-  }
+  })
   return parts.map((part) => part())
-}
-
-function createParser(headers: IncomingHttpHeaders) {
-  try {
-    return new Busboy({ headers: headers as BusboyHeaders, limits })
-  } catch (error) {
-    throw new AppError('invalid-request', 'the content type names no boundary: send multipart/form-data', { cause: error })
-  }
 }

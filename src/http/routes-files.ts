@@ -9,6 +9,7 @@ import { encodeDeletedFile, encodeFile, encodeFileList, readPurpose } from '../d
 import { callerOf } from './caller.ts'
 import type { ServerDeps } from './deps.ts'
 import type { EncodeError } from './error-reply.ts'
+import { takeForm } from './parse-form.ts'
 import { readUpload } from './read-upload.ts'
 import { encodeFields } from './reply-headers.ts'
 import { withRun } from './serve-call.ts'
@@ -51,10 +52,7 @@ export function addFileRoutes(app: FastifyInstance, deps: ServerDeps & { readonl
   app.post('/v1/files', { config: { ...config, takesUploads: true } }, (request, reply) =>
     inForm(request, reply, (form) =>
       withRun(deps, request, reply, async ({ principal, signal }) => {
-        const { body, headers } = request
-        if (!(body instanceof Readable)) throw new AppError('unsupported-media-type', 'a file is sent as multipart/form-data')
-        request.body = undefined
-        const file = await readUpload({ headers, body, signal }, ({ allFields, ...upload }) => {
+        const file = await readUpload({ ...takeForm(request), signal }, ({ allFields, ...upload }) => {
           const purposeOf = async () => checkFields(await allFields(), form, reply)
           return files.add(principal.id, { ...upload, purposeOf }, signal)
         })

@@ -1,14 +1,17 @@
-import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import type { FormPart, ServiceKind } from '../contract/services.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeUnslothError } from '../dialect/unsloth/replies.ts'
 import { decodeSpeech, encodeSpeech } from '../dialect/unsloth/speech.ts'
+import { looseObject } from '../dialect/wire/first-fault.ts'
+import { validate } from '../dialect/wire/validate.ts'
+import { nonEmptyText } from '../dialect/wire/wire-types.ts'
 import type { BodyRoom } from './body-room.ts'
 import { CollectedReply } from './collected-reply.ts'
 import type { ServerDeps } from './deps.ts'
 import { logFailure, wireCodeOf } from './failure-log.ts'
+import { takeForm } from './parse-form.ts'
 import { PassedReply } from './passed-reply.ts'
 import { readForm } from './read-form.ts'
 import { runService, type ServiceRequest } from './run-service.ts'
@@ -17,6 +20,8 @@ import { takeRequiredBody } from './take-body.ts'
 type RouteDeps = ServerDeps & { readonly room: BodyRoom; readonly bodyLimitBytes: number }
 type Read = (request: FastifyRequest) => ServiceRequest | Promise<ServiceRequest>
 
+/** Of the fields, only this is read here: the other server checks the rest. */
+const named = looseObject({ model: nonEmptyText.nullish() })
 const ownFields = ['cancel_id', 'session_id']
 
 /** Sound and pictures, which other servers make: their requests are passed on as they are. */
@@ -56,41 +61,28 @@ function passing(deps: RouteDeps, read: Read) {
 
 function jsonOf(kind: ServiceKind): Read {
   return (request) => {
-    const { body } = takeRequiredBody(request)
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-      throw new AppError('invalid-request', 'the body is not a JSON object')
-    }
-    const { model, cancel_id, session_id, ...fields } = body as Record<string, unknown>
-    return { kind, model: nameOf(model), body: { type: 'json', fields }, cancelFields: { cancel_id, session_id } }
+    const { model, cancel_id, session_id, ...fields } = validate(named, takeRequiredBody(request).body)
+    return { kind, model: model ?? undefined, body: { type: 'json', fields }, cancelFields: { cancel_id, session_id } }
   }
 }
 
 function formOf({ room, bodyLimitBytes: limitBytes }: RouteDeps, kind: ServiceKind): Read {
   return async (request) => {
-    const { body, headers } = request
-    if (!(body instanceof Readable)) {
-      throw new AppError('unsupported-media-type', 'a sound is sent as multipart/form-data, in the field file')
-    }
-    request.body = undefined
+    const form = takeForm(request)
     const share = room.open()
     request.bodyShare = share
-    const all = await readForm({ headers, body, limitBytes, share })
+    const all = await readForm({ ...form, limitBytes, share })
     if (!all.some((part) => part.name === 'file' && 'bytes' in part)) {
       throw new AppError('invalid-request', "the form has no file: send it in the field 'file'", { param: 'file' })
     }
     const fieldOf = (name: string) => all.map((part) => valueIn(part, name)).find((value) => value !== undefined)
     const parts = all.filter(({ name }) => name !== 'model' && !ownFields.includes(name))
     const cancelFields = Object.fromEntries(ownFields.map((name) => [name, fieldOf(name)]))
-    return { kind, model: nameOf(fieldOf('model')), body: { type: 'form', parts }, cancelFields }
+    const { model } = validate(named, { model: fieldOf('model') })
+    return { kind, model: model ?? undefined, body: { type: 'form', parts }, cancelFields }
   }
 }
 
 function valueIn(part: FormPart, name: string): string | undefined {
   return part.name === name && 'value' in part ? part.value : undefined
-}
-
-function nameOf(model: unknown): string | undefined {
-  if (model === undefined || model === null) return undefined
-  if (typeof model === 'string' && model !== '') return model
-  throw new AppError('invalid-request', 'model is not a name: expected a string', { param: 'model' })
 }
