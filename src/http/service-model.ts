@@ -22,9 +22,7 @@ export function findServiceModel(
   const problem = name === undefined ? `no model here has the service '${kind}'` : `model '${name}' has no service '${kind}'`
   const names = able.map(({ model }) => `'${model.id}'`).join(', ')
   const advice =
-    able.length === 0
-      ? 'it is passed on to servers of a remote model whose `services` list it (docs/media.md)'
-      : `choose another model: ${names}`
+    able.length === 0 ? 'configure a remote model whose `services` list it (docs/media.md)' : `choose another model: ${names}`
   throw new AppError('unsupported-field', `${problem}: ${advice}`, { at: ['model'] })
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { StoredFile } from '../../contract/file-store.ts'
+import { preview } from '../wire/preview.ts'
 
 export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, createdAtMs }: StoredFile) {
   const created_at = new Date(createdAtMs).toISOString()
@@ -10,10 +11,10 @@ export function encodeAnthropicFile({ id, filename, mediaType, sizeBytes, create
 export function encodeAnthropicFiles(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
   const { limit, after_id: after, before_id: before } = query
   const size = limit === undefined ? 20 : Number(limit)
-  if (!Number.isInteger(size) || size < 1 || size > 1000) throw invalidQuery('limit', 'an integer from 1 to 1000')
+  if (!Number.isInteger(size) || size < 1 || size > 1000) throw invalidQuery('limit', 'an integer from 1 to 1000', limit)
   const placeOf = (id: unknown, param: string) => {
     const place = files.findIndex((file) => file.id === id)
-    if (place === -1) throw invalidQuery(param, 'the id of one of your files')
+    if (place === -1) throw invalidQuery(param, 'the id of one of your files', id)
     return place
   }
   const end = before === undefined ? files.length : placeOf(before, 'before_id')
@@ -27,6 +28,6 @@ export function encodeDeletedAnthropicFile(id: string) {
   return { id, type: 'file_deleted' }
 }
 
-function invalidQuery(param: string, expected: string): AppError {
-  return new AppError('invalid-request', `${param}: expected ${expected}`, { param })
+function invalidQuery(param: string, expected: string, sent: unknown): AppError {
+  return new AppError('invalid-request', `${param}: expected ${expected}, got ${preview(sent)}`, { param })
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { StoredFile } from '../../contract/file-store.ts'
+import { preview } from '../wire/preview.ts'
 
 const purposes = ['vision', 'user_data']
 
@@ -19,13 +20,13 @@ export function encodeFile({ id, filename, sizeBytes, purpose = 'user_data', cre
 /** A page of files. Throws `invalid-request` for a query that is none. */
 export function encodeFileList(files: readonly StoredFile[], query: Readonly<Record<string, unknown>>) {
   const { purpose, order = 'desc', after, limit } = query
-  if (order !== 'asc' && order !== 'desc') throw invalidQuery('order', 'asc or desc')
+  if (order !== 'asc' && order !== 'desc') throw invalidQuery('order', 'asc or desc', order)
   const size = limit === undefined ? 10_000 : Number(limit)
-  if (!Number.isInteger(size) || size < 1 || size > 10_000) throw invalidQuery('limit', 'an integer from 1 to 10000')
+  if (!Number.isInteger(size) || size < 1 || size > 10_000) throw invalidQuery('limit', 'an integer from 1 to 10000', limit)
   const wanted = files.filter((file) => purpose === undefined || encodeFile(file).purpose === purpose)
   if (order === 'asc') wanted.reverse()
   const start = after === undefined ? 0 : wanted.findIndex(({ id }) => id === after) + 1
-  if (after !== undefined && start === 0) throw invalidQuery('after', 'the id of one of your files')
+  if (after !== undefined && start === 0) throw invalidQuery('after', 'the id of one of your files', after)
   const page = wanted.slice(start, start + size)
   const data = page.map(encodeFile)
   return {
@@ -41,6 +42,6 @@ export function encodeDeletedFile(id: string) {
   return { id, object: 'file', deleted: true }
 }
 
-function invalidQuery(param: string, expected: string): AppError {
-  return new AppError('invalid-request', `${param}: expected ${expected}`, { param })
+function invalidQuery(param: string, expected: string, sent: unknown): AppError {
+  return new AppError('invalid-request', `${param}: expected ${expected}, got ${preview(sent)}`, { param })
 }

@@ -7,15 +7,18 @@ import { checkFields, indexFields } from '../wire/field-table.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { preview } from '../wire/preview.ts'
 import { validate } from '../wire/validate.ts'
-import { flag, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { embeddingLoadFields, modelLoadFields } from './fields.ts'
+
+/** The longest context of any model. */
+const maxChunk = 1_048_576
 
 const schema = looseObject({
   model_name: nonEmptyText.nullish(),
   name: nonEmptyText.nullish(),
   max_seq_len: integerFrom(-1),
   max_batch_size: integerFrom(1),
-  chunk_size: integerFrom(1),
+  chunk_size: integerBetween(1, maxChunk).nullish(),
   cache_mode: text,
   prompt_template: nonEmptyText.nullish(),
   draft_model: looseObject({ draft_model_name: nonEmptyText.nullish() }).nullish(),

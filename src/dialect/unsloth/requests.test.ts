@@ -77,3 +77,11 @@ describe.each(routes)('every field of %s', (_, decode, fields, base) => {
     expect(decode({ ...base, something: 1 })).toMatchObject({ ignored: ['something'] })
   })
 })
+
+test.each([
+  [{ gpu_layers: -2 }, 'gpu_layers: expected an integer of at least -1, got -2'],
+  [{ gpu_layers: 2 ** 60 }, 'gpu_layers: expected an integer up to 9007199254740991, got 1152921504606847000'],
+  [{ n_batch: 2 ** 40 }, 'n_batch: expected an integer from 1 to 1048576, got 1099511627776'],
+])('%j is refused with the range', (fields, message) => {
+  expect(() => decodeLoad({ model_path: 'm', ...fields })).toThrow(message)
+})

@@ -8,6 +8,7 @@ import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/w
 import { loadFields, unloadFields, validateFields } from './fields.ts'
 
 const maxContext = 1_048_576
+const maxBatch = maxContext
 const id = 'a string of 1 to 128 characters'
 const loadRequestId = z.string({ error: id }).min(1, { error: id }).max(128, { error: id }).nullish()
 const wanted = { model_path: nonEmptyText, hf_token: text, gguf_variant: nonEmptyText.nullish() }
@@ -20,7 +21,7 @@ const loadSchema = looseObject({
   cache_type_kv: z.enum(cacheTypes).nullish(),
   speculative_type: z.enum(['default', 'off', 'ngram-simple', 'ngram-mod']).nullish(),
   n_parallel: integerFrom(1),
-  n_batch: integerFrom(1),
+  n_batch: integerBetween(1, maxBatch).nullish(),
   gpu_layers: integerFrom(-1),
   force_reload: flag,
   force_cancel_active: flag,

@@ -29,7 +29,9 @@ export function decodeSpeech(body: unknown) {
   const last = wire.messages.findLast(({ role }) => role === 'user')
   const text = typeof last?.content === 'string' ? last.content : last?.content.map((part) => part.text).join('')
   if (text === undefined || text === '') {
-    throw new AppError('invalid-request', 'messages has no text of a user, which is what is spoken', { param: 'messages' })
+    throw new AppError('invalid-request', 'messages has no user message with text: send the text to speak as the last one', {
+      param: 'messages',
+    })
   }
   const { model, voice, speed, instructions, cancel_id, session_id } = wire
   const fields = {
@@ -73,5 +75,8 @@ function sampleRateOf(wav: Buffer): number {
   for (let at = 12; isWav && at + 16 <= wav.length; at += 8 + wav.readUInt32LE(at + 4)) {
     if (wav.toString('latin1', at, at + 4) === 'fmt ') return wav.readUInt32LE(at + 12)
   }
-  throw new AppError('upstream-failed', 'the server behind this model was asked for WAV, and sent something else')
+  throw new AppError(
+    'upstream-failed',
+    'the server behind this model sent no WAV file, although the request has response_format wav',
+  )
 }

@@ -26,7 +26,9 @@ export function above(min: number) {
 
 export function integerFrom(min: number) {
   const error = `an integer of at least ${min}`
-  return z.int({ error }).min(min, { error }).nullish()
+  const integer = ({ code }: { readonly code?: string | undefined }) =>
+    code === 'too_big' ? `an integer up to ${Number.MAX_SAFE_INTEGER}` : error
+  return z.int({ error: integer }).min(min, { error }).nullish()
 }
 
 export function integerBetween(min: number, max: number) {
