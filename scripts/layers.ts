@@ -63,7 +63,7 @@ export const allowed: Readonly<Record<string, readonly string[]>> = {
   'media/convert': ['contract'],
   registry: ['contract'],
   config: ['contract', 'registry', 'media', 'model-text/formats'],
-  lifecycle: ['contract', 'config', 'registry'],
+  lifecycle: ['contract', 'config', 'jinja', 'registry'],
   http: ['contract', 'core', 'core/schedule', 'dialect/*', 'responses'],
   app: [
     'contract',

@@ -49,7 +49,7 @@ describe('a load from a repository', () => {
 describe('what is refused', () => {
   test.each<[object, number, string | null]>([
     [{}, 400, 'model_path'],
-    [{ model_path: 'nobody' }, 404, 'model_path'],
+    [{ model_path: 'unknown' }, 404, 'model_path'],
     [{ model_path: './tiny.gguf' }, 404, 'model_path'],
     [{ model_path: '/nowhere/x.gguf' }, 404, 'model_path'],
     [{ model_path: '../../etc/passwd' }, 404, 'model_path'],
@@ -60,6 +60,7 @@ describe('what is refused', () => {
     [{ model_path: 'tiny', llama_extra_args: ['--host', '0.0.0.0'] }, 400, 'llama_extra_args'],
     [{ model_path: 'tiny', cache_type_kv: 'q3_0' }, 400, 'cache_type_kv'],
     [{ model_path: 'tiny', max_seq_length: -1 }, 400, 'max_seq_length'],
+    [{ model_path: 'tiny', chat_template_override: '{{ nope(' }, 400, 'chat_template_override'],
     [{ model_path: 'echo', speculative_type: 'ngram-mod' }, 400, 'speculative_type'],
     [{ model_path: 'echo', gpu_layers: 1 }, 400, 'gpu_layers'],
   ])('%j gets %i', async (body, status, param) => {

@@ -1,21 +1,32 @@
-import { createHash } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError } from '../contract/errors.ts'
-import { field } from '../contract/field.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
+import { compileJinja } from '../jinja/jinja-template.ts'
 
-/** The longest templates of published models have about 30 KB. */
-const maxChars = 1024 * 1024
-
-/** Keeps a chat template as a file, and resolves with its path: equal templates have equal paths. */
+/**
+ * Keeps a chat template as a file, and resolves with its path: equal templates have equal paths. Rejects with `template-failed` for one that
+ * does not parse: before a load, since the model that serves now ends for it.
+ */
 export async function writeTemplate(source: string, home: string): Promise<string> {
-  if (source.length > maxChars) {
-    const message = `${field('settings', 'chatTemplate')} has ${source.length} characters; at most ${maxChars} are accepted`
-    throw new AppError('invalid-request', message, { at: ['settings', 'chatTemplate'] })
-  }
+  check(source)
   const folder = join(home, 'templates')
   const path = join(folder, `${createHash('sha256').update(source).digest('hex')}.jinja`)
+  const draft = `${path}.${randomUUID()}.part`
   await mkdir(folder, { recursive: true })
-  await writeFile(path, source)
+  await writeFile(draft, source)
+  // An engine may be reading the same template.
+  await rename(draft, path)
   return path
+}
+
+function check(source: string): void {
+  try {
+    compileJinja(source)
+  } catch (error) {
+    throw new AppError('template-failed', `the chat template does not parse: ${messageOf(error)}`, {
+      at: ['settings', 'chatTemplate'],
+      cause: error,
+    })
+  }
 }

@@ -108,7 +108,8 @@ describe('a load', () => {
   })
 
   test('that fails leaves the model as it was, to be loaded with its own settings', async () => {
-    const failed = await call('/load', { model_path: 'tiny', chat_template_override: '{% if %}' })
+    const chat_template_override = "{{ raise_exception('never') }}"
+    const failed = await call('/load', { model_path: 'tiny', chat_template_override })
     expect(failed).toMatchObject({ status: 400, body: { error: { code: 'template_failed' } } })
     expect(await states()).toEqual(['echo: ready', 'tiny: stopped'])
     await writeFile(join(app.modelsFolder, 'broken.gguf'), (await readFile(builtinModel.path)).subarray(0, 100_000))
