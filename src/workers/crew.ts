@@ -58,7 +58,7 @@ export class Crew {
   /** Gives all of them another configuration, and those that start later. */
   reconfigure(config: object): void {
     this.#config = config
-    for (const { worker } of this.#places) if (worker !== undefined) tell(worker, { type: 'reconfigure', config })
+    for (const { worker } of this.#places) if (worker !== undefined) post(worker, { type: 'reconfigure', config })
   }
 
   /** Lets all finish what they do within their grace period. Resolves when they have ended. */
@@ -66,7 +66,7 @@ export class Crew {
     this.#isDraining = true
     for (const { worker, restart } of this.#places) {
       clearTimeout(restart)
-      if (worker !== undefined) tell(worker, { type: 'drain' })
+      if (worker !== undefined) post(worker, { type: 'drain' })
     }
     await Promise.all(this.#ended.values())
   }
@@ -82,7 +82,7 @@ export class Crew {
     const worker = cluster.fork()
     const startedMs = performance.now()
     place.worker = worker
-    const port = hub.connect({ send: (message) => tell(worker, message) })
+    const port = hub.connect({ send: (message) => post(worker, message) })
     const listening = new Promise<string>((resolve) => {
       worker.on('message', (message: unknown) => {
         if (port.take(message)) return
@@ -93,27 +93,30 @@ export class Crew {
       })
     })
     const ended = new Promise<void>((resolve) => {
-      worker.once('exit', (code, signal) => {
+      const end = (how: string) => {
         port.close()
         place.worker = undefined
         this.#ended.delete(place)
-        const how = signal ?? `code ${code}`
-        if (this.#isDraining) resolve()
-        else if (!this.#hasStarted) this.#onFailure(new AppError('internal', `a worker ended (${how}) before it listened`))
-        else this.#restart(place, performance.now() - startedMs, how)
+        if (!this.#isDraining && !this.#hasStarted)
+          this.#onFailure(new AppError('internal', `a worker ended (${how}) before it listened`))
+        else if (!this.#isDraining) this.#restart(place, performance.now() - startedMs, how)
         resolve()
+      }
+      worker.once('exit', (code, signal) => end(signal ?? `code ${code}`))
+      worker.on('error', (error) => {
+        log.error({ err: error, worker: place.index }, 'a worker failed')
+        // Without a process there is no exit: the system has no room for one.
+        if (worker.process.pid === undefined) end(error.message)
       })
     })
-    // A worker that cannot be forked or written to ends as well.
-    worker.on('error', (error) => log.error({ err: error, worker: place.index }, 'a worker failed'))
     this.#ended.set(place, ended)
     return listening
   }
 
   #begin(worker: Worker, { index }: Place): void {
     const { hub, count } = this.#options
-    if (this.#isDraining) tell(worker, { type: 'drain' })
-    else tell(worker, { type: 'start', config: this.#config, index, count, preset: hub.preset })
+    if (this.#isDraining) post(worker, { type: 'drain' })
+    else post(worker, { type: 'start', config: this.#config, index, count, preset: hub.preset })
   }
 
   #onStartFailure({ index }: Place, error: AppError): void {
@@ -129,7 +132,7 @@ export class Crew {
   }
 }
 
-/** What is sent to a process that is ending is lost. */
-function tell(worker: Worker, message: Order | object): void {
+/** Sends a message; one to a process that is ending is lost. */
+function post(worker: Worker, message: Order | object): void {
   if (worker.isConnected()) worker.process.send(message, () => undefined)
 }

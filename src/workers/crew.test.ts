@@ -1,0 +1,58 @@
+import cluster from 'node:cluster'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createLog } from '../app/log.ts'
+import { MinuteCounter } from '../quota/minute-counter.ts'
+import { Crew } from './crew.ts'
+import { Hub } from './hub.ts'
+
+/** A worker that only answers the primary process. */
+const workerSource = `
+process.on('message', ({ type }) => {
+  if (type === 'start') process.send({ type: 'listening', url: 'http://here' })
+  if (type === 'drain') process.exit()
+})
+process.send({ type: 'waiting' })
+`
+
+let folder: string
+let crew: Crew
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dragoman-crew-'))
+  const module = join(folder, 'worker.mjs')
+  await writeFile(module, workerSource)
+  const log = createLog({ level: 'silent' })
+  crew = new Crew({ module, execArgv: [], count: 1, config: {}, hub: new Hub(new MinuteCounter()), log })
+})
+afterEach(async () => {
+  crew.kill()
+  delete cluster.settings.cwd
+  await rm(folder, { recursive: true })
+})
+
+/** As a system without room for a process. */
+const refuseProcesses = () => {
+  cluster.settings.cwd = join(folder, 'missing')
+}
+const pids = () => Object.values(cluster.workers ?? {}).map((worker) => worker?.process.pid)
+
+test('a first process that cannot be made is a failure of the start', async () => {
+  refuseProcesses()
+  await expect(crew.start()).rejects.toThrow(/a worker ended \(spawn .* ENOENT\) before it listened/)
+  await crew.drain()
+})
+
+test('a later process that cannot be made is tried again, until it can', async () => {
+  expect(await crew.start()).toBe('http://here')
+  const [first] = pids()
+  refuseProcesses()
+  const fork = vi.spyOn(cluster, 'fork')
+  process.kill(Number(first), 'SIGKILL')
+  await vi.waitUntil(() => fork.mock.calls.length >= 2, { timeout: 10_000 })
+  delete cluster.settings.cwd
+  await vi.waitUntil(() => pids().some((pid) => pid !== undefined && pid !== first), { timeout: 10_000 })
+  await crew.drain()
+  expect(pids()).toEqual([])
+})
