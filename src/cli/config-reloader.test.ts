@@ -6,12 +6,27 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { loadConfig } from '../config/load.ts'
 import { ConfigReloader } from './config-reloader.ts'
 
+/** Runs between a read of the file and its result. */
+let afterRead: (() => Promise<void>) | undefined
+vi.mock('node:fs/promises', async (importActual) => {
+  const actual = await importActual<typeof import('node:fs/promises')>()
+  return {
+    ...actual,
+    readFile: async (...args: Parameters<typeof actual.readFile>) => {
+      const text = await actual.readFile(...args)
+      await afterRead?.()
+      return text
+    },
+  }
+})
+
 let folder: string
 let reloader: ConfigReloader
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dragoman-reload-'))
 })
 afterEach(async () => {
+  afterRead = undefined
   reloader.close()
   await rm(folder, { recursive: true })
 })
@@ -59,6 +74,19 @@ test('a link whose target changes is reloaded', async () => {
   await expect.poll(() => ports).toEqual([2])
 })
 
+test('a change while the file is read is not missed', async () => {
+  await writeFile(join(folder, 'dragoman.yaml'), withPort(1))
+  const { path, ports } = await watching()
+  afterRead = async () => {
+    afterRead = undefined
+    await writeFile(path, withPort(2))
+    await pause(100)
+  }
+  // The same text: only the next write is a change.
+  await writeFile(path, withPort(1))
+  await expect.poll(() => ports, { timeout: 5000 }).toEqual([2])
+})
+
 test('a file whose text is the same, and other files, change nothing; a reload that is asked for does', async () => {
   await writeFile(join(folder, 'dragoman.yaml'), withPort(1))
   const { path, ports } = await watching()
@@ -76,7 +104,7 @@ test('an invalid file changes nothing, and its problems are logged once, with th
   await writeFile(path, `${withPort('many')}sampling: 5\n`)
   await expect.poll(() => log.error.mock.calls).toHaveLength(1)
   const [entry, message] = log.error.mock.calls[0] ?? []
-  expect(message).toBe('dragoman.yaml was not reloaded: the server goes on with what it had')
+  expect(message).toBe('dragoman.yaml was not reloaded: the previous configuration stays in use')
   expect(entry).toEqual({
     reason: expect.stringMatching(/^the configuration is invalid:\n {2}.+:1: server\.port: .+\n {2}.+:2: sampling: /),
   })

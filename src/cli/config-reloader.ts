@@ -41,7 +41,7 @@ export class ConfigReloader {
     this.#options = options
   }
 
-  /** Reloads when the file changes, by whatever means: it is the folder that is watched, so that the file may be replaced. */
+  /** Reloads when the file changes. Watches its folder, so that the file may be replaced. */
   async watch(): Promise<void> {
     const { path, log } = this.#options
     this.#text = await readText(path)
@@ -71,8 +71,9 @@ export class ConfigReloader {
   #lookSoon(seen: string | undefined): void {
     if (this.#timer !== undefined) return
     const look = async () => {
-      const text = await readText(this.#options.path)
+      // What changes while this reads is looked at again.
       this.#timer = undefined
+      const text = await readText(this.#options.path)
       // Between two steps of an editor there may be no file; without one, the configuration stays.
       if (text === undefined || text === this.#text) return
       if (text === seen) await this.reload()
@@ -88,7 +89,7 @@ export class ConfigReloader {
       await apply(await load())
       log.info(`${basename(path)} was reloaded`)
     } catch (error) {
-      log.error({ reason: messageOf(error) }, `${basename(path)} was not reloaded: the server goes on with what it had`)
+      log.error({ reason: messageOf(error) }, `${basename(path)} was not reloaded: the previous configuration stays in use`)
     }
   }
 }
