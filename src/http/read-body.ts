@@ -38,6 +38,8 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
     request.bodyShare = share
     let pieces: Buffer[] = []
     let sizeBytes = 0
+    // Piece by piece: a large body in one call would stall other requests.
+    const hash = hashes ? createHash('sha256') : undefined
     const stop = () => {
       payload.off('data', onData)
       payload.off('end', onEnd)
@@ -53,6 +55,7 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
       if (!share.grow(piece.length)) return fail(noRoom())
       sizeBytes += piece.length
       pieces.push(piece)
+      hash?.update(piece)
       try {
         scanner.push(piece)
       } catch (error) {
@@ -70,7 +73,7 @@ export function createBodyReader({ limitBytes, room, hashes = false }: BodyReade
       if (sizeBytes === 0) return done(null)
       const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces, sizeBytes)
       pieces = []
-      if (hashes) request.bodyHash = createHash('sha256').update(body).digest('base64')
+      request.bodyHash = hash?.digest('base64')
       if (sizeBytes > largeBodyBytes) {
         parseLargeJsonBody(body).then(accept, done)
         return
