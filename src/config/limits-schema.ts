@@ -18,7 +18,7 @@ const fields = {
   stallMs: limit('How long the model may generate nothing in the middle of its answer; then it gets 504. Default: 120000.'),
   generationMs: limit(
     'How long the model may generate, from its first token on; then the answer so far is the reply, with finish reason `length`. ' +
-      'Default: 600000 (10 minutes).',
+      'Default: 3600000 (60 minutes).',
   ),
 }
 
@@ -34,7 +34,7 @@ export const modelLimits = z
 
 type Limits = z.output<typeof limits>
 
-const defaults = { queueMs: 600_000, firstTokenMs: 1_200_000, stallMs: 120_000, generationMs: 600_000 }
+const defaults = { queueMs: 600_000, firstTokenMs: 1_200_000, stallMs: 120_000, generationMs: 3_600_000 }
 
 /** The limits of a model: its own, or else those of all models. */
 export function limitsOf(all: Limits, own: Limits = {}): TimeLimits {
