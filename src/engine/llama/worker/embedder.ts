@@ -60,7 +60,7 @@ export class Embedder {
       await compute([...tokens])
       return true
     }
-    const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver: cancelled }
+    const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver: cancelled, depth: 0 }
     const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce())
     if (!isRead) return 'cancelled'
     return pooled.value

@@ -37,9 +37,9 @@ export async function keepPrefix(slot: Slot, { tokens, others, prefixes }: Filli
 }
 
 /** Fills a slot with these tokens except the last. False: `isOver` ended it. */
-export async function fillSlot(slot: Slot, filling: Filling, reading: Reading): Promise<boolean> {
+export async function fillSlot(slot: Slot, filling: Filling, reading: Omit<Reading, 'depth'>): Promise<boolean> {
   const kept = await keepPrefix(slot, filling)
-  return readInSteps(filling.tokens.slice(kept, -1), reading, (step) => computeTokens(slot.sequence, step))
+  return readInSteps(filling.tokens.slice(kept, -1), { ...reading, depth: kept }, (step) => computeTokens(slot.sequence, step))
 }
 
 /** Copies from the slot with the longest shared prefix, if copying costs less than reading. */

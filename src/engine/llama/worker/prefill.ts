@@ -1,8 +1,8 @@
 import type { PrefillPacer } from './prefill-pacer.ts'
 import type { Rounds } from './rounds.ts'
 
-/** The first step of a new model reads its weights from disk; the others show its speed. */
-const warmUpTokens = [1, 16]
+/** The first step of a new model reads its weights from disk, and says nothing about others. */
+const warmUpTokens = { first: 1, measured: 16 }
 
 /** How a prompt is read. */
 export type Reading = {
@@ -10,6 +10,8 @@ export type Reading = {
   readonly rounds: Rounds
   /** Checked between two steps; true ends the reading. */
   readonly isOver: () => boolean
+  /** The tokens that the sequence has already. */
+  readonly depth: number
 }
 
 /** `isLast`: the step has the last token. */
@@ -18,7 +20,7 @@ type Compute<T> = (step: T[], isLast: boolean) => Promise<void>
 /** Reads a prompt in steps, each in a round. False: `isOver` ended it. */
 export async function readInSteps<T>(
   tokens: readonly T[],
-  { pacer, rounds, isOver }: Reading,
+  { pacer, rounds, isOver, depth: start }: Reading,
   compute: Compute<T>,
 ): Promise<boolean> {
   let read = 0
@@ -27,8 +29,11 @@ export async function readInSteps<T>(
     await rounds.join('prompts', async (round) => {
       // The request may have been cancelled while it waited for the round.
       if (isOver()) return
-      const step = tokens.slice(read, read + pacer.stepOf(round, tokens.length - read))
-      const finished = pacer.measure(round, step.length)
+      const depth = start + read
+      const step = tokens.slice(read, read + pacer.stepOf(round, { remaining: tokens.length - read, depth }))
+      // The round is full: the next one begins with this prompt.
+      if (step.length === 0) return
+      const finished = pacer.measure(round, { tokens: step.length, depth })
       await compute(step, read + step.length === tokens.length)
       finished()
       read += step.length
@@ -39,9 +44,9 @@ export async function readInSteps<T>(
 
 /** Computes a few tokens, so that the weights are in memory and the first prompt is read in longer steps at once. */
 export async function warmUp(compute: (tokens: number) => Promise<void>, pacer: PrefillPacer): Promise<void> {
-  for (const tokens of warmUpTokens) {
-    const finished = pacer.measure({ tokens: 0, prompts: 1 }, tokens)
-    await compute(tokens)
-    finished()
-  }
+  const { first, measured } = warmUpTokens
+  await compute(first)
+  const finished = pacer.measure({ tokens: 0, prompts: 1, tokensMs: 0 }, { tokens: measured, depth: 0 })
+  await compute(measured)
+  finished()
 }

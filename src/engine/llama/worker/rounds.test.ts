@@ -5,7 +5,7 @@ import { type Round, Rounds } from './rounds.ts'
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** Work that ends when the test says so, and the round that it began in. */
-function createWork(rounds: Rounds, kind: keyof Round = 'tokens') {
+function createWork(rounds: Rounds, kind: 'tokens' | 'prompts' = 'tokens') {
   let end: () => void = () => undefined
   let fail: (error: Error) => void = () => undefined
   const whenOver = new Promise<void>((resolve, reject) => {
@@ -26,7 +26,7 @@ describe('a round', () => {
     const works = [createWork(rounds), createWork(rounds, 'prompts'), createWork(rounds)]
     expect(works.map(({ round }) => round)).toEqual([undefined, undefined, undefined])
     await turn()
-    expect(works.map(({ round }) => round)).toEqual(works.map(() => ({ tokens: 2, prompts: 1 })))
+    expect(works.map(({ round }) => round)).toEqual(works.map(() => ({ tokens: 2, prompts: 1, tokensMs: 0 })))
   })
 
   test('ends with the last of its work; what came meanwhile is in the next one', async () => {
@@ -41,7 +41,7 @@ describe('a round', () => {
     slow.end()
     await slow.ended
     await turn()
-    expect(late.round).toEqual({ tokens: 1, prompts: 0 })
+    expect(late.round).toMatchObject({ tokens: 1, prompts: 0 })
   })
 
   test('waits for all that continues at once, after however many promises', async () => {
@@ -90,7 +90,28 @@ describe('a round', () => {
     sound.end()
     await sound.ended
     await turn()
-    expect(next.round).toEqual({ tokens: 1, prompts: 0 })
+    expect(next.round).toMatchObject({ tokens: 1, prompts: 0 })
+  })
+
+  test('with a prompt says how long its tokens took without one', async () => {
+    let nowMs = 0
+    const rounds = new Rounds(() => nowMs)
+    const compute = async (tookMs: number) => {
+      nowMs += tookMs
+    }
+    await Promise.all([rounds.join('tokens', () => compute(20)), rounds.join('tokens', () => compute(10))])
+    const read = rounds.join('prompts', async (round) => {
+      await compute(500)
+      return round
+    })
+    const both = [rounds.join('tokens', () => compute(0)), rounds.join('tokens', () => compute(0))]
+    expect(await read).toEqual({ tokens: 2, prompts: 1, tokensMs: 30 })
+    await Promise.all(both)
+    const next = createWork(rounds, 'prompts')
+    const beside = [createWork(rounds), createWork(rounds)]
+    await turn()
+    expect(next.round).toEqual({ tokens: 2, prompts: 1, tokensMs: 30 })
+    for (const work of [next, ...beside]) work.end()
   })
 
   test('work that throws before its first promise ends like any other', async () => {

@@ -1,7 +1,15 @@
-/** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
-export type Round = { readonly tokens: number; readonly prompts: number }
+import { RoundTimes } from './round-times.ts'
 
-type Waiting = { readonly kind: keyof Round; readonly start: (round: Round) => void }
+/** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
+export type Round = {
+  readonly tokens: number
+  readonly prompts: number
+  /** How long such a round takes without its prompts, in ms; 0 if that is unknown, or it has none. */
+  readonly tokensMs: number
+}
+
+type Kind = 'tokens' | 'prompts'
+type Waiting = { readonly kind: Kind; readonly start: (round: Round) => void }
 
 /**
  * The rounds of one context. All work that waits starts in the same tick, so that llama.cpp computes it in one pass; what arrives
@@ -10,12 +18,20 @@ type Waiting = { readonly kind: keyof Round; readonly start: (round: Round) => v
  * node-llama-cpp has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
  */
 export class Rounds {
+  readonly #now: () => number
+  readonly #times = new RoundTimes()
   #waiting: Waiting[] = []
   #running = 0
   #isOpening = false
+  #round: Round = { tokens: 0, prompts: 0, tokensMs: 0 }
+  #startedMs = 0
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
 
   /** Computes in the next round. */
-  async join<T>(kind: keyof Round, compute: (round: Round) => Promise<T>): Promise<T> {
+  async join<T>(kind: Kind, compute: (round: Round) => Promise<T>): Promise<T> {
     const round = await new Promise<Round>((start) => {
       this.#waiting.push({ kind, start })
       this.#openNext()
@@ -24,8 +40,14 @@ export class Rounds {
       return await compute(round)
     } finally {
       this.#running -= 1
-      this.#openNext()
+      if (this.#running === 0) this.#end()
     }
+  }
+
+  #end(): void {
+    const { tokens, prompts } = this.#round
+    if (prompts === 0) this.#times.learn(tokens, this.#now() - this.#startedMs)
+    this.#openNext()
   }
 
   #openNext(): void {
@@ -41,7 +63,10 @@ export class Rounds {
     this.#isOpening = false
     this.#running = starting.length
     const tokens = starting.filter(({ kind }) => kind === 'tokens').length
-    const round = { tokens, prompts: starting.length - tokens }
+    const prompts = starting.length - tokens
+    const round = { tokens, prompts, tokensMs: prompts === 0 ? 0 : this.#times.of(tokens) }
+    this.#round = round
+    this.#startedMs = this.#now()
     for (const { start } of starting) start(round)
   }
 }

@@ -46,7 +46,7 @@ export async function scorePrompt({ model, vocabulary, rounds }: WorkerModel, sc
     reported += step.length
   }
   try {
-    await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled }, compute)
+    await readInSteps(tokens.slice(0, -1), { pacer, rounds, isOver: control.cancelled, depth: 0 }, compute)
   } finally {
     scorer.dispose()
   }

@@ -36,7 +36,7 @@ type Steering = {
  * here: the same seed gives the same text, with log-probabilities and without, on one sequence and on several.
  */
 export function openTokenSource(
-  { model, reading }: { readonly model: LlamaModel; readonly reading: Reading },
+  { model, reading }: { readonly model: LlamaModel; readonly reading: Omit<Reading, 'depth'> },
   { options, steering }: { options: SequenceEvaluateOptions; steering: Steering },
 ): TokenSource {
   const { topLogprobs, constrained, inserted, speculation, onToken } = steering
@@ -96,7 +96,7 @@ export function openTokenSource(
 /** Computes the tokens; several of them in steps, as a prompt. Calls `read` for the last one, in its step. */
 async function readLast<T>(
   unread: readonly Token[],
-  { sequence, ...reading }: Reading & { readonly sequence: LlamaContextSequence },
+  { sequence, ...reading }: Omit<Reading, 'depth'> & { readonly sequence: LlamaContextSequence },
   read: (index: LogitIndex) => Promise<T>,
 ): Promise<T | 'over'> {
   if (unread.length === 1) {
@@ -104,7 +104,7 @@ async function readLast<T>(
     return reading.rounds.join('tokens', async () => (reading.isOver() ? 'over' : evaluateLast(sequence, unread, read)))
   }
   let last: T | undefined
-  const isRead = await readInSteps(unread, reading, async (step, isLast) => {
+  const isRead = await readInSteps(unread, { ...reading, depth: sequence.nextTokenIndex }, async (step, isLast) => {
     if (isLast) last = await evaluateLast(sequence, step, read)
     else await computeTokens(sequence, step)
   })
