@@ -231,18 +231,30 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
     expect(error).toMatchObject({ param: 'messages[0].content[1]', message: expect.stringContaining('`mmproj`') })
   })
 
-  test('a server that is killed ends its streams with one error, and comes back', async () => {
+  test('a server that crashes ends its streams with one error, and comes back', async () => {
     const before = current()
     const doomed = openChat(app.url, { model: 'm', messages: [{ role: 'user', content: 'go' }], stream: true, ignore_eos: true })
     await doomed.untilContent()
-    process.kill(before.workerPid, 'SIGKILL')
+    process.kill(before.workerPid, 'SIGSEGV')
     await doomed.ended
     const errors = dataOf(doomed.text()).flatMap((event) => (event.error === undefined ? [] : [event.error]))
     expect(errors).toHaveLength(1)
-    expect(errors[0]?.message).toContain('killed by SIGKILL')
+    expect(errors[0]?.message).toContain('killed by SIGSEGV')
     expect((await chat([{ role: 'user', content: 'hi' }])).status).toBe(200)
     expect(current().workerPid).not.toBe(before.workerPid)
     expect(isAlive(before.workerPid)).toBe(false)
+  })
+
+  test('a stream of a server that is killed from outside goes on where it was, with its own seed', async () => {
+    const before = current()
+    const messages = [{ role: 'user', content: 'go' }]
+    const options = { max_tokens: 200, ignore_eos: true, stream_options: { include_usage: true } }
+    const stream = openChat(app.url, { model: 'm', messages, stream: true, ...options })
+    await stream.untilContent()
+    process.kill(before.workerPid, 'SIGKILL')
+    await stream.ended
+    expect(stream.text()).toContain('"completion_tokens":200')
+    expect(current().workerPid).not.toBe(before.workerPid)
   })
 
   test('a request before the crash is detected is answered after the restart', async () => {

@@ -95,19 +95,19 @@ test('a client that disconnects with a second request pipelined frees both slots
   await until(async () => (await app.metric('dragoman_requests_in_flight')) === 1, 1000)
 })
 
-describe('a worker that is killed', () => {
+describe('a worker that ends', () => {
   const pidOf = (model: string) => {
     const ready = app.logLines().filter((line) => line.msg === 'model is ready' && 'model' in line && line.model === model)
     return (ready.at(-1) as unknown as { workerPid: number }).workerPid
   }
 
-  test('ends its streams with the content so far and one error, and restarts; other models continue', async () => {
+  test('by a crash ends its streams with the content so far and one error, and restarts; other models continue', async () => {
     const doomed = openChat(app.url, endless('two'))
     const alsoDoomed = openChat(app.url, endless('two', 'another'))
     const other = openChat(app.url, endless('one'))
     await Promise.all([doomed, alsoDoomed, other].map((stream) => stream.untilContent()))
     const pid = pidOf('two')
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, 'SIGSEGV')
 
     const models = await fetch(`${app.url}/v1/models`)
     expect(models.status).toBe(200)
@@ -116,7 +116,7 @@ describe('a worker that is killed', () => {
       const events = dataOf(stream.text())
       expect(content(stream.text()).length).toBeGreaterThan(0)
       expect(events.filter((event) => event.error !== undefined)).toHaveLength(1)
-      expect(events.at(-1)?.error?.message).toContain('SIGKILL')
+      expect(events.at(-1)?.error?.message).toContain('SIGSEGV')
       expect(stream.text().endsWith('data: [DONE]\n\n')).toBe(true)
     }
     expect(await finishes('two')).toBe(200)
@@ -127,6 +127,20 @@ describe('a worker that is killed', () => {
     expect(dataOf(other.text()).some((event) => event.error !== undefined)).toBe(false)
     other.hangUp()
     await until(async () => (await busy('one')) === 0)
+  })
+
+  test('because it is killed from outside is missed by no reader: its streams go on where they were', async () => {
+    const [limits, options] = [{ max_tokens: 200, temperature: 0 }, { stream_options: { include_usage: true } }]
+    const whole = openChat(app.url, { ...endless('two'), ...limits, ...options })
+    await whole.ended
+    const cut = openChat(app.url, { ...endless('two'), ...limits, ...options })
+    await cut.untilContent()
+    const pid = pidOf('two')
+    process.kill(pid, 'SIGKILL')
+    await cut.ended
+    expect(pidOf('two')).not.toBe(pid)
+    expect(cut.text()).toContain('"completion_tokens":200')
+    expect(content(cut.text())).toBe(content(whole.text()))
   })
 
   test('a request before the crash is detected is answered after the restart', async () => {
@@ -142,5 +156,5 @@ describe('a worker that is killed', () => {
 })
 
 test('no request was an error of the server', () => {
-  expect(app.logLines().filter((line) => line.level >= 50 && !JSON.stringify(line).includes('SIGKILL'))).toEqual([])
+  expect(app.logLines().filter((line) => line.level >= 50 && !/SIGKILL|SIGSEGV/.test(JSON.stringify(line)))).toEqual([])
 })

@@ -39,11 +39,13 @@ type Play = (end: (exit: ProcessExit) => void) => AsyncGenerator<EngineEvent>
 describe('LlamaServerEngine', () => {
   let plays: Play[]
   let closed: number
+  let seeds: (number | undefined)[]
   let engine: LlamaServerEngine
 
   beforeEach(() => {
     plays = []
     closed = 0
+    seeds = []
     let end: (exit: ProcessExit) => void = () => undefined
     let starts = 0
     engine = new LlamaServerEngine({
@@ -67,7 +69,10 @@ describe('LlamaServerEngine', () => {
   function upstream(play: Play | undefined, end: (exit: ProcessExit) => void): Engine {
     const prepared: PreparedGeneration = { inputTokens: 3, run: (_, emit) => emitAll((play ?? (() => nothing()))(end), emit) }
     return stubEngine({
-      prepare: async () => prepared,
+      prepare: async ({ sampling }) => {
+        seeds.push(sampling.seed)
+        return prepared
+      },
       close: async () => {
         closed += 1
       },
@@ -105,7 +110,25 @@ describe('LlamaServerEngine', () => {
     expect(closed).toBe(1)
   })
 
-  test('after the first event, the failure says how the process ended', async () => {
+  test('one that has answered in raw text goes on where it was, on the next server', async () => {
+    const raw = (said: string): EngineEvent => ({ type: 'raw-text', choice: 0, text: said })
+    plays = [
+      async function* (end) {
+        yield raw('one ')
+        end(killed)
+        yield* fails()
+      },
+      async function* () {
+        yield raw('one ')
+        yield raw('two')
+      },
+    ]
+    expect(await run()).toEqual([raw('one '), raw('two')])
+    // The second try can only say the same with the same seed.
+    expect(seeds).toEqual([expect.any(Number), seeds[0]])
+  })
+
+  test('after the first event that cannot be compared, the failure says how the process ended', async () => {
     plays = [
       async function* (end) {
         yield text('a')

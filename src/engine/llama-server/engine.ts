@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Emit, type OnLateTokens, WatchedEmit } from '../../contract/emit.ts'
 import type { Engine, EngineCapabilities, EngineFacts, EngineState, PreparedGeneration } from '../../contract/engine.ts'
@@ -5,6 +6,7 @@ import { AppError, type ErrorCode } from '../../contract/errors.ts'
 import type { EngineEvent } from '../../contract/event.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
+import { Replay } from '../replay.ts'
 import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
 import { refuseUnreadable } from './refuse-media.ts'
@@ -110,7 +112,8 @@ export class LlamaServerEngine implements Engine {
 
   async prepare(asked: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     // The server is ours, and knows our key only.
-    const { callerKeys: _, ...request } = asked
+    const { callerKeys: _, ...own } = asked
+    const request = withSeed(own)
     const prepare = async (running: Running) => {
       refuseUnreadable(request, this.#id, { ...running.server.facts, hasMmproj: this.#hasMmproj })
       return { running, prepared: await running.upstream.prepare(request, signal) }
@@ -160,23 +163,24 @@ export class LlamaServerEngine implements Engine {
     const now = await this.#ready(signal)
     // The server may have been restarted since the request was prepared; the new one does not know the request.
     const current = now === running ? prepared : await now.upstream.prepare(request, signal)
-    let hasAnswered = false
     const reader = new WatchedEmit(emit)
+    const replay = new Replay((event) => reader.emit(event))
+    const take: Emit<EngineEvent> = (event) => {
+      if (event.type === 'error') throw event.error
+      signal.throwIfAborted()
+      return replay.take(event)
+    }
     try {
-      const take: Emit<EngineEvent> = (event) => {
-        if (event.type === 'error') throw event.error
-        signal.throwIfAborted()
-        hasAnswered = true
-        return reader.emit(event)
-      }
       await current.run(signal, take, onLateTokens)
     } catch (error) {
       if (reader.hasFailed) throw error
       const end = await this.#endOf(now, error, signal)
       if (end === undefined) throw error
-      if (hasAnswered || !end.exit.fromOutside) throw end.error
+      const mayRepeat = end.exit.fromOutside && (!replay.hasPassed || (replay.isReplayable && request.choices === 1))
+      if (!mayRepeat) throw end.error
       const { upstream } = await this.#ready(signal)
-      await (await upstream.prepare(request, signal)).run(signal, emit, onLateTokens)
+      replay.restart(end.error)
+      await (await upstream.prepare(request, signal)).run(signal, take, onLateTokens)
     }
   }
 
@@ -187,4 +191,11 @@ export class LlamaServerEngine implements Engine {
     while (running.ended === undefined && performance.now() < deadlineMs && !signal.aborted) await pause(10)
     return running.ended
   }
+}
+
+/** Another server must be able to generate the same text again. Of several choices, each would get this one. */
+function withSeed(request: GenerationRequest): GenerationRequest {
+  const { sampling, choices } = request
+  if (sampling.seed !== undefined || choices > 1) return request
+  return { ...request, sampling: { ...sampling, seed: randomInt(2 ** 31) } }
 }

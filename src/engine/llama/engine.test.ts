@@ -173,14 +173,41 @@ describe('LlamaEngine', () => {
     await engine.close()
   })
 
-  test('a run that has given something ends with its worker', async () => {
-    const events = await start('r')
-    const next = settled(events.next())
-    workers.last.exit({})
-    await vi.advanceTimersByTimeAsync(100)
-    report(readyWithTemplate)
-    expect(await next).toBe('engine-failed')
-    expect(commands('run')).toEqual([])
+  describe('a run that has given text, and whose worker another process killed', () => {
+    const say = (text: string) => report({ type: 'text', id: 'r', choice: 0, text, madeMs: machineMs() })
+    const begin = async () => {
+      const events = await start('r')
+      const first = events.next()
+      say('one ')
+      expect((await first).value).toMatchObject({ type: 'raw-text', text: 'one ' })
+      const [{ sampling }] = commands('run') as [Extract<Command, { type: 'run' }>]
+      const next = events.next()
+      const outcome = settled(next)
+      workers.last.exit({})
+      await vi.advanceTimersByTimeAsync(100)
+      report(readyWithTemplate)
+      await turn()
+      return { next, outcome, sampling }
+    }
+
+    test('is generated again with its seed, and goes on where it was', async () => {
+      const { next, sampling } = await begin()
+      expect(commands('run')).toMatchObject([{ id: 'r', sampling: { seed: sampling.seed } }])
+      report({ type: 'prompt-read', id: 'r', cachedTokens: 0, prefillMs: 1 })
+      say('one ')
+      say('two')
+      expect((await next).value).toMatchObject({ type: 'raw-text', text: 'two' })
+      await engine.close()
+    })
+
+    test('fails where the text is another one', async () => {
+      const { outcome } = await begin()
+      say('three')
+      await turn()
+      expect(commands('cancel')).toMatchObject([{ id: 'r' }])
+      report({ type: 'done', id: 'r', cancelled: true, outputTokens: 1, reasoningTokens: 0, decodeMs: 1 })
+      expect(await outcome).toBe('engine-failed')
+    })
   })
 
   test('of a cancelled run, only what was generated after the cancel is late', async () => {

@@ -1,4 +1,4 @@
-import { type Emit, emitAll, type OnLateTokens } from '../../contract/emit.ts'
+import { emitAll, type OnLateTokens } from '../../contract/emit.ts'
 import type {
   Adapter,
   Engine,
@@ -14,6 +14,7 @@ import type { GenerationRequest, Sampling } from '../../contract/request.ts'
 import { ActiveRuns } from '../active-runs.ts'
 import { refuseOtherAdapters } from '../adapters.ts'
 import { LateTokens } from '../late-tokens.ts'
+import { Replay } from '../replay.ts'
 import { refuseMissingOwn, templateFacts } from '../template-choice.ts'
 import type { Report } from './channel/ipc.ts'
 import { resolveSampling, samplingDefaults } from './channel/resolve-sampling.ts'
@@ -37,6 +38,13 @@ type PreparedPrompt = Pick<Extract<Report, { type: 'prepared' }>, 'tokens' | 'te
 }
 
 type Prepared = PreparedPrompt & CompiledPlan
+
+type RunOptions = {
+  readonly signal: AbortSignal
+  readonly late: OnLateTokens
+  /** The sampling of the first try, whose seed may be random: a second try must generate the same text. */
+  readonly chosen: { sampling?: RunCommand['sampling'] }
+}
 
 /** Runs a GGUF model with llama.cpp in a supervised child process. */
 export class LlamaEngine implements Engine {
@@ -135,13 +143,10 @@ export class LlamaEngine implements Engine {
       reportsPrompt: true,
       keepsMinimum: true,
       run: (signal, emit, late) => {
-        let hasBegun = false
-        const emitFirst: Emit<EngineEvent> = (event) => {
-          hasBegun = true
-          return emit(event)
-        }
-        const attempt = () => emitAll(this.#run(request, prepared, { signal, late: this.#late.of(late) }), emitFirst)
-        return this.#active.track(() => this.#exchanges.orAgain(attempt, signal, () => !hasBegun))
+        const replay = new Replay(emit)
+        const options = { signal, late: this.#late.of(late), chosen: {} }
+        const attempt = () => emitAll(this.#run(request, prepared, options), replay.take)
+        return this.#active.track(() => this.#exchanges.orAgain(attempt, signal, (failure) => replay.restart(failure)))
       },
     }
   }
@@ -201,10 +206,11 @@ export class LlamaEngine implements Engine {
   async *#run(
     request: GenerationRequest,
     { tokens, templateMs, plan, templateEdition }: Prepared,
-    { signal, late }: { readonly signal: AbortSignal; readonly late: OnLateTokens },
+    { signal, late, chosen }: RunOptions,
   ): AsyncGenerator<EngineEvent, void, void> {
     // The worker may have crashed and restarted since the prompt was prepared; the tokens are still valid.
     const { fileSampling } = await this.#readyToRun(signal)
+    chosen.sampling ??= resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling })
     if (request.prompt.type === 'chat' && templateEdition !== this.#templateEdition) throw templateSwitched()
     const { id, promptTokens, maxOutputTokens, minOutputTokens } = request
     const echoTop = promptTokens?.logprobs?.top
@@ -216,7 +222,7 @@ export class LlamaEngine implements Engine {
       ...this.#prefixes.ownerOf(request),
       stop: [...request.stop],
       ignoreEos: request.ignoreEos,
-      sampling: resolveSampling({ file: fileSampling.sampling, config: this.#sampling, request: request.sampling }),
+      sampling: chosen.sampling,
       choices: request.choices,
       plan,
       ...(request.logprobs !== undefined && { topLogprobs: request.logprobs.top }),

@@ -59,12 +59,17 @@ export class WorkerExchanges {
     }, signal)
   }
 
-  /** Runs `work` once more, on the next worker, where another process killed the first one and `mayRepeat` still holds. */
-  async orAgain<T>(work: () => Promise<T>, signal: AbortSignal, mayRepeat = () => true): Promise<T> {
+  /** Runs `work` once more, on the next worker, where another process killed the first one; `onRepeat` gets the failure. */
+  async orAgain<T>(
+    work: () => Promise<T>,
+    signal: AbortSignal,
+    onRepeat: (failure: unknown) => void = () => undefined,
+  ): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (error !== this.#killedFromOutside || !mayRepeat()) throw error
+      if (error !== this.#killedFromOutside) throw error
+      onRepeat(error)
       await this.#options.supervisor.ensureReady(signal)
       return work()
     }
