@@ -344,6 +344,21 @@ describe('failures', () => {
     await expect(run({ accessHint: 'set a token' })).rejects.toThrow(message)
   })
 
+  test('a file for which the disk has no room is not fetched: the error has the bytes that are needed and free', async () => {
+    const petabyte = 10 ** 15
+    const { run, leftovers } = await setUp((_, response) => {
+      response.writeHead(200, { etag: '"huge"', 'content-length': petabyte })
+      response.write(content)
+    })
+    await expect(run()).rejects.toMatchObject({
+      code: 'model-unavailable',
+      message: expect.stringMatching(
+        /^the disk has too little space: 1000\.0 TB \(1000000000000000 bytes\) are needed, and .+ \(\d+ bytes\) are free in .+deep: delete files/,
+      ),
+    })
+    expect(await leftovers()).not.toContain('x.gguf')
+  })
+
   test('a host that does not answer times out and is named', async () => {
     const { run } = await setUp(() => undefined)
     await expect(run({ responseTimeoutMs: 50 })).rejects.toThrow(/^127\.0\.0\.1:\d+ did not answer within 0.05 s$/)

@@ -1,5 +1,7 @@
+import { dirname } from 'node:path'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { networkReason } from '../contract/failure-reason.ts'
+import { requireDiskSpace } from './disk-space.ts'
 import { createWatchdog, type FileRequestOptions, type FileResponse, requestFile, type Watchdog } from './file-request.ts'
 import { type Expectation, findPart, PartFile } from './part-file.ts'
 
@@ -32,8 +34,8 @@ const defaultMaxResumes = 4
 
 /**
  * Downloads a file and resolves with its SHA-256. A failed or aborted download leaves a part that the next one continues,
- * unless the remote file has changed. The caller must hold the target's lock. Throws `model-unavailable`, or the signal's
- * reason.
+ * unless the remote file has changed. The caller must hold the target's lock. Throws `model-unavailable`, also where the disk has too
+ * little space for what is missing, or the signal's reason.
  */
 export async function download(options: DownloadOptions): Promise<string> {
   let interruptions = 0
@@ -98,6 +100,8 @@ async function receive(options: DownloadOptions, { file, watchdog, oldPart }: Tr
     if (oldPart === undefined && totalBytes !== undefined && etag?.startsWith('"')) {
       await part.remember({ url: options.url, etag, sizeBytes: totalBytes })
     }
+    // Now, instead of after many gigabytes.
+    if (totalBytes !== undefined) await requireDiskSpace(dirname(options.target), totalBytes - part.sizeBytes)
     const stallTimeoutMs = options.stallTimeoutMs ?? defaultStallTimeoutMs
     const stalled = `${host} sent no bytes for ${stallTimeoutMs / 1000} s; try again, the received bytes are kept`
     watchdog.within(stallTimeoutMs, stalled)
