@@ -20,6 +20,7 @@ import { shortHash } from '../engine/llama/channel/short-hash.ts'
 import { LlamaEngine } from '../engine/llama/engine.ts'
 import type { DownloadProgress } from '../registry/download.ts'
 import { ensureModelFile } from '../registry/fetch-model.ts'
+import { requireReadableGguf } from '../registry/require-gguf.ts'
 import type { Source } from '../registry/sources.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
@@ -182,6 +183,7 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
   for (const { source: sources, scale } of config.adapters ?? []) {
     adapters.push({ path: await fetchFile({ id, source: sources }, factory, attempt), scale })
   }
+  for (const path of [modelPath, ...adapters.map((adapter) => adapter.path)]) await requireReadableGguf(path)
   const onNote = (note: string) => factory.observer.onNote(id, note)
   const enginePath = await ensureLlamaPackage({ home: factory.home, signal: attempt.signal, onNote })
   await attempt.resident?.reserve(await workerNeed(config, [modelPath, ...adapters.map(({ path }) => path)]), attempt.signal)

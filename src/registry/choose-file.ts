@@ -46,7 +46,6 @@ export function chooseFile(files: readonly RepositoryFile[], memoryBytes: number
   return { file: best.path, why: `${formatBytes(best.sizeBytes)}, ${why}` }
 }
 
-/** The name of a file's quantization in capitals, such as `Q4_K_M`. */
 /** Whether the name of a GGUF file shows that it is no model: a projector, an adapter or an importance matrix. */
 export function isBesideModels(name: string): boolean {
   return notModels.test(name)

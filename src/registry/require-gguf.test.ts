@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeGguf } from '../../test/support/gguf-writer.ts'
 import { builtinModel } from './builtin-model.ts'
 import { readGgufSize } from './gguf-size.ts'
-import { requireGguf } from './require-gguf.ts'
+import { requireGguf, requireReadableGguf } from './require-gguf.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -85,4 +85,38 @@ test('the quantised tensors of a real model are counted', async () => {
   await writeFile(copy, bytes)
   await truncate(copy, bytes.length - 1)
   await expect(requireGguf(copy)).rejects.toThrow(`the file is 4.6 MB of 4.6 MB (bytes missing: 1)`)
+})
+
+/** A copy with other bytes at a place. */
+function withBytes(bytes: Buffer, at: number, ...changed: readonly number[]): Buffer {
+  const copy = Buffer.from(bytes)
+  copy.set(changed, at)
+  return copy
+}
+
+// Its first key is general.architecture, after magic, version and two counts.
+const typeOfFirstValue = 24 + 8 + 'general.architecture'.length
+
+test.each<[string, Buffer, string]>([
+  ['version 3', whole, 'readable'],
+  [
+    'a version of the future',
+    withBytes(whole, 4, 9),
+    'the file has version 9 of the GGUF format; the embedded engine reads versions 2 and 3',
+  ],
+  ['the first version', withBytes(whole, 4, 1), 'the file has version 1 of the GGUF format'],
+  ['a big-endian file', withBytes(whole, 4, 0, 0, 0, 3), 'the file is big-endian'],
+  [
+    'values of the future',
+    withBytes(whole, typeOfFirstValue, 99),
+    'the header of the file has a type of values that is not known',
+  ],
+])('the embedded engine: %s', async (_, bytes, expected) => {
+  const file = join(folder, 'readable.gguf')
+  await writeFile(file, bytes)
+  const outcome = await requireReadableGguf(file).then(
+    () => 'readable',
+    (error: Error) => error.message,
+  )
+  expect(outcome).toContain(expected)
 })

@@ -6,6 +6,8 @@ import { readFileHeader, readFirstBytes } from './read-file-header.ts'
 
 const readableText = /^[\t\n\r\x20-\x7e]+$/
 const shownChars = 40
+/** Those that the embedded llama.cpp reads. */
+const knownVersions: readonly number[] = [2, 3]
 
 /**
  * Throws `model-unavailable` unless the file begins like a GGUF file and is as long as its header says. The message quotes a
@@ -41,4 +43,34 @@ async function requireWhole(handle: FileHandle, size: number): Promise<void> {
         `the file has ${formatBytes(size)} and ends within its header: it was truncated or damaged; fetch it again`,
       )
   }
+}
+
+/**
+ * Throws `model-unavailable` for a GGUF file whose header the embedded engine cannot read: node-llama-cpp reads an unknown version as if it
+ * were a known one, for minutes, until it has no memory. A llama-server of the user's own may know more.
+ */
+export async function requireReadableGguf(file: string): Promise<void> {
+  const handle = await open(file)
+  try {
+    const begin = await readFirstBytes(handle, 8)
+    if (begin.length < 8 || begin.toString('latin1', 0, 4) !== 'GGUF') return
+    const version = begin.readUInt32LE(4)
+    if (!knownVersions.includes(version)) {
+      const isBigEndian = knownVersions.includes(begin.readUInt32BE(4))
+      const what = isBigEndian ? 'is big-endian' : `has version ${version} of the GGUF format`
+      throw unreadable(`the file ${what}`)
+    }
+    const found = await readFileHeader(handle, readGgufSize)
+    if (found.type === 'unknown') throw unreadable('the header of the file has a type of values that is not known')
+  } finally {
+    await handle.close()
+  }
+}
+
+function unreadable(what: string): AppError {
+  const known = `the embedded engine reads versions ${knownVersions.join(' and ')}, little-endian`
+  return new AppError(
+    'model-unavailable',
+    `${what}; ${known}: fetch or convert the model again, or serve it with a newer llama-server`,
+  )
 }
