@@ -84,9 +84,6 @@ const llamaModel = z
   .check(({ value, issues }) => {
     const message = cacheProblem(value)
     if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
-    if (value.prefixCache === undefined || (value.adapters ?? []).length === 0) return
-    const why = 'cannot be used with `adapters`: what is saved does not say which adapters read it'
-    issues.push({ code: 'custom', path: ['prefixCache'], message: why, input: value.prefixCache })
   })
   .describe('A model that Dragoman runs itself.')
 

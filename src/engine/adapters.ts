@@ -33,7 +33,7 @@ export function refuseOtherAdapters({ adapter }: Pick<GenerationRequest, 'adapte
   const applied = adapters.flatMap(({ name, scale }) => (scale === 0 ? [] : [`${name} (${scale})`])).join(', ')
   throw refusal(
     `model '${model}' applies ${applied === '' ? 'no adapter' : `the adapters ${applied}`} to all requests, so that ` +
-      `${field('adapter')} cannot change that: leave it out, load the model with other adapters, or serve it with a llama-server engine`,
+      `${field('adapter')} cannot change that: leave it out${namesOf(adapters)}, load the model with other adapters, or serve it with a llama-server engine`,
   )
 }
 
@@ -41,8 +41,8 @@ export function refuseOtherAdapters({ adapter }: Pick<GenerationRequest, 'adapte
 export function refuseAdapterChoice({ adapter }: Pick<GenerationRequest, 'adapter'>, model: string): void {
   if (adapter === undefined) return
   throw refusal(
-    `the servers behind model '${model}' are not told which adapter to use by ${field('adapter')}: leave it out, and send the name of ` +
-      'an adapter as the model, as vLLM has it',
+    `model '${model}' runs on other servers, whose protocols have no field for adapters, so that it has none here: leave ` +
+      `${field('adapter')} out, and send the name under which a server lists the adapter as the model, as vLLM has it`,
   )
 }
 
@@ -51,11 +51,7 @@ function namesOf(adapters: readonly Adapter[]): string {
 }
 
 function refusal(message: string): AppError {
-  return new AppError(
-    'unsupported-field',
-    message.includes('leave it out') ? message : `${message}: leave ${field('adapter')} out`,
-    {
-      at: ['adapter'],
-    },
-  )
+  return new AppError('unsupported-field', message.includes('leave ') ? message : `${message}: leave ${field('adapter')} out`, {
+    at: ['adapter'],
+  })
 }

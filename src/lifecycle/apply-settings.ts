@@ -104,12 +104,6 @@ function refuseQuantizedValues(config: LoadedModel): void {
 
 /** The configuration refuses them where it has adapters itself. */
 function refuseArguments(config: LoadedModel): void {
-  if (config.engine === 'llama' && config.prefixCache !== undefined && (config.adapters ?? []).length > 0) {
-    const why = `what its \`prefixCache\` saves does not say which adapters read it`
-    throw new AppError('invalid-request', `${field('settings', 'adapters')} cannot be set for model '${config.id}': ${why}`, {
-      at: ['settings', 'adapters'],
-    })
-  }
   if (config.engine !== 'llama-server' || (config.adapters ?? []).length === 0) return
   const problem = config.args.map(refuseWithAdapters).find((message) => message !== undefined)
   if (problem === undefined) return

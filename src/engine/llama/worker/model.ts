@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { type GgmlType, getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
 import type { CacheType } from '../../../contract/lifecycle.ts'
 import type { LoadOptions } from '../channel/ipc.ts'
+import { appliedAdapters } from './applied-adapters.ts'
 import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { inOrderOfSequences } from './native.ts'
@@ -102,9 +103,8 @@ async function openPrefixStore(
   return PrefixStore.open(prefixCache, await identityOf(options, context), onWarning)
 }
 
-/** Adapters of scale 0 are for requests that name them, which this engine refuses. */
 function loraOf({ adapters = [] }: LoadOptions) {
-  const applied = adapters.filter(({ scale }) => scale !== 0)
+  const applied = appliedAdapters(adapters)
   return applied.length === 0 ? {} : { lora: { adapters: applied.map(({ path, scale }) => ({ filePath: path, scale })) } }
 }
 

@@ -4,6 +4,7 @@ import type { LlamaContext } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
 import type { LoadOptions } from '../channel/ipc.ts'
 import { shortHash } from '../channel/short-hash.ts'
+import { appliedAdapters } from './applied-adapters.ts'
 import { addPrefix, checkPrefix, listPrefixes, type PrefixFile } from './prefix-files.ts'
 import { isWorthSaving, type OwnedTokens, pickEvicted, pickReplaced, pickRestored } from './prefix-rules.ts'
 import { type Slot, sharedPrefix } from './slots.ts'
@@ -93,14 +94,19 @@ export class PrefixStore {
   }
 }
 
-/** What the contents of a slot depend on besides its tokens: the model file, llama.cpp, and the settings of the context. */
+/** What the contents of a slot depend on besides its tokens: the model file, its adapters, llama.cpp, and the settings of the context. */
 export async function identityOf(options: LoadOptions, context: LlamaContext): Promise<string> {
-  const { modelPath, cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention } = options
-  const { size, mtimeMs } = await stat(modelPath)
+  const { modelPath, adapters = [], cacheTypeK = 'f16', cacheTypeV = 'f16', flashAttention } = options
   const { llamaCppRelease, gpu } = context.model.llama
   return JSON.stringify([
-    [modelPath, size, mtimeMs],
+    await identifyFile(modelPath),
+    await Promise.all(appliedAdapters(adapters).map(async ({ path, scale }) => [...(await identifyFile(path)), scale])),
     [llamaCppRelease, gpu],
     [context.contextSize, cacheTypeK, cacheTypeV, flashAttention],
   ])
+}
+
+async function identifyFile(path: string): Promise<readonly (string | number)[]> {
+  const { size, mtimeMs } = await stat(path)
+  return [path, size, mtimeMs]
 }
