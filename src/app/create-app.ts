@@ -112,7 +112,17 @@ export async function createApp(
   })
   const sharing = shareMemory(config, log)
   const converter = createConfiguredConverter(config)
-  const factory = { home, log, observer: models.observer, createScheduler, sharing, converter, limits: config.limits }
+  const factory = {
+    home,
+    log,
+    observer: models.observer,
+    createScheduler,
+    sharing,
+    converter,
+    get limits() {
+      return live.current.limits
+    },
+  }
   void models.change(() => [
     ...(parts.models ?? []).map((model) => registerOwnModel(model, factory)),
     ...config.models.map((model) => createModel(model, factory)),

@@ -79,7 +79,12 @@ export class LiveConfig {
     this.presets.adopt(presets, { isOtherFirst: before.sampling.preset !== next.sampling.preset })
     if (before.log.level !== next.log.level) this.#log.level = next.log.level
     const settings = settingsForRestart(this.#started, next)
-    if (settings.length > 0) this.#log.warn({ settings }, 'these settings have changed, and need a restart to take effect')
+    if (settings.length > 0) {
+      this.#log.warn(
+        { settings },
+        `changes of ${settings.join(', ')} need a restart of the server, which goes on with the old values`,
+      )
+    }
     this.#warnOfOpenOrigins()
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { settingsForRestart } from './changed-settings.ts'
 import { configSchema } from './schema.ts'
@@ -13,4 +14,26 @@ test.each<[change: Parameters<typeof configSchema.parse>[0], restart: readonly s
   [{ storage: { ttlDays: 3, database: 'off' }, modelsFolder: '/m' }, ['modelsFolder', 'storage.database', 'storage.ttlDays']],
 ])('%j needs a restart for %j', (change, restart) => {
   expect(settingsForRestart(configSchema.parse({}), configSchema.parse(change))).toEqual(restart)
+})
+
+/** The settings of a section, or the setting itself. */
+function settingsOf(section: string): readonly string[] {
+  const schema = configSchema.shape[section as keyof typeof configSchema.shape] as { unwrap?(): { shape?: object } }
+  const names = section === 'server' || section === 'log' ? Object.keys(schema.unwrap?.().shape ?? {}) : []
+  return names.length === 0 ? [section] : names.map((name) => `${section}.${name}`)
+}
+
+test('docs/configuration.md names the settings that need a restart', () => {
+  const text = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+  const named = /A restart is needed for: (.+?)\. The server/s.exec(text)?.[1] ?? ''
+  const documented = [...named.matchAll(/`([^`]+)`/g)].map(([, name]) => name)
+  const settings = Object.keys(configSchema.shape).flatMap(settingsOf)
+  const changed = (name: string): object => {
+    const [section = '', setting] = name.split('.')
+    return setting === undefined ? { [section]: Symbol() } : { [section]: { [setting]: Symbol() } }
+  }
+  const restart = settings.filter(
+    (name) => settingsForRestart(name.includes('.') ? { [name.split('.')[0] ?? '']: {} } : {}, changed(name)).length > 0,
+  )
+  expect(documented.toSorted()).toEqual(restart.toSorted())
 })
