@@ -3,12 +3,18 @@ import { llamaServerBinary } from './llama-server.ts'
 import { randomModel } from './models.ts'
 
 /** The engines that run a model, and the one over another server; each as the model `m`, alias `default`. */
-export const cancelEngines = ['llama', ...(llamaServerBinary === undefined ? [] : ['llama-server']), 'remote'] as const
+export const cancelEngines: readonly CancelEngine[] = [
+  'llama',
+  ...(llamaServerBinary === undefined ? [] : (['llama-server'] as const)),
+  'remote',
+]
+
+export type CancelEngine = 'llama' | 'llama-server' | 'remote'
 
 /** A server with one of these engines; `busy` also counts what the server behind it runs. */
 export type EngineUnderCancel = { readonly app: RunningApp; busy(): Promise<number>; close(): Promise<void> }
 
-export async function openEngineUnderCancel(engine: string, slots: number): Promise<EngineUnderCancel> {
+export async function openEngineUnderCancel(engine: CancelEngine, slots: number): Promise<EngineUnderCancel> {
   const source = await randomModel()
   const model = { id: 'm', aliases: ['default'], source, contextLength: 4096, threads: 1, slots, maxQueued: 1000 }
   const settings = { builtinModel: false, storage: {} }
