@@ -146,7 +146,6 @@ export class ReplyBody {
   /** Also fires while the request waits for a connection. */
   readonly #onAbort = (): void => {
     const { reason } = this.#signal
-    for (const bytes of this.#pieces) this.#lateEvents += countEvents(bytes)
     this.#settle({ error: reason })
     this.#failStart(reason)
     this.#reader?.reject(reason)
