@@ -16,8 +16,10 @@ import { takeRequiredBody } from './take-body.ts'
 /** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { lifecycle, models } = deps
-  if (lifecycle === undefined) return
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
+  const activeModel = () => lifecycle?.active()?.id ?? defaultModelName(models, {})
+  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, createUnslothGenerate(activeModel)))
+  if (lifecycle === undefined) return
   const changing = { config: { scope: 'admin', encodeError: encodeUnslothError } } as const
 
   app.post('/api/inference/load', changing, (request, reply) => {
@@ -59,8 +61,6 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
     const { loads, active } = visible(request)
     return encodeProgress(loads, active)
   })
-  const activeModel = () => lifecycle.active()?.id ?? defaultModelName(models, {})
-  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, createUnslothGenerate(activeModel)))
 
   /** Runs work that its client's leaving, or its own id, cancels. */
   async function answer({ request, reply, ignored, loadRequestId }: Answer, work: (caller: CallerContext) => Promise<unknown>) {

@@ -7,6 +7,7 @@ import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { createResponsesService } from '../responses/service.ts'
+import { whyLifecycleIsAbsent } from './absent-lifecycle.ts'
 import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
 import { type AccessRules, createAccess } from './access.ts'
 import { authorize } from './auth.ts'
@@ -183,6 +184,8 @@ export function createServer(deps: ServerDeps): Server {
       path,
       served.map((route) => `POST ${route}`),
     )
+    const reason = deps.siblings === undefined ? undefined : whyLifecycleIsAbsent(path)
+    if (reason !== undefined) return new AppError('route-not-found', `there is no route ${request.method} ${path} ${reason}`)
     const nearest = nearestRoute(
       path,
       routes().map((route) => route.path),

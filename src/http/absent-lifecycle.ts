@@ -1,0 +1,12 @@
+/** The routes that load and unload models, or show what was loaded so. */
+const paths =
+  /^\/(api\/inference\/(load|load-progress|status|unload|validate)|v1\/(download|lora(s|\/list|\/load|\/unload)?|model\/(embedding\/)?(load|unload)))\/?$/
+
+/** Why a server of several processes has no such route; undefined for other paths. */
+export function whyLifecycleIsAbsent(path: string): string | undefined {
+  if (!paths.test(path)) return undefined
+  return (
+    'on a server of several processes (server.workers is more than 1), because what one process loads, the others would not have; ' +
+    'set server.workers to 1, or list the model in `models` of the configuration and restart'
+  )
+}
