@@ -183,9 +183,9 @@ export class Cancellations {
     return runs.filter((run) => run.cancel('requested', by)).length
   }
 
-  /** Cancels the matching requests. Returns how many this call cancelled. */
-  cancelWhere(filter: RunFilter, reason: CancelReason): number {
-    return this.#matching(filter).filter((run) => run.cancel(reason)).length
+  /** Cancels the matching requests; `by` is the principal that asked for it. Returns how many this call cancelled. */
+  cancelWhere(filter: RunFilter, reason: CancelReason, by?: string): number {
+    return this.#matching(filter).filter((run) => run.cancel(reason, by)).length
   }
 
   /** The matching requests. */

@@ -75,7 +75,7 @@ export class BackgroundResponses {
     }
     try {
       const cancelled = await store?.responses.renew(ids, wallClock() + leaseMs)
-      for (const id of cancelled ?? []) cancellations.cancelWhere({ id }, 'requested')
+      for (const id of cancelled ?? []) cancellations.cancelWhere({ id }, 'requested', this.#live.get(id)?.run.owner)
     } catch (error) {
       onFailure(error, 'the leases of background responses could not be renewed')
     }

@@ -14,7 +14,7 @@ export type ResponsesDeps = GenerateDeps & {
   readonly cancellations: Cancellations
   readonly sealer: Sealer
   /** The other processes of this server; absent: there is one. */
-  readonly siblings?: Pick<Siblings, 'lock'>
+  readonly siblings?: Pick<Siblings, 'lock' | 'cancels'>
   /** Absent: nothing is stored, and requests that need it are refused. */
   readonly store?: Store
   /** The error as this caller may see it. */

@@ -25,7 +25,7 @@ export async function getResponse(service: ResponsesService, owner: string, id: 
 export async function cancelResponse(service: ResponsesService, owner: string, id: string): Promise<JsonObject> {
   const live = service.background.find(owner, id)
   if (live !== undefined) {
-    service.cancellations.cancelWhere({ id, owner }, 'requested')
+    service.cancellations.cancelWhere({ id, owner }, 'requested', owner)
     await live.ended
     return live.run.snapshot()
   }
@@ -35,7 +35,7 @@ export async function cancelResponse(service: ResponsesService, owner: string, i
     throw new AppError('invalid-request', message)
   }
   if (isOver(stored.status)) return encodeStored(stored)
-  await storeOf(service).responses.requestCancel(owner, id)
+  await cancelElsewhere(service, owner, id)
   const deadlineMs = service.now() + cancelWaitMs
   for (;;) {
     await pause(cancelPollMs)
@@ -44,14 +44,21 @@ export async function cancelResponse(service: ResponsesService, owner: string, i
   }
 }
 
+/** The process that runs it stops it at once if it can be reached; otherwise, when it next renews the lease. */
+async function cancelElsewhere({ siblings, ...service }: ResponsesService, owner: string, id: string): Promise<void> {
+  const { responses, cancels } = storeOf(service)
+  const cancel = { replyIds: [id], by: owner, isAdmin: false }
+  await Promise.allSettled([siblings?.cancels, cancels].map((bus) => bus?.publish(cancel)))
+  await responses.requestCancel(owner, id)
+}
+
 /** Deletes a response, and cancels it where it still runs. Rejects with `not-found`. */
 export async function deleteResponse(service: ResponsesService, owner: string, id: string): Promise<void> {
   const live = service.background.find(owner, id)
   if (live !== undefined) {
-    service.cancellations.cancelWhere({ id, owner }, 'requested')
+    service.cancellations.cancelWhere({ id, owner }, 'requested', owner)
     await live.ended
-  } else if ((await findStored(service, owner, id)).leaseUntilMs !== undefined)
-    await storeOf(service).responses.requestCancel(owner, id)
+  } else if ((await findStored(service, owner, id)).leaseUntilMs !== undefined) await cancelElsewhere(service, owner, id)
   if (!(await storeOf(service).responses.delete(owner, id))) throw responseNotFound(id)
 }
 
