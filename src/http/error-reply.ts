@@ -4,6 +4,7 @@ import { AppError } from '../contract/errors.ts'
 import { formatPath } from '../contract/field.ts'
 import type { Principal } from '../contract/principal.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
+import { asCutBody } from './cut-body.ts'
 import { logFailure, wireCodeOf } from './failure-log.ts'
 import { hidePaths } from './hide-paths.ts'
 
@@ -61,8 +62,8 @@ function toAppError(thrown: unknown, request: FastifyRequest): AppError {
       cause: thrown,
     })
   }
-  if (code === 'ECONNRESET')
-    return new AppError('cancelled', 'the client closed the connection before its body was complete', { cause: thrown })
+  const cut = asCutBody(thrown)
+  if (cut !== undefined) return cut
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new AppError('invalid-request', `the request is not valid: ${thrown.message}`, { cause: thrown })
   }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { Busboy, type BusboyConfig, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy'
 import type { FastifyRequest } from 'fastify'
 import { AppError, messageOf } from '../contract/errors.ts'
+import { asCutBody, cutBody } from './cut-body.ts'
 
 type Limits = NonNullable<BusboyConfig['limits']>
 
@@ -70,10 +71,9 @@ export async function parseForm(
       listen(parser, reject)
       // Neither event comes again.
       if (signal?.aborted === true) return abort()
-      if (body.destroyed)
-        return reject(new AppError('cancelled', 'the client closed the connection before its body was complete'))
+      if (body.destroyed) return reject(cutBody())
       signal?.addEventListener('abort', abort, { once: true })
-      body.on('error', reject)
+      body.on('error', (error) => reject(asCutBody(error) ?? error))
       body.on('data', take)
       body.pipe(parser)
     })
