@@ -198,6 +198,11 @@ export interface Engine {
   /** Loads the model if necessary; resolves when it is ready. Rejects with `model-unavailable` when that fails. */
   ensureReady(signal: AbortSignal): Promise<void>
   /**
+   * Throws `unsupported-field`, at its part, for media that the model cannot read, as far as it is known now: before they are read, so that
+   * nothing is fetched in vain. Media that were not read yet may be references. Absent: the engine reads all.
+   */
+  checkMedia?(request: Pick<GenerationRequest, 'prompt'>): void
+  /**
    * Checks the request against the model; needs no slot. Waits for the model; rejects with
    * `context-length-exceeded`, `template-failed`, `unsupported-field` or `model-unavailable`.
    */

@@ -19,9 +19,11 @@ import { Delivery } from './delivery.ts'
 import { generateInTurn } from './generate-in-turn.ts'
 import { ignoredByTemplate } from './ignored-by-template.ts'
 import { inLane } from './lane.ts'
+import { Loading } from './loading.ts'
 import { createOutputPipeline, elapsed } from './output-pipeline.ts'
 import type { Turn } from './prefix-memory.ts'
 import { prepareFitting } from './prepare-fitting.ts'
+import { refuseUnread } from './refuse-unread.ts'
 import { needsCallsHeld, runWithRequiredCalls } from './required-calls.ts'
 import { seal } from './seal.ts'
 import { SpentTokens } from './spent-tokens.ts'
@@ -139,9 +141,11 @@ async function runOrCutShort(
       cutShort.observe(event)
       return emit(event)
     }
+    const loading = new Loading(ticket, { now: deps.now, signal })
+    await refuseUnread(request, { engine: model.engine, ready: () => loading.ready() })
     await withMedia(deps, { request, caller: step.context }, (complete) =>
       withFunctions(complete, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
-        runStep(deps, wanted, { ...step, ticket, emit: inner }),
+        runStep(deps, wanted, { ...step, ticket, loading, emit: inner }),
       ),
     )
   } catch (error) {
@@ -155,14 +159,13 @@ async function runOrCutShort(
 async function runStep(
   { now, validator, presets, prefixes }: GenerateDeps,
   request: GenerationRequest,
-  { context, ticket, emit, later }: Step & { readonly ticket: Ticket },
+  { context, ticket, loading, emit, later }: Step & { readonly ticket: Ticket; readonly loading: Loading },
 ): Promise<void> {
   const { model, signal, receivedAtMs: startedMs } = context
   signal.throwIfAborted()
   refuseOtherTools(request)
-  const arrivedMs = now()
-  await ticket.ready(signal)
-  const loadMs = elapsed(arrivedMs, now())
+  await loading.ready()
+  const loadMs = loading.totalMs
   const prepared = await prepareFitting(model.engine, request, signal)
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)

@@ -2,7 +2,9 @@ import type { RequestContext } from '../contract/context.ts'
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest, Tokenizer } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { MediaReader } from '../contract/media.ts'
+import type { Prompt } from '../contract/request.ts'
 import { asFunctions } from './custom-tools/function-prompt.ts'
+import { refuseUnread } from './refuse-unread.ts'
 import { withMedia } from './with-media.ts'
 import { type TicketedModel, withTicket } from './with-ticket.ts'
 
@@ -10,7 +12,7 @@ type MediaDeps = { readonly media?: MediaReader }
 
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
 export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
-  return withTokenizer(context, (tokenizer) =>
+  return withTokenizerFor(request, context, (tokenizer) =>
     withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.tokenize(withoutCustomTools(complete), context.signal),
     ),
@@ -24,7 +26,7 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 
 /** The prompt text of a conversation, rendered with the model's template. */
 export function render(deps: MediaDeps, request: RenderRequest, context: RequestContext): Promise<string> {
-  return withTokenizer(context, (tokenizer) =>
+  return withTokenizerFor(request, context, (tokenizer) =>
     withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.render(withoutCustomTools(complete), context.signal),
     ),
@@ -39,8 +41,19 @@ export function withoutCustomTools<R extends { readonly prompt: TokenizeRequest[
 
 /** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */
 export function withTokenizer<T>(context: RequestContext, work: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
+  return withTokenizerFor(undefined, context, work)
+}
+
+/** The same for a prompt; rejects with `unsupported-field` for media that the model cannot read. */
+export function withTokenizerFor<T>(
+  request: { readonly prompt: Prompt } | undefined,
+  context: RequestContext,
+  work: (tokenizer: Tokenizer) => Promise<T>,
+): Promise<T> {
   const run = async ({ id, engine, ticket }: TicketedModel) => {
-    await ticket.ready(context.signal)
+    const ready = () => ticket.ready(context.signal)
+    if (request !== undefined) await refuseUnread(request, { engine, ready })
+    await ready()
     const { tokenizer } = engine.capabilities
     if (tokenizer !== undefined) return work(tokenizer)
     const message = `the engine of model '${id}' has no accessible tokenizer; choose another model`

@@ -110,6 +110,11 @@ export class LlamaServerEngine implements Engine {
     await this.#ready(signal)
   }
 
+  checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
+    const loaded = this.#supervisor.loaded
+    if (loaded !== undefined) refuseUnreadable(request, this.#id, { ...loaded.facts, hasMmproj: this.#hasMmproj })
+  }
+
   async prepare(asked: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
     // The server is ours, and knows our key only.
     const { callerKeys: _, ...own } = asked

@@ -111,10 +111,10 @@ export class LlamaEngine implements Engine {
 
   get facts(): EngineFacts {
     const loaded = this.#supervisor.loaded
-    if (loaded === undefined) return {}
+    const modalities = { image: false, audio: false, video: false }
+    if (loaded === undefined) return { modalities }
     const { description: _, endTexts: __, fileSampling, chatTemplate, ...facts } = loaded
     const sampling = samplingDefaults({ file: fileSampling.sampling, config: this.#sampling })
-    const modalities = { image: false, audio: false }
     return { ...facts, adapters: this.#adapters, modalities, sampling, ...templateFacts(this.#template, chatTemplate) }
   }
 
@@ -122,8 +122,12 @@ export class LlamaEngine implements Engine {
     await this.#supervisor.ensureReady(signal)
   }
 
-  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+  checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
     refuseNonText(request, this.#id)
+  }
+
+  async prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
+    this.checkMedia(request)
     refuseOtherAdapters(request, { model: this.#id, adapters: this.#adapters })
     const { endTexts, fileSampling, ...model } = await this.#supervisor.ensureReady(signal)
     refuseImpossible(request, model)

@@ -30,8 +30,8 @@ import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.
 import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import type { RemoteEngineOptions } from './options.ts'
-import { type OwnPrompt, OwnPrompts, sentAsText } from './own-prompts.ts'
-import type { SentRequest } from './servers/check-upstream.ts'
+import { type OwnPrompt, OwnPrompts, refuseAsText, sentAsText } from './own-prompts.ts'
+import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createServices } from './services.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
@@ -111,6 +111,14 @@ class RemoteEngine implements Engine {
       const { session } = await this.#ensureOpen(signal)
       await session.prompts.ensureRead()
     })
+  }
+
+  checkMedia(request: Pick<GenerationRequest, 'prompt'>): void {
+    const { id, converter } = this.#options
+    const replicas = this.#session?.replicas
+    if (replicas?.discovery?.protocol === 'completions') refuseAsText(request, id)
+    else if (replicas?.discovery !== undefined)
+      refuseUnreadable(request, { model: id, upstreams: replicas.upstreams, makesFrames: converter !== undefined })
   }
 
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {

@@ -43,6 +43,15 @@ const maxStops = 4
 /** Tags of special tokens, as templates spell them. */
 const specialTag = /<[|｜][^<>\s]{1,64}[|｜]>|<(?:start|end)_of_[a-z]+>|\[\/?INST\]|<<\/?SYS>>|<\/?s>/g
 
+/** Throws `unsupported-field` for media, which a text cannot hold. */
+export function refuseAsText(request: Pick<GenerationRequest, 'prompt'>, model: string): void {
+  refuseMedia(
+    request,
+    () => false,
+    (kind) => `model '${model}' gets its conversations as text, and reads no ${kind}: leave the part out`,
+  )
+}
+
 /** A request with the text of its conversation. */
 export function sentAsText(request: GenerationRequest, { text, turnEnds: ends }: OwnPrompt): SentRequest {
   return { ...request, prompt: { type: 'text', text }, turnEnds: ends }
@@ -78,11 +87,7 @@ export class OwnPrompts {
     const { id, toolFormat, addsBos } = this.#options
     const template = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
     if (template === undefined) throw noTemplate(id)
-    refuseMedia(
-      request,
-      () => false,
-      (kind) => `model '${id}' gets its conversations as text, and reads no ${kind}: leave the part out`,
-    )
+    refuseAsText(request, id)
     const { source, bos, eos } = template
     const { reasoning, toolChoice } = request
     const prompt = withCallableTools(request)

@@ -37,15 +37,26 @@ export function readsOf({ modalities, profile }: Upstream): Readonly<Record<Medi
 
 /** Throws `unsupported-field` for media that the upstream cannot read. */
 export function checkMedia(request: Pick<SentRequest, 'prompt'>, model: string, upstream: Upstream): void {
-  const { profile } = upstream
-  const reads = readsOf(upstream)
-  refuseMedia(
-    request,
-    (kind) => reads[kind],
-    (kind) =>
-      profile.reads[kind]
-        ? `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`
-        : `the server behind this model (${profile.name}) reads no ${kind}: leave the part out`,
+  refuseUnreadable(request, { model, upstreams: [upstream], makesFrames: false })
+}
+
+type Readers = {
+  readonly model: string
+  readonly upstreams: readonly Upstream[]
+  /** Videos become pictures where no upstream reads them. */
+  readonly makesFrames: boolean
+}
+
+/** Throws `unsupported-field` for media that none of the upstreams can read. */
+export function refuseUnreadable(request: Pick<SentRequest, 'prompt'>, { model, upstreams, makesFrames }: Readers): void {
+  const [first] = upstreams
+  if (first === undefined) return
+  const reads = (kind: MediaKind): boolean =>
+    upstreams.some((upstream) => readsOf(upstream)[kind]) || (makesFrames && kind === 'video' && reads('image'))
+  refuseMedia(request, reads, (kind) =>
+    upstreams.some(({ profile }) => profile.reads[kind])
+      ? `model '${model}' reads no ${kind}: serve it with a projector (mmproj), or leave the part out`
+      : `the server behind this model (${first.profile.name}) reads no ${kind}: leave the part out`,
   )
 }
 
