@@ -3,7 +3,7 @@ import type { TokenizeRequest } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { MediaReader } from '../contract/media.ts'
 import { estimatePrompt } from './estimate-tokens.ts'
-import { withoutCustomTools, withTokenizer } from './use-tokenizer.ts'
+import { withoutCustomTools, withTokenizerFor } from './use-tokenizer.ts'
 import { withMedia } from './with-media.ts'
 
 /** The tokens of a prompt; an estimate where the engine has no tokenizer that we can use. */
@@ -19,16 +19,19 @@ export async function countTokens(
   request: CountRequest,
   context: RequestContext,
 ): Promise<TokenCount> {
+  // With the sizes of its media, as soon as they are known.
+  let read = request
   try {
-    const inputTokens = await withTokenizer(context, (tokenizer) =>
-      withMedia(deps, { request, caller: context }, async (complete) =>
-        tokenizer.count({ ...withoutCustomTools(complete), addBos: true, parseSpecial: true }, context.signal),
-      ),
+    const inputTokens = await withTokenizerFor(request, context, (tokenizer) =>
+      withMedia(deps, { request, caller: context }, async (complete) => {
+        read = complete
+        return tokenizer.count({ ...withoutCustomTools(complete), addBos: true, parseSpecial: true }, context.signal)
+      }),
     )
     return { inputTokens, isEstimate: false }
   } catch (error) {
     if (!hasNoTokenizer(error)) throw error
-    return { inputTokens: estimatePrompt(request.prompt), isEstimate: true }
+    return { inputTokens: estimatePrompt(read.prompt), isEstimate: true }
   }
 }
 

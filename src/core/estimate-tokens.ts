@@ -1,11 +1,10 @@
+import { estimateMediaTokens } from '../contract/media-tokens.ts'
 import type { ContentPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 /** What common tokenizers make of English text and code. */
 const bytesPerToken = 4
 /** What common templates write around a message. */
 const tokensPerMessage = 4
-/** What common models make of an image. */
-const tokensPerMedia = 1024
 
 /** The tokens of a prompt, where no tokenizer counts them. */
 export function estimatePrompt(prompt: Prompt): number {
@@ -43,6 +42,6 @@ function tokensOfPart(part: ContentPart | OutputPart): number {
     case 'tool-result':
       return part.content.reduce((sum, inner) => sum + tokensOfPart(inner), tokensPerMessage)
     case 'media':
-      return tokensPerMedia
+      return estimateMediaTokens(part)
   }
 }

@@ -151,6 +151,20 @@ describe.skipIf(llamaServerBinary === undefined)(`the same picture, however it i
     expect((await chat({ type: 'image_url', image_url: { url: blue } })).answer).toBe('blue')
   })
 
+  test('its tokens are counted before as they are counted after, at each size', async () => {
+    for (const edge of [40, 200, 640]) {
+      const picture = drawing({ size: [edge, edge / 2], ground: [0, 0, 0], paint: [214, 40, 40], kind: 'circle', shapes })
+      const source = { type: 'base64', media_type: 'image/png', data: picture.toString('base64') }
+      const content = [
+        { type: 'text', text: question },
+        { type: 'image', source },
+      ]
+      const asked = { model: 'seeing', messages: [{ role: 'user', content }], thinking: { type: 'disabled' } }
+      const { input_tokens } = await post('/v1/messages/count_tokens', asked)
+      expect(input_tokens).toBe((await messages(source)).tokens)
+    }
+  })
+
   test('in the result of a tool, in each protocol that has them', async () => {
     const inChat = await chatOf([
       { role: 'user', content: question },

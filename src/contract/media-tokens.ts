@@ -1,0 +1,21 @@
+import type { MediaPart } from './request.ts'
+
+/** The edge in pixels of what many models make one token of: Qwen's patches of 14, four together. Anthropic's rule is about the same. */
+const tokenEdge = 28
+const leastOfImage = 64
+const mostOfImage = 4096
+/** What encoders of Whisper's kind make of a second. */
+const tokensPerSecond = 25
+/** Where the size is not known. */
+const usual = 1024
+
+/** The tokens that a model is likely to make of media, where its server does not count them. */
+export function estimateMediaTokens({ kind, source }: MediaPart): number {
+  if (source.type !== 'bytes') return usual
+  const { width, height, durationMs } = source
+  if (kind === 'image' && width !== undefined && height !== undefined) {
+    const tokens = Math.ceil(width / tokenEdge) * Math.ceil(height / tokenEdge)
+    return Math.min(mostOfImage, Math.max(leastOfImage, tokens))
+  }
+  return kind === 'audio' && durationMs !== undefined ? Math.ceil((durationMs / 1000) * tokensPerSecond) : usual
+}
