@@ -1,6 +1,7 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Annotation, ContentPart, MediaPart, TextPart } from '../../contract/request.ts'
 import { mediaByUrl, mediaInBase64, mediaInFile } from '../wire/media-part.ts'
+import { preview } from '../wire/preview.ts'
 import type { WireAnnotation, WirePart } from './item-schema.ts'
 
 /** Decodes the content of a message or of a tool's result. Throws for media that refer to nothing. */
@@ -60,8 +61,24 @@ function decodeImage({ image_url, file_id, detail }: Extract<WirePart, { type: '
     const param = `${path}.image_url`
     throw new AppError('invalid-request', `${param} is missing: send the image as a data: URL, or its file_id`, { param })
   }
-  const known = detail === 'original' ? 'high' : detail
-  return known === 'auto' || known === 'low' || known === 'high' ? { ...media, detail: known } : media
+  switch (detail) {
+    case undefined:
+    case null:
+      return media
+    case 'auto':
+    case 'low':
+    case 'high':
+      return { ...media, detail }
+    case 'original':
+      return { ...media, detail: 'high' }
+    default:
+      throw unknownDetail(detail, `${path}.detail`)
+  }
+}
+
+function unknownDetail(detail: string, param: string): AppError {
+  const message = `${param}: expected "auto", "low", "high" or "original", got ${preview(detail)}`
+  return new AppError('invalid-request', message, { param })
 }
 
 function decodeAudio({ input_audio: { data, format } }: Extract<WirePart, { type: 'input_audio' }>): MediaPart {

@@ -121,6 +121,13 @@ const parts: readonly StrictnessRow[] = [
     note: 'fetched here, by the rules of [media](media.md)',
   },
   {
+    what: 'an unknown `detail`',
+    sample: input({ role: 'user', content: [{ type: 'input_image', image_url: 'https://a.example/a.png', detail: 'huge' }] }),
+    outcome: 'refused',
+    param: 'input[0].content[0].detail',
+    note: '`auto`, `low`, `high` and `original` are known',
+  },
+  {
     what: 'an image by the id of a file',
     sample: input({ role: 'user', content: [{ type: 'input_image', file_id: 'x' }] }),
     outcome: 'tolerated',
