@@ -13,13 +13,11 @@ export function contentBlocks(parts: readonly ContentPart[]): readonly Block[] {
 }
 
 /** A part of an assistant's turn. Reasoning without the server's own signature is left out: it would be refused. */
-export function assistantBlock(part: Exclude<OutputPart, { type: 'tool-result' }>): readonly Block[] {
+export function assistantBlock(part: Exclude<OutputPart, { type: 'tool-result' | 'media' }>): readonly Block[] {
   switch (part.type) {
     case 'text':
     case 'refusal':
       return textBlock(part.text)
-    case 'media':
-      return [mediaBlock(part)]
     case 'tool-call':
       return [{ type: 'tool_use', id: toolId(part.id), name: part.name, input: inputOf(part) }]
     case 'reasoning': {

@@ -266,6 +266,13 @@ describe('messages', () => {
     expect(messagesOf([say('a'), assistant(text('')), say('')]).messages).toEqual([{ role: 'user', content: 'a' }])
   })
 
+  test('a picture in a turn of the assistant is refused by its place', () => {
+    const turn: Message = { role: 'assistant', parts: [text('Here:'), image('AAAA')] }
+    expect(() => messagesOf([say('a'), turn])).toThrow(
+      expect.objectContaining({ code: 'unsupported-field', at: ['prompt', 'messages', 1, 'parts', 1] }),
+    )
+  })
+
   test('documents go along with their name', () => {
     const pdf = {
       type: 'media',

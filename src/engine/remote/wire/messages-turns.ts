@@ -1,7 +1,8 @@
 import { AppError } from '../../../contract/errors.ts'
 import { field } from '../../../contract/field.ts'
-import type { Message, OutputPart } from '../../../contract/request.ts'
+import type { MediaPart, Message, OutputPart } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
+import { generatedMedia } from './generated-media.ts'
 import { assistantBlock, type Block, blocksOrText, contentBlocks, resultBlock } from './messages-blocks.ts'
 import { refuseNames } from './speaker-names.ts'
 
@@ -17,7 +18,7 @@ type Conversation = {
 
 /**
  * A conversation for Messages: turns of one role in a row become one, and in it the results of tools come first. Throws
- * `unsupported-field` for names of speakers, and for a later system message where the server takes none.
+ * `unsupported-field` for names of speakers, for media in an assistant's turn, and for a later system message where the server takes none.
  */
 export function toMessages(messages: readonly Message[], profile: Profile): Conversation {
   refuseNames(messages, profile)
@@ -44,14 +45,17 @@ export function toMessages(messages: readonly Message[], profile: Profile): Conv
         add('user', [resultBlock(message)])
         break
       case 'assistant':
-        for (const part of message.parts) addPart(part, add)
+        for (const [position, part] of message.parts.entries()) {
+          if (part.type === 'media') throw generatedMedia(profile, ['prompt', 'messages', index, 'parts', position])
+          addPart(part, add)
+        }
     }
   }
   return { system, messages: turns.map(({ role, blocks }) => ({ role, content: blocksOrText(resultsFirst(blocks)) })) }
 }
 
 /** The result of a tool that a server ran is the user's, as those of all other tools. */
-function addPart(part: OutputPart, add: (role: Role, blocks: readonly Block[]) => void): void {
+function addPart(part: Exclude<OutputPart, MediaPart>, add: (role: Role, blocks: readonly Block[]) => void): void {
   if (part.type === 'tool-result') add('user', [resultBlock(part)])
   else add('assistant', assistantBlock(part))
 }

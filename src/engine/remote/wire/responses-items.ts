@@ -1,8 +1,8 @@
-import { AppError } from '../../../contract/errors.ts'
-import { type CanonicalPath, field } from '../../../contract/field.ts'
+import type { CanonicalPath } from '../../../contract/field.ts'
 import { bytesOf } from '../../../contract/media.ts'
 import type { Annotation, ContentPart, MediaPart, Message, OutputPart, ReasoningPart } from '../../../contract/request.ts'
 import type { Profile } from '../servers/profile.ts'
+import { generatedMedia } from './generated-media.ts'
 import { readOpaque } from './opaque.ts'
 import { refuseNames } from './speaker-names.ts'
 import { readThought } from './thought.ts'
@@ -132,9 +132,4 @@ function toAnnotation(annotation: Annotation): Item {
       return { type: 'file_citation', file_id: fileId, filename, index }
     }
   }
-}
-
-function generatedMedia({ name }: Profile, at: CanonicalPath): AppError {
-  const message = `the server behind this model (${name}) takes no media in an assistant's turn: move ${field(...at)} into a user's message`
-  return new AppError('unsupported-field', message, { at })
 }
