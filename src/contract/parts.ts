@@ -1,3 +1,4 @@
+import type { CanonicalPath } from './field.ts'
 import type { ContentPart, MediaPart, OutputPart, Prompt, ToolCallPart } from './request.ts'
 
 /** The text of a turn: its text parts, concatenated. */
@@ -27,23 +28,29 @@ export function contentOf(parts: readonly OutputPart[]): readonly ContentPart[] 
 
 /** The images, sounds, videos and documents of a prompt, in order; those in tools' results included. */
 export function mediaIn(prompt: Prompt): readonly MediaPart[] {
-  if (prompt.type !== 'chat') return []
-  return prompt.messages.flatMap((message) => (message.role === 'assistant' ? message.parts : message.content).flatMap(mediaOf))
+  return placedMediaIn(prompt).map(({ part }) => part)
 }
 
-function mediaOf(part: ContentPart | OutputPart): readonly MediaPart[] {
-  switch (part.type) {
-    case 'media':
-      return [part]
-    case 'tool-result':
-      return part.content.flatMap(mediaOf)
-    case 'text':
-    case 'reasoning':
-    case 'refusal':
-    case 'tool-call':
-      return []
+/** The same, each with its path in the request. */
+export function placedMediaIn(prompt: Prompt): readonly PlacedMedia[] {
+  if (prompt.type !== 'chat') return []
+  const found: PlacedMedia[] = []
+  const collect = (parts: readonly (ContentPart | OutputPart)[], path: CanonicalPath) => {
+    for (const [index, part] of parts.entries()) {
+      const at = [...path, index]
+      if (part.type === 'media') found.push({ part, at })
+      else if (part.type === 'tool-result') collect(part.content, [...at, 'content'])
+    }
   }
+  for (const [index, message] of prompt.messages.entries()) {
+    const path = ['prompt', 'messages', index]
+    if (message.role === 'assistant') collect(message.parts, [...path, 'parts'])
+    else collect(message.content, [...path, 'content'])
+  }
+  return found
 }
+
+type PlacedMedia = { readonly part: MediaPart; readonly at: CanonicalPath }
 
 function visibleIn(part: OutputPart): readonly ContentPart[] {
   switch (part.type) {

@@ -1,5 +1,4 @@
 import { AppError } from '../contract/errors.ts'
-import type { CanonicalPath } from '../contract/field.ts'
 import {
   kindOfType,
   type MediaBytes,
@@ -8,6 +7,7 @@ import {
   type MediaReader,
   type MediaReference,
 } from '../contract/media.ts'
+import { placedMediaIn } from '../contract/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 type MediaDeps = { readonly media?: MediaReader }
@@ -39,21 +39,10 @@ export async function withMedia<R extends { readonly prompt: Prompt }, T>(
   }
 }
 
-function itemsOf({ messages }: ChatPrompt): readonly MediaItem[] {
-  const items: MediaItem[] = []
-  const collect = (parts: readonly (ContentPart | OutputPart)[], path: CanonicalPath) => {
-    for (const [index, part] of parts.entries()) {
-      if (part.type === 'tool-result') collect(part.content, [...path, index, 'content'])
-      if (part.type !== 'media' || part.source.type === 'bytes') continue
-      items.push({ kind: part.kind, source: part.source, at: [...path, index, 'source'] })
-    }
-  }
-  for (const [index, message] of messages.entries()) {
-    const path = ['prompt', 'messages', index]
-    if (message.role === 'assistant') collect(message.parts, [...path, 'parts'])
-    else collect(message.content, [...path, 'content'])
-  }
-  return items
+function itemsOf(prompt: ChatPrompt): readonly MediaItem[] {
+  return placedMediaIn(prompt).flatMap(({ part: { kind, source }, at }) =>
+    source.type === 'bytes' ? [] : [{ kind, source, at: [...at, 'source'] }],
+  )
 }
 
 type Found = ReadonlyMap<MediaReference, MediaBytes>

@@ -1,7 +1,7 @@
 import { AppError } from '../contract/errors.ts'
-import type { CanonicalPath } from '../contract/field.ts'
 import type { MediaKind } from '../contract/media.ts'
-import type { ContentPart, GenerationRequest, MediaPart, OutputPart } from '../contract/request.ts'
+import { placedMediaIn } from '../contract/parts.ts'
+import type { GenerationRequest, MediaPart } from '../contract/request.ts'
 
 /**
  * Throws `unsupported-field`, with its path and the message of `explain`, for the first part that the model cannot read. References that were
@@ -12,19 +12,8 @@ export function refuseMedia(
   canRead: (kind: MediaKind) => boolean,
   explain: (kind: MediaKind) => string,
 ): void {
-  if (prompt.type !== 'chat') return
-  const refuse = (parts: readonly (ContentPart | OutputPart)[], path: CanonicalPath) => {
-    for (const [index, part] of parts.entries()) {
-      const at = [...path, index]
-      if (part.type === 'tool-result') refuse(part.content, [...at, 'content'])
-      if (part.type !== 'media' || mayBeOther(part) || canRead(part.kind)) continue
-      throw new AppError('unsupported-field', explain(part.kind), { at })
-    }
-  }
-  for (const [index, message] of prompt.messages.entries()) {
-    const path = ['prompt', 'messages', index]
-    if (message.role === 'assistant') refuse(message.parts, [...path, 'parts'])
-    else refuse(message.content, [...path, 'content'])
+  for (const { part, at } of placedMediaIn(prompt)) {
+    if (!mayBeOther(part) && !canRead(part.kind)) throw new AppError('unsupported-field', explain(part.kind), { at })
   }
 }
 

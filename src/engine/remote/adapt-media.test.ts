@@ -5,6 +5,7 @@ import { AppError } from '../../contract/errors.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import { type ContentPart, type MediaPart, plainChat } from '../../contract/request.ts'
 import { adaptMedia } from './adapt-media.ts'
+import { ignoredDetails } from './ignored-fields.ts'
 import type { ProfileName, Protocol } from './servers/profile.ts'
 import { profileIn } from './servers/protocols.ts'
 import type { Upstream } from './servers/upstream.ts'
@@ -80,6 +81,17 @@ test('a conversion that fails names the place', async () => {
     message: 'no sharp',
     at: ['prompt', 'messages', 0, 'content', 1, 'source'],
   })
+})
+
+test('little detail that nobody makes is reported', () => {
+  const content = [text('a'), large, { ...large, detail: 'high' as const }, { ...asPng, detail: 'low' as const }]
+  const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user' as const, content }] } as const }
+  const without: MediaConverter = { ...converter, hasImages: false }
+  const path = ['prompt', 'messages', 0, 'content', 1, 'detail']
+  expect(ignoredDetails(request, { upstreams: [llamaServer], converter: without })).toEqual([path])
+  expect(ignoredDetails(request, { upstreams: [llamaServer], converter: undefined })).toEqual([path])
+  expect(ignoredDetails(request, { upstreams: [llamaServer], converter })).toEqual([])
+  expect(ignoredDetails(request, { upstreams: [server('openai')], converter: without })).toEqual([])
 })
 
 test('without sharp, what can be decoded goes along as it is', async () => {

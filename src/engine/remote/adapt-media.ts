@@ -50,6 +50,11 @@ async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[],
   return adapted as P[]
 }
 
+/** Whether an image is made smaller for `detail: low`. */
+export function isLarge({ width = 0, height = 0 }: MediaBytes): boolean {
+  return Math.max(width, height) > lowDetailEdge
+}
+
 async function adaptPart(part: MediaPart, { upstreams, converter, at, signal }: Place): Promise<readonly MediaPart[]> {
   const media = bytesOf(part)
   const readers = upstreams.filter((upstream) => readsOf(upstream)[part.kind])
@@ -92,9 +97,8 @@ async function adaptImage(
   const { detail, ...plain } = part
   // Servers that know `detail` do it themselves.
   const shrinks = detail === 'low' && profiles.some(({ ignoresDetail }) => ignoresDetail === true)
-  const isLarge = Math.max(media.width ?? 0, media.height ?? 0) > lowDetailEdge
   const turns = profiles.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
-  if (isDecoded && !(converter.hasImages && ((shrinks && isLarge) || turns))) return part
+  if (isDecoded && !(converter.hasImages && ((shrinks && isLarge(media)) || turns))) return part
   const source = await converter.image(media, shrinks ? { maxEdge: lowDetailEdge } : {}, signal)
   return shrinks ? { ...plain, source } : { ...part, source }
 }

@@ -1,5 +1,4 @@
 import { AppError } from '../../contract/errors.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
 import type { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import type { Replicas } from './fleet/replicas.ts'
 import { type CountedRequest, checkUpstream, isCapabilityError, mostHelpful } from './servers/check-upstream.ts'
@@ -54,10 +53,4 @@ export async function checkRequest(counted: CountedRequest, { replicas, grammars
   // The weakest replica counts, and an unknown one may be weaker.
   const isFull = upstreams.length === count && all.every(({ structured }) => structured === 'full')
   return { structured: isFull ? 'full' : 'partial', bodies, refusals }
-}
-
-/** Whether a budget of tokens for reasoning is left out: only Messages have one. */
-export function ignoresBudget({ reasoning }: GenerationRequest, upstreams: readonly Upstream[]): boolean {
-  if (reasoning.isWish !== true || (reasoning.budgetTokens ?? 0) === 0) return false
-  return !upstreams.some(({ profile }) => profile.protocol === 'messages')
 }

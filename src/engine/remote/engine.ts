@@ -19,7 +19,7 @@ import { refuseAdapterChoice, scalesFor } from '../adapters.ts'
 import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
 import { adaptMedia } from './adapt-media.ts'
-import { checkRequest, ignoresBudget } from './check-request.ts'
+import { checkRequest } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
 import { factsOf } from './facts.ts'
 import { callerAccess } from './fleet/caller-access.ts'
@@ -29,6 +29,7 @@ import { toServerReport } from './fleet/server-report.ts'
 import { noProgress, type ReplicaTask, tryReplicas } from './fleet/try-replicas.ts'
 import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
+import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
 import { type OwnPrompt, OwnPrompts, refuseAsText, sentAsText } from './own-prompts.ts'
 import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
@@ -160,7 +161,7 @@ class RemoteEngine implements Engine {
     const outputFormat = own === undefined ? this.#formatOf(request, discovery) : own.outputFormat
     return {
       ...(inputTokens !== undefined && { inputTokens }),
-      ...(ignoresBudget(request, session.replicas.upstreams) && { ignored: [['reasoning', 'budgetTokens']] }),
+      ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),
       ...(outputFormat !== undefined && { outputFormat }),
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),

@@ -1,0 +1,32 @@
+import type { PreparedGeneration } from '../../contract/engine.ts'
+import type { CanonicalPath } from '../../contract/field.ts'
+import type { MediaConverter } from '../../contract/media-converter.ts'
+import { placedMediaIn } from '../../contract/parts.ts'
+import type { GenerationRequest, MediaPart, Prompt } from '../../contract/request.ts'
+import { isLarge } from './adapt-media.ts'
+import type { Upstream } from './servers/upstream.ts'
+
+type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: MediaConverter | undefined }
+
+/** The places of a request that no server honours, and that it allows to ignore. */
+export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<PreparedGeneration, 'ignored'> {
+  const ignored = [...ignoredBudget(request, fleet), ...ignoredDetails(request, fleet)]
+  return ignored.length === 0 ? {} : { ignored }
+}
+
+/** A budget of tokens for reasoning, where it is no more than a wish: only Messages have one. */
+function ignoredBudget({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
+  if (reasoning.isWish !== true || (reasoning.budgetTokens ?? 0) === 0) return []
+  return upstreams.some(({ profile }) => profile.protocol === 'messages') ? [] : [['reasoning', 'budgetTokens']]
+}
+
+/** `detail: low` of large images, where a server has no such field, and no sharp makes them small here. */
+export function ignoredDetails(
+  { prompt }: { readonly prompt: Prompt },
+  { upstreams, converter }: Fleet,
+): readonly CanonicalPath[] {
+  if (converter?.hasImages === true || !upstreams.some(({ profile }) => profile.ignoresDetail === true)) return []
+  const isIgnored = ({ kind, detail, source }: MediaPart) =>
+    kind === 'image' && detail === 'low' && source.type === 'bytes' && isLarge(source)
+  return placedMediaIn(prompt).flatMap(({ part, at }) => (isIgnored(part) ? [[...at, 'detail']] : []))
+}
