@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { decodeNow } from '../../test/support/decode-now.ts'
 import { plainSealer as sealer } from '../../test/support/plain-sealer.ts'
 import { AppError } from '../contract/errors.ts'
 import { decodeMessage } from './anthropic/decode.ts'
@@ -8,9 +9,16 @@ import { decodeCompletion } from './openai-completions/decode.ts'
 import { decodeEmbeddings } from './openai-embeddings/decode.ts'
 import { decodeResponse } from './openai-responses/decode.ts'
 import { renderStrictness, strictnessTables } from './strictness.ts'
+import { decodeDownload } from './tabby/download.ts'
+import { decodeModelLoad } from './tabby/load.ts'
+import { decodeLoraLoad } from './tabby/lora.ts'
+import { createUnslothGenerate } from './unsloth/dialect.ts'
+import { decodeLoad } from './unsloth/requests.ts'
 import type { StrictnessRow } from './wire/strictness.ts'
 
 type Decoded = { readonly request: object; readonly ignored: readonly string[] }
+
+const generate = createUnslothGenerate(() => 'm')
 
 const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) => Decoded>> = {
   'openai-chat': (body) => decodeChat(body, 'x'),
@@ -25,16 +33,33 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
     return { request: requests[0], ignored }
   },
   'openai-embeddings': decodeEmbeddings,
+  'unsloth-load': decodeLoad,
+  'unsloth-generate': (body) => {
+    const { requests, ignored } = decodeNow(generate, body)
+    return { request: requests[0], ignored }
+  },
+  'tabby-load': decodeModelLoad,
+  'tabby-lora': (body) => {
+    const { ignored, ...request } = decodeLoraLoad(body)
+    return { request, ignored }
+  },
+  'tabby-download': (body) => {
+    const { wanted: request, ignored } = decodeDownload(body)
+    return { request, ignored }
+  },
 }
 
 const hint =
-  'docs/strictness.md is out of date; regenerate it with: npx vitest run --project unit -u src/dialect/strictness.test.ts'
+  'docs/strictness.md is out of date; regenerate it with: npx vitest run --project unit src/dialect/strictness.test.ts -u'
 
 test('docs/strictness.md is what the tables say', async () => {
   await expect(renderStrictness(), hint).toMatchFileSnapshot('../../docs/strictness.md')
 })
 
-const names = ['openai-chat', 'openai-responses', 'anthropic', 'llama-stack', 'openai-completions', 'openai-embeddings'] as const
+const names = [
+  ...(['openai-chat', 'openai-responses', 'anthropic', 'llama-stack', 'openai-completions', 'openai-embeddings'] as const),
+  ...(['unsloth-load', 'unsloth-generate', 'tabby-load', 'tabby-lora', 'tabby-download'] as const),
+]
 
 test('every table is tested', () => {
   expect(Object.keys(strictnessTables)).toEqual(names)

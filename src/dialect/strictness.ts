@@ -4,6 +4,8 @@ import { chatStrictness } from './openai-chat/strictness.ts'
 import { completionStrictness } from './openai-completions/strictness.ts'
 import { embeddingStrictness } from './openai-embeddings/strictness.ts'
 import { responseStrictness } from './openai-responses/strictness.ts'
+import { tabbyDownloadStrictness, tabbyLoadStrictness, tabbyLoraStrictness } from './tabby/strictness.ts'
+import { unslothGenerateStrictness, unslothLoadStrictness } from './unsloth/strictness.ts'
 import { markdownTable } from './wire/markdown-table.ts'
 import type { StrictnessRow, StrictnessTable } from './wire/strictness.ts'
 
@@ -15,6 +17,11 @@ export const strictnessTables = {
   'llama-stack': stackStrictness,
   'openai-completions': completionStrictness,
   'openai-embeddings': embeddingStrictness,
+  'unsloth-load': unslothLoadStrictness,
+  'unsloth-generate': unslothGenerateStrictness,
+  'tabby-load': tabbyLoadStrictness,
+  'tabby-lora': tabbyLoraStrictness,
+  'tabby-download': tabbyDownloadStrictness,
 } as const satisfies Readonly<Record<string, StrictnessTable>>
 
 const introduction = `# Strictness

@@ -37,13 +37,11 @@ export function decodeModelLoad(body: unknown): DecodedLoad {
   const name = pickSpelling(wire, ['model_name', 'name'])
   if (name === undefined) throw missing('model_name')
   const { draft_model: draft, ...rest } = wire
-  const draftIgnored = Object.keys(draft ?? {})
-    .filter((key) => key !== 'draft_model_name')
-    .map((key) => `draft_model.${key}`)
+  const draftFields = Object.entries(draft ?? {}).map(([key, value]) => [`draft_model.${key}`, value] as const)
   return {
     request: { name, settings: readSettings(wire), reloads: false, endsRequests: wire.skip_queue === true },
     template: wire.prompt_template ?? undefined,
-    ignored: [...checkFields(index, rest), ...draftIgnored],
+    ignored: checkFields(index, { ...rest, ...Object.fromEntries(draftFields) }),
   }
 }
 
