@@ -74,6 +74,8 @@ export type ModelReport = {
   readonly state: EngineState
   readonly facts: EngineFacts
   readonly slots: number
+  /** The longest context that fits the memory with its other settings, in tokens; absent where it is not known. */
+  readonly longestContext?: number
   /** Requests that use it, or wait for it. */
   readonly requests: number
   /** The settings that it is, or will be, loaded with. */

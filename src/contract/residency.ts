@@ -35,6 +35,11 @@ export type ResidentModel = {
 /** The memory that a model needs, before it is loaded. */
 export type MemoryNeed = {
   readonly bytes: number
+  /**
+   * The longest context, in tokens of each slot, that fits a budget with the other settings as they are: at most what the model was
+   * trained for. Undefined where its file does not say that.
+   */
+  longestContext(budgetBytes: number): number | undefined
   /** The refusal of a model that needs more than the budget: what it needs, and what to do. */
   tooLarge(budgetBytes: number): AppError
 }
@@ -44,6 +49,8 @@ export interface Resident {
   readonly status: ResidencyStatus
   /** It has been unloaded, or left for later, since the server started: requests load it. */
   readonly comesAndGoes: boolean
+  /** The longest context that would fit the whole budget, in tokens; undefined before its first load, and where it is not known. */
+  readonly longestContext: number | undefined
   /** The same scheduler, whose tickets are ready when the model is loaded; those that use the model keep it loaded. */
   gate(scheduler: Scheduler): Scheduler
   /**

@@ -31,7 +31,8 @@ export function requestsOf({ scheduler: { load } }: ManagedModel): number {
 
 /** A model as its operators see it. */
 export function report(model: ManagedModel): ModelReport {
-  const { id, aliases, createdAtMs, engine, scheduler, config } = model
+  const { id, aliases, createdAtMs, engine, scheduler, config, resident } = model
+  const longestContext = resident?.longestContext
   return {
     id,
     aliases,
@@ -40,6 +41,7 @@ export function report(model: ManagedModel): ModelReport {
     facts: engine.facts,
     slots: scheduler.load.slots,
     requests: requestsOf(model),
+    ...(longestContext !== undefined && { longestContext }),
     hasProjector: false,
     settings: {},
     ...(config !== undefined && { ...describeConfig(config), engine: config.engine, settings: settingsOf(config) }),

@@ -116,6 +116,16 @@ describe('what a model needs', () => {
     })
   })
 
+  test('says the longest context that fits, up to what the model was trained for', async () => {
+    const { longestContext } = await memoryNeed(plan)
+    const trained = longestContext(1e12) ?? 0
+    expect(trained).toBe(4096)
+    const budgetBytes = (await memoryNeed({ ...plan, contextLength: 1024 })).bytes
+    expect(longestContext(budgetBytes)).toBe(1024)
+    expect(longestContext(budgetBytes - 1)).toBe(768)
+    expect(longestContext(1)).toBe(0)
+  })
+
   test('includes a draft model and other files', async () => {
     const projector = join(folder, 'projector.gguf')
     await writeFile(projector, Buffer.alloc(1000))

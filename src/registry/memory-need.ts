@@ -22,15 +22,21 @@ export type LoadPlan = Omit<MemorySettings, 'contextLength'> & {
 /** Estimates, from the headers of the files, what loading them takes. A file that cannot be read counts with its size. */
 export async function memoryNeed(plan: LoadPlan): Promise<MemoryNeed> {
   const { modelPath, draftPath, otherPaths = [], processBytes, slots } = plan
-  const models = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map((path) => needOf(path, plan)))
+  const files = await Promise.all([modelPath, ...(draftPath === undefined ? [] : [draftPath])].map(readModel))
+  const models = files.map((file) => needOf(file, plan))
   const others = await Promise.all(otherPaths.map(sizeOf))
   const weights = sum([...models.map(({ weightsBytes }) => weightsBytes), ...others])
   const context = sum(models.map(({ contextBytes }) => contextBytes))
   const rest = sum(models.map(({ workBytes }) => workBytes)) + processBytes
   const bytes = weights + context + rest
   const tokens = models[0]?.contextLength
+  const trained = files[0]?.facts?.trainedContext
+  const bytesWith = (contextLength: number) =>
+    sum(files.map((file) => bytesOf(needOf(file, { ...plan, contextLength })))) + sum(others) + processBytes
   return {
     bytes,
+    longestContext: (budgetBytes) =>
+      trained === undefined ? undefined : longestThat(trained, (contextLength) => bytesWith(contextLength) <= budgetBytes),
     tooLarge(budgetBytes) {
       const parts = [
         `weights ${formatBytes(weights)}`,
@@ -52,13 +58,37 @@ type FileNeed = {
   readonly contextLength?: number
 }
 
-async function needOf(path: string, plan: LoadPlan): Promise<FileNeed> {
-  const weightsBytes = await weightsOf(path)
-  const facts = await readFacts(path)
+/** What of a model's file its need depends on. */
+type ModelFile = { readonly weightsBytes: number; readonly facts: GgufFacts | undefined }
+
+async function readModel(path: string): Promise<ModelFile> {
+  return { weightsBytes: await weightsOf(path), facts: await readFacts(path) }
+}
+
+function needOf({ weightsBytes, facts }: ModelFile, plan: LoadPlan): FileNeed {
   if (facts === undefined) return { weightsBytes, contextBytes: 0, workBytes: 0 }
   const { longestDefaultContext = Number.POSITIVE_INFINITY } = plan
   const contextLength = plan.contextLength ?? Math.min(facts.trainedContext ?? longestDefaultContext, longestDefaultContext)
   return { weightsBytes, contextLength, ...estimateMemory(facts, { ...plan, contextLength }) }
+}
+
+function bytesOf({ weightsBytes, contextBytes, workBytes }: FileNeed): number {
+  return weightsBytes + contextBytes + workBytes
+}
+
+/** Contexts are allocated in steps of this many tokens. */
+const contextStep = 256
+
+/** The longest context up to `most` that fits, in whole steps below it; 0: none. Longer ones need more. */
+function longestThat(most: number, fits: (contextLength: number) => boolean): number {
+  if (fits(most)) return most
+  let [fitting, tooLong] = [0, Math.ceil(most / contextStep)]
+  while (tooLong - fitting > 1) {
+    const middle = Math.floor((fitting + tooLong) / 2)
+    if (fits(middle * contextStep)) fitting = middle
+    else tooLong = middle
+  }
+  return fitting * contextStep
 }
 
 async function readFacts(path: string): Promise<GgufFacts | undefined> {

@@ -31,6 +31,7 @@ function addModel(memory: ModelMemory, id: string, { bytes = 6, slots = 1, finis
   const counts = { loads: 0, unloads: 0 }
   const need: MemoryNeed = {
     bytes,
+    longestContext: (budget) => budget * 100,
     tooLarge: (budget) => new AppError('model-unavailable', `${id} needs ${bytes} of ${budget}`),
   }
   const load = async () => {
@@ -329,7 +330,7 @@ test('an idle model is unloaded after its time to live', async () => {
       return () => listeners.delete(listener)
     },
     ensureReady: async () => {
-      await resident.reserve({ bytes: 1, tooLarge: () => new AppError('internal', '') }, signal)
+      await resident.reserve({ bytes: 1, longestContext: () => undefined, tooLarge: () => new AppError('internal', '') }, signal)
       for (const listener of listeners) listener({ type: 'ready' })
     },
     unload: async () => {
@@ -362,4 +363,11 @@ test('who waits for a model is told for what', async () => {
   ;(await waiting).end()
   expect(placeNow()).toBeUndefined()
   expect(places).toHaveLength(1)
+})
+
+test('the longest context of a model is that of the whole budget, and not known before its first load', async () => {
+  const model = addModel(createMemory(), 'first')
+  expect(model.resident.longestContext).toBeUndefined()
+  await model.resident.load(signal)
+  expect(model.resident.longestContext).toBe(1000)
 })

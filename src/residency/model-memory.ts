@@ -27,11 +27,12 @@ export class ModelMemory implements Residency {
   }
 
   add(model: ResidentModel): Resident {
-    const { now, log } = this.#options
+    const { now, log, budgetBytes } = this.#options
     const key = `${++this.#added}`
     const member = this.#rules.add(key, model, now())
     const shared = new SharedModel(model, {
       member,
+      budgetBytes,
       now,
       log,
       tell: (event) => this.#tell({ ...event, key }),

@@ -15,6 +15,7 @@ type WithoutKey<T> = T extends { readonly key: string } ? Omit<T, 'key'> : never
 type SharedModelDeps = {
   /** What the rules know of it. */
   readonly member: Readonly<Member<Wish>>
+  readonly budgetBytes: number
   now(): number
   readonly log: ResidencyLog
   tell(event: WithoutKey<ResidencyEvent<Wish>>): void
@@ -39,6 +40,7 @@ export class SharedModel implements Resident {
   /** Ends loads when the model is removed. */
   readonly #removed = new AbortController()
   #reservation: Reservation | undefined
+  #need: MemoryNeed | undefined
   #unloading: Promise<void> | undefined
   /** Called when it begins to leave the memory. */
   #onLeaving: (() => void)[] = []
@@ -70,6 +72,10 @@ export class SharedModel implements Resident {
     }
   }
 
+  get longestContext(): number | undefined {
+    return this.#need?.longestContext(this.#deps.budgetBytes)
+  }
+
   get comesAndGoes(): boolean {
     return this.#deps.member.comesAndGoes
   }
@@ -84,6 +90,7 @@ export class SharedModel implements Resident {
   }
 
   reserve(need: MemoryNeed, signal: AbortSignal): Promise<void> {
+    this.#need = need
     if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#removed.signal.aborted) return Promise.resolve()
     return new Promise((resolve, reject) => {

@@ -57,6 +57,8 @@ describe('a load', () => {
       requires_trust_remote_code: false,
     })
     expect(body.native_context_length).toBeGreaterThan(512)
+    // A small model: its whole context fits.
+    expect(body.max_context_length).toBe(body.native_context_length)
     expect((await call('/status')).body).toMatchObject({ active_model: 'tiny', loading: [], is_gguf: true, context_length: 512 })
     expect((await call('/load-progress')).body).toMatchObject({ phase: 'ready', fraction: 1 })
   })

@@ -87,10 +87,10 @@ describe('a download', () => {
   })
 })
 
-test('a draft model is named in an object, whose other fields are ignored by name', () => {
-  const { request, ignored } = decodeModelLoad({ model_name: 'm', draft_model: { draft_model_name: 'd', draft_rope_scale: 1 } })
+test('a draft model is named in an object, whose unknown fields are ignored by name', () => {
+  const { request, ignored } = decodeModelLoad({ model_name: 'm', draft_model: { draft_model_name: 'd', mood: 1 } })
   expect(request.settings).toEqual({ draftModel: 'd' })
-  expect(ignored).toEqual(['draft_model.draft_rope_scale'])
+  expect(ignored).toEqual(['draft_model.mood'])
 })
 
 test.each([

@@ -89,7 +89,7 @@ export function encodeUnslothError(error: AppError): ErrorReply {
   return { status, body: { detail: body.error.message, ...body } }
 }
 
-function describe({ facts, hasProjector, variant, id, settings }: ModelReport) {
+function describe({ facts, hasProjector, variant, id, settings, longestContext }: ModelReport) {
   const { contextLength, sampling, modalities } = facts
   return {
     is_vision: hasProjector || modalities?.image === true,
@@ -107,7 +107,7 @@ function describe({ facts, hasProjector, variant, id, settings }: ModelReport) {
     },
     requires_trust_remote_code: false,
     context_length: contextLength ?? null,
-    max_context_length: facts.trainedContextLength ?? null,
+    max_context_length: longestContext ?? facts.trainedContextLength ?? null,
     native_context_length: facts.trainedContextLength ?? null,
     ...readAbilities(facts.chatTemplate, id),
     speculative_type: settings.speculation ?? null,
