@@ -19,6 +19,7 @@ beforeAll(async () => {
   await writeRandomModel(join(folder, 'base.gguf'))
   await writeRandomAdapter(join(folder, 'one.gguf'), 1)
   await writeRandomAdapter(join(folder, 'two.gguf'), 2)
+  await writeRandomAdapter(join(folder, 'foreign.gguf'), 3, { embeddingLength: 96 })
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -93,6 +94,8 @@ describe.each(engines)('adapters on %s', (name, engine) => {
     ] as const) {
       const { status, body } = await chat(model, { use_adapter })
       expect([status, body.error.param]).toEqual([400, 'use_adapter'])
+      // What there is, is named.
+      expect(body.error.message).toContain(model === 'base' ? '(it has none)' : '(it has: one)')
     }
   })
 
@@ -126,8 +129,19 @@ describe.each(engines)('adapters on %s', (name, engine) => {
     expect((await call('/v1/lora/unload', {})).status).toBe(200)
     expect(await says('base')).toBe(base)
     expect(await load([{ name: '../two.gguf' }])).toMatchObject({ status: 400, body: { error: { param: 'loras' } } })
-    expect(await load([{ name: join(folder, 'none.gguf') }])).toMatchObject({ status: 503 })
-  })
+    const refusal = async (lora: object) => {
+      const { status, body } = await load([lora])
+      return `${status} ${body.error.param ?? ''} ${body.error.message}`
+    }
+    expect(await refusal({ name: join(folder, 'none.gguf') })).toMatch(
+      /^503 .*none\.gguf.*(ENOENT|no such file|does not exist|not there)/i,
+    )
+    expect(await refusal({ name: join(folder, 'foreign.gguf') })).toMatch(/^503 .*(foreign\.gguf|adapter)/)
+    expect(await refusal({ name: join(folder, 'base.gguf') })).toMatch(/^503 .*(base\.gguf|adapter)/)
+    expect(await refusal({ name: join(folder, 'one.gguf'), scaling: 'much' })).toContain('400 loras[0].scaling')
+    // The model is there as before.
+    expect(await says('base')).toBe(base)
+  }, 180_000)
 })
 
 describe.skipIf(llamaServerBinary === undefined)(`a request names an adapter of a llama-server${llamaServerHint}`, () => {

@@ -2,11 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { encodeGguf, type GgufValue } from './gguf-writer.ts'
 import { createNormal } from './normal.ts'
 
-/** The sizes of `writeRandomModel`. */
-const [embeddingLength, rank] = [64, 4]
+const rank = 4
 
-/** Writes a LoRA adapter for the random model, strong enough to change what it says. */
-export async function writeRandomAdapter(path: string, seed: number): Promise<void> {
+/** Writes a LoRA adapter for the random model, whose size it has unless given, strong enough to change what it says. */
+export async function writeRandomAdapter(path: string, seed: number, { embeddingLength = 64 } = {}): Promise<void> {
   const random = createNormal(seed)
   const matrix = (name: string, columns: number, rows: number) => ({
     name,
