@@ -10,10 +10,11 @@ const rows = [...read('docs/cancelling.md').matchAll(/^\| (C\d+b?) +\| .+ \| `([
   }),
 )
 
-test('docs/cancelling.md names each rule once', () => {
-  const rules = rows.map(({ rule }) => rule)
-  expect(new Set(rules).size).toBe(rules.length)
-  expect(rules.length).toBeGreaterThan(35)
+test('docs/cancelling.md names each rule from C1 to C46 once: in the table, or where it says why it is not there', () => {
+  const absent = /^Not in the table: [^\n]*/m.exec(read('docs/cancelling.md'))?.[0].match(/\bC\d+b?\b/g) ?? []
+  const rules = [...rows.map(({ rule }) => rule), ...absent]
+  const numbered = Array.from({ length: 46 }, (_, index) => `C${index + 1}`)
+  expect(rules.toSorted()).toEqual([...numbered, 'C22b'].toSorted())
 })
 
 test.each(rows)('rule $rule of cancelling is in the name of a test of $file', ({ rule, file }) => {

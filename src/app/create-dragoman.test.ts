@@ -75,7 +75,7 @@ describe('in process', () => {
     expect(seen.aborted).toBe(false)
   })
 
-  test('aborting ends it with the reason', async () => {
+  test('C37: aborting ends it with the reason', async () => {
     const { engine, seen } = endless('a')
     const dragoman = await open({ config: {}, models: [{ id: 'mine', engine }] })
     const controller = new AbortController()

@@ -32,7 +32,7 @@ describe('a cancel of a request that another server answers', () => {
         response.write(chatChunk({ delta: { content: 'Hello' } }))
       },
     ],
-  ])('C26, C27, C29: closes the connection to it %s', async (_stage, answer) => {
+  ])('C26, C27, C28, C29: closes the connection to it %s', async (_stage, answer) => {
     const { upstream, asked, post, close } = await startOver(answer)
     const reply = post('/v1/chat/completions', { model: 'm', messages, stream: true, cancel_id: 'c' })
     await until(() => asked().length === 1)

@@ -22,7 +22,13 @@ const ownModels = {
 }
 
 type Server = Awaited<ReturnType<typeof cli.serve>>
-type Stop = { readonly model: string; readonly reason: string; readonly endedMs: number; readonly lateTokens: number }
+type Stop = {
+  readonly model: string
+  readonly reason: string
+  readonly by?: string
+  readonly endedMs: number
+  readonly lateTokens: number
+}
 
 async function serve(name: string, models: readonly object[]): Promise<Server> {
   const file = join(cli.home, `${name}.json`)
@@ -105,6 +111,16 @@ describe.each(cancelEngines)('a storm of cancels on %s', { timeout: 300_000 }, (
       await until(async () => (await metric(at, 'dragoman_requests_in_flight')) <= 1)
     }
     const stops = stopsOf(asked)
+    const isKnown = ({ reason, by }: Stop) => reason === 'client-gone' || (reason === 'requested' && by !== undefined)
+    for (const stop of stops)
+      expect(stop).toMatchObject({
+        generationId: expect.any(String),
+        key: expect.any(String),
+        afterMs: expect.any(Number),
+        endedMs: expect.any(Number),
+        lateTokens: expect.any(Number),
+      })
+    expect(stops.filter((stop) => !isKnown(stop))).toEqual([])
     const slow = stops.filter(({ endedMs }) => endedMs > freeMs)
     const after = await memory()
     console.info(engine, {

@@ -60,7 +60,7 @@ describe('a request of Messages', () => {
     ['a quarter of a known context', { contextLength: 4096 }, 1024],
     ['8192 tokens', {}, 8192],
     ['8192 tokens of a long context', { contextLength: 1_000_000 }, 8192],
-  ])('without an output limit asks for %s', (_, upstream, limit) => {
+  ])('C30: without an output limit asks for %s', (_, upstream, limit) => {
     expect(bodyFor({ upstream })).toMatchObject({ max_tokens: limit })
   })
 
