@@ -68,5 +68,8 @@ function lastLine(text: string): string {
 }
 
 function unreadable({ mediaType }: MediaBytes, reason: string): AppError {
-  return new AppError('invalid-request', `this ${mediaType} cannot be converted for the model: ${reason}; send a PNG or a JPEG`)
+  // Its patents keep the decoder out of what npm installs.
+  const hint = mediaType === 'image/heic' ? ' (the sharp of npm has no decoder for HEIC)' : ''
+  const message = `this ${mediaType} cannot be converted for the model: ${reason}${hint}; send a PNG or a JPEG`
+  return new AppError('invalid-request', message)
 }

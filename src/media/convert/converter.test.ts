@@ -64,6 +64,16 @@ describe('images, with sharp', () => {
     })
   })
 
+  test('HEIC, which the sharp of npm does not decode, is refused for what it is', async () => {
+    const avif = (await wide().avif().toBuffer()).toString('latin1')
+    // The same container, and the names of the other codec.
+    const heic = Buffer.from(avif.replace('ftypavif', 'ftypheic').replaceAll('av01', 'hvc1').replaceAll('av1C', 'hvcC'), 'latin1')
+    await expect(converter.image(media(heic, 'image/heic'), {}, never)).rejects.toMatchObject({
+      code: 'invalid-request',
+      message: expect.stringMatching(/no decoder for HEIC.*send a PNG or a JPEG/),
+    })
+  })
+
   test('a cancel ends the process', async () => {
     const large = await black(2000).webp({ effort: 0 }).toBuffer()
     const cancelled = new AbortController()
