@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../test/support/app.ts'
-import { png } from '../../test/support/media-bytes.ts'
+import { blankPng } from '../../test/support/pictures.ts'
 import { refusing } from '../../test/support/remote-engine.ts'
 import { type ScriptedUpstream, startUpstream } from '../../test/support/upstream.ts'
 
-const picture = png(5, 4)
+const picture = blankPng(5, 4)
 const pdf = Buffer.from('%PDF-1.7 of a test')
 const ids = { picture: '', pdf: '' }
 let app: RunningApp

@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../test/support/app.ts'
-import { png } from '../../test/support/media-bytes.ts'
+import { blankPng } from '../../test/support/pictures.ts'
 
 let app: RunningApp
 let ann: OpenAI
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const bytes = png(5, 4)
+const bytes = blankPng(5, 4)
 
 test("OpenAI's SDK uploads, lists, reads and deletes", async () => {
   const file = await ann.files.create({ file: await toFile(bytes, 'a.png', { type: 'image/png' }), purpose: 'vision' })

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../../test/support/app.ts'
-import { png } from '../../test/support/media-bytes.ts'
+import { blankPng } from '../../test/support/pictures.ts'
 import { privateUrls } from '../../test/support/private-addresses.ts'
 
 /** What callers must not reach, and what the configuration allows. */
@@ -14,7 +14,7 @@ let target: Server
 let allowed: Server
 
 async function listen(name: keyof typeof hosts): Promise<Server> {
-  const server = createServer((_, response) => response.end(png()))
+  const server = createServer((_, response) => response.end(blankPng()))
   server.on('connection', () => {
     hits[name] += 1
   })

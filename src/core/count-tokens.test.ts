@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { contextOf } from '../../test/support/context.ts'
-import { png } from '../../test/support/media-bytes.ts'
 import { text } from '../../test/support/parts.ts'
+import { blankPng } from '../../test/support/pictures.ts'
 import { engineOver, fine, knownEngine, never, upstream } from '../../test/support/remote-engine.ts'
 import type { Engine } from '../contract/engine.ts'
 import { type Message, plainChat } from '../contract/request.ts'
@@ -35,7 +35,7 @@ test('behind a server without one, the count is an estimate that grows with the 
 test('the size of a picture counts in an estimate', async () => {
   const engine = await knownEngine([await upstream(fine)])
   const picture = (width: number, height: number): readonly Message[] => {
-    const source = { type: 'base64', base64: png(1, 1, { width, height }).toString('base64') } as const
+    const source = { type: 'base64', base64: blankPng(1, 1, { claimed: { width, height } }).toString('base64') } as const
     return [{ role: 'user', content: [{ type: 'media', kind: 'image', source }] }]
   }
   const small = await count(engine, { messages: picture(280, 280) })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { png } from '../../test/support/media-bytes.ts'
+import { blankPng } from '../../test/support/pictures.ts'
 import { AppError } from '../contract/errors.ts'
 import { allScopes } from '../contract/principal.ts'
 import { FileFolder } from './file-folder.ts'
@@ -140,7 +140,7 @@ test('a refused purpose leaves nothing, and what a dead process left goes with t
 
 test('a request can refer to a file of its caller, and to no other', async () => {
   const files = open()
-  const { id } = await add(files, 'ann', piecesOf(png(3, 2)))
+  const { id } = await add(files, 'ann', piecesOf(blankPng(3, 2)))
   const reader = createMediaReader({ files })
   const read = async (owner: string, file: string) => {
     const item = { kind: 'image', source: { type: 'file', id: file }, at: ['here'] } as const
@@ -151,7 +151,7 @@ test('a request can refer to a file of its caller, and to no other', async () =>
     mediaType: 'image/png',
     width: 3,
     height: 2,
-    base64: png(3, 2).toString('base64'),
+    base64: blankPng(3, 2).toString('base64'),
   })
   const missing = `file-${'0'.repeat(32)}`
   for (const [owner, file] of [

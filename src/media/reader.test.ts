@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { images, png, wav } from '../../test/support/media-bytes.ts'
+import { blankPng, images, silence } from '../../test/support/pictures.ts'
 import type { MediaKind, MediaReference } from '../contract/media.ts'
 import { allScopes } from '../contract/principal.ts'
 import { createMediaReader, type MediaOptions } from './reader.ts'
@@ -23,7 +23,7 @@ function dataUrl(text: string): MediaReference {
 }
 
 test('an image is its bytes, with what they are', async () => {
-  const bytes = png(3, 2)
+  const bytes = blankPng(3, 2)
   expect(await read(base64(bytes))).toEqual({
     type: 'bytes',
     base64: bytes.toString('base64'),
@@ -41,11 +41,11 @@ test.each(Object.entries(images))('%s is told by its bytes, not by the declared 
 })
 
 test('audio has the time of its header', async () => {
-  expect(await read(base64(wav(800)), 'audio')).toMatchObject({ mediaType: 'audio/wav', durationMs: 100 })
+  expect(await read(base64(silence(800)), 'audio')).toMatchObject({ mediaType: 'audio/wav', durationMs: 100 })
 })
 
 describe('the spelling does not matter:', () => {
-  const bytes = png()
+  const bytes = blankPng()
   const text = bytes.toString('base64')
   const percent = `%${bytes.toString('hex').match(/../g)?.join('%')}`
   test.each([
@@ -81,14 +81,24 @@ describe('is refused by its place, with the reason:', () => {
     ['text', base64(Buffer.from('hello, world')), 'image', /by its bytes it is of no known type; send a PNG/],
     ['SVG', base64(svg, 'image/svg+xml'), 'image', /send a PNG/],
     ['HTML', base64(Buffer.from('<!doctype html><p>no'), 'image/png'), 'image', /send a PNG/],
-    ['audio for an image', base64(wav()), 'image', /by its bytes it is audio\/wav/],
-    ['an image for audio', base64(png()), 'audio', /by its bytes it is image\/png; send audio such as WAV/],
+    ['audio for an image', base64(silence()), 'image', /by its bytes it is audio\/wav/],
+    ['an image for audio', base64(blankPng()), 'audio', /by its bytes it is image\/png; send audio such as WAV/],
     ['an archive', base64(Buffer.from('504b0304', 'hex')), 'image', /it is an archive/],
-    ['a header that ends too early', base64(png().subarray(0, 18)), 'image', /cannot be read|no known type/],
-    ['an image of no height', base64(png(1, 1, { width: 1, height: 0 })), 'image', /width and height cannot be read/],
+    ['a header that ends too early', base64(blankPng().subarray(0, 18)), 'image', /cannot be read|no known type/],
+    [
+      'an image of no height',
+      base64(blankPng(1, 1, { claimed: { width: 1, height: 0 } })),
+      'image',
+      /width and height cannot be read/,
+    ],
     ['an unknown document', base64(Buffer.from('a')), 'file', /of an unknown type/],
-    ['100,000 × 100,000 pixels', base64(png(1, 1, { width: 1e5, height: 1e5 })), 'image', /100000 × 100000 pixels/],
-    ['two hours', base64(wav(10, { claimedBytes: 2 * 3600 * 8000 })), 'audio', /lasts 7200 seconds/],
+    [
+      '100,000 × 100,000 pixels',
+      base64(blankPng(1, 1, { claimed: { width: 1e5, height: 1e5 } })),
+      'image',
+      /100000 × 100000 pixels/,
+    ],
+    ['two hours', base64(silence(10, { claimedBytes: 2 * 3600 * 8000 })), 'audio', /lasts 7200 seconds/],
   ])('%s', async (_, source, kind, message) => {
     await expect(read(source, kind)).rejects.toMatchObject({
       code: 'invalid-request',
@@ -107,13 +117,13 @@ test('what is larger than the limit is refused before it is decoded', async () =
 })
 
 test('all media of a request have a limit of their number and of their bytes', async () => {
-  const items = Array.from({ length: 3 }, (_, index) => ({ kind: 'image', source: base64(png()), at: [index] }) as const)
+  const items = Array.from({ length: 3 }, (_, index) => ({ kind: 'image', source: base64(blankPng()), at: [index] }) as const)
   const { signal } = new AbortController()
   const few = createMediaReader({ limits: { maxItems: 2 } })
   await expect(few.read(items, { principal, signal })).rejects.toMatchObject({
     at: [2],
     message: expect.stringContaining('3 media'),
   })
-  const small = createMediaReader({ limits: { maxTotalBytes: 2 * png().length } })
+  const small = createMediaReader({ limits: { maxTotalBytes: 2 * blankPng().length } })
   await expect(small.read(items, { principal, signal })).rejects.toMatchObject({ at: [2] })
 })

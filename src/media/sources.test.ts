@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { png, wav } from '../../test/support/media-bytes.ts'
+import { blankPng, silence } from '../../test/support/pictures.ts'
 import { AppError } from '../contract/errors.ts'
 import type { MediaItem, MediaReference } from '../contract/media.ts'
 import { allScopes } from '../contract/principal.ts'
@@ -15,7 +15,7 @@ import { createMediaReader, type MediaOptions } from './reader.ts'
 
 const host = '127.0.0.2'
 const urls = { allowed: [parseBlock(host)].filter((block) => block !== undefined) }
-const bytes = png(4, 3)
+const bytes = blankPng(4, 3)
 
 let handler: RequestListener
 let hits: string[]
@@ -85,10 +85,10 @@ test('a file is what its bytes are, within the limits of that kind', async () =>
   const read = reading()
   const [picture] = await read([fileItem(bytes, 'application/pdf')])
   expect(picture).toMatchObject({ mediaType: 'image/png', width: 4, height: 3 })
-  expect(await read([fileItem(wav())])).toMatchObject([{ mediaType: 'audio/wav', durationMs: 100 }])
+  expect(await read([fileItem(silence())])).toMatchObject([{ mediaType: 'audio/wav', durationMs: 100 }])
   expect(await read([fileItem(Buffer.from('%PDF-1.7'))])).toMatchObject([{ mediaType: 'application/pdf' }])
   expect(await read([fileItem(Buffer.from('a,b'), 'text/csv')])).toMatchObject([{ mediaType: 'text/csv' }])
-  const bomb = png(1, 1, { width: 100_000, height: 100_000 })
+  const bomb = blankPng(1, 1, { claimed: { width: 100_000, height: 100_000 } })
   await expect(read([fileItem(bomb)])).rejects.toThrow('media.maxPixels')
   // What is declared to be an image must be one.
   await expect(read([fileItem(Buffer.from('<svg/>'), 'image/svg+xml')])).rejects.toThrow('unknown type')
@@ -175,9 +175,12 @@ test('where URLs are off, none is fetched; other schemes never are', async () =>
 })
 
 test('bombs are refused quickly, in little memory, while others have their turn', async () => {
-  const large = Buffer.concat([png(1, 1, { width: 100_000, height: 100_000 }), Buffer.alloc(10 * 1024 * 1024)]).toString('base64')
+  const large = Buffer.concat([
+    blankPng(1, 1, { claimed: { width: 100_000, height: 100_000 } }),
+    Buffer.alloc(10 * 1024 * 1024),
+  ]).toString('base64')
   const many = Array.from({ length: 1000 }, (_, index) => itemOf({ type: 'url', url: `${base}/${index}` }, index))
-  const long = wav(8 * 1024 * 1024, { claimedBytes: 2 * 3600 * 8000 }).toString('base64')
+  const long = silence(8 * 1024 * 1024, { claimedBytes: 2 * 3600 * 8000 }).toString('base64')
   const bombs: readonly (readonly MediaItem[])[] = [
     [itemOf({ type: 'base64', base64: large })],
     many,

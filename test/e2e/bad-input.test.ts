@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp } from '../support/app.ts'
-import { png } from '../support/media-bytes.ts'
 import { randomModel } from '../support/models.ts'
+import { blankPng } from '../support/pictures.ts'
 
 let app: RunningApp
 beforeAll(async () => {
@@ -86,7 +86,7 @@ describe('bad input gets the right 4xx in the OpenAI envelope', () => {
           messages: [
             {
               role: 'user',
-              content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png().toString('base64')}` } }],
+              content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${blankPng().toString('base64')}` } }],
             },
           ],
         }),

@@ -15,8 +15,8 @@ import { createRemoteEngine } from '../../src/engine/remote/engine.ts'
 import { chatRequest, complete, describeEngineContract } from '../engine-contract.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
 import { llamaServerBinary, llamaServerHint } from '../support/llama-server.ts'
-import { png } from '../support/media-bytes.ts'
 import { randomModel } from '../support/models.ts'
+import { blankPng } from '../support/pictures.ts'
 import { dataOf, openChat } from '../support/raw-client.ts'
 import { answer, ask } from '../support/remote-engine.ts'
 
@@ -224,7 +224,7 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
   })
 
   test('an image for a model without a projector is refused, with its place', async () => {
-    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${png().toString('base64')}` } }
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${blankPng().toString('base64')}` } }
     const reply = await chat([{ role: 'user', content: [{ type: 'text', text: 'see' }, image] }])
     expect(reply.status).toBe(400)
     const { error } = (await reply.json()) as { error: { message: string; param: string } }

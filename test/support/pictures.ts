@@ -24,16 +24,29 @@ export function drawing({ size: [width, height], ground, paint, kind, shapes }: 
   return encodePng(width, height, (x, y) => (isInside(x + 0.5, y + 0.5) ? paint : ground))
 }
 
+/** A PNG of black pixels; valid, except that `claimed` puts another size into its header. `level`: of its compression, 0 to 9. */
+export function blankPng(width = 2, height = 2, { claimed = { width, height }, level = 6 } = {}): Buffer {
+  return pngOf(claimed, Buffer.alloc((1 + width * 3) * height), level)
+}
+
 function encodePng(width: number, height: number, colourAt: (x: number, y: number) => Colour): Buffer {
   const rows = Array.from({ length: height }, (_, y) => [0, ...Array.from({ length: width }, (_, x) => colourAt(x, y)).flat()])
+  return pngOf({ width, height }, Buffer.from(rows.flat()))
+}
+
+function pngOf({ width, height }: { readonly width: number; readonly height: number }, rows: Buffer, level = 6): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)
   // Eight bits of each of three colours.
   head.set([8, 2, 0, 0, 0], 8)
-  const pixels = deflateSync(Buffer.from(rows.flat()))
   const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))])
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', head),
+    chunk('IDAT', deflateSync(rows, { level })),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
 }
 
 /** A WAV of a tone, 16 bits and 16 kHz. */
@@ -46,6 +59,24 @@ export function wav(seconds: number, hertz = 440): Buffer {
   return wavOf(samples, rate)
 }
 
+/** Silence in 8-bit mono; valid, except that `claimedBytes` puts another size into its header. */
+export function silence(samples = 800, { sampleRate = 8000, claimedBytes = samples } = {}): Buffer {
+  const header = Buffer.alloc(44)
+  header.write('RIFF', 0, 'latin1')
+  header.writeUInt32LE(36 + samples, 4)
+  header.write('WAVEfmt ', 8, 'latin1')
+  header.writeUInt32LE(16, 16)
+  header.writeUInt16LE(1, 20)
+  header.writeUInt16LE(1, 22)
+  header.writeUInt32LE(sampleRate, 24)
+  header.writeUInt32LE(sampleRate, 28)
+  header.writeUInt16LE(1, 32)
+  header.writeUInt16LE(8, 34)
+  header.write('data', 36, 'latin1')
+  header.writeUInt32LE(claimedBytes, 40)
+  return Buffer.concat([header, Buffer.alloc(samples, 0x80)])
+}
+
 function chunk(type: string, content: Buffer): Buffer {
   const size = Buffer.alloc(4)
   size.writeUInt32BE(content.length)
@@ -54,3 +85,16 @@ function chunk(type: string, content: Buffer): Buffer {
   sum.writeUInt32BE(crc32(named) >>> 0)
   return Buffer.concat([size, named, sum])
 }
+
+/** Of each format the least that tells its type and size; no pixels. */
+export const images = {
+  'image/gif': Buffer.concat([Buffer.from('GIF89a', 'latin1'), Buffer.from([3, 0, 2, 0, 0, 0, 0, 0x3b])]),
+  'image/bmp': Buffer.concat([
+    Buffer.from('BM', 'latin1'),
+    Buffer.alloc(12),
+    Buffer.from([40, 0, 0, 0, 3, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff]),
+    Buffer.alloc(28),
+  ]),
+  'image/jpeg': Buffer.from('ffd8ffe000104a46494600010100000100010000ffc00011080002000303011100021101031101ffd9', 'hex'),
+  'image/webp': Buffer.from('524946461e000000574542505650384c110000002f0240000007d0ff', 'hex'),
+} as const
