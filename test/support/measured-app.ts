@@ -11,6 +11,7 @@ import { startApp } from './app.ts'
 const [url = '', named] = process.argv.slice(2)
 const protocol = protocolNames.find((name) => name === named) ?? 'chat'
 const app = await startApp({
+  media: { allowedAddresses: ['127.0.0.1'] },
   models: [{ id: 'm', engine: 'remote', endpoints: [{ url }], protocol, probe: false, load: 'demand' }],
 })
 let peakBytes = 0
