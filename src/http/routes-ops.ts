@@ -6,7 +6,10 @@ type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version' | 'siblings'> &
 
 /** Health, readiness and metrics, for operators. */
 export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, siblings, isDraining }: OpsDeps): void {
-  app.get('/health', { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
+  // The second is Unsloth's.
+  for (const path of ['/health', '/api/health']) {
+    app.get(path, { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
+  }
 
   app.get('/ready', { config: { scope: 'public' } }, async (_request, reply) => {
     const all = models.list({})

@@ -29,7 +29,10 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
   }
   app.get('/v1/model/embedding/list', reading, (request) => encodeModelList(embedders(request)))
   app.get('/v1/model/embedding', reading, (request) => {
-    const model = embedders(request).find(({ state }) => state.type === 'ready')
+    const loaded = embedders(request).filter(({ state }) => state.type === 'ready')
+    // The one that was loaded last, if it embeds.
+    const active = deps.lifecycle?.active()?.id
+    const model = loaded.find(({ id }) => id === active) ?? loaded[0]
     if (model === undefined) throw new AppError('model-unavailable', 'no model that embeds is loaded')
     return encodeModel(model)
   })

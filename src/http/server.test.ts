@@ -241,7 +241,9 @@ describe('routes', () => {
   test('the server is healthy at once, and ready when the required models are', async () => {
     const engine = fake()
     const { app } = openTestServer({ engine })
-    expect((await app.inject('/health')).json()).toEqual({ status: 'ok', version: '1.2.3' })
+    for (const path of ['/health', '/api/health']) {
+      expect((await app.inject(path)).json()).toEqual({ status: 'ok', version: '1.2.3' })
+    }
     const before = await app.inject('/ready')
     expect([before.statusCode, before.json()]).toEqual([
       503,

@@ -53,19 +53,23 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     },
   })
   const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
-  const context = await model.createContext({
-    contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
-    sequences: options.slots,
-    flashAttention: options.flashAttention,
-    ...(options.cacheTypeK !== undefined && { experimentalKvCacheKeyType: formatOf(options.cacheTypeK) }),
-    ...(options.cacheTypeV !== undefined && { experimentalKvCacheValueType: formatOf(options.cacheTypeV) }),
-    ...loraOf(options),
-    threads,
-    ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
-    // A round queues all of its work before the tick ends.
-    batching: { itemPrioritizationStrategy: inOrderOfSequences, dispatchSchedule: (dispatch) => process.nextTick(dispatch) },
-    failedCreationRemedy: false,
-  })
+  const context = await model
+    .createContext({
+      contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
+      sequences: options.slots,
+      flashAttention: options.flashAttention,
+      ...(options.cacheTypeK !== undefined && { experimentalKvCacheKeyType: formatOf(options.cacheTypeK) }),
+      ...(options.cacheTypeV !== undefined && { experimentalKvCacheValueType: formatOf(options.cacheTypeV) }),
+      ...loraOf(options),
+      threads,
+      ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
+      // A round queues all of its work before the tick ends.
+      batching: { itemPrioritizationStrategy: inOrderOfSequences, dispatchSchedule: (dispatch) => process.nextTick(dispatch) },
+      failedCreationRemedy: false,
+    })
+    .catch((error: unknown) => {
+      throw withAdapterHint(error, options)
+    })
   const slots: Slot[] = Array.from({ length: options.slots }, () => ({
     sequence: context.getSequence(),
     busy: false,
@@ -101,6 +105,12 @@ async function openPrefixStore(
   const { prefixCache } = options
   if (prefixCache === undefined) return undefined
   return PrefixStore.open(prefixCache, await identityOf(options, context), onWarning)
+}
+
+/** llama.cpp only logs which tensor of an adapter the model does not have. */
+function withAdapterHint(error: unknown, { adapters = [] }: LoadOptions): unknown {
+  if (adapters.length === 0 || !(error instanceof Error) || !error.message.includes('LoRA')) return error
+  return new Error(`${error.message}: it is no LoRA adapter in GGUF, or one for another base model`, { cause: error })
 }
 
 function loraOf({ adapters = [] }: LoadOptions) {
