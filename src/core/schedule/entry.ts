@@ -6,7 +6,7 @@ export class Entry implements Contender {
   readonly principal: string
   readonly session: string
   readonly lane: Lane
-  share?: NonNullable<Contender['share']>
+  share: Contender['share'] = undefined
   /** `outside`: it has entered, and wants no slot now. */
   state: 'outside' | 'waiting' | 'running' | 'gone' = 'outside'
   hasRun = false

@@ -4,8 +4,8 @@ import type { RequestCost } from '../../contract/scheduler.ts'
 export type Contender = {
   readonly principal: string
   readonly session: string
-  /** What the queue knows of it. Only the queue changes this. */
-  share?: Share
+  /** The queue's own data. Only the queue changes it. */
+  share?: Share | undefined
 }
 
 type Share = { readonly flows: readonly [Flow, Flow, Flow]; readonly inputTokens: number; readonly expected: number }
@@ -113,7 +113,7 @@ export class FairQueue<Item extends Contender> {
     this.#forget(item, share)
   }
 
-  /** How many of the waiting requests are granted before this one, as far as it can be told now. */
+  /** How many of the waiting requests are granted before this one, as far as can be predicted now. */
   countBefore(item: Item): number {
     const [root, caller, session] = (item.share as Share).flows
     const before = session.items.slice(0, session.items.indexOf(item))
@@ -124,7 +124,8 @@ export class FairQueue<Item extends Contender> {
 
   /** Forgets callers and sessions that do nothing and owe nothing. */
   #forget(item: Item, { flows: [root, caller, session] }: Share): void {
-    delete item.share
+    // Not deleted: that makes the object, and all that reads it, slow.
+    item.share = undefined
     forgetIdle(caller, session, item.session)
     forgetIdle(root, caller, item.principal)
   }
@@ -157,7 +158,7 @@ function isIdle({ waiting, running }: Flow): boolean {
 function forgetIdle(outer: Flow, flow: Flow, name: string): void {
   if (!isIdle(flow)) return
   if (isIdle(outer)) {
-    // Nobody is owed anything.
+    // No caller waits, so none is owed anything.
     outer.inner.clear()
     outer.clock = 0
     return
