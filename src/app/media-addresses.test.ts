@@ -78,7 +78,7 @@ test.each(Object.keys(fields))('%s reads an address that is allowed, and is refu
   const sent = await send(name, `http://${hosts.allowed}:${portOf(allowed)}/a.png`)
   expect(hits.allowed, sent.text).toBe(before + 1)
   for (const spelling of privateUrls) {
-    // Names of the outside, of which tests ask nobody.
+    // Names of the outside: tests do not look them up.
     if (spelling.toLowerCase().includes('.example')) continue
     const { status, text } = await send(name, spelling.replaceAll('PORT', String(portOf(target))))
     expect([status, spelling, text]).toEqual([400, spelling, expect.any(String)])

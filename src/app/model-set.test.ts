@@ -40,7 +40,7 @@ function setOf(...models: readonly RegisteredModel[]): ModelSet {
 const enter = (model: RegisteredModel) => model.scheduler.enter({ id: 'r', principal: { id: 'p', scopes: new Set() }, signal })
 
 describe('a change of the models', () => {
-  test('adds and removes names at once, in the order given, and tells listeners', () => {
+  test('adds and removes names at once, in the order given, and calls listeners', () => {
     const [a, b, c] = [counting('a'), counting('b', { aliases: ['x'] }), counting('c')]
     const set = setOf(a.model, b.model)
     const listener = vi.fn()

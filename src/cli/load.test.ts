@@ -34,7 +34,7 @@ test('a model is loaded with settings, shown, and unloaded', async () => {
 
 test('what is wrong is said', async () => {
   const server = { url: app.url }
-  await expect(load(server, 'nobody', {})).rejects.toThrow("there is no model 'nobody'")
+  await expect(load(server, 'unknown', {})).rejects.toThrow("there is no model 'unknown'")
   await expect(load(server, 'echo', { context: 'many' })).rejects.toThrow("--context must be a whole number, not 'many'")
-  await expect(unload(server, 'nobody', {})).rejects.toThrow("there is no model 'nobody'; there are: echo")
+  await expect(unload(server, 'unknown', {})).rejects.toThrow("there is no model 'unknown'; there are: echo")
 })

@@ -7,8 +7,8 @@ import { joinHub } from '../workers/membership.ts'
 import { type Order, orderSchema, type Report } from '../workers/order.ts'
 
 /**
- * One of several processes that answer requests (`server.workers`). The primary process starts it, tells it what to do and accepts its
- * connections; it ends with it.
+ * One of several processes that answer requests (`server.workers`). The primary process starts it, sends it orders and accepts its
+ * connections. It ends with the primary process.
  */
 
 // A terminal and a service manager stop all processes of a server at once; the primary process says what happens then.

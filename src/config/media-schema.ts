@@ -64,11 +64,7 @@ export const media = z
     timeoutMs: perKind(defaultLimits.timeoutMs, 'How long fetching one may take, with its redirects.'),
     files: z
       .strictObject({
-        maxBytes: z
-          .int()
-          .min(0)
-          .default(defaultFiles.maxBytes)
-          .describe('Bytes of all files of one caller; 0: nobody can upload.'),
+        maxBytes: z.int().min(0).default(defaultFiles.maxBytes).describe('Bytes of all files of one caller; 0: uploads are off.'),
         maxCount: count.default(defaultFiles.maxCount).describe('Files of one caller.'),
       })
       .prefault({})

@@ -42,7 +42,7 @@ const budget = z
 /** How long an idle model stays loaded. */
 export const unloadAfterMs = z
   .union([count, z.literal('never')])
-  .describe('How long a model that nobody uses stays loaded, in milliseconds; or `never`.')
+  .describe('How long an idle model stays loaded, in milliseconds; or `never`.')
 
 export const memory = z
   .strictObject({

@@ -2,7 +2,7 @@
 export type StoredFile = {
   readonly id: string
   readonly filename: string
-  /** As it was declared; what is read from it is told by its bytes. */
+  /** As declared by the upload; a reader goes by the bytes. */
   readonly mediaType: string
   readonly sizeBytes: number
   /** OpenAI's; Anthropic's files have none. */

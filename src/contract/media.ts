@@ -55,5 +55,5 @@ export function kindOfType(mediaType: string): MediaKind {
 /** The source of a part that an engine got. */
 export function bytesOf({ source }: { readonly source: MediaBytes | MediaReference }): MediaBytes {
   if (source.type === 'bytes') return source
-  throw new Error(`media that nobody has read reached an engine: ${source.type}`)
+  throw new Error(`media that was not read reached an engine: ${source.type}`)
 }

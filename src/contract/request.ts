@@ -228,7 +228,7 @@ export type AdapterChoice =
 export type GenerationRequest = {
   /** Unique, made by us, and the id of the reply on the wire. */
   readonly id: string
-  /** The id of the principal that sent it, set by core: engines that store something of a request give it to nobody else. */
+  /** The id of the principal that sent it, set by core: engines that store something of a request keep it apart by this id. */
   readonly owner?: string
   /** The model as the caller named it: an id or an alias. */
   readonly model: string

@@ -22,7 +22,7 @@ export type SchedulerLoad = {
   readonly refused: number
 }
 
-/** What a scheduler knows about a request: a `RequestContext` has it all. */
+/** The part of a request that schedulers read; a `RequestContext` has all of it. */
 export type SchedulerRequest = {
   readonly id: string
   readonly principal: Principal

@@ -4,7 +4,7 @@ import { estimateText } from './estimate-tokens.ts'
 import { RunClock, slotInTime } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
-/** Nobody counts the tokens of a file: a second of speech is about 16 of these. */
+/** An estimate, since files have no tokens: a second of speech is about 16. */
 const fileBytesPerToken = 1024
 
 /** Passes a request on to the servers of a model, on a slot of it. Rejects with the engine's refusals. */

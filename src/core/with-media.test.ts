@@ -80,7 +80,7 @@ test('the memory is free again when the work has failed', async () => {
   expect(reader.released).toBe(1)
 })
 
-test('a request without media is itself, and asks nobody', async () => {
+test('a request without media is returned as it is, and reads nothing', async () => {
   const request = { prompt: { type: 'text', text: 'x' } as Prompt }
   expect(await withMedia({}, { request, caller }, async (complete) => complete)).toBe(request)
 })

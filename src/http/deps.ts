@@ -66,7 +66,7 @@ export type ServerDeps = GenerateDeps & {
   readonly sealer: Sealer
   /** Keeps responses and conversations; absent: nothing is kept. */
   readonly store?: Store
-  /** Keeps what callers upload; absent: nobody can. */
+  /** Keeps what callers upload; absent: uploads are off. */
   readonly files?: FileStore
   /** The other processes of this server; absent: there is one. */
   readonly siblings?: Siblings

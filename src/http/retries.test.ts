@@ -15,7 +15,7 @@ const words = Array.from({ length: 12 }, (_, index) => `w${index} `)
 const script = JSON.stringify({ chunks: words, delayMs: 60 })
 const user = [{ role: 'user' as const, content: script }]
 
-/** A server that knows repeated requests for so long, and counts its generations. */
+/** A server that recognises repeated requests for so long, and counts its generations. */
 async function open({ graceMs = 5000 } = {}) {
   const inner = createFakeEngine({ script: 'from-request' })
   let runs = 0

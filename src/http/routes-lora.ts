@@ -15,7 +15,7 @@ export function addLoraRoutes(app: FastifyInstance, deps: ServerDeps, lifecycle:
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
 
-  /** The active model, if the caller may know of it. */
+  /** The active model, if the caller may use it. */
   const visible = (request: FastifyRequest): ModelReport | undefined => {
     const active = lifecycle.active()
     const isKnown = deps.models.list(callerOf(request)).some(({ id }) => id === active?.id)

@@ -44,7 +44,7 @@ export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
       return { status: 'cancelled', model: name, cancelled: await cancelEverywhere(deps, cancel) }
     })
   })
-  /** What the caller may know of. */
+  /** The models that the caller may use. */
   const visible = (request: FastifyRequest) => {
     const caller = callerOf(request)
     const names = new Set(models.list(caller).map(({ id }) => id))

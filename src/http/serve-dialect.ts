@@ -97,7 +97,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
   }
 }
 
-/** The same generation, whose events also tell the log. */
+/** The same generation, whose events are also noted for the log. */
 function noted({ run }: Generation, facts: GenerationFacts): Generation {
   return {
     run: (emit) =>

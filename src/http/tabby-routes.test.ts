@@ -22,7 +22,7 @@ async function call(path: string, body?: object, headers: Record<string, string>
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
 }
 
-test('a key is told its permission, in whichever header it is', async () => {
+test('the permission of a key is shown, in whichever header it is', async () => {
   const permission = async (headers: Record<string, string>) =>
     JSON.parse((await call('/v1/auth/permission', undefined, headers)).text)
   expect(await permission({ 'x-admin-key': 'admin' })).toEqual({ permission: 'admin' })

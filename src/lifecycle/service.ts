@@ -229,7 +229,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
 
   async #bringUp(model: Model, { signal, onProgress, settings, sizeBytes }: BringUp): Promise<void> {
     // The engine tries the model out when all of it is read.
-    const tell = (fraction: number) =>
+    const showProgress = (fraction: number) =>
       onProgress(
         describe(fraction < 1 ? 'loading' : 'warming-up', {
           receivedBytes: Math.round(fraction * sizeBytes),
@@ -237,10 +237,10 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
         }),
       )
     const stop = model.engine.onState((state) => {
-      if (state.type === 'loading') tell(state.progress)
+      if (state.type === 'loading') showProgress(state.progress)
     })
     try {
-      tell(0)
+      showProgress(0)
       await loadModel(model, signal)
     } finally {
       stop()

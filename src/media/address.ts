@@ -15,7 +15,7 @@ export function parseBlock(text: string): Block | undefined {
   return size <= bits ? [address, size] : undefined
 }
 
-/** The parts of 2000::/3 that are not public and that ipaddr.js does not know: documentation. */
+/** The parts of 2000::/3 that are not public and that ipaddr.js calls public: documentation. */
 const closedBlocks: readonly Block[] = ['3fff::/20'].map((text) => parseBlock(text) as Block)
 
 /**

@@ -20,7 +20,7 @@ function readWav(bytes: Buffer): number | undefined {
     const size = bytes.readUInt32LE(at + 4)
     if (name === 'fmt ' && at + 20 <= bytes.length) bytesPerSecond = bytes.readUInt32LE(at + 16)
     if (name === 'data') {
-      // Programs that write to a pipe do not know the size.
+      // Programs that write to a pipe cannot write the size.
       const known = size === 0 || size === 0xff_ff_ff_ff ? bytes.length - at - 8 : size
       return bytesPerSecond === undefined || bytesPerSecond === 0 ? undefined : (known / bytesPerSecond) * 1000
     }

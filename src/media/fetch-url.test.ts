@@ -8,7 +8,7 @@ import { AppError } from '../contract/errors.ts'
 import { isAllowedAddress, parseBlock } from './address.ts'
 import { type FetchOptions, fetchUrl } from './fetch-url.ts'
 
-/** Where nobody may go, and where this test allows it. */
+/** A forbidden address, and one that this test allows. */
 const forbiddenHost = '127.0.0.1'
 const allowedHost = '127.0.0.2'
 const allowed = [parseBlock(allowedHost)].filter((block) => block !== undefined)
@@ -56,7 +56,7 @@ afterEach(() => {
 
 const urlOf = (path = '/') => `http://${allowedHost}:${server.port}${path}`
 
-test('the bytes behind a URL arrive, with nothing that tells of the caller', async () => {
+test('the bytes behind a URL arrive, with nothing about the caller', async () => {
   let headers: unknown
   handler = (request, response) => {
     headers = request.headers
@@ -82,7 +82,7 @@ describe('nothing is sent to an address that is not public, spelt as', () => {
   }
   const resolve = async (host: string) => {
     const found = names[host.toLowerCase().replace(/\.$/, '')]
-    if (found === undefined) throw new Error(`nobody may ask for ${host}`)
+    if (found === undefined) throw new Error(`no test looks up ${host}`)
     return found
   }
 
@@ -119,7 +119,7 @@ test('a name is asked once, and the connection goes to the address that was chec
   expect(target.hits()).toBe(0)
 })
 
-test('a name that does not exist and one of a private address are told the same', async () => {
+test('a name that does not exist and one of a private address get the same error', async () => {
   const refusal = async (resolve: FetchOptions['resolve']) =>
     fetch('http://a.example/', { resolve }).catch((error) => error.message)
   const missing = await refusal(() => Promise.reject(new Error('ENOTFOUND')))

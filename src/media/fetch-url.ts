@@ -132,7 +132,7 @@ function tooLarge({ kind, at }: MediaItem, maxBytes: number) {
   return invalid(at, `has more bytes than the limit (media.maxBytes.${kind}, ${formatBytes(maxBytes)}): send a smaller one`)
 }
 
-/** A name that does not exist and one of a private address give the same answer, so that nobody can list what is inside. */
+/** A name that does not exist and one of a private address give the same error, so that callers cannot list internal names. */
 function explain(error: unknown, { at }: MediaItem): unknown {
   if (error instanceof ForbiddenAddress) {
     return invalid(at, 'is at no public address: only media on the Internet are fetched (media.allowedAddresses)', error)

@@ -57,7 +57,7 @@ test('a file is there for its owner only, also after a restart, until it is dele
   expect(await namesIn(folder)).toEqual([])
 })
 
-test('nobody else on the machine can read it', async () => {
+test('other users of the machine cannot read it', async () => {
   await add(open(), 'ann', piecesOf('abc'))
   for (const name of await readdir(folder, { recursive: true })) {
     const { mode } = await stat(join(folder, name))

@@ -3,10 +3,10 @@ import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isAllowedAddress, type parseBlock } from './address.ts'
 
-/** All addresses of a host, as the system knows them. */
+/** All addresses of a host, from the resolver of the system. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
-/** The addresses to which nobody is connected. */
+/** Addresses that are never connected to. */
 export class ForbiddenAddress extends Error {}
 
 export type Guard = {

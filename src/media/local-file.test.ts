@@ -126,19 +126,19 @@ describe('nothing but the folder is read:', () => {
     expect([...found].sort()).not.toContain('secret')
   })
 
-  test('and a file that is not there is told as one that is outside', async () => {
-    const told = async (path: string) => read(path).catch(({ message }) => message)
-    expect(await told('/etc/passwd')).toBe(await told('/etc/there-is-no-such-file'))
-    expect(await told(join(base, 'secret'))).toBe(await told(join(folder, 'missing.png')))
+  test('and a missing file gets the same error as one outside', async () => {
+    const messageOf = async (path: string) => read(path).catch(({ message }) => message)
+    expect(await messageOf('/etc/passwd')).toBe(await messageOf('/etc/there-is-no-such-file'))
+    expect(await messageOf(join(base, 'secret'))).toBe(await messageOf(join(folder, 'missing.png')))
   })
 })
 
-test('without a folder, every path is told the same', async () => {
-  const told = async (path: string) =>
+test('without a folder, every path gets the same error', async () => {
+  const messageOf = async (path: string) =>
     readLocalFile(path, { item, signal: new AbortController().signal }, { folder: undefined, limits }).catch((e) => e)
-  const error = await told(join(folder, 'a picture.png'))
+  const error = await messageOf(join(folder, 'a picture.png'))
   expect(error).toMatchObject({ code: 'unsupported-field', message: expect.stringContaining('media.allowedLocalPath') })
-  expect((await told('/etc/no')).message).toBe(error.message)
+  expect((await messageOf('/etc/no')).message).toBe(error.message)
 })
 
 test('a file that is too large is not read, nor one without an end', async () => {

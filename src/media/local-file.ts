@@ -20,7 +20,7 @@ type Reading = { readonly item: MediaItem; readonly signal: AbortSignal }
 
 /**
  * The bytes of a file below `folder`. Only a regular file is opened, and what was opened is read only if it is still in the folder, so that
- * links and renames in between lead nowhere. A file that is not there and one that may not be read are told the same.
+ * links and renames in between lead nowhere. A missing file and one that may not be read get the same error.
  */
 export async function readLocalFile(
   url: string,

@@ -5,7 +5,7 @@ import { invalid } from './invalid.ts'
 import type { MediaLimits } from './limits.ts'
 import { decodePercent, parseDataUrl } from './parse-data-url.ts'
 
-/** Bytes, and where they are at hand, their base64 and the media type that somebody declared. */
+/** Bytes, and where they are at hand, their base64 and the declared media type. */
 export type FoundBytes = { readonly bytes: Buffer; readonly base64?: string; readonly declared?: string }
 
 /** Percent-encoding is for small pictures; decoding this many characters takes milliseconds. */

@@ -35,7 +35,7 @@ test('an image is its bytes, with what they are', async () => {
   })
 })
 
-test.each(Object.entries(images))('%s is told by its bytes, not by the declared type', async (mediaType, bytes) => {
+test.each(Object.entries(images))('%s is recognised by its bytes, not by the declared type', async (mediaType, bytes) => {
   expect(await read(base64(bytes, 'image/png'))).toMatchObject({ mediaType, width: 3, height: 2 })
   expect(await read(base64(bytes, 'text/html'))).toMatchObject({ mediaType, width: 3, height: 2 })
 })

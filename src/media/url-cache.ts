@@ -2,7 +2,7 @@ import type { MediaBytes, MediaKind } from '../contract/media.ts'
 
 type Options = { readonly maxBytes: number; readonly ttlMs: number; now(): number }
 
-/** What a caller fetched. Each has its own: a hit would tell one caller what another has looked at. */
+/** What a caller fetched. Each has its own: a hit would show one caller what another has fetched. */
 export type CacheKey = { readonly owner: string; readonly kind: MediaKind; readonly url: string }
 
 /** Fetched media, until they are old or others need the room; those that were not used for the longest time go first. */

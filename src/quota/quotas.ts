@@ -10,7 +10,7 @@ const expectedOutputTokens = 4096
 /** What was reserved for a request. Settle it. */
 export type Reservation = Pick<Share, 'tokens' | 'isStretched'> & Pick<Usage, 'minute'>
 
-/** A counter that knows at once what it has counted or heard of, which for one process is everything. */
+/** A counter whose latest counts are known without waiting; with one process, they are exact. */
 export type KnowingCounter = UsageCounter & { known(account: string): Usage }
 
 /** The limits of keys. What a request may use is reserved before it runs, and replaced by what it used when it ends. */

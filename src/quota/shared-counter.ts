@@ -9,7 +9,7 @@ const defaultRestMs = 2000
 type SharedCounterOptions = {
   /** The counter of several processes. */
   readonly shared: UsageCounter
-  /** It has failed: until it answers again, this process counts alone, from what it knew. */
+  /** It has failed: until it answers again, this process counts alone, from the last answers. */
   onAway(error: unknown): void
   onBack(): void
   /** How long a request waits for it. */
@@ -21,7 +21,7 @@ type SharedCounterOptions = {
 /** Counts together with other processes, and alone while that is impossible: limits must not stop a server that could answer. */
 export class SharedCounter implements KnowingCounter {
   readonly #options: SharedCounterOptions
-  /** What was last heard of; while the others' counter is away, what is counted here. */
+  /** The last answers; while the shared counter fails, what is counted here. */
   readonly #own = new MinuteCounter()
   #isAway = false
   #restsUntilMs = 0
@@ -54,7 +54,7 @@ export class SharedCounter implements KnowingCounter {
     return answer?.value ?? usage
   }
 
-  /** Undefined while the others' counter is away. */
+  /** Undefined while the shared counter fails. */
   async #ask<T>(question: (shared: UsageCounter) => Promise<T>): Promise<{ readonly value: T } | undefined> {
     if (performance.now() < this.#restsUntilMs) return undefined
     const { shared, onAway, onBack, patienceMs = defaultPatienceMs, restMs = defaultRestMs } = this.#options

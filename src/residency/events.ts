@@ -16,15 +16,15 @@ export type ResidencyEvent<Wish extends object> =
   | { readonly type: 'freed'; readonly key: string }
   | { readonly type: 'load-failed'; readonly key: string; readonly attempt: number; readonly error: unknown }
   | { readonly type: 'cancel-load'; readonly key: string }
-  /** No wishes are granted until it is unloaded, which it is when nobody uses it. */
+  /** No wishes are granted until it is unloaded, which it is when no request uses it. */
   | { readonly type: 'close'; readonly key: string }
   | { readonly type: 'reopen'; readonly key: string }
-  /** Unload it, whoever uses it. */
+  /** Unload it, even if it is in use. */
   | { readonly type: 'evict'; readonly key: string }
   /** Time has passed. */
   | { readonly type: 'tick' }
 
-/** Why a model is unloaded: for the memory of another one, after being idle, by a command, or because nobody waits for its load. */
+/** Why a model is unloaded: for the memory of another one, after being idle, by a command, or because no request waits for its load any more. */
 export type UnloadReason = 'memory' | 'idle' | 'command' | 'unwanted'
 
 export type ResidencyEffect<Wish extends object> =

@@ -1,7 +1,7 @@
 import type { ResidencyState, ResidentModel } from '../contract/residency.ts'
 import type { WishKind } from './events.ts'
 
-/** A model, and what the rules know of it. Times are those of the caller's clock. */
+/** A model, and its state in the rules. Times are those of the caller's clock. */
 export type Member<Wish extends object> = {
   readonly key: string
   readonly id: string
@@ -23,7 +23,7 @@ export type Member<Wish extends object> = {
   readonly waiting: Map<Wish, { readonly kind: WishKind; readonly sinceMs: number }>
   /** Loads begun and ended; the failure of an earlier load is old news. */
   attempt: number
-  /** Everybody who wanted it left while its files were being fetched. */
+  /** All wishes for it ended while its files were being fetched. */
   isUnwanted: boolean
   /** It grants no wishes until it is unloaded: for another model's memory, or by a command. */
   closedFor: 'memory' | 'command' | undefined
@@ -85,7 +85,7 @@ export function wantedSinceMs<Wish extends object>({ waiting, sinceMs }: Member<
   return first === undefined ? sinceMs : Math.min(first.sinceMs, sinceMs)
 }
 
-/** Everybody who waits would rather have nothing than unload another model. */
+/** None of its wishes may unload another model. */
 export function isModest<Wish extends object>({ waiting, isUnwanted }: Member<Wish>): boolean {
   return isUnwanted || (waiting.size > 0 && [...waiting.values()].every(({ kind }) => kind === 'preload'))
 }

@@ -345,7 +345,7 @@ test('an idle model is unloaded after its time to live', async () => {
   expect(unloads).toBe(1)
 })
 
-test('who waits for a model is told for what', async () => {
+test('a request that waits for a model gets the reason', async () => {
   const memory = createMemory()
   const { open, opened } = gate()
   const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b', { finish: () => opened })]

@@ -35,7 +35,7 @@ export class ModelMemory implements Residency {
       budgetBytes,
       now,
       log,
-      tell: (event) => this.#tell({ ...event, key }),
+      report: (event) => this.#report({ ...event, key }),
       forget: () => {
         this.#follow(() => this.#rules.remove(key, now()))
         this.#models.delete(key)
@@ -59,7 +59,7 @@ export class ModelMemory implements Residency {
     for (const model of [...this.#models.values()]) model.remove()
   }
 
-  #tell(event: ResidencyEvent<Wish>): void {
+  #report(event: ResidencyEvent<Wish>): void {
     this.#follow(() => this.#rules.decide(event, this.#options.now()))
   }
 
@@ -79,7 +79,7 @@ export class ModelMemory implements Residency {
     clearTimeout(this.#timer)
     if (atMs === Number.POSITIVE_INFINITY) return
     const pauseMs = Math.min(longestTimeoutMs, Math.max(1, Math.ceil(atMs - this.#options.now())))
-    this.#timer = setTimeout(() => this.#tell({ type: 'tick' }), pauseMs)
+    this.#timer = setTimeout(() => this.#report({ type: 'tick' }), pauseMs)
     // The server lives as long as it listens, and not longer for this.
     this.#timer.unref()
   }

@@ -3,8 +3,8 @@ import type { ResidencyEffect, ResidencyEvent, WishKind } from './events.ts'
 import { ResidencyRules } from './rules.ts'
 
 type Wish = { readonly name: string }
-type Step = readonly [atMs: number, event: Told, effects: readonly string[]]
-type Told = string | ResidencyEvent<Wish>
+type Step = readonly [atMs: number, event: Report, effects: readonly string[]]
+type Report = string | ResidencyEvent<Wish>
 
 /** Rules with a budget of 10, minimum residency of 10 s and a grace of 1 s, and models of which each has the size that it reserves. */
 function createRules(models: Readonly<Record<string, { isPinned?: boolean; idleTtlMs?: number }>>) {
@@ -60,7 +60,7 @@ function createRules(models: Readonly<Record<string, { isPinned?: boolean; idleT
   }
   return {
     rules,
-    tell(event: Told, atMs: number) {
+    report(event: Report, atMs: number) {
       const { effects, wakeAtMs } = rules.decide(typeof event === 'string' ? read(event) : event, atMs)
       return { effects: effects.map(show), wakeAtMs }
     },
@@ -223,7 +223,7 @@ const cases: readonly (readonly [name: string, steps: readonly Step[]])[] = [
     ],
   ],
   [
-    'a model that nobody waits for any more does not get the memory, and the others keep theirs',
+    'a model that no request waits for any more does not get the memory, and the others keep theirs',
     [
       ...loaded('a', 6, 'A'),
       [20_000, 'B wants b', ['load b']],
@@ -308,7 +308,7 @@ const cases: readonly (readonly [name: string, steps: readonly Step[]])[] = [
     'a model whose requests did not end in time is open again',
     [...loaded('a', 6, 'A'), [200, 'a gets close', []], [300, 'A2 wants a', []], [400, 'a gets reopen', ['grant A2']]],
   ],
-  ['a model is unloaded by force whoever uses it', [...loaded('a', 6, 'A'), [200, 'a gets evict', ['unload a: command']]]],
+  ['a model is unloaded by force while it is used', [...loaded('a', 6, 'A'), [200, 'a gets evict', ['unload a: command']]]],
   [
     'a load is cancelled at any step, and who waits is refused',
     [
@@ -333,28 +333,28 @@ const cases: readonly (readonly [name: string, steps: readonly Step[]])[] = [
 
 describe('the rules of residency', () => {
   it.each(cases)('%s', (_, steps) => {
-    const { tell } = createRules({
+    const { report } = createRules({
       ...Object.fromEntries(['a', 'b', 'c', 'd', 'small', 'large'].map((id) => [id, {}])),
       pinned: { isPinned: true },
       brief: { idleTtlMs: 60_000 },
     })
-    for (const [atMs, event, effects] of steps) expect([event, ...tell(event, atMs).effects]).toEqual([event, ...effects])
+    for (const [atMs, event, effects] of steps) expect([event, ...report(event, atMs).effects]).toEqual([event, ...effects])
   })
 
   it('say when to ask again', () => {
-    const { tell } = createRules({ a: {}, b: {} })
-    for (const [atMs, event] of loaded('a', 6)) tell(event, atMs)
-    tell('B wants b', 200)
-    expect(tell('b needs 6', 200).wakeAtMs).toBe(10_100)
-    expect(tell('first ends a', 300).wakeAtMs).toBe(1300)
+    const { report } = createRules({ a: {}, b: {} })
+    for (const [atMs, event] of loaded('a', 6)) report(event, atMs)
+    report('B wants b', 200)
+    expect(report('b needs 6', 200).wakeAtMs).toBe(10_100)
+    expect(report('first ends a', 300).wakeAtMs).toBe(1300)
   })
 
   it('count the memory that is in use or being freed', () => {
-    const { tell, rules } = createRules({ a: {}, b: {} })
-    for (const [atMs, event] of loaded('a', 6)) tell(event, atMs)
-    tell('a gets evict', 200)
+    const { report, rules } = createRules({ a: {}, b: {} })
+    for (const [atMs, event] of loaded('a', 6)) report(event, atMs)
+    report('a gets evict', 200)
     expect(rules.usedBytes).toBe(6)
-    tell('a is freed', 300)
+    report('a is freed', 300)
     expect(rules.usedBytes).toBe(0)
   })
 })

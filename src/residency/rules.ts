@@ -37,7 +37,7 @@ export class ResidencyRules<Wish extends object> {
     return sumBytes(this.#all(({ holdsMemory }) => holdsMemory))
   }
 
-  /** What the rules know of the model, which changes with each decision. */
+  /** The state of the model, which changes with each decision. */
   add(key: string, model: Omit<ResidentModel, 'engine'>, nowMs: number): Readonly<Member<Wish>> {
     const member = newMember<Wish>(key, model, nowMs)
     this.#members.set(key, member)
@@ -135,7 +135,7 @@ export class ResidencyRules<Wish extends object> {
     }
   }
 
-  /** Nobody waits any more for a model that waits for memory: what was to make room for it may stay. */
+  /** No request waits any more for a model that waits for memory: what was to make room for it may stay. */
   #giveUp(member: Member<Wish>, nowMs: number): void {
     this.#unload(member, 'unwanted', nowMs)
     this.#reopenAll()

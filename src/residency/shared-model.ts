@@ -13,12 +13,12 @@ export type ResidencyLog = { info(facts: object, message: string): void; warn(fa
 type WithoutKey<T> = T extends { readonly key: string } ? Omit<T, 'key'> : never
 
 type SharedModelDeps = {
-  /** What the rules know of it. */
+  /** Its state in the rules. */
   readonly member: Readonly<Member<Wish>>
   readonly budgetBytes: number
   now(): number
   readonly log: ResidencyLog
-  tell(event: WithoutKey<ResidencyEvent<Wish>>): void
+  report(event: WithoutKey<ResidencyEvent<Wish>>): void
   forget(): void
 }
 
@@ -49,11 +49,11 @@ export class SharedModel implements Resident {
     this.#model = model
     this.#deps = deps
     this.#unsubscribe = model.engine.onState((state) => {
-      if (state.type === 'ready') deps.tell({ type: 'ready' })
+      if (state.type === 'ready') deps.report({ type: 'ready' })
       const hasEnded = state.type === 'stopped' || (state.type === 'failed' && state.retryAtMs === undefined)
       // Of an unload that the rules want, its own end counts.
       if (!hasEnded || this.#unloading !== undefined) return
-      deps.tell({ type: 'freed' })
+      deps.report({ type: 'freed' })
       this.#leaving()
     })
   }
@@ -84,7 +84,7 @@ export class SharedModel implements Resident {
     return gateScheduler(scheduler, {
       wish: () => this.#wish('request'),
       granted: (wish, signal) => this.#granted(wish, signal),
-      end: (wish) => this.#deps.tell({ type: 'end', wish }),
+      end: (wish) => this.#deps.report({ type: 'end', wish }),
       place: () => this.#place(),
     })
   }
@@ -114,7 +114,7 @@ export class SharedModel implements Resident {
           reject(error)
         },
       }
-      this.#deps.tell({ type: 'reserve', bytes: need.bytes })
+      this.#deps.report({ type: 'reserve', bytes: need.bytes })
     })
   }
 
@@ -133,21 +133,21 @@ export class SharedModel implements Resident {
   }
 
   cancelLoad(): boolean {
-    const { member, tell } = this.#deps
+    const { member, report } = this.#deps
     const { attempt } = member
-    tell({ type: 'cancel-load' })
+    report({ type: 'cancel-load' })
     return member.attempt !== attempt
   }
 
   async unload({ drainMs, force }: { readonly drainMs: number; readonly force: boolean }): Promise<void> {
-    const { member, tell } = this.#deps
+    const { member, report } = this.#deps
     if (!this.cancelLoad() && member.phase === 'loaded') {
       const hasLeft = new Promise<void>((resolve) => this.#onLeaving.push(resolve))
-      tell({ type: 'close' })
+      report({ type: 'close' })
       await Promise.race([hasLeft, pause(drainMs, undefined, { ref: false })])
       // Its requests have not ended.
       if (member.phase === 'loaded' && member.closedFor === 'command') {
-        tell({ type: force ? 'evict' : 'reopen' })
+        report({ type: force ? 'evict' : 'reopen' })
         if (!force) throw stillBusy(member)
       }
     }
@@ -166,7 +166,7 @@ export class SharedModel implements Resident {
   beginLoad(attempt: number): void {
     const { engine } = this.#model
     engine.ensureReady(this.#removed.signal).catch((error: unknown) => {
-      this.#deps.tell({ type: 'load-failed', attempt, error })
+      this.#deps.report({ type: 'load-failed', attempt, error })
     })
   }
 
@@ -180,21 +180,21 @@ export class SharedModel implements Resident {
 
   beginUnload(reason: UnloadReason): void {
     const { id, engine } = this.#model
-    const { log, tell } = this.#deps
+    const { log, report } = this.#deps
     if (reason !== 'unwanted') log.info({ model: id, why: whyUnloaded[reason] }, 'unloading the model')
-    // The rules have waited for its requests, or were told not to.
+    // The rules have waited for its requests, or it is unloaded by force.
     this.#unloading = engine
       .unload({ drainMs: 0 })
       .catch((error: unknown) => log.warn({ model: id, err: error }, 'the model could not be unloaded'))
       .then(() => {
         this.#unloading = undefined
-        tell({ type: 'freed' })
+        report({ type: 'freed' })
       })
     this.#leaving()
   }
 
   #leaving(): void {
-    for (const tell of this.#onLeaving.splice(0)) tell()
+    for (const resolve of this.#onLeaving.splice(0)) resolve()
   }
 
   #place(): LoadPlace | undefined {
@@ -209,7 +209,7 @@ export class SharedModel implements Resident {
     const wish = new Wish()
     // A request that is older than the removal of its model loads it as it likes.
     if (this.#removed.signal.aborted) wish.grant()
-    else this.#deps.tell({ type: 'wish', wish, kind })
+    else this.#deps.report({ type: 'wish', wish, kind })
     return wish
   }
 
@@ -217,7 +217,7 @@ export class SharedModel implements Resident {
   async #granted(wish: Wish, signal: AbortSignal): Promise<void> {
     const giveUp = () => {
       if (wish.isGranted) return
-      this.#deps.tell({ type: 'end', wish })
+      this.#deps.report({ type: 'end', wish })
       wish.refuse(signal.reason)
     }
     if (signal.aborted) giveUp()
@@ -235,7 +235,7 @@ export class SharedModel implements Resident {
     try {
       await this.#model.engine.ensureReady(signal)
     } finally {
-      this.#deps.tell({ type: 'end', wish })
+      this.#deps.report({ type: 'end', wish })
     }
   }
 }

@@ -29,26 +29,26 @@ function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agen
     const index = due.findIndex((other) => other.atMs > atMs)
     due.splice(index === -1 ? due.length : index, 0, { atMs, run })
   }
-  const tell = (event: Parameters<typeof rules.decide>[0]) => {
+  const report = (event: Parameters<typeof rules.decide>[0]) => {
     const { effects, wakeAtMs } = rules.decide(event, nowMs)
     mostBytes = Math.max(mostBytes, rules.usedBytes)
     for (const effect of effects) perform(effect)
-    if (wakeAtMs !== Number.POSITIVE_INFINITY) at(wakeAtMs, () => tell({ type: 'tick' }))
+    if (wakeAtMs !== Number.POSITIVE_INFINITY) at(wakeAtMs, () => report({ type: 'tick' }))
   }
   const perform = (effect: ResidencyEffect<Wish>) => {
     switch (effect.type) {
       case 'load':
-        return at(nowMs + findMs, () => tell({ type: 'reserve', key: effect.key, bytes: sizes[effect.key] ?? 0 }))
+        return at(nowMs + findMs, () => report({ type: 'reserve', key: effect.key, bytes: sizes[effect.key] ?? 0 }))
       case 'admit':
         loads.push(effect.key)
         return at(nowMs + loadMs, () => {
           ready.add(effect.key)
-          tell({ type: 'ready', key: effect.key })
+          report({ type: 'ready', key: effect.key })
           for (const run of untilReady.get(effect.key)?.splice(0) ?? []) run()
         })
       case 'unload':
         ready.delete(effect.key)
-        return at(nowMs + unloadMs, () => tell({ type: 'freed', key: effect.key }))
+        return at(nowMs + unloadMs, () => report({ type: 'freed', key: effect.key }))
       case 'grant':
         return effect.wish.granted()
       case 'refuse':
@@ -63,7 +63,7 @@ function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agen
       const waitedMs = nowMs - sentMs
       at(nowMs + runMs, () => {
         served.push({ model, waitedMs, endedMs: nowMs })
-        tell({ type: 'end', key: model, wish })
+        report({ type: 'end', key: model, wish })
         if (nowMs < untilMs) at(nowMs + pauseMs, () => send({ model, runMs, pauseMs }))
       })
     }
@@ -73,7 +73,7 @@ function simulate(sizes: Readonly<Record<string, number>>, agents: readonly Agen
         else untilReady.set(model, [...(untilReady.get(model) ?? []), run])
       },
     }
-    tell({ type: 'wish', key: model, wish, kind: 'request' })
+    report({ type: 'wish', key: model, wish, kind: 'request' })
   }
 
   for (const id of Object.keys(sizes)) rules.add(id, { id, isPinned: false }, 0)

@@ -1,4 +1,4 @@
-/** Someone who wants a model, and is told once that it has it, or why not. */
+/** A wish for a model, which is granted or refused once. */
 export class Wish {
   /** Settles when it is granted or refused. */
   readonly answer: Promise<void>
@@ -11,7 +11,7 @@ export class Wish {
       this.#resolve = resolve
       this.#reject = reject
     })
-    // Nobody waits for the answer of a wish that is granted at once, or given up.
+    // A wish that is granted at once, or given up, has no reader.
     this.answer.catch(() => undefined)
   }
 

@@ -5,7 +5,7 @@ import { Link, type Port } from './link.ts'
 import { type Answer, type Duty, type DutyAnswer, dutyAnswerSchemas, type Question, questionSchema } from './messages.ts'
 import { type MetricList, mergeMetrics, renderMetrics, whatCounts } from './sum-metrics.ts'
 
-/** One that does not answer for so long is left out: it is busy, or about to end. */
+/** A worker that does not answer in this time is left out: it is busy, or about to end. */
 const answerWithinMs = 2000
 
 /** A worker, and what it holds of what all share. */
@@ -23,12 +23,12 @@ export type HubPort = {
   close(): void
 }
 
-/** What the processes of a server share: it is in the primary process, and each of them asks it. */
+/** The state that the processes of a server share. It is in the primary process, and answers their questions. */
 export class Hub {
   readonly #usage: UsageCounter
   readonly #members = new Set<Member>()
   readonly #locked = new Set<string>()
-  /** What processes counted that have ended. */
+  /** The counts of processes that have ended. */
   #endedMetrics: MetricList = []
   /** What was last chosen, for processes that start later. */
   preset: PresetChoice | undefined

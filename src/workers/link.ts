@@ -54,7 +54,7 @@ export class Link {
     return true
   }
 
-  /** The other process has ended: what it was asked fails. */
+  /** The other process has ended: open questions fail. */
   close(): void {
     this.#isClosed = true
     for (const { reject } of this.#waiting.values()) reject(gone())

@@ -4,7 +4,7 @@ import { isErrorCode } from '../contract/errors.ts'
 /** It was checked by the primary process. */
 const config = z.custom<object>((value) => typeof value === 'object' && value !== null)
 
-/** What the primary process tells a worker. */
+/** What the primary process sends a worker. */
 export const orderSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('start'),
@@ -20,7 +20,7 @@ export const orderSchema = z.discriminatedUnion('type', [
 ])
 export type Order = z.output<typeof orderSchema>
 
-/** What a worker tells the primary process. */
+/** What a worker reports to the primary process. */
 export const reportSchema = z.discriminatedUnion('type', [
   /** It reads messages from now on. */
   z.object({ type: z.literal('waiting') }),

@@ -9,7 +9,7 @@ const chat = (content: string, more: object = {}) => ({ model: 'm', messages: [{
 const slow = (more: object = {}) => chat(JSON.stringify({ raw: 'a b c d', delayMs: 3_600_000 }), more)
 const path = '/v1/chat/completions'
 
-/** The value of a metric, as this process tells it. */
+/** The value of a metric, as this process reports it. */
 async function metric(seat: Seat, line: string): Promise<number> {
   const found = (await seat.get('/metrics')).text.split('\n').find((candidate) => candidate.startsWith(`${line} `))
   return Number(found?.slice(line.length + 1) ?? 0)
@@ -77,7 +77,7 @@ describe('two processes on one port', () => {
     expect(await metric(there, line)).toBe(before + 2)
   })
 
-  test('a preset that one is told to use is used by both, and by one that starts later', async () => {
+  test('a preset that one is switched to is used by both, and by one that starts later', async () => {
     expect((await here.post('/v1/sampling/override/switch', { preset: 'short' })).status).toBe(200)
     const first = async (seat: Seat) => JSON.parse((await seat.post(path, chat('two words'))).text)
     expect(await first(there)).toMatchObject({ usage: { completion_tokens: 1 } })
@@ -105,7 +105,7 @@ describe('two processes on one port', () => {
     expect((await stays).status).toBe(200)
   })
 
-  test('told to stop, they finish what runs, and the server ends', async () => {
+  test('at a signal to stop, they finish what runs, and the server ends', async () => {
     const seats = await seatsOf(server)
     const running = seats.map((seat) => seat.post(path, chat(JSON.stringify({ raw: 'a b c', delayMs: 300 }))))
     await until(async () => (await busyBoth(server)) === 2)
@@ -117,7 +117,7 @@ describe('two processes on one port', () => {
   })
 })
 
-/** Resolves when the primary process knows it, too: a connection that it gave away just before is lost. */
+/** Resolves when the primary process has noticed it, too: a connection that it gave away just before is lost. */
 async function kill(server: WorkersServer, { pid }: Seat): Promise<void> {
   const ends = () => server.log.filter(({ msg }) => msg.startsWith('a worker ended (SIGKILL)')).length
   const before = ends()

@@ -149,7 +149,7 @@ test('the place of a request is where it is granted, if nothing else comes', () 
   )
 })
 
-test('a full queue tells each request that it refuses when there will be a place for it', () => {
+test('a refusal by a full queue has the time until there is a place', () => {
   const decisions = new Decisions({ slots: 2, maxQueued: 0 })
   const run = (nowMs: number) => {
     const entry = new Entry('a')

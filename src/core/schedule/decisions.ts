@@ -23,7 +23,7 @@ type Limits = {
 
 /** While interactive requests wait, a background request runs after so many of them. */
 const interactivePerBackground = 8
-/** Told while nothing was measured. */
+/** The advice before anything was measured. */
 const firstRetryMs = 1000
 
 /**

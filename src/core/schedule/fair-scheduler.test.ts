@@ -180,7 +180,7 @@ describe('a full queue', () => {
     await Promise.race([modest, ...waits.slice(0, 2)])
   })
 
-  test('tells a request that lost its place when it asks for a slot', async () => {
+  test('refuses a slot to a request that lost its place', async () => {
     const scheduler = open({ maxQueued: 1 })
     const tickets = [enter(scheduler, { caller: 'greedy' }), enter(scheduler, { caller: 'greedy' })]
     enter(scheduler, { caller: 'modest' })
@@ -209,7 +209,7 @@ describe('a request that waits', () => {
     return { places, onQueued: (place: () => QueuePlace | undefined) => void places.push(place) }
   }
 
-  test('knows its place, until it has a slot', async () => {
+  test('has a place, until it has a slot', async () => {
     let nowMs = 0
     const scheduler = open({ now: () => nowMs })
     const { places, onQueued } = watch()

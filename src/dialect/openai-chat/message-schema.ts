@@ -12,7 +12,7 @@ export const mediaUrl = looseObject({ url: z.string() })
 /** As vLLM and LLaMA-Factory spell audio and video. */
 export const audioUrlPart = looseObject({ type: z.literal('audio_url'), audio_url: z.union([z.string(), mediaUrl]) })
 export const videoUrlPart = looseObject({ type: z.literal('video_url'), video_url: z.union([z.string(), mediaUrl]) })
-/** What it is, the bytes tell. */
+/** The format is read from the bytes. */
 export const inputAudio = looseObject({ data: z.string(), format: text })
 export const audioPart = looseObject({ type: z.literal('input_audio'), input_audio: inputAudio })
 export const fileObject = looseObject({ file_id: text, file_data: text, filename: text })

@@ -132,7 +132,7 @@ export const contentRows: readonly StrictnessRow[] = [
       role: 'user',
       content: [{ type: 'media', kind: 'audio', source: { type: 'base64', base64: 'QUJD', mediaType: 'audio/flac' } }],
     }),
-    note: 'what it is, the bytes tell',
+    note: 'the format is read from the bytes',
   },
   {
     what: '`image_base64` and `audio_base64` beside the messages',

@@ -114,7 +114,7 @@ function describe({ facts, hasProjector, variant, id, settings, longestContext }
   }
 }
 
-/** One format for both, as Unsloth has it; two are told apart. */
+/** One format for both, as Unsloth has it; two different ones as `keys/values`. */
 function cacheTypeOf({ settings: { cacheTypeK, cacheTypeV } }: ModelReport): string | null {
   if (cacheTypeK === cacheTypeV) return cacheTypeK ?? null
   return `${cacheTypeK ?? 'f16'}/${cacheTypeV ?? 'f16'}`

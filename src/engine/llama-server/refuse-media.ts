@@ -15,7 +15,7 @@ export function refuseUnreadable(
   model: string,
   { readsImages, readsAudio, readsVideo, hasMmproj }: Senses,
 ): void {
-  // Videos may become images; what talks to the server knows.
+  // Videos may become images: the client of the server decides.
   const reads = { image: readsImages, audio: readsAudio, video: readsVideo || readsImages, file: false }
   const why = hasMmproj
     ? 'its multimodal projector has no part for them'

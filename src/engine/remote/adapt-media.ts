@@ -95,7 +95,7 @@ async function adaptImage(
   { profiles, isDecoded, converter, signal }: ImageWork,
 ): Promise<MediaPart> {
   const { detail, ...plain } = part
-  // Servers that know `detail` do it themselves.
+  // Servers with `detail` do it themselves.
   const shrinks = detail === 'low' && profiles.some(({ ignoresDetail }) => ignoresDetail === true)
   const turns = profiles.some(({ ignoresRotation }) => ignoresRotation === true) && converter.isTurned(media)
   if (isDecoded && !(converter.hasImages && ((shrinks && isLarge(media)) || turns))) return part

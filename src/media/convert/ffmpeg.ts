@@ -45,7 +45,7 @@ export type FfmpegOptions = { readonly program: string; readonly maxSeconds: num
 export async function toWav(media: MediaBytes, options: FfmpegOptions, signal: AbortSignal): Promise<Buffer> {
   const maxBytes = options.maxSeconds * rate * bytesPerSample
   const output = ['-vn', '-sn', '-dn', '-ac', '1', '-ar', `${rate}`, '-f', 's16le', 'pipe:1']
-  // A second more than is allowed, to tell what is too long from what just fits.
+  // A second more than is allowed, to distinguish what is too long from what just fits.
   const limits = { maxSeconds: options.maxSeconds + 1, maxOutputBytes: maxBytes }
   const samples = await run(media, { ...options, ...limits, output }, signal)
   if (samples.length === 0) throw unreadable(media, 'it holds no sound')

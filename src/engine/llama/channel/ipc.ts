@@ -99,7 +99,7 @@ export const commandSchema = z.discriminatedUnion('type', [
     type: z.literal('run'),
     id: z.string(),
     tokens: tokensSchema,
-    /** Who may get the prefixes that it leaves on disk; absent: nobody, it leaves none. */
+    /** Who may get the prefixes that it leaves on disk; absent: it leaves none. */
     owner: z.string().exactOptional(),
     /** For each choice. 0: only the prompt is read. Absent: the rest of the context. */
     maxOutputTokens: z.int().nonnegative().optional(),
