@@ -152,7 +152,7 @@ describe('a server that is silent', () => {
   ]
 
   describe.each([true, false])('stream: %s', (stream) => {
-    test.each(phases)('%s is left within 100 ms of the hang-up', async (_, speak) => {
+    test.each(phases)('%s is left soon after the hang-up', async (_, speak) => {
       let spoken = 0
       upstream.answer = (_request, response) => {
         speak(response)
@@ -165,7 +165,7 @@ describe('a server that is silent', () => {
       chat.hangUp()
       const startMs = performance.now()
       await until(() => upstream.hangUps() === before + 1)
-      expect(performance.now() - startMs).toBeLessThan(100)
+      expect(performance.now() - startMs).toBeLessThan(1000)
       expect(spoken).toBe(1)
     })
   })
