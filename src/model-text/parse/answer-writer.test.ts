@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parse } from '../../../test/support/parse-output.ts'
+import { hermes, parse } from '../../../test/support/parse-output.ts'
+import { createOutputParser } from './output-parser.ts'
 
 const call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
 
@@ -37,3 +38,18 @@ test('a tag that counts only at the beginning of an answer counts after reasonin
   }
   expect(parse('<think>hm</think>all\nHi', { format }).text).toBe('Hi')
 })
+
+test.each([
+  ['of no format', {}, ['\n', ' ', ' x']],
+  ['of a format with reasoning', { format: hermes }, [undefined, undefined, '\n  x']],
+])(
+  'white space at the start of an answer %s: as it comes, or held while it may stand in front of reasoning',
+  (_, options, deltas) => {
+    const parser = createOutputParser(options)
+    const seen = ['\n', ' ', ' x'].map((text) => {
+      const event = parser.push({ type: 'raw-text', choice: 0, text }).find(({ type }) => type === 'text-delta')
+      return event?.type === 'text-delta' ? event.delta : undefined
+    })
+    expect(seen).toEqual(deltas)
+  },
+)

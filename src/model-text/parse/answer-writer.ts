@@ -4,7 +4,8 @@ import { isQuote, isSpace } from '../scan/text-feed.ts'
 import { CodeTracker } from './code-tracker.ts'
 
 /**
- * What the text of an answer follows. In every state but `in-text` no visible character has come yet, and white space is held:
+ * What the text of an answer follows. In every state but `in-text` no visible character has come yet, and white space is held, except at
+ * the start of an answer that can have neither calls nor reasoning:
  * - at the `start`, and `after-reasoning`, it is text, also when nothing else comes
  * - `after-call` it is text only in front of more text
  * - `after-spaced-call` it is never text: there was white space in front of the call, which separates the words already
@@ -16,6 +17,7 @@ export class AnswerWriter {
   /** What of the text is code. */
   readonly code = new CodeTracker()
   readonly #sink: ChoiceSink
+  readonly #holdsSpace: boolean
   /** In a block of calls whose end was not read: what counts at the start of an answer counts here. */
   inBlock = false
   #state: AnswerState = 'start'
@@ -23,8 +25,10 @@ export class AnswerWriter {
   /** The last character written, while `in-text`. */
   #last = ''
 
-  constructor(sink: ChoiceSink) {
+  /** `holdsSpace`: white space may turn out to stand in front of reasoning or a call, where it is not text. */
+  constructor(sink: ChoiceSink, { holdsSpace = true }: { readonly holdsSpace?: boolean } = {}) {
     this.#sink = sink
+    this.#holdsSpace = holdsSpace
   }
 
   /** No visible text has come since the last call. */
@@ -83,9 +87,18 @@ export class AnswerWriter {
     if (this.#state === 'start' || this.#state === 'after-reasoning') this.#sink.text(this.#heldSpace)
   }
 
-  /** Holds white space until the first visible character comes. */
+  /** Holds white space until the first visible character comes, or writes it. */
   #begin(text: string): void {
     const visible = firstVisible(text)
+    if (!this.#holdsSpace) {
+      const space = text.slice(0, visible)
+      this.code.push(space)
+      if (space !== '') this.#sink.text(space)
+      if (visible === text.length) return
+      this.#state = 'in-text'
+      this.write(text.slice(visible))
+      return
+    }
     this.#heldSpace += text.slice(0, visible)
     if (visible === text.length) return
     const space = this.#state === 'after-spaced-call' ? '' : this.#heldSpace

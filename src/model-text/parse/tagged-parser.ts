@@ -27,7 +27,7 @@ export class TaggedParser {
     this.#sink = sink
     this.#calls = calls
     this.#rules = rules
-    this.#answer = new AnswerWriter(sink)
+    this.#answer = new AnswerWriter(sink, { holdsSpace: rules.reasoning !== undefined })
     this.#dropper = new TagDropper(calls.feed, this.#answer, rules.answerTags)
     this.#reasoning = new ReasoningReader({
       calls,
