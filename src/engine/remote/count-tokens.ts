@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Usage } from '../../contract/event.ts'
-import { mediaIn } from '../../contract/parts.ts'
+import { hasMedia } from '../../contract/parts.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
@@ -12,8 +12,9 @@ import { countRemotely } from './wire/tokenizer.ts'
  * wherever a server can: an image is anything from 16 to 4,096 tokens.
  */
 export function fitsSurely(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
-  if (mediaIn(request.prompt).length > 0 && upstreams.some(({ profile }) => profile.countsMedia === true)) return false
-  const mostTokens = estimateTokens({ ...request, maxOutputTokens: request.maxOutputTokens ?? 1 })
+  const { prompt, maxOutputTokens = 1 } = request
+  if (upstreams.some(({ profile }) => profile.countsMedia === true) && hasMedia(prompt)) return false
+  const mostTokens = estimateTokens({ prompt, maxOutputTokens })
   return upstreams.every(({ contextLength }) => contextLength === undefined || mostTokens <= contextLength)
 }
 

@@ -21,7 +21,7 @@ export function createReplyFormat(toolFormat: string | undefined) {
   ): OutputFormat | undefined => {
     if (prompt.type !== 'chat') return undefined
     if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined) return undefined
-    if (callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return callFormat
+    if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return callFormat
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
