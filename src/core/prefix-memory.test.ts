@@ -68,6 +68,18 @@ test('the conversation that was quiet for the longest time is forgotten', () => 
   expect(memory.note(turn(changed, { session: 'new' }))).toEqual(['prompt', 'messages', 0])
 })
 
+test.each([10, 255, 256, 300, 5000])('a change in a message of %i characters is seen, wherever it is', (length) => {
+  const user = (content: string): Message => ({ role: 'user', content: [text(content)] })
+  for (const at of [0, length - 1]) {
+    const memory = new PrefixMemory()
+    const long = 'a'.repeat(length)
+    memory.note(turn([system, user(long)]))
+    expect(memory.note(turn([system, user(long), thought]))).toBeUndefined()
+    const changed = `${long.slice(0, at)}b${long.slice(at + 1)}`
+    expect(memory.note(turn([system, user(changed), thought, more]))).toEqual(['prompt', 'messages', 1])
+  }
+})
+
 test('each divergence is counted', () => {
   const models: string[] = []
   const memory = new PrefixMemory({ onDiverged: (model) => models.push(model) })

