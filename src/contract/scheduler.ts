@@ -61,10 +61,10 @@ export interface Ticket {
   /** Resolves when the model is ready, loading it if necessary. Rejects with `model-unavailable` or the signal's reason. */
   ready(signal: AbortSignal): Promise<void>
   /**
-   * Resolves when the request holds a slot. Rejects with the signal's reason when that comes first, and with `queue-full` when another
+   * Resolves when the request holds a slot; undefined when it holds one at once. Rejects with the signal's reason when that comes first, and with `queue-full` when another
    * caller with fewer requests took the place; the next request gets the slot.
    */
-  slot(cost: RequestCost, signal: AbortSignal): Promise<void>
+  slot(cost: RequestCost, signal: AbortSignal): Promise<void> | undefined
   /** Releases the slot between steps, but keeps the ticket. The engine must have stopped. Idempotent. */
   release(): void
   /** Reports the tokens that a step has cost. */

@@ -5,15 +5,13 @@ import type { RequestCost, Ticket } from '../contract/scheduler.ts'
 
 type Limited = Pick<RequestContext, 'model' | 'signal' | 'onLimit'>
 
-/** Takes a slot of the model; a request that waits for longer than its limit is stopped. */
-export async function slotInTime(ticket: Ticket, cost: RequestCost, { model, signal, onLimit }: Limited): Promise<void> {
+/** Takes a slot of the model; undefined when one is free. A request that waits for longer than its limit is stopped. */
+export function slotInTime(ticket: Ticket, cost: RequestCost, { model, signal, onLimit }: Limited): Promise<void> | undefined {
+  const waiting = ticket.slot(cost, signal)
   const limitMs = model.limits?.queueMs
-  const timer = limitMs === undefined ? undefined : setTimeout(() => onLimit?.(queueTimeout(limitMs)), limitMs)
-  try {
-    await ticket.slot(cost, signal)
-  } finally {
-    clearTimeout(timer)
-  }
+  if (waiting === undefined || limitMs === undefined) return waiting
+  const timer = setTimeout(() => onLimit?.(queueTimeout(limitMs)), limitMs)
+  return waiting.finally(() => clearTimeout(timer))
 }
 
 /** Runs work of an engine that generates no tokens: it has the time of a first token. */

@@ -53,7 +53,7 @@ export class FairScheduler implements Scheduler {
         this.#decisions.ask(entry, cost, this.#now())
         if (entry.state === 'waiting') return this.#wait(entry, signal, onQueued)
         this.#options.onGranted?.(entry.lane, 0)
-        return Promise.resolve()
+        return undefined
       },
       release: () => this.#carryOut(this.#decisions.release(entry, this.#now())),
       charge: (tokens) => this.#decisions.charge(entry, tokens),
