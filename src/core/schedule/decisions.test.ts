@@ -185,6 +185,8 @@ test('every request that enters is granted in the end, whatever comes between, a
         if (entry === undefined || (one.type === 'end') !== (entry.state === 'running')) continue
         present.splice(present.indexOf(entry), 1)
         end(entry, one.type === 'end' ? one.tokens : undefined)
+        const waiting = (lane: Lane) => present.filter((other) => other.lane === lane && other.state !== 'running').length
+        expect(decisions.load.lanes).toEqual({ interactive: waiting('interactive'), background: waiting('background') })
       }
       drain()
       expect(present.filter(({ state }) => state === 'waiting')).toEqual([])

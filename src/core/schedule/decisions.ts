@@ -35,6 +35,8 @@ export class Decisions {
   readonly #rate: DrainRate
   readonly #lanes = { interactive: new FairQueue<Entry>(), background: new FairQueue<Entry>() }
   readonly #present = new Set<Entry>()
+  /** Of those that are present, by lane. */
+  readonly #notRunning = { interactive: 0, background: 0 }
   #busy = 0
   #refused = 0
   #sinceBackground = 0
@@ -47,9 +49,8 @@ export class Decisions {
   }
 
   get load(): SchedulerLoad {
-    const lanes = { interactive: 0, background: 0 }
-    for (const { lane, state } of this.#present) if (state !== 'running') lanes[lane] += 1
-    const queued = this.#present.size - this.#busy
+    const lanes = { ...this.#notRunning }
+    const queued = lanes.interactive + lanes.background
     return { slots: this.#limits.slots, busy: this.#busy, queued, lanes, refused: this.#refused }
   }
 
@@ -57,7 +58,7 @@ export class Decisions {
   enter(entry: Entry, nowMs: number): readonly Effect[] {
     const { slots, maxQueued } = this.#limits
     if (this.#present.size < slots + maxQueued) {
-      this.#present.add(entry)
+      this.#add(entry)
       return []
     }
     const unstarted = [...this.#present].filter(({ state, hasRun }) => state !== 'running' && !hasRun)
@@ -70,7 +71,7 @@ export class Decisions {
       return [{ type: 'refuse', entry, reason: 'full', retryAfterMs }]
     }
     this.#remove(displaced)
-    this.#present.add(entry)
+    this.#add(entry)
     return [{ type: 'refuse', entry: displaced, reason: 'displaced', retryAfterMs }]
   }
 
@@ -97,6 +98,7 @@ export class Decisions {
     if (entry.state !== 'running') return []
     entry.state = 'outside'
     this.#busy -= 1
+    this.#notRunning[entry.lane] += 1
     this.#expected = Math.max(0, this.#expected - 1)
     this.#rate.released(entry.grantedAtMs, nowMs)
     this.#lanes[entry.lane].end(entry, entry.usedTokens)
@@ -118,10 +120,16 @@ export class Decisions {
     return { position, ...(estimatedWaitMs !== undefined && { estimatedWaitMs }) }
   }
 
+  #add(entry: Entry): void {
+    this.#present.add(entry)
+    this.#notRunning[entry.lane] += 1
+  }
+
+  /** Removes a request that has no slot. */
   #remove(entry: Entry): void {
     this.abandon(entry)
     entry.state = 'gone'
-    this.#present.delete(entry)
+    if (this.#present.delete(entry)) this.#notRunning[entry.lane] -= 1
   }
 
   #grant(nowMs: number): readonly Effect[] {
@@ -133,6 +141,7 @@ export class Decisions {
       entry.hasRun = true
       entry.grantedAtMs = nowMs
       this.#busy += 1
+      this.#notRunning[entry.lane] -= 1
       this.#rate.granted(nowMs)
       effects.push({ type: 'grant', entry })
     }
