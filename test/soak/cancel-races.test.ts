@@ -12,13 +12,14 @@ import { type CancelEngine, cancelEngines } from '../support/cancel-engines.ts'
 import { llamaServerBinary } from '../support/llama-server.ts'
 import { randomModel } from '../support/models.ts'
 import { createRandomEngine } from '../support/random-engine.ts'
+import { soakLength } from '../support/soak-length.ts'
 import { createTestServer, openWatchedServer, readAll, receive, sendChat } from '../support/test-server.ts'
 
 const contextLength = 4096
 const log = pino({ level: 'silent' })
 const never = new AbortController().signal
 /** An engine that computes needs some milliseconds for each. */
-const startsOf = { llama: 200, 'llama-server': 100, remote: 2000 }
+const startsOf = { llama: soakLength(200), 'llama-server': soakLength(100), remote: 2000 }
 const trials = 80
 const slotsOf = { llama: 4, 'llama-server': 4, remote: 32 }
 

@@ -7,11 +7,12 @@ import { type CancelEngine, cancelEngines } from '../support/cancel-engines.ts'
 import { askInStorm, planStorm, runInStorm, type StormPlan, type StormTarget, stormPrompts } from '../support/cancel-storm.ts'
 import { useCommandLine } from '../support/command-line.ts'
 import { llamaServerBinary } from '../support/llama-server.ts'
+import { soakLength } from '../support/soak-length.ts'
 import { createRandom, generatingProtocols, saidIn } from '../support/storm.ts'
 
 const cli = useCommandLine()
 /** Four of five are cancelled. */
-const streamsOf = { llama: 500, 'llama-server': 250, remote: 250 }
+const streamsOf = { llama: soakLength(500), 'llama-server': soakLength(250), remote: soakLength(250) }
 const atATime = 48
 /** The product promises 250 ms; here, clients, servers and engines share a machine with whatever else runs on it. */
 const freeMs = 2000
@@ -133,10 +134,10 @@ describe.each(cancelEngines)('a storm of cancels on %s', { timeout: 300_000 }, (
     expect(different).toEqual([])
     // Some have ended before they are cancelled, and some are cancelled by two routes.
     expect(stops.length).toBeGreaterThan(plans.length / 2)
-    expect(slow.length).toBeLessThanOrEqual(stops.length / 100)
+    expect(slow.length).toBeLessThanOrEqual(Math.ceil(stops.length / 100))
     // The embedded engine computes one more at most, unless the machine takes its server off the processor in that moment.
     const own = engine === 'llama-server' ? [] : stopsOf(servers[0] as Server)
-    expect(own.filter(({ lateTokens }) => lateTokens > 1).length).toBeLessThanOrEqual(own.length / 100)
+    expect(own.filter(({ lateTokens }) => lateTokens > 1).length).toBeLessThanOrEqual(Math.ceil(own.length / 100))
     for (const [index, size] of after.entries()) expect(size).toBeLessThan((before[index] ?? 0) + 100 * 2 ** 20)
   })
 })

@@ -8,12 +8,13 @@ import { openHub } from '../support/hub.ts'
 import { llamaServerBinary } from '../support/llama-server.ts'
 import { type Sent, send } from '../support/mixed-requests.ts'
 import { openChat } from '../support/raw-client.ts'
+import { soakLength } from '../support/soak-length.ts'
 import { createRandom } from '../support/storm.ts'
 
 const cli = useCommandLine()
 type Server = Awaited<ReturnType<typeof cli.serve>>
 
-const underLoadMs = 40_000
+const underLoadMs = soakLength(40_000)
 
 const tiny = (id: string, settings: object = {}) => ({
   id,

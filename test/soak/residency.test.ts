@@ -1,11 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
 import { builtinModel } from '../../src/registry/builtin-model.ts'
 import { type RunningApp, startApp } from '../support/app.ts'
+import { soakLength } from '../support/soak-length.ts'
 
 let app: RunningApp | undefined
 afterEach(() => app?.close())
 
-const twoMinutesMs = 120_000
+/** Two minutes. */
+const durationMs = soakLength(120_000)
 const minResidencyMs = 5000
 
 const tiny = (id: string) =>
@@ -37,20 +39,20 @@ function loadsOf({ logLines }: RunningApp): number {
   return logLines().filter(({ msg }) => msg === 'model is ready').length
 }
 
-test('two agents alternate for two minutes: no request fails, swaps are few, and the longest wait is bounded', async () => {
+test('two agents alternate: no request fails, swaps are few, and the longest wait is bounded', async () => {
   app = await startApp({ builtinModel: false, memory: { budget: '300MB', minResidencyMs }, models: [tiny('a'), tiny('b')] })
   const warmUpMs = performance.now()
   for (const model of ['a', 'b']) await post(`${app.url}/v1/completions`, { model, prompt: 'one', max_tokens: 1 })
   // Two loads, and what makes room for the second.
   const swapMs = performance.now() - warmUpMs
-  const turns = await runAgents(app.url, performance.now() + twoMinutesMs)
+  const turns = await runAgents(app.url, performance.now() + durationMs)
   const loads = loadsOf(app)
   const longestMs = Math.max(...turns.map(({ tookMs }) => tookMs))
   console.info(
     `turns: ${turns.length}, loads: ${loads}, longest: ${Math.round(longestMs)} ms, two first loads: ${Math.round(swapMs)} ms`,
   )
   expect(turns.filter(({ status }) => status !== 200)).toEqual([])
-  expect(loads).toBeLessThanOrEqual(2 + Math.ceil(twoMinutesMs / minResidencyMs) + 1)
+  expect(loads).toBeLessThanOrEqual(2 + Math.ceil(durationMs / minResidencyMs) + 1)
   expect(turns.length / loads).toBeGreaterThan(3)
   // The other's time, or its load's if that is longer, and two loads; a busy machine may take five times as long as it did at first.
   expect(longestMs).toBeLessThan(minResidencyMs + 10 * swapMs)
@@ -59,7 +61,7 @@ test('two agents alternate for two minutes: no request fails, swaps are few, and
 test('crashes of workers under load and swaps lose no request that could be served', async () => {
   app = await startApp({ builtinModel: false, memory: { budget: '300MB', minResidencyMs: 2000 }, models: [tiny('a'), tiny('b')] })
   const { url, logLines } = app
-  const untilMs = performance.now() + 30_000
+  const untilMs = performance.now() + soakLength(30_000)
   const killer = async () => {
     for (let seen = 0; performance.now() < untilMs; ) {
       await new Promise((resolve) => setTimeout(resolve, 200))

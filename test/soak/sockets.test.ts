@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { startApp, until } from '../support/app.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
+import { soakLength } from '../support/soak-length.ts'
 
-const durationMs = 30_000
+const durationMs = soakLength(30_000)
 const sockets = 200
 
 /** Repeatable chance, so that a failure can be looked at again. */

@@ -1,0 +1,7 @@
+/** The part of its full length that a soak test runs for: all of it, unless `SOAK_LENGTH` says less, as in CI. */
+const part = Number(process.env.SOAK_LENGTH ?? 1)
+
+/** So much of a duration or of a count. */
+export function soakLength(full: number): number {
+  return Math.ceil(full * part)
+}
