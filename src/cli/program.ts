@@ -2,25 +2,20 @@
 import { homedir } from 'node:os'
 import { Command } from 'commander'
 import type { ApiKeyFile } from '../app/api-key-file.ts'
-import { openKeyFile } from '../app/find-keys.ts'
 import { version } from '../app/version.ts'
-import { type ConfigFlags, type LoadedConfig, loadConfig } from '../config/load.ts'
-import { configJsonSchema } from '../config/schema.ts'
+import type { ConfigFlags, LoadedConfig } from '../config/load.ts'
 import { resolvePath } from '../registry/sources.ts'
 import { protocols } from './agents/agent.ts'
 import { agents } from './agents/agents.ts'
 import { type CancelFlags, cancel } from './cancel.ts'
 import { commandName } from './command-name.ts'
 import { reportFailure, reportServeFailure } from './console.ts'
-import { diagnose } from './doctor.ts'
 import { deleteKey, listKeys, type NewKeyFlags, newKey } from './keys.ts'
 import { launch } from './launch.ts'
 import { list } from './list.ts'
 import { type LoadFlags, load as loadModel, ps, unload } from './load.ts'
-import { pull } from './pull.ts'
-import { run } from './run.ts'
-import { serve } from './serve.ts'
 
+// What serves models takes five times as long to load as what asks a server: only the commands that need it import it.
 const defaultUrl = 'http://127.0.0.1:7411'
 
 type ServeFlags = { config?: string; host?: string; port?: string; workers?: string; model?: string[]; logLevel?: string }
@@ -47,7 +42,7 @@ program
       const path = flags.config === undefined ? undefined : resolvePath(flags.config, bases)
       const reload = () => load({ ...flags, models: flags.model })
       const config = await reload()
-      if (config.server.workers === 1) await serve(config, { path, load: reload })
+      if (config.server.workers === 1) await (await import('./serve.ts')).serve(config, { path, load: reload })
       else await (await import('./serve-workers.ts')).serveWorkers(config, { path, load: reload })
     } catch (error) {
       reportServeFailure(error)
@@ -63,6 +58,7 @@ program
   .option('-c, --config <file>', 'configuration file, for when no server is running')
   .option('--server <url>', 'the server to use, and no other', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (model: string, prompt: string[], flags: ServerFlags, command: Command) => {
+    const { run } = await import('./run.ts')
     process.exitCode = await run({
       model,
       prompt: prompt.join(' '),
@@ -93,6 +89,7 @@ program
   .argument('<model>', 'a model of the configuration, `default`, or a source')
   .option('-c, --config <file>', 'configuration file')
   .action(async (model: string, flags: { config?: string }) => {
+    const { pull } = await import('./pull.ts')
     await pull(model, (models) => load({ config: flags.config, models }))
   })
 
@@ -148,6 +145,7 @@ program
   .option('-c, --config <file>', 'configuration file')
   .option('--server <url>', 'the server to look for', process.env.DRAGOMAN_SERVER ?? defaultUrl)
   .action(async (flags: ServerFlags) => {
+    const { diagnose } = await import('./doctor.ts')
     process.exitCode = await diagnose({ server: address(flags), loadConfig: () => load({ config: flags.config }) })
   })
 
@@ -184,9 +182,13 @@ program
   .command('config')
   .description('describe the configuration file')
   .requiredOption('--schema', 'print its JSON Schema')
-  .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)))
+  .action(async () => {
+    const { configJsonSchema } = await import('../config/schema.ts')
+    console.log(JSON.stringify(configJsonSchema(), null, 2))
+  })
 
-function load({ config, host, port, workers, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
+async function load({ config, host, port, workers, models, logLevel }: ConfigFlags): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.ts')
   const flags = { config, host, port, workers, models, logLevel }
   return loadConfig({ flags, env: process.env, cwd: process.cwd(), userHome: homedir() })
 }
@@ -196,6 +198,7 @@ async function keyFile(config: string | undefined): Promise<ApiKeyFile> {
   if (server.apiKeys !== undefined) {
     console.error('server.apiKeys, or DRAGOMAN_API_KEY, is set: a server with that setting accepts only those keys')
   }
+  const { openKeyFile } = await import('../app/find-keys.ts')
   return openKeyFile(home)
 }
 
