@@ -24,7 +24,7 @@ export type SharedCancel = CancelTarget & { readonly by: string; readonly isAdmi
 
 /** Cancels, between the processes that share a database. A cancel is lost while the database is away. */
 export interface CancelBus {
-  /** Tells all other processes. Resolves with how many requests they cancelled, as far as they say. Rejects with `store-unavailable`. */
+  /** Sends the cancel to all other processes. Resolves with how many requests they reported as cancelled. Rejects with `store-unavailable`. */
   publish(cancel: SharedCancel): Promise<number>
   /** Calls the listener with what others publish, until the store is closed. Resolves when it listens, or will try again. */
   listen(listener: (cancel: SharedCancel) => void): Promise<void>

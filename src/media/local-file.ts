@@ -49,7 +49,7 @@ function notReadable({ at }: MediaItem, cause?: unknown): AppError {
   return invalid(at, 'is not a file that may be read: it must be below the folder of media.allowedLocalPath', cause)
 }
 
-/** Undefined for what is no regular file in the folder. */
+/** Undefined unless it is a regular file in the folder. */
 async function openInside(url: string, folder: string): Promise<FileHandle | undefined> {
   const path = /^file:/i.test(url) ? fileURLToPath(url) : url
   const root = await realpath(folder)

@@ -32,7 +32,7 @@ export function decodePercent(text: string): Buffer | undefined {
 
 const percent = 0x25
 
-/** NaN for what is no hexadecimal digit. */
+/** NaN unless it is a hexadecimal digit. */
 function digit(char = 0): number {
   if (char >= 0x30 && char <= 0x39) return char - 0x30
   const letter = char | 0x20

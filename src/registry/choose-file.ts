@@ -46,7 +46,7 @@ export function chooseFile(files: readonly RepositoryFile[], memoryBytes: number
   return { file: best.path, why: `${formatBytes(best.sizeBytes)}, ${why}` }
 }
 
-/** Whether the name of a GGUF file shows that it is no model: a projector, an adapter or an importance matrix. */
+/** Whether the name of a GGUF file shows that it is not a model but a projector, an adapter or an importance matrix. */
 export function isBesideModels(name: string): boolean {
   return notModels.test(name)
 }

@@ -25,7 +25,7 @@ type SharedModelDeps = {
 /** The process of the model waits for its memory. */
 type Reservation = { readonly need: MemoryNeed; admit(): void; refuse(error: unknown): void }
 
-/** For the log; a load that is given up is no unload for its reader. */
+/** For the log; a load that is given up is not logged as an unload. */
 const whyUnloaded: Readonly<Record<Exclude<UnloadReason, 'unwanted'>, string>> = {
   memory: 'another model needs its memory',
   idle: 'it was idle',

@@ -7,7 +7,7 @@ import { png, wav } from '../support/pictures.ts'
 const source = 'builtin:dragoman-tiny.gguf'
 const server = { engine: 'llama-server' as const, binary: llamaServerBinary ?? '', source, contextLength: 1024, threads: 1 }
 
-/** What a model cannot read is refused for what it is, and nobody is asked for it. */
+/** What a model cannot read is refused by its type, without a request to its address. */
 describe.skipIf(llamaServerBinary === undefined)(`media that a model cannot read${llamaServerHint}`, () => {
   let app: RunningApp
   let outside: Awaited<ReturnType<typeof listenOnLoopback>>

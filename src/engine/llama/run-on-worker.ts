@@ -30,7 +30,7 @@ export async function* runOnWorker(
     cancelledMs ??= machineMs()
     supervisor.steer({ type: 'cancel', id })
   }
-  /** What was generated before the cancel is no late token, however late it is read. */
+  /** Tokens that were generated before the cancel are not late, however late they are read. */
   const countLate = (report: Report) => {
     if (report.type === 'text' && cancelledMs !== undefined && report.madeMs > cancelledMs) late(1)
   }

@@ -83,7 +83,7 @@ test('a conversion that fails names the place', async () => {
   })
 })
 
-test('little detail that nobody makes is reported', () => {
+test('detail: low that neither the server nor sharp honours is reported', () => {
   const content = [text('a'), large, { ...large, detail: 'high' as const }, { ...asPng, detail: 'low' as const }]
   const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user' as const, content }] } as const }
   const without: MediaConverter = { ...converter, hasImages: false }

@@ -14,7 +14,7 @@ export function ignoredFields(request: GenerationRequest, fleet: Fleet): Pick<Pr
   return ignored.length === 0 ? {} : { ignored }
 }
 
-/** A budget of tokens for reasoning, where it is no more than a wish: only Messages have one. */
+/** A budget of tokens for reasoning, which the server may ignore: only Messages have one. */
 function ignoredBudget({ reasoning }: GenerationRequest, { upstreams }: Fleet): readonly CanonicalPath[] {
   if (reasoning.isWish !== true || (reasoning.budgetTokens ?? 0) === 0) return []
   return upstreams.some(({ profile }) => profile.protocol === 'messages') ? [] : [['reasoning', 'budgetTokens']]
