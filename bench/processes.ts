@@ -48,17 +48,19 @@ export async function startProgram(
   { port, path, env = {} }: { readonly port: number; readonly path: string; readonly env?: NodeJS.ProcessEnv },
 ): Promise<BenchProcess> {
   const child = spawn(command, [...args], { stdio: 'ignore', env: { ...process.env, ...env } })
+  const stop = () => void child.kill('SIGKILL')
+  process.once('exit', stop)
   const url = `http://127.0.0.1:${port}`
   const untilMs = performance.now() + startWithinMs
   while (!(await answers(`${url}${path}`))) {
     if (child.exitCode !== null) throw new Error(`${command} ended with code ${child.exitCode}`)
     if (performance.now() > untilMs) {
-      child.kill('SIGKILL')
+      stop()
       throw new Error(`${command} did not answer within ${startWithinMs} ms`)
     }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  return { url, usage: async () => ({ cpuMicros: Number.NaN, rssBytes: Number.NaN }), stop: () => void child.kill('SIGKILL') }
+  return { url, usage: async () => ({ cpuMicros: Number.NaN, rssBytes: Number.NaN }), stop }
 }
 
 function answers(url: string): Promise<boolean> {

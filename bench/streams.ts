@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process'
 import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
-import { freePort, startDragoman } from './processes.ts'
+import { startLlamaServer } from './llama-server.ts'
+import { startDragoman } from './processes.ts'
 import { median, printTable } from './report.ts'
 
 /**
@@ -33,24 +33,11 @@ const models = [
 const targets: Target[] = [
   { name: 'this', ...(await startDragoman(models)) },
   { name: 'other', ...(await startDragoman(models, { checkout: resolve(otherCheckout) })) },
-  ...(llamaServer === undefined ? [] : [await startLlamaServer(llamaServer, resolve(file))]),
+  ...(llamaServer === undefined ? [] : [{ name: 'llama-server', ...(await startLlamaServer(llamaServerOptions(llamaServer))) }]),
 ]
 
-async function startLlamaServer(program: string, path: string): Promise<Target> {
-  const port = await freePort()
-  const args = ['-m', path, '-np', slots, '-c', slots * contextLength, '-t', 1, '--port', port, '--no-webui'].map(String)
-  const child = spawn(program, args, { stdio: 'ignore' })
-  const url = `http://127.0.0.1:${port}`
-  const isReady = () =>
-    fetch(`${url}/health`).then(
-      (reply) => reply.ok,
-      () => false,
-    )
-  while (!(await isReady())) {
-    if (child.exitCode !== null) throw new Error(`llama-server ended with code ${child.exitCode}`)
-    await new Promise((done) => setTimeout(done, 100))
-  }
-  return { name: 'llama-server', url, stop: () => child.kill() }
+function llamaServerOptions(program: string) {
+  return { program, modelPath: resolve(file as string), slots, contextLength }
 }
 
 let asked = 0

