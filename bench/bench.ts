@@ -1,130 +1,102 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus, hostname, loadavg, totalmem } from 'node:os'
+import { basename } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { type Gateway, gateways } from './gateways.ts'
-import { memoryOfStreams, type Point, ratesOfModels } from './growth.ts'
-import { type Group, plot } from './plot.ts'
-import { type BenchProcess, portOf, startServer } from './processes.ts'
-import { openConnections } from './raw-load.ts'
-import { median, printTable } from './report.ts'
+import { compareDecoding } from './compare-decoding.ts'
+import { compareGateways } from './compare-gateways.ts'
+import { comparePrompts } from './compare-prompts.ts'
+import { memoryOfStreams, ratesOfModels } from './growth.ts'
+import { computedPrompts, passedOnPrompts } from './growth-prompts.ts'
+import { modelFile } from './model-file.ts'
+import { plot } from './plot.ts'
+import { plotGroups } from './plot-sections.ts'
+import { sectionLines } from './report.ts'
+import type { Section } from './section.ts'
 
 /**
- * Gateways in front of the same server, in turns in one run: requests per second, whole and streamed, and the time of a request alone.
- * And how Dragoman grows with open streams and with models. Writes bench/results/DATE-MACHINE.json and a plot beside it.
+ * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts and growth. Each part has a
+ * limit of time. Writes bench/results/DATE-MACHINE.json and a plot beside it; a run of some parts has their names in its own.
  *
- *   npm run bench -- [--quick] [--name MACHINE]
+ *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--name MACHINE]
  */
 
+const partNames = ['gateways', 'decoding', 'prompts', 'growth'] as const
+type PartName = (typeof partNames)[number]
+
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, name: { type: 'string', default: hostname() } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', default: partNames.join(',') },
+    model: { type: 'string' },
+    name: { type: 'string', default: hostname() },
+  },
 })
 const { quick, name: machine } = values
+const only = values.only.split(',').map(toPartName)
 const rounds = quick ? 3 : 5
 const roundMs = quick ? 800 : 2000
 /** V8 compiles for seconds what a server runs for days. */
 const warmUpMs = quick ? 6000 : 15_000
+/** What a part on a model may take; the others' times follow from their rounds. */
+const limitMs = quick ? 40_000 : 150_000
 
-type Running = { readonly name: string; readonly server: BenchProcess }
-type Measure = {
-  readonly label: string
-  readonly unit: string
-  readonly isTime: boolean
-  of(server: BenchProcess, durationMs: number): Promise<number>
+const lengths = [1, 2, 4, 8, 16, 32, 64, 128].map((thousands) => thousands * 1000)
+const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
+  gateways: () => compareGateways({ rounds, roundMs, warmUpMs }),
+  decoding: async () => compareDecoding({ modelPath: await modelPath(), rounds, limitMs }),
+  prompts: async () => comparePrompts({ modelPath: await modelPath(), rounds, limitMs: limitMs * 1.2 }),
+  growth: async () => [
+    await memoryOfStreams(quick ? [1, 1000, 10_000] : [1, 10, 100, 1000, 10_000]),
+    await ratesOfModels(quick ? [1, 50] : [1, 10, 50], { warmUpMs, durationMs: roundMs }),
+    ...(await passedOnPrompts(quick ? [1000, 128_000] : [1000, 4000, 16_000, 64_000, 128_000], {
+      rounds: 3,
+      roundMs: roundMs / 2,
+      warmUpMs: roundMs,
+    })),
+    await computedPrompts(lengths, { modelPath: await modelPath(), limitMs: limitMs / 2 }),
+  ],
 }
-type Row = { readonly name: string; readonly values: readonly number[]; readonly median: number; readonly ratio: number }
 
-const bodyOf = (stream: boolean) => JSON.stringify({ model: 'up', stream, messages: [{ role: 'user', content: 'hello' }] })
+// Servers that were started end with this process (processes.ts).
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-async function repeat(server: BenchProcess, load: { stream: boolean; count: number; durationMs: number }): Promise<number> {
-  const { stream, count, durationMs } = load
-  const clients = await openConnections({ port: portOf(server), path: '/v1/chat/completions', body: bodyOf(stream), count })
+let file: Promise<string> | undefined
+function modelPath(): Promise<string> {
+  file ??= modelFile(values.model)
+  return file
+}
+
+function toPartName(name: string): PartName {
+  const part = partNames.find((one) => one === name)
+  if (part === undefined) throw new Error(`--only: there is no part '${name}'; parts: ${partNames.join(', ')}`)
+  return part
+}
+
+const [loadBefore] = loadavg()
+const measured: { readonly part: PartName; readonly seconds: number; readonly sections: Section[] }[] = []
+for (const part of partNames.filter((name) => only.includes(name))) {
+  console.error(`measuring ${part}`)
   const startedMs = performance.now()
-  const requests = await clients.run(durationMs)
-  const elapsedMs = performance.now() - startedMs
-  clients.close()
-  return requests / elapsedMs
+  const sections = await parts[part]()
+  measured.push({ part, seconds: Math.round((performance.now() - startedMs) / 1000), sections })
+  // The servers of this part end.
+  await pause(1000)
 }
-
-const measures: readonly Measure[] = [
-  ...[false, true].map((stream) => ({
-    label: `${stream ? 'streamed' : 'whole'} replies, 16 connections`,
-    unit: 'requests/s',
-    isTime: false,
-    of: async (server: BenchProcess, durationMs: number) => (await repeat(server, { stream, count: 16, durationMs })) * 1000,
-  })),
-  {
-    label: 'a whole reply, one connection',
-    unit: 'ms, mean',
-    isTime: true,
-    of: async (server, durationMs) => 1 / (await repeat(server, { stream: false, count: 1, durationMs: durationMs / 2 })),
-  },
-]
-
-/** Those that can be started here, and why the others cannot. */
-async function startAll(all: readonly Gateway[], upstream: string) {
-  const running: Running[] = []
-  const missing: { readonly name: string; readonly reason: string }[] = []
-  for (const { name, start } of all) {
-    try {
-      running.push({ name, server: await start(upstream) })
-    } catch (error) {
-      missing.push({ name, reason: error instanceof Error ? error.message : String(error) })
-    }
-  }
-  return { running, missing }
-}
-
-async function compare(measure: Measure, running: readonly Running[]): Promise<Row[]> {
-  const samples = new Map<string, number[]>(running.map(({ name }) => [name, []]))
-  for (const { server } of running) await measure.of(server, measure === measures[0] ? warmUpMs : warmUpMs / 5)
-  for (let round = 0; round < rounds; round++) {
-    for (const { name, server } of round % 2 === 0 ? running : [...running].reverse()) {
-      samples.get(name)?.push(await measure.of(server, roundMs))
-    }
-  }
-  const ours = samples.get(running[0]?.name ?? '') ?? []
-  return [...samples].map(([name, all]) => {
-    // Above 1, ours is better; the median of the rounds' own ratios.
-    const ratios = all.map((value, round) => (measure.isTime ? value / (ours[round] ?? 0) : (ours[round] ?? 0) / value))
-    return { name, values: all, median: median(all), ratio: median(ratios) }
-  })
-}
-
-const upstream = await startServer('upstream.ts', ['1'])
-const loadBefore = loadavg()[0]
-const { running, missing } = await startAll(gateways, upstream.url)
-const tables: { readonly measure: Measure; readonly rows: Row[] }[] = []
-for (const measure of measures) tables.push({ measure, rows: await compare(measure, running) })
-for (const { server } of running) server.stop()
-upstream.stop()
-
-for (const { measure, rows } of tables) {
-  console.log(`\n${measure.label} (median of ${rounds} rounds)`)
-  printTable(
-    ['', 'dragoman is better by', measure.unit],
-    [...rows.map((row) => [row.name, row.ratio, row.median]), ...missing.map(({ name, reason }) => [name, '–', reason])],
-  )
-}
-
-const streams = await memoryOfStreams(quick ? [1, 1000, 10_000] : [1, 10, 100, 1000, 10_000])
-const models = await ratesOfModels(quick ? [1, 50] : [1, 10, 50], { warmUpMs, durationMs: roundMs })
-const printPoints = (title: string, points: readonly Point[]) => {
-  console.log(`\n${title}`)
-  printTable(
-    ['', ''],
-    points.map(({ size, value }) => [String(size), value]),
-  )
-}
-printPoints('open streams on one process (scripted engine): memory, MiB', streams)
-printPoints('models (scripted engine): requests/s', models)
-const loadAfter = loadavg()[0]
+const [loadAfter] = loadavg()
+const sections = measured.flatMap((part) => part.sections)
+for (const line of sectionLines(sections)) console.log(line)
 console.log(`\nload average: ${loadBefore?.toFixed(1)} before, ${loadAfter?.toFixed(1)} after`)
 
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim()
 const date = new Date().toISOString().slice(0, 10)
-const file = new URL(`./results/${date}-${machine}`, import.meta.url)
-const result = {
+const isWhole = measured.length === partNames.length
+const result = new URL(
+  `./results/${[date, machine, ...(isWhole ? [] : measured.map(({ part }) => part))].join('-')}`,
+  import.meta.url,
+)
+const facts = {
   date,
   machine: {
     name: machine,
@@ -134,20 +106,11 @@ const result = {
     node: process.version,
   },
   commit: git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src') === '' ? '' : ' with changes'),
-  command: `npm run bench${quick ? ' -- --quick' : ''}`,
+  command: ['npm run bench', ...(process.argv.length > 2 ? ['--'] : []), ...process.argv.slice(2)].join(' '),
+  ...(file !== undefined && { model: basename(await file) }),
   load: { before: loadBefore, after: loadAfter },
-  gateways: tables.map(({ measure: { label, unit }, rows }) => ({ label, unit, rows })),
-  missing,
-  growth: { memoryMiBByStreams: streams, requestsPerSecondByModels: models },
+  parts: measured,
 }
-writeFileSync(new URL(`${file}.json`), `${JSON.stringify(result, null, 2)}\n`)
-const groups: Group[] = tables.map(({ measure, rows }) => ({
-  title: `${measure.label}${measure.isTime ? ': shorter is better' : ''}`,
-  bars: rows.map((row) => ({
-    label: row.name,
-    ratio: row.median,
-    text: `${row.median.toPrecision(3)} ${measure.unit}`.replace(/^\d\.\d+e\+\d+/, String(Math.round(row.median))),
-  })),
-}))
-writeFileSync(new URL(`${file}.svg`), plot(`Gateways in front of one server, ${cpus().length} cores`, groups))
+writeFileSync(new URL(`${result}.json`), `${JSON.stringify(facts, null, 2)}\n`)
+writeFileSync(new URL(`${result}.svg`), plot(`Dragoman and others, ${cpus().length} cores`, plotGroups(sections)))
 process.exit(0)

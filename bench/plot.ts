@@ -1,49 +1,79 @@
-/** A horizontal bar: its ratio to the first of its group, and what was measured. */
-export type Bar = { readonly label: string; readonly ratio: number; readonly text: string }
-export type Group = { readonly title: string; readonly bars: readonly Bar[] }
+/** A horizontal bar and what was measured. Lengths compare within a group. */
+export type Bar = { readonly label: string; readonly length: number; readonly text: string; readonly isOurs: boolean }
+export type Group = {
+  readonly title: string
+  readonly bars: readonly Bar[]
+  /** A length that a line marks. */
+  readonly reference?: number
+}
 
-const width = 760
-const labelWidth = 170
-const valueWidth = 150
-const barHeight = 18
-const rowHeight = 26
-const titleHeight = 34
+const columnWidth = 540
+const labelWidth = 165
+const valueWidth = 125
+const barHeight = 16
+const rowHeight = 22
+const titleHeight = 36
 const padding = 16
+const top = padding + 24
 
-/** Bars in groups as SVG, readable on light and dark pages: it takes the colours of the reader's scheme. */
+/** Bars in groups, in two columns, as SVG that is readable on light and dark pages: it takes the colours of the reader's scheme. */
 export function plot(title: string, groups: readonly Group[]): string {
-  const parts: string[] = []
-  let y = padding + 24
-  parts.push(`<text class="title" x="${padding}" y="${padding + 12}">${escaped(title)}</text>`)
-  for (const group of groups) {
-    y += titleHeight
-    parts.push(`<text class="group" x="${padding}" y="${y - 10}">${escaped(group.title)}</text>`)
-    const longest = Math.max(...group.bars.map(({ ratio }) => ratio))
-    for (const [index, bar] of group.bars.entries()) {
-      const length = Math.max(1, (bar.ratio / longest) * (width - 2 * padding - labelWidth - valueWidth))
-      const x = padding + labelWidth
-      const base = y + barHeight - 5
-      parts.push(
-        `<text x="${x - 8}" y="${base}" text-anchor="end">${escaped(bar.label)}</text>`,
-        `<rect class="${index === 0 ? 'ours' : 'other'}" x="${x}" y="${y}" width="${length.toFixed(1)}" height="${barHeight}" rx="2"/>`,
-        `<text class="value" x="${(x + length + 8).toFixed(1)}" y="${base}">${escaped(bar.text)}</text>`,
-      )
-      y += rowHeight
-    }
-  }
-  const height = y + padding
+  const columns = inColumns(groups)
+  const width = columnWidth * columns.length
+  const height = top + Math.max(...columns.map((column) => heightOf(column))) + padding
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     `<title>${escaped(title)}</title>`,
     '<style>',
     'text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-size: 16px; font-weight: 600 } .group { font-weight: 600 }',
-    '.value { fill: #57606a } .ours { fill: #0969da } .other { fill: #afb8c1 }',
-    '@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .value { fill: #9198a1 } .ours { fill: #4493f8 } .other { fill: #57606a } }',
+    '.value { fill: #57606a } .ours { fill: #0969da } .other { fill: #afb8c1 } line { stroke: #57606a; stroke-dasharray: 3 2 }',
+    '@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .value { fill: #9198a1 } .ours { fill: #4493f8 } .other { fill: #57606a }',
+    'line { stroke: #9198a1 } }',
     '</style>',
-    ...parts,
+    `<text class="title" x="${padding}" y="${padding + 12}">${escaped(title)}</text>`,
+    ...columns.flatMap((column, index) => drawColumn(column, index * columnWidth)),
     '</svg>',
     '',
   ].join('\n')
+}
+
+/** One column, or two whose heights differ as little as their order allows. */
+function inColumns(groups: readonly Group[]): Group[][] {
+  const splits = groups.map((_, at) => [groups.slice(0, at), groups.slice(at)] as const)
+  const heights = splits.map(([left, right]) => Math.max(heightOf(left), heightOf(right)))
+  const [left, right] = splits[heights.indexOf(Math.min(...heights))] ?? [groups, []]
+  return [[...left], [...right]].filter((column) => column.length > 0)
+}
+
+function heightOf(groups: readonly Group[]): number {
+  return groups.reduce((sum, { bars }) => sum + titleHeight + bars.length * rowHeight, 0)
+}
+
+function drawColumn(groups: readonly Group[], left: number): string[] {
+  const parts: string[] = []
+  const x = left + padding + labelWidth
+  let y = top
+  for (const { title, bars, reference } of groups) {
+    y += titleHeight
+    parts.push(`<text class="group" x="${left + padding}" y="${y - 10}">${escaped(title)}</text>`)
+    const unit =
+      (columnWidth - 2 * padding - labelWidth - valueWidth) / Math.max(reference ?? 0, ...bars.map(({ length }) => length))
+    const start = y
+    for (const bar of bars) {
+      const length = Math.max(1, bar.length * unit)
+      const base = y + barHeight - 4
+      parts.push(
+        `<text x="${x - 8}" y="${base}" text-anchor="end">${escaped(bar.label)}</text>`,
+        `<rect class="${bar.isOurs ? 'ours' : 'other'}" x="${x}" y="${y}" width="${length.toFixed(1)}" height="${barHeight}" rx="2"/>`,
+        `<text class="value" x="${(x + length + 8).toFixed(1)}" y="${base}">${escaped(bar.text)}</text>`,
+      )
+      y += rowHeight
+    }
+    if (reference === undefined) continue
+    const at = (x + reference * unit).toFixed(1)
+    parts.push(`<line x1="${at}" y1="${start - 3}" x2="${at}" y2="${y - rowHeight + barHeight + 3}"/>`)
+  }
+  return parts
 }
 
 function escaped(text: string): string {

@@ -1,49 +1,70 @@
-import { getLlama, type LlamaContextSequence, type LlamaModel, type Token } from 'node-llama-cpp'
+import {
+  getLlama,
+  type LlamaContextSequence,
+  type LlamaGrammar,
+  LlamaGrammarEvaluationState,
+  type LlamaModel,
+  type Token,
+} from 'node-llama-cpp'
+import type { Done, EngineOptions, Work } from '../engines.ts'
 
-/** The minimum cost of serving a GGUF model: node-llama-cpp's own loop in its own process. */
-type Load = { type: 'load'; modelPath: string; slots: number; contextLength: number; threads: number }
-type Run = { type: 'run'; prompts: string[]; tokens: number }
+/** The minimum cost of running a GGUF model from Node: node-llama-cpp's own loop in its own process. */
+type Load = EngineOptions & { readonly type: 'load' }
+type Run = Work & { readonly type: 'run' }
 
+const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false, maxThreads: 0 })
 let model: LlamaModel
 let sequences: LlamaContextSequence[] = []
+const grammars = new Map<string, Promise<LlamaGrammar>>()
 
-async function load({ modelPath, slots, contextLength, threads }: Load): Promise<void> {
-  const llama = await getLlama({ gpu: 'auto', build: 'never', progressLogs: false, maxThreads: 0 })
+async function load({ modelPath, slots, contextLength }: Load): Promise<void> {
   model = await llama.loadModel({ modelPath })
-  const context = await model.createContext({ contextSize: contextLength, sequences: slots, flashAttention: true, threads })
+  const context = await model.createContext({ contextSize: contextLength, sequences: slots, flashAttention: true, threads: 1 })
   sequences = Array.from({ length: slots }, () => context.getSequence())
 }
 
-async function run({ prompts, tokens }: Run): Promise<number> {
-  const prepared = prompts.map((prompt) => model.tokenize(chatMl(prompt), true))
+async function run({ prompts, tokens, schema }: Run): Promise<Done> {
   await Promise.all(sequences.map((sequence) => sequence.clearHistory()))
   const startedMs = performance.now()
+  const grammar = schema === undefined ? undefined : await grammarOf(schema)
+  const prepared = prompts.map((prompt) => model.tokenize(prompt))
   const counts = await Promise.all(
-    prepared.map((prompt, index) => generate(sequences[index] as LlamaContextSequence, prompt, tokens)),
+    prepared.map((prompt, index) => generate(sequences[index] as LlamaContextSequence, prompt, { tokens, grammar })),
   )
-  return (counts.reduce((sum, count) => sum + count, 0) / (performance.now() - startedMs)) * 1000
+  const sum = (all: readonly number[]) => all.reduce((total, count) => total + count, 0)
+  const ms = performance.now() - startedMs
+  return { promptTokens: sum(prepared.map(({ length }) => length)), tokens: sum(counts), ms }
 }
 
-async function generate(sequence: LlamaContextSequence, prompt: Token[], tokens: number): Promise<number> {
+type Limits = { readonly tokens: number; readonly grammar: LlamaGrammar | undefined }
+
+async function generate(sequence: LlamaContextSequence, prompt: Token[], { tokens, grammar }: Limits): Promise<number> {
   let count = 0
   let text = ''
-  for await (const token of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
+  const state = grammar === undefined ? {} : { grammarEvaluationState: new LlamaGrammarEvaluationState({ model, grammar }) }
+  for await (const token of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true, ...state })) {
+    if (grammar !== undefined && model.isEogToken(token)) break
     text += model.detokenize([token])
     count += 1
     if (count >= tokens) break
   }
-  return text === '' ? 0 : count
+  if (text === '') throw new Error('the model wrote nothing')
+  return count
 }
 
-function chatMl(prompt: string): string {
-  const system = 'You are a helpful AI assistant named SmolLM, trained by Hugging Face'
-  return `<|im_start|>system\n${system}<|im_end|>\n<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n`
+/** Compiled once, as servers do. */
+function grammarOf(schema: object): Promise<LlamaGrammar> {
+  const key = JSON.stringify(schema)
+  const grammar = grammars.get(key) ?? llama.createGrammarForJsonSchema(schema as { readonly type: 'object' })
+  grammars.set(key, grammar)
+  return grammar
 }
 
 process.on('message', async (message: Load | Run) => {
-  if (message.type === 'load') {
-    await load(message)
-    process.send?.({ type: 'loaded' })
-  } else process.send?.({ tokensPerSecond: await run(message) })
+  try {
+    process.send?.(message.type === 'load' ? ((await load(message)) ?? {}) : await run(message))
+  } catch (error) {
+    process.send?.({ error: error instanceof Error ? error.message : String(error) })
+  }
 })
 process.on('disconnect', () => process.exit(0))
