@@ -48,6 +48,8 @@ export type LoadRequest = ModelWanted & {
   readonly reloads: boolean
   /** Requests that use the model now are cancelled; otherwise they are a `request-conflict`. */
   readonly endsRequests: boolean
+  /** The active model stays what it was, such as beside a model that embeds. */
+  readonly isBeside?: true
 }
 
 /** What a load does: waits for other work on the model, fetches and checks its files, reads them into memory, and tries the model out. */
@@ -113,7 +115,7 @@ export interface Lifecycle {
   /** Finds a model without loading or fetching it. Rejects as `load`. */
   find(wanted: ModelWanted, signal: AbortSignal): Promise<FoundModel>
   /**
-   * Frees a model; one that `load` added is gone then, others can be loaded again. Cancels the caller's loads of it first. Resolves with its id.
+   * Frees a model, by its name or by what its load called it; one that `load` added is gone then, others can be loaded again. Cancels the caller's loads of it first. Resolves with its id.
    * Rejects with `model-not-found`, and with `request-conflict` while requests use it, or another caller loads it: `endsRequests` cancels
    * the requests.
    */
@@ -126,6 +128,8 @@ export interface Lifecycle {
   models(): readonly ModelReport[]
   /** The model that was loaded last, if it is loaded; otherwise one that is. */
   active(): ModelReport | undefined
+  /** The id of the model that the last load named, while it is loaded: requests without a model are for it. */
+  chosen(): string | undefined
   /** Loads that have not ended, the oldest first. */
   loads(): readonly LoadReport[]
 }

@@ -19,7 +19,14 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const { status, headers, body } = request.absentReply ?? encode(shownTo(request.principal, error), request.id)
   logFailure(request, error, { what: 'request failed', code: wireCodeOf(body, error) })
   if (headers !== undefined) reply.headers(headers)
-  reply.code(status).send(body)
+  reply.code(status).send(withDetail(request.originalUrl, body))
+}
+
+/** Below `/api`, errors of all protocols also have FastAPI's `detail`: clients of Unsloth and KoboldAI read it. */
+function withDetail(url: string, body: unknown): unknown {
+  if (!url.startsWith('/api/')) return body
+  const { error } = body as { readonly error?: { readonly message?: unknown } }
+  return typeof error?.message === 'string' ? { detail: error.message, ...(body as object) } : body
 }
 
 /** For unknown routes, the URL prefix decides the protocol. */

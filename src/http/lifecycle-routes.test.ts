@@ -101,6 +101,24 @@ test('every protocol is mounted beside these routes', async () => {
   expect((await call('/nothing')).status).toBe(404)
 })
 
+test('each key sees what it generates', async () => {
+  const content = '{"chunks":["a","b"],"delayMs":60000}'
+  const client = new AbortController()
+  const { signal } = client
+  const body = { messages: [{ role: 'user', content }], session_id: 'talk', stream: true }
+  const chat = send('/v1/chat/completions', body, { key: 'user', signal })
+  chat.catch(() => undefined)
+  const active = async (key: string) => (await call('/active-generations', undefined, { key })).body
+  await until(async () => (await active('user')).count === 1)
+  expect(await active('user')).toMatchObject({
+    thread_ids: ['talk'],
+    active: [{ thread_id: 'talk', kind: 'chat', id: expect.stringMatching(/^chatcmpl-/), model: 'echo' }],
+  })
+  expect(await active('other')).toMatchObject({ count: 0, thread_ids: [], active: [] })
+  client.abort()
+  await until(async () => (await active('user')).count === 0)
+})
+
 test('the legacy route streams the text of the active model', async () => {
   const response = await send('/api/inference/generate/stream', { messages: [{ role: 'user', content: 'hello there' }] })
   const text = await response.text()

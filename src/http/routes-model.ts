@@ -14,12 +14,12 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
 
   app.get<ModelQuery>('/v1/model', { config }, (request) => {
-    const name = modelOfQuery(request, deps.models)
+    const name = modelOfQuery(request, deps)
     return encodeModelCard(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)))
   })
 
   app.get<ModelQuery>('/props', { config }, async (request, reply) => {
-    const name = modelOfQuery(request, deps.models)
+    const name = modelOfQuery(request, deps)
     const model = deps.resolveModel(name, callerOf(request))
     // Some properties are only known once the model is loaded; llama-server has no reply before that either.
     await withRun(deps, request, reply, (caller) =>

@@ -29,8 +29,8 @@ export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
 /** OpenAI's routes under `/v1`. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, completions }: OpenaiDialects): void {
   const config = { scope: 'inference', encodeError: chat.encodeError } as const
-  app.post('/v1/chat/completions', { config }, createDialectHandler(deps, chat))
-  app.post('/v1/completions', { config }, createDialectHandler(deps, completions))
+  app.post('/v1/chat/completions', { config }, createDialectHandler(deps, chat, { fillsModel: true }))
+  app.post('/v1/completions', { config }, createDialectHandler(deps, completions, { fillsModel: true }))
   app.post(
     '/v1/embeddings',
     { config },

@@ -6,6 +6,7 @@ import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { encodeModel, encodeModelList } from '../dialect/openai/models.ts'
 import { decodeDownload, nameDownloadField } from '../dialect/tabby/download.ts'
 import { createLoadFrames, decodeEmbeddingLoad, decodeModelLoad, nameTabbyField } from '../dialect/tabby/load.ts'
+import { encodeServiceInfo } from '../dialect/tabby/service-info.ts'
 import { callerOf } from './caller.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
 import { shownTo } from './error-reply.ts'
@@ -19,25 +20,30 @@ import { takeRequiredBody } from './take-body.ts'
 /** tabbyAPI's routes for listing, loading and unloading models, and for the permission of a key. */
 export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { models } = deps
+  /** The models that these routes loaded last. */
+  const loaded: Loaded = {}
   const reading = { config: { scope: 'inference', encodeError: encodeOpenaiError } } as const
 
   app.get('/v1/auth/permission', reading, (request) => ({
     permission: callerOf(request).scopes.has('admin') ? 'admin' : 'api',
   }))
+  app.get('/.well-known/serviceinfo', { config: { scope: 'public', encodeError: encodeOpenaiError } }, () =>
+    encodeServiceInfo(deps.version),
+  )
   for (const path of ['/v1/model/list', '/v1/model/draft/list']) {
     app.get(path, reading, (request) => encodeModelList(models.list(callerOf(request))))
   }
   app.get('/v1/model/embedding/list', reading, (request) => encodeModelList(embedders(request)))
   app.get('/v1/model/embedding', reading, (request) => {
-    const loaded = embedders(request).filter(({ state }) => state.type === 'ready')
-    // The one that was loaded last, if it embeds.
+    const ready = embedders(request).filter(({ state }) => state.type === 'ready')
+    // The one that was loaded to embed, else the one that was loaded last.
     const active = deps.lifecycle?.active()?.id
-    const model = loaded.find(({ id }) => id === active) ?? loaded[0]
+    const model = ready.find(({ id }) => id === loaded.embedding) ?? ready.find(({ id }) => id === active) ?? ready[0]
     if (model === undefined) throw new AppError('model-unavailable', 'no model that embeds is loaded')
     return encodeModel(model)
   })
   if (deps.lifecycle !== undefined) {
-    addLoading(app, deps, deps.lifecycle)
+    addLoading(app, deps, { lifecycle: deps.lifecycle, loaded })
     addLoraRoutes(app, deps, deps.lifecycle)
   }
 
@@ -47,10 +53,11 @@ export function addTabbyRoutes(app: FastifyInstance, deps: ServerDeps): void {
   }
 }
 
-function addLoading(app: FastifyInstance, deps: ServerDeps, lifecycle: Lifecycle): void {
+type Loaded = { model?: string; embedding?: string }
+type Loading = { readonly lifecycle: Lifecycle; readonly loaded: Loaded }
+
+function addLoading(app: FastifyInstance, deps: ServerDeps, { lifecycle, loaded }: Loading): void {
   const changing = { config: { scope: 'admin', encodeError: encodeOpenaiError } } as const
-  /** The models that these routes loaded last. */
-  const loaded: { model?: string; embedding?: string } = {}
 
   app.post('/v1/model/load', changing, async (request, reply) => {
     const { request: wanted, template, ignored } = decodeModelLoad(takeRequiredBody(request).body)

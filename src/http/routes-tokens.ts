@@ -1,7 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { DetokenizeRequest, TokenizeRequest } from '../contract/engine.ts'
-import { AppError } from '../contract/errors.ts'
-import type { GenerationRequest } from '../contract/request.ts'
 import { detokenize, render, tokenize } from '../core/use-tokenizer.ts'
 import { encodeOpenaiError } from '../dialect/openai/errors.ts'
 import { decodeChat } from '../dialect/openai-chat/decode.ts'
@@ -12,7 +10,8 @@ import {
   decodeTokenize,
   type TokenCall,
 } from '../dialect/tokens/decode.ts'
-import { defaultModelName } from './default-model.ts'
+import { conversationOf } from './conversation.ts'
+import { defaultModelName, withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
@@ -22,14 +21,14 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
   const answerTokens = (decode: (body: unknown) => TokenCall<TokenizeRequest>, encode: (tokens: readonly number[]) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {
-      const { request, model = defaultModelName(deps.models, principal), ignored, nameOf } = decode(body)
+      const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
         encode(await tokenize(deps, request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
       return { ignored, nameOf, run }
     })
   const answerText = (decode: (body: unknown) => TokenCall<DetokenizeRequest>, encode: (text: string) => unknown) =>
     createCallHandler(deps, (body, { principal }) => {
-      const { request, model = defaultModelName(deps.models, principal), ignored, nameOf } = decode(body)
+      const { request, model = defaultModelName(deps, principal), ignored, nameOf } = decode(body)
       const run = async (caller: CallerContext) =>
         encode(await detokenize(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
       return { ignored, nameOf, run }
@@ -62,12 +61,9 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
     '/apply-template',
     { config },
     createCallHandler(deps, (body, { principal }) => {
-      const { request, ignored, nameOf } = decodeChat(
-        withModel(body, () => defaultModelName(deps.models, principal)),
-        '',
-      )
-      const { model, reasoning, toolChoice } = request
-      const conversation = { prompt: chatPrompt(request), reasoning, toolChoice }
+      const { request, ignored, nameOf } = decodeChat(withModel(body, deps, principal), '')
+      const { model } = request
+      const conversation = conversationOf(request)
       const run = async (caller: CallerContext) => ({
         prompt: await render(deps, conversation, { ...caller, model: deps.resolveModel(model, caller.principal) }),
       })
@@ -77,15 +73,3 @@ export function addTokenRoutes(app: FastifyInstance, deps: ServerDeps): void {
 }
 
 const readChat = (body: unknown) => decodeChat(body, '')
-
-/** llama-server's clients do not send a model. */
-function withModel(body: unknown, defaultName: () => string): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  const { model } = body as { readonly model?: unknown }
-  return model === undefined || model === null ? { ...body, model: defaultName() } : body
-}
-
-function chatPrompt({ prompt }: GenerationRequest) {
-  if (prompt.type === 'chat') return prompt
-  throw new AppError('internal', 'a chat was not decoded to a chat prompt')
-}

@@ -1,24 +1,56 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
+import { countTokens } from '../core/count-tokens.ts'
+import { decodeChat } from '../dialect/openai-chat/decode.ts'
 import { createUnslothGenerate } from '../dialect/unsloth/dialect.ts'
-import { encodeFound, encodeLoaded, encodeProgress, encodeStatus, encodeUnslothError } from '../dialect/unsloth/replies.ts'
+import {
+  encodeActive,
+  encodeFound,
+  encodeLoaded,
+  encodeProgress,
+  encodeStatus,
+  encodeUnslothError,
+} from '../dialect/unsloth/replies.ts'
 import { decodeLoad, decodeUnload, decodeValidate, nameLoadField } from '../dialect/unsloth/requests.ts'
 import { callerOf } from './caller.ts'
-import { defaultModelName } from './default-model.ts'
+import { conversationOf } from './conversation.ts'
+import { defaultModelName, withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { type CallerContext, openRun } from './open-run.ts'
 import { encodeFields } from './reply-headers.ts'
 import { cancelEverywhere } from './routes-cancel.ts'
+import { createCallHandler } from './serve-call.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { takeRequiredBody } from './take-body.ts'
 
 /** Unsloth's routes for loading models; its routes for generating are those of the other protocols. */
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
-  const { lifecycle, models } = deps
+  const { lifecycle, models, cancellations } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
-  const activeModel = () => lifecycle?.active()?.id ?? defaultModelName(models, {})
+  const activeModel = () => lifecycle?.active()?.id ?? defaultModelName(deps, {})
   app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, createUnslothGenerate(activeModel)))
+  app.post(
+    '/v1/chat/count_tokens',
+    reading,
+    createCallHandler(deps, (body, { principal }) => {
+      const { request, ignored, nameOf } = decodeChat(withModel(body, deps, principal), '')
+      const { model: name } = request
+      const conversation = conversationOf(request)
+      const run = async (caller: CallerContext) => {
+        const model = deps.resolveModel(name, principal)
+        const { inputTokens, isEstimate } = await countTokens(deps, conversation, { ...caller, model })
+        return { input_tokens: inputTokens, model: model.id, ...(isEstimate && { estimated: true }) }
+      }
+      return { ignored, nameOf, run }
+    }),
+  )
+  app.get('/api/inference/active-generations', reading, (request) => {
+    const caller = callerOf(request)
+    const hasModels = models.list(caller).length > 0
+    const slots = hasModels ? deps.resolveModel(defaultModelName(deps, caller), caller).scheduler.load.slots : 0
+    return encodeActive(cancellations.list({ owner: caller.id }), slots)
+  })
   if (lifecycle === undefined) return
   const changing = { config: { scope: 'admin', encodeError: encodeUnslothError } } as const
 

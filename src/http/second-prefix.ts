@@ -18,6 +18,7 @@ const prefixed = new RegExp(`^${prefix}(/v1/(?:${openaiRoutes.join('|')})(?:[/?]
 const mountedRoutes = [
   'audio',
   'chat/completions',
+  'chat/count_tokens',
   'completions',
   'conversations',
   'embeddings',
@@ -26,12 +27,18 @@ const mountedRoutes = [
   'models',
   'responses',
 ]
-const mounted = new RegExp(`^/api/inference(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
+const mount = '/api/inference'
+const mounted = new RegExp(`^${mount}(/(?:${mountedRoutes.join('|')})(?:[/?].*)?)$`)
+
+/** Unsloth's own routes, which it also has below `/v1`. Not its cancel: there it would stop what other clients of OpenAI's routes run. */
+const own = /^\/v1(\/(?:generate\/stream|load|load-progress|status|unload|validate)\/?(?:\?.*)?)$/
 
 /** The URL of the route that a URL with another prefix means; other URLs unchanged. */
 export function withoutSecondPrefix(url: string): string {
   const route = mounted.exec(url)?.[1]
-  return route === undefined ? (prefixed.exec(url)?.[1] ?? url) : `/v1${route}`
+  if (route !== undefined) return `/v1${route}`
+  const ownRoute = own.exec(url)?.[1]
+  return ownRoute === undefined ? (prefixed.exec(url)?.[1] ?? url) : `${mount}${ownRoute}`
 }
 
 /** Whether a URL has OpenAI's second prefix: then the reply has OpenAI's form, whatever the client. */

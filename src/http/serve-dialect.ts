@@ -5,6 +5,8 @@ import { AppError } from '../contract/errors.ts'
 import type { StartEvent } from '../contract/event.ts'
 import { foldEvents } from '../contract/result.ts'
 import { type Generation, generate } from '../core/generate.ts'
+import { callerOf } from './caller.ts'
+import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { shownTo } from './error-reply.ts'
 import { openEventStream } from './event-stream.ts'
@@ -17,8 +19,13 @@ import { encodeFields, encodeOddCalls, encodeServerTiming } from './reply-header
 import { addStartHeaders } from './start-headers.ts'
 import { hasLargeBody, takeRequiredBody } from './take-body.ts'
 
+type HandlerOptions = {
+  /** A body without a model is for the default model. */
+  readonly fillsModel?: boolean
+}
+
 /** The handler of generation requests, for all dialects and engines. */
-export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
+export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { fillsModel = false }: HandlerOptions = {}) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const repeated = deps.retries?.find(request)
     if (repeated !== undefined) return replay(deps, repeated, { request, reply })
@@ -26,7 +33,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ ...takeRequiredBody(request), headers: request.headers }, { id, requestId: request.id })
+      const decoding = dialect.decode({ ...takeInput(request), headers: request.headers }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()
@@ -60,6 +67,12 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect) {
     } finally {
       handle.close()
     }
+  }
+
+  /** Not in the handler, which would keep the body. */
+  function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
+    const input = takeRequiredBody(request)
+    return fillsModel ? { ...input, body: withModel(input.body, deps, callerOf(request)) } : input
   }
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */

@@ -7,8 +7,6 @@ import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { createResponsesService } from '../responses/service.ts'
-import { whyLifecycleIsAbsent } from './absent-lifecycle.ts'
-import { nearestRoute, replyOfAbsentProtocol } from './absent-protocols.ts'
 import { type AccessRules, createAccess } from './access.ts'
 import { authorize } from './auth.ts'
 import { BodyRoom } from './body-room.ts'
@@ -42,6 +40,7 @@ import { addUnslothRoutes } from './routes-unsloth.ts'
 import { withoutSecondPrefix } from './second-prefix.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { disconnectStalledReader } from './stalled-reader.ts'
+import { createUnknownRoute } from './unknown-route.ts'
 import { Upgrades } from './upgrades.ts'
 import { createRequestWatch } from './watch-requests.ts'
 
@@ -178,21 +177,11 @@ export function createServer(deps: ServerDeps): Server {
     ...stackRoutes.flatMap(({ paths }) => paths),
     ...(deps.dialects ?? []).map(({ path }) => path),
   ]
-  const unknownRoute = (request: FastifyRequest): AppError => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    request.absentReply = replyOfAbsentProtocol(
-      path,
-      served.map((route) => `POST ${route}`),
-    )
-    const reason = deps.siblings === undefined ? undefined : whyLifecycleIsAbsent(path)
-    if (reason !== undefined) return new AppError('route-not-found', `there is no route ${request.method} ${path} ${reason}`)
-    const nearest = nearestRoute(
-      path,
-      routes().map((route) => route.path),
-    )
-    const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
-    return new AppError('route-not-found', `there is no route ${request.method} ${path}${advice}`)
-  }
+  const describeUnknown = createUnknownRoute({
+    served: served.map((route) => `POST ${route}`),
+    isOneOfSeveral: deps.siblings !== undefined,
+    paths: () => routes().map(({ path }) => path),
+  })
   // The checks of all requests, before the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)
@@ -215,7 +204,7 @@ export function createServer(deps: ServerDeps): Server {
     // Browsers open WebSockets without asking whether they may.
     crossOrigin.check(upgrades.has(request) ? 'CONNECT' : request.method, request.headers)
     if (request.is404 || scope === undefined) {
-      throw unknownRoute(request)
+      throw describeUnknown(request)
     }
     if (scope !== 'public') {
       request.principal = authenticate(request.headers)

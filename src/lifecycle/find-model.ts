@@ -61,7 +61,11 @@ export function fileOf(config: LoadedModel): string | undefined {
   return source === undefined || source.type === 'hf-repository' ? undefined : sourceFileName(source)
 }
 
-function findByName(models: readonly LoadedModel[], text: string): LoadedModel | undefined {
+/** The model with this id or alias; only if there is none, one in another case of letters. */
+export function findByName<M extends { readonly id: string; readonly aliases: readonly string[] }>(
+  models: readonly M[],
+  text: string,
+): M | undefined {
   const isNamed = (isSame: (name: string) => boolean) => models.find(({ id, aliases }) => [id, ...aliases].some(isSame))
   return isNamed((name) => name === text) ?? isNamed((name) => name.toLowerCase() === text.toLowerCase())
 }

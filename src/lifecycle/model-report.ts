@@ -1,5 +1,6 @@
 import type { LoadedModel } from '../config/models.ts'
 import { AppError } from '../contract/errors.ts'
+import { field } from '../contract/field.ts'
 import type { FoundModel, ModelReport } from '../contract/lifecycle.ts'
 import type { ServedModel } from '../contract/served-model.ts'
 import { settingsOf } from './apply-settings.ts'
@@ -57,4 +58,20 @@ export function decidingLoad({ load: _, ...config }: LoadedModel): unknown {
 export function refuseOwn({ id }: ManagedModel): never {
   const message = `model '${id}' runs on an engine of this program's own, which is not loaded here`
   throw new AppError('invalid-request', message, { at: ['name'] })
+}
+
+/** Throws `request-conflict` while requests use a loaded model, unless they are to be ended. */
+export function refuseInUse(model: ManagedModel, endsRequests: boolean): void {
+  const { id, engine } = model
+  const count = requestsOf(model)
+  if (count === 0 || endsRequests || engine.state.type === 'stopped') return
+  const message = `model '${id}' is answering (requests: ${count}): try again when they have ended, or send ${field('endsRequests')} true, which cancels them`
+  throw new AppError('request-conflict', message, { at: ['endsRequests'] })
+}
+
+/** What a name is answered that no model has. */
+export function unknownName(name: string, models: readonly ManagedModel[]): AppError {
+  const ids = models.map(({ id }) => id)
+  const message = `there is no model '${name.slice(0, 100)}'; there are: ${ids.join(', ') || 'none'}`
+  return new AppError('model-not-found', message, { at: ['name'] })
 }

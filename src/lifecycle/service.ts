@@ -12,15 +12,24 @@ import type {
   ModelReport,
   ModelWanted,
 } from '../contract/lifecycle.ts'
-import { plainChat } from '../contract/request.ts'
 import { loadModel } from '../contract/served-model.ts'
 import { applySettings } from './apply-settings.ts'
 import { describe, fetchFiles } from './fetch-files.ts'
 import { findAdapters } from './find-adapters.ts'
-import { findModel } from './find-model.ts'
+import { findByName, findModel } from './find-model.ts'
 import { listFiles } from './list-files.ts'
-import { decidingLoad, describeConfig, type ManagedModel, refuseOwn, report, requestsOf } from './model-report.ts'
+import {
+  decidingLoad,
+  describeConfig,
+  type ManagedModel,
+  refuseInUse,
+  refuseOwn,
+  report,
+  requestsOf,
+  unknownName,
+} from './model-report.ts'
 import { takeFile } from './take-file.ts'
+import { tryTemplate } from './try-template.ts'
 import { Turns } from './turns.ts'
 import { writeTemplate } from './write-template.ts'
 
@@ -41,10 +50,6 @@ type LifecycleDeps<Model extends ManagedModel> = {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-const smallChat = {
-  prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] },
-  reasoning: {},
-} as const
 const never = new AbortController().signal
 
 /** Loads and unloads the models of a set. Work on one model is done in turn; on several, at the same time. */
@@ -54,6 +59,8 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   readonly #loads = new Set<RunningLoad>()
   /** The models that loads made, with their configurations without the settings of a load. `isAdded`: they were not there before. */
   readonly #made = new Map<string, { readonly model: Model; readonly base: LoadedModel; readonly isAdded: boolean }>()
+  /** The ids of models by what loads called them, such as the path of a file. */
+  readonly #calledBy = new Map<string, string>()
   #active: string | undefined
 
   constructor(deps: LifecycleDeps<Model>) {
@@ -62,6 +69,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
 
   async load(request: LoadRequest, run: LoadRun): Promise<{ readonly model: ModelReport; readonly isNew: boolean }> {
     const base = await this.#find(request, run.signal)
+    this.#calledBy.set(request.name.trim(), base.id)
     const wanted = await this.#withSettings(base, request, run.signal)
     const load: RunningLoad = {
       model: base.id,
@@ -79,10 +87,12 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
       const isNew = await this.#turns.run(base.id, signal, () =>
         this.#load({ base, wanted, request }, { ...run, signal, onProgress }),
       )
-      this.#active = base.id
+      if (request.isBeside !== true) this.#active = base.id
       return { model: report(this.#require(base.id)), isNew }
     } finally {
       this.#loads.delete(load)
+      // A load that failed may have left none.
+      if (this.#at(base.id) === undefined) this.#calledBy.delete(request.name.trim())
     }
   }
 
@@ -107,9 +117,10 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 
   async unload(name: string, { endsRequests, principal }: UnloadOptions): Promise<string> {
-    const loads = [...this.#loads].filter(({ model }) => model.toLowerCase() === name.trim().toLowerCase())
-    const id = this.#named(name)?.id ?? loads[0]?.model
-    if (id === undefined) throw this.#unknown(name)
+    const called = this.#calledBy.get(name.trim()) ?? name.trim()
+    const loads = [...this.#loads].filter(({ model }) => model.toLowerCase() === called.toLowerCase())
+    const id = this.#named(name)?.id ?? this.#named(called)?.id ?? loads[0]?.model
+    if (id === undefined) throw unknownName(name, this.#deps.models.all())
     for (const { model, owner, stop } of this.#loads) {
       if (model !== id) continue
       if (owner !== principal.id) throw new AppError('request-conflict', `another key is loading model '${id}'; try again later`)
@@ -119,9 +130,10 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     return this.#turns.run(id, never, async () => {
       const current = this.#at(id)
       if (current === undefined) return id
-      this.#refuseInUse(current, endsRequests)
+      refuseInUse(current, endsRequests)
       await this.#return(current, endsRequests)
       if (this.#active === id) this.#active = undefined
+      for (const [call, model] of this.#calledBy) if (model === id) this.#calledBy.delete(call)
       return id
     })
   }
@@ -135,6 +147,10 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     const loaded = this.#deps.models.all().filter(({ engine }) => engine.state.type === 'ready')
     const model = loaded.find(({ id }) => id === this.#active) ?? loaded[0]
     return model === undefined ? undefined : report(model)
+  }
+
+  chosen(): string | undefined {
+    return this.#active !== undefined && this.#at(this.#active)?.engine.state.type === 'ready' ? this.#active : undefined
   }
 
   loads(): readonly LoadReport[] {
@@ -184,7 +200,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     const isSame = current?.config !== undefined && isDeepStrictEqual(decidingLoad(current.config), decidingLoad(wanted))
     if (isSame && !request.reloads && current.engine.state.type === 'ready') return false
     const isEnded = current !== undefined && (!isSame || request.reloads)
-    if (isEnded) this.#refuseInUse(current, request.endsRequests)
+    if (isEnded) refuseInUse(current, request.endsRequests)
     // What is loaded serves until the files are there.
     const { sizeBytes } = await fetchFiles(wanted, { home, env, token: request.token, ...run })
     run.signal.throwIfAborted()
@@ -201,7 +217,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
 
   async #exchange(current: Model | undefined, { base, wanted, request: { endsRequests } }: Wish): Promise<Model> {
     const { models, create } = this.#deps
-    if (current !== undefined) this.#refuseInUse(current, endsRequests)
+    if (current !== undefined) refuseInUse(current, endsRequests)
     const model = create({ ...wanted, load: 'demand' })
     this.#made.set(base.id, { model, base, isAdded: current === undefined || this.#isAdded(current) })
     const freed = models.change((all) =>
@@ -246,29 +262,12 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
       stop()
     }
     // A template that no conversation can be rendered with is better refused now than with every request.
-    if (settings.chatTemplate !== undefined) await model.engine.capabilities.tokenizer?.render(smallChat, signal)
-  }
-
-  #refuseInUse(model: Model, endsRequests: boolean): void {
-    const { id, engine } = model
-    const count = requestsOf(model)
-    if (count === 0 || endsRequests || engine.state.type === 'stopped') return
-    const message = `model '${id}' is answering (requests: ${count}): try again when they have ended, or send ${field('endsRequests')} true, which cancels them`
-    throw new AppError('request-conflict', message, { at: ['endsRequests'] })
+    if (settings.chatTemplate !== undefined) await tryTemplate(model, signal)
   }
 
   #named(name: string): Model | undefined {
     this.#deps.refresh()
-    const isNamed = (isSame: (known: string) => boolean) =>
-      this.#deps.models.all().find(({ id, aliases }) => [id, ...aliases].some(isSame))
-    const text = name.trim()
-    return isNamed((known) => known === text) ?? isNamed((known) => known.toLowerCase() === text.toLowerCase())
-  }
-
-  #unknown(name: string): AppError {
-    const ids = this.#deps.models.all().map(({ id }) => id)
-    const message = `there is no model '${name.slice(0, 100)}'; there are: ${ids.join(', ') || 'none'}`
-    return new AppError('model-not-found', message, { at: ['name'] })
+    return findByName(this.#deps.models.all(), name.trim())
   }
 
   /** The configuration of a model without the settings of a load. */

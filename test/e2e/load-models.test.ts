@@ -83,6 +83,20 @@ describe('a load', () => {
     expect(whole.chat_template).not.toBe(template)
   })
 
+  test('of a path is for requests without a model, until it is unloaded by that path', async () => {
+    const model_path = join(app.modelsFolder, 'tiny.gguf')
+    const model = async () => {
+      const messages = [{ role: 'user', content: 'Hi' }]
+      return ((await (await send('/v1/chat/completions', { messages, max_tokens: 1 })).json()) as { model: string }).model
+    }
+    expect(await model()).toBe('echo')
+    expect((await call('/load', { model_path })).body).toMatchObject({ status: 'loaded', model: 'tiny' })
+    expect(await model()).toBe('tiny')
+    expect((await call('/unload', { model_path: ` ${model_path}` })).body).toEqual({ status: 'unloaded', model: 'tiny' })
+    expect(await model()).toBe('echo')
+    expect((await call('/unload', { model_path })).status).toBe(404)
+  })
+
   test('that would end a running request is refused, until it is forced', async () => {
     await call('/load', { model_path: 'tiny', max_seq_length: 512 })
     const { text } = await startStream('tiny')

@@ -18,7 +18,7 @@ const openaiFields: readonly Field[] = [
     treatment: 'used',
     note: 'all roles, also the deprecated `function`; [media](media.md) in all but system messages; the billing line of Claude Code, which gateways pass on, is left out of system messages',
   },
-  sharedOpenaiFields.model,
+  sharedOpenaiFields.optionalModel,
   { name: 'audio', treatment: 'refused', note: 'no speech output' },
   sharedOpenaiFields.frequencyPenalty,
   { name: 'function_call', treatment: 'used', note: 'deprecated; requires `functions`, except `none`' },

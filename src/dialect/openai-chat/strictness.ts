@@ -115,7 +115,6 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     becomes: { stop: ['END'] },
     note: 'left out: it would end every reply at once',
   },
-  { what: 'no model', sample: { model: null }, outcome: 'refused', param: 'model', note: '' },
 ]
 
 /** How chat completions are read. */

@@ -15,7 +15,7 @@ export const defaultMaxTokens = 16
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
-  sharedOpenaiFields.model,
+  sharedOpenaiFields.optionalModel,
   {
     name: 'prompt',
     treatment: 'used',

@@ -3,6 +3,11 @@ import type { Field } from '../wire/field-table.ts'
 /** Rows of OpenAI's reference that its generating protocols share. */
 export const sharedOpenaiFields = {
   model: { name: 'model', treatment: 'used', note: 'an id or an alias' },
+  optionalModel: {
+    name: 'model',
+    treatment: 'used',
+    note: 'an id or an alias; absent: the model that an operator loaded last, while it is loaded, else the one called `default`, else the first',
+  },
   frequencyPenalty: { name: 'frequency_penalty', treatment: 'used', note: '-2 to 2' },
   logitBias: { name: 'logit_bias', treatment: 'used', note: 'token id to a value from -100 to 100' },
   n: { name: 'n', treatment: 'used', note: '1 to 128 choices; the prompt is read once' },

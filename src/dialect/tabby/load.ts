@@ -50,7 +50,8 @@ export function decodeEmbeddingLoad(body: unknown): Omit<DecodedLoad, 'template'
   const wire = validate(embeddingSchema, body)
   const name = pickSpelling(wire, ['embedding_model_name', 'name'])
   if (name === undefined) throw missing('embedding_model_name')
-  return { request: { name, settings: {}, reloads: false, endsRequests: false }, ignored: checkFields(embeddingIndex, wire) }
+  const request = { name, settings: {}, reloads: false, endsRequests: false, isBeside: true } as const
+  return { request, ignored: checkFields(embeddingIndex, wire) }
 }
 
 const names: Readonly<Record<string, string>> = {

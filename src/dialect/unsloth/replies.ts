@@ -83,6 +83,28 @@ export function encodeProgress(loads: readonly LoadReport[], active: ModelReport
   return { phase: phases[phase], bytes_loaded: doneBytes, bytes_total: totalBytes, fraction: round(fraction), model }
 }
 
+type RunningRequest = { readonly id: string; readonly sessionId?: string; readonly model?: string }
+
+/** What generates, by the beginning of its reply id. Other requests, such as loads, are not listed. */
+const kinds: Readonly<Record<string, string>> = {
+  chatcmpl: 'chat',
+  msg: 'chat',
+  resp: 'chat',
+  stack: 'chat',
+  gen: 'chat',
+  cmpl: 'completions',
+}
+
+/** The reply of `GET /api/inference/active-generations`. A thread is a session; `id` and `model` are additions. */
+export function encodeActive(running: readonly RunningRequest[], slots: number) {
+  const active = running.flatMap(({ id, sessionId, model }) => {
+    const kind = kinds[/^[a-z]+/.exec(id)?.[0] ?? '']
+    return kind === undefined ? [] : [{ thread_id: sessionId ?? null, kind, id, model: model ?? null }]
+  })
+  const threads = new Set(active.flatMap(({ thread_id }) => thread_id ?? []))
+  return { count: active.length, thread_ids: [...threads], active, parallel_slots: slots }
+}
+
 /** FastAPI's `detail`, beside OpenAI's envelope. */
 export function encodeUnslothError(error: AppError): ErrorReply {
   const { status, body } = encodeOpenaiError(error)

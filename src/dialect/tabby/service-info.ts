@@ -1,0 +1,16 @@
+/**
+ * The reply of `GET /.well-known/serviceinfo`, by which clients find out what a server is and which APIs it has. tabbyAPI calls the path of
+ * an API `relative_url`; other servers with this route, such as KoboldCpp, call it `rel_url`.
+ */
+export function encodeServiceInfo(version: string) {
+  const api = (name: string, path: string) => ({ name, relative_url: path, rel_url: path, version: 1 })
+  return {
+    version: 0.1,
+    software: { name: 'Dragoman', version },
+    api: {
+      openai: api('OpenAI API', '/v1'),
+      anthropic: api('Anthropic API', '/v1'),
+      unsloth: api('Unsloth inference API', '/api/inference'),
+    },
+  }
+}

@@ -1,0 +1,57 @@
+/** Routes of Unsloth Studio, and of KoboldAI's API that tabbyAPI has, which are not served. The first that matches decides. */
+const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
+  {
+    paths: /^\/(api\/inference|v1)\/sandbox\//,
+    why: 'no tools run on this server, so no tool leaves a file here: the client runs them, and sends their results, pictures included, in messages',
+  },
+  {
+    paths: /^\/(api\/inference|v1)\/tool-confirm$/,
+    why: 'no tools run on this server: the client runs the calls of a reply, and decides which',
+  },
+  {
+    paths: /^\/(api\/inference|v1)\/monitor(\/|$)/,
+    why: 'requests are not kept: use GET /api/inference/active-generations for what runs, GET /metrics for counts, and the log of the server for each request',
+  },
+  {
+    paths: /^\/api\/shutdown$/,
+    why: 'a server is stopped where it was started: send its process SIGTERM (Ctrl+C in its terminal), which lets running requests end',
+  },
+  {
+    paths: /^\/api\/system(\/|$)/,
+    why: 'run `dragoman doctor` on the machine for its hardware; use GET /api/inference/status for the models, and GET /metrics for the memory in use',
+  },
+  {
+    paths: /^\/api\/auth(\/|$)/,
+    why: "there are no accounts to log in to: send an API key as 'authorization: Bearer KEY'; `dragoman keys new` makes one",
+  },
+  {
+    paths: /^\/api\/models(\/|$)/,
+    why: 'use GET /v1/models for the models, GET /api/inference/status for their states, and POST /api/inference/validate for one that is not listed',
+  },
+  {
+    paths: /^\/api\/(v1|latest|extra)\/generate(\/stream)?$/,
+    why: "KoboldAI's API is not served: use POST /v1/completions, whose `stream` is true for events, with the `genkey` as `cancel_id`",
+  },
+  {
+    paths: /^\/api\/extra\/(abort|generate\/check)$/,
+    why: "KoboldAI's API is not served: POST /api/inference/cancel ends the request with a `cancel_id`; its text so far is in the stream of POST /v1/completions",
+  },
+  {
+    paths: /^\/api\/extra\/tokencount$/,
+    why: "KoboldAI's API is not served: use POST /v1/token/encode, whose reply has the tokens and their `length`",
+  },
+  {
+    paths: /^\/api\/(v1|latest|extra)\/(config\/.+|info\/version|model|perf|preloadstory|true_max_context_length|version)$/,
+    why: "KoboldAI's API is not served: use GET /v1/model for the model and its context, and choose tabbyAPI or an OpenAI-compatible server in the client",
+  },
+  {
+    paths: /^\/api\/(data-recipe|datasets|export|mcp|providers|rag|settings|train)(\/|$)/,
+    why: "of Unsloth Studio's APIs, only inference is served: see docs/reference-systems.md",
+  },
+]
+
+/** Why this server has no such route, and what to use instead; undefined for paths of no known client. */
+export function whyRouteIsAbsent(path: string): string | undefined {
+  const plain = path.replace(/\/+$/, '')
+  return absent.find(({ paths }) => paths.test(plain))?.why
+}
