@@ -5,6 +5,7 @@ import type { MediaConverter } from '../contract/media-converter.ts'
 import { LlamaServerEngine } from '../engine/llama-server/engine.ts'
 import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
+import { readProjectorType } from '../registry/projector-type.ts'
 import type { Source } from '../registry/sources.ts'
 
 type LlamaServerParts = {
@@ -16,18 +17,27 @@ type LlamaServerParts = {
   reserve(plan: ServerPlan, signal: AbortSignal): Promise<void>
 }
 
+/**
+ * Projectors for which llama-server puts no token of its own between pictures. It looks for a cancel only where it reads text, so that it would
+ * read any number of pictures to their end. The prompts of these models (LLaVA, MobileVLM) have a line break after a picture.
+ */
+const withoutSeparators: ReadonlySet<string | undefined> = new Set(['mlp', 'ldp', 'ldpv2'])
+
 /** An engine that runs a configured llama-server as a child process. Nothing is started yet. */
 export function createLlamaServer(
   config: LlamaServerModelConfig,
   { log, converter, fetchFile, reserve }: LlamaServerParts,
 ): Engine {
   const { id, slots, toolFormat, defaults, adapters = [] } = config
+  let separatesMedia = false
   return new LlamaServerEngine({
     id,
     log,
     locate: async (signal) => {
       const fetch: Fetch = (sources, sha256) => fetchFile(sources, { signal, ...(sha256 !== undefined && { sha256 }) })
       const plan = await locate(config, fetch)
+      const { mmprojPath } = plan
+      separatesMedia = mmprojPath !== undefined && withoutSeparators.has(await readProjectorType(mmprojPath))
       await reserve(plan, signal)
       return plan
     },
@@ -41,6 +51,7 @@ export function createLlamaServer(
         adapters: adapters.map(({ name, scale }) => ({ name, scale })),
         log,
         converter,
+        separatesMedia,
         ...(toolFormat !== undefined && { toolFormat }),
         ...(defaults !== undefined && { sampling: defaults }),
       }),

@@ -26,9 +26,13 @@ const server = (kind: ProfileName, more: Partial<Upstream> = {}, protocol: Proto
 })
 const llamaServer = server('llama-server', { modalities: { image: true, audio: true, video: false } })
 
-async function adapt(content: readonly ContentPart[], upstreams: readonly Upstream[], by = converter) {
+async function adapt(
+  content: readonly ContentPart[],
+  upstreams: readonly Upstream[],
+  { by = converter, separatesMedia = false } = {},
+) {
   const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'user' as const, content }] } as const }
-  const { prompt } = await adaptMedia(request, { upstreams, converter: by }, never)
+  const { prompt } = await adaptMedia(request, { upstreams, converter: by, separatesMedia }, never)
   return prompt.messages[0]?.role === 'user' ? prompt.messages[0].content : []
 }
 
@@ -67,16 +71,23 @@ test('what all servers of a model read counts: any of them may get it', async ()
   expect(await adapt([webp], [server('vllm'), llamaServer])).toEqual([asPng])
 })
 
+test('media that follow each other are separated where that is wanted, also those that a video became', async () => {
+  const content = [text('a'), webp, webp, text('b'), video, webp]
+  expect(await adapt(content, [llamaServer])).toEqual([text('a'), asPng, asPng, text('b'), asPng, image('BBBB'), asPng])
+  const apart = [text('a'), asPng, text('\n'), asPng, text('b'), asPng, text('\n'), image('BBBB'), text('\n'), asPng]
+  expect(await adapt(content, [llamaServer], { separatesMedia: true })).toEqual(apart)
+})
+
 test('results of tools in an assistant’s turn are looked into', async () => {
   const parts = [{ type: 'tool-result', toolCallId: 'c', content: [webp] }] as const
   const request = { prompt: { type: 'chat', ...plainChat, messages: [{ role: 'assistant', parts }] } as const }
-  const { prompt } = await adaptMedia(request, { upstreams: [llamaServer], converter }, never)
+  const { prompt } = await adaptMedia(request, { upstreams: [llamaServer], converter, separatesMedia: false }, never)
   expect(prompt.messages).toEqual([{ role: 'assistant', parts: [{ ...parts[0], content: [asPng] }] }])
 })
 
 test('a conversion that fails names the place', async () => {
   const failing: MediaConverter = { ...converter, image: () => Promise.reject(new AppError('unsupported-field', 'no sharp')) }
-  await expect(adapt([text('a'), webp], [llamaServer], failing)).rejects.toMatchObject({
+  await expect(adapt([text('a'), webp], [llamaServer], { by: failing })).rejects.toMatchObject({
     code: 'unsupported-field',
     message: 'no sharp',
     at: ['prompt', 'messages', 0, 'content', 1, 'source'],
@@ -96,5 +107,5 @@ test('detail: low that neither the server nor sharp honours is reported', () => 
 
 test('without sharp, what can be decoded goes along as it is', async () => {
   const without: MediaConverter = { ...converter, hasImages: false, image: () => Promise.reject(new Error('never asked')) }
-  expect(await adapt([turned, large], [llamaServer], without)).toEqual([turned, large])
+  expect(await adapt([turned, large], [llamaServer], { by: without })).toEqual([turned, large])
 })

@@ -3,7 +3,7 @@ import type { CanonicalPath } from '../../contract/field.ts'
 import { bytesOf, type MediaBytes, type MediaKind } from '../../contract/media.ts'
 import type { MediaConverter } from '../../contract/media-converter.ts'
 import { mediaIn } from '../../contract/parts.ts'
-import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../../contract/request.ts'
+import type { ContentPart, MediaPart, Message, OutputPart, Prompt, TextPart } from '../../contract/request.ts'
 import { readsOf } from './servers/check-upstream.ts'
 import type { Profile } from './servers/profile.ts'
 import type { Upstream } from './servers/upstream.ts'
@@ -11,7 +11,12 @@ import type { Upstream } from './servers/upstream.ts'
 /** An image of `detail: low` fits into a square of this edge, as OpenAI's do. */
 const lowDetailEdge = 512
 
-type Fleet = { readonly upstreams: readonly Upstream[]; readonly converter: MediaConverter }
+type Fleet = {
+  readonly upstreams: readonly Upstream[]
+  readonly converter: MediaConverter
+  /** Media that follow each other get a line break between them. */
+  readonly separatesMedia: boolean
+}
 
 /**
  * The request with media that all servers which read them can decode: as they are, where possible. Rejects as `MediaConverter` does, at
@@ -47,7 +52,12 @@ async function adaptAll<P extends ContentPart | OutputPart>(parts: readonly P[],
       adapted.push({ ...part, content: await adaptAll(part.content, { ...place, at: [...at, 'content'] }) })
     else adapted.push(part)
   }
-  return adapted as P[]
+  return (place.separatesMedia ? adapted.flatMap(separate) : adapted) as P[]
+}
+
+/** A part, with a line break before it where another one of media is before it. */
+function separate<P extends ContentPart | OutputPart>(part: P, index: number, parts: readonly P[]): (P | TextPart)[] {
+  return part.type === 'media' && parts[index - 1]?.type === 'media' ? [{ type: 'text', text: '\n' }, part] : [part]
 }
 
 /** Whether an image is made smaller for `detail: low`. */

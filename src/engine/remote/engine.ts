@@ -198,9 +198,9 @@ class RemoteEngine implements Engine {
     request: R,
     signal: AbortSignal,
   ): Promise<R> {
-    const { converter } = this.#options
+    const { converter, separatesMedia = false } = this.#options
     if (converter === undefined || discovery.protocol === 'completions') return request
-    return await adaptMedia(request, { upstreams: session.replicas.upstreams, converter }, signal)
+    return await adaptMedia(request, { upstreams: session.replicas.upstreams, converter, separatesMedia }, signal)
   }
 
   /** A conversation as text, where the servers take nothing else. */

@@ -30,6 +30,8 @@ export type RemoteEngineOptions = {
   readonly adapters?: readonly Adapter[]
   /** Converts media that the servers cannot decode; absent: they get them as they are. */
   readonly converter?: MediaConverter
+  /** Media that follow each other get a line break between them. */
+  readonly separatesMedia?: boolean
   /** What the servers do besides language. */
   readonly services?: readonly ServiceKind[]
   /** Parallel requests for each server. */
