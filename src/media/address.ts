@@ -15,12 +15,13 @@ export function parseBlock(text: string): Block | undefined {
   return size <= bits ? [address, size] : undefined
 }
 
-/** The parts of 2000::/3 that are not public and that ipaddr.js calls public: documentation. */
-const closedBlocks: readonly Block[] = ['3fff::/20'].map((text) => parseBlock(text) as Block)
+/** What ipaddr.js calls public and is not: documentation (RFC 9637), and the address at which each machine in Azure finds its host's services. */
+const closedBlocks: readonly Block[] = ['3fff::/20', '168.63.129.16'].map((text) => parseBlock(text) as Block)
 
 /**
  * Whether requests of callers may lead to an address: one of the Internet that is not this machine's own, or one of `allowed`. IPv6
- * addresses that hold an IPv4 address (NAT64, 6to4, Teredo, mapped and others) lead anywhere, so that none of them counts.
+ * addresses that hold an IPv4 address (NAT64, 6to4, Teredo and others) lead anywhere, so that none of them counts; a mapped one
+ * (`::ffff:1.2.3.4`) is that IPv4 address.
  */
 export function isAllowedAddress(text: string, allowed: readonly Block[]): boolean {
   if (isIP(text) === 0 || text.includes('%')) return false

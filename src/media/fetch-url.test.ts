@@ -255,9 +255,26 @@ test('no connection outlives its fetch', async () => {
   await expect.poll(() => server.sockets.size).toBe(0)
 })
 
-test.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '93.184.215.14'])('%s is public', (address) => {
+test.each(['8.8.8.8', '::ffff:8.8.8.8', '1.1.1.1', '2606:4700::1111', '93.184.215.14'])('%s is public', (address) => {
   expect(isAllowedAddress(address, [])).toBe(true)
 })
+
+// Their connections fail here in any case: only this shows that none is tried.
+const notPublic = [
+  '168.63.129.16',
+  '::ffff:168.63.129.16',
+  '169.254.169.254',
+  '100.100.100.200',
+  '192.0.0.192',
+  '198.18.0.1',
+  '3fff::1',
+]
+test.each([...notPublic, '64:ff9b::808:808', '2002:808:808::1', '2001:0:808::1', 'fd00:ec2::254'])(
+  '%s is not public',
+  (address) => {
+    expect(isAllowedAddress(address, [])).toBe(false)
+  },
+)
 
 test.each(['10.0.0.0/8', '::1/128', '192.168.1.5', '::1'])('%s is a block of addresses', (text) => {
   expect(parseBlock(text)).toBeDefined()

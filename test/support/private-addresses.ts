@@ -82,6 +82,7 @@ export const privateUrls: readonly string[] = [
   'http://203.0.113.1:PORT/',
   'http://224.0.0.1:PORT/',
   'http://239.255.255.250:PORT/',
+  'http://168.63.129.16:PORT/machine',
   'http://240.0.0.1:PORT/',
   'http://255.255.255.255:PORT/',
   'http://private.example:PORT/',
