@@ -118,6 +118,11 @@ describe.skipIf(ffmpegProgram === undefined)(`audio and video, with ffmpeg${ffmp
     expect(new Set(frames.map(({ sha256 }) => sha256)).size).toBe(6)
   })
 
+  test('a video of more pixels than allowed is not decoded', async () => {
+    const large = synthesize('color=size=2100x2100:rate=1', 1, ['-c:v', 'mpeg4', '-f', 'mp4'])
+    await expect(converter.frames(media(large, 'video/mp4'), never)).rejects.toMatchObject({ code: 'invalid-request' })
+  })
+
   test('of a video without pictures, none are made', async () => {
     const sound = synthesize(tone, 1, ['-c:a', 'aac', '-f', 'mp4'])
     await expect(converter.frames(media(sound, 'video/mp4'), never)).rejects.toMatchObject({ code: 'invalid-request' })

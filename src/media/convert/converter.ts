@@ -22,7 +22,7 @@ const headChars = 256 * 1024
 
 /** Converts with sharp, where it is installed, and with ffmpeg, where it is configured. */
 export function createMediaConverter(options: ConverterOptions): MediaConverter {
-  const { ffmpeg, maxPixels, maxSeconds } = options
+  const { maxPixels } = options
   const results = new RecentResults(maxAtOnce)
   const hasImages = hasSharp()
   return {
@@ -39,20 +39,20 @@ export function createMediaConverter(options: ConverterOptions): MediaConverter 
       return only(await results.get(key, make, signal))
     },
     async audio(media, signal) {
-      const program = ffmpegOf(ffmpeg, maxSeconds, audioAdvice(media))
+      const program = ffmpegOf(options, audioAdvice(media))
       const make = async () => [bytesOf(await toWav(media, program, signal), 'audio/wav')]
       return only(await results.get(`${media.sha256} audio`, make, signal))
     },
     async frames(media, signal) {
-      const program = ffmpegOf(ffmpeg, maxSeconds, 'the model reads pictures, and videos could be taken apart with it')
+      const program = ffmpegOf(options, 'the model reads pictures, and videos could be taken apart with it')
       const make = async () => (await toFrames(media, program, signal)).map((bytes) => imageOf(bytes, 'image/png'))
       return await results.get(`${media.sha256} frames`, make, signal)
     },
   }
 }
 
-function ffmpegOf(program: string | undefined, maxSeconds: number, advice: string): FfmpegOptions {
-  if (program !== undefined) return { program, maxSeconds }
+function ffmpegOf({ ffmpeg: program, maxSeconds, maxPixels }: ConverterOptions, advice: string): FfmpegOptions {
+  if (program !== undefined) return { program, maxSeconds, maxPixels }
   throw new AppError('unsupported-field', `this needs ffmpeg, and media.ffmpeg is not set in the configuration: ${advice}`)
 }
 

@@ -39,7 +39,7 @@ const maxFrames = 128
 const frameEdge = 512
 const timeoutMs = 120_000
 
-export type FfmpegOptions = { readonly program: string; readonly maxSeconds: number }
+export type FfmpegOptions = { readonly program: string; readonly maxSeconds: number; readonly maxPixels: number }
 
 /** Audio as WAV, with one channel of 16 kHz. */
 export async function toWav(media: MediaBytes, options: FfmpegOptions, signal: AbortSignal): Promise<Buffer> {
@@ -69,14 +69,16 @@ type Run = FfmpegOptions & { readonly output: readonly string[]; readonly maxOut
 
 async function run(
   media: MediaBytes,
-  { program, maxSeconds, output, maxOutputBytes }: Run,
+  { program, maxSeconds, maxPixels, output, maxOutputBytes }: Run,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const demuxer = demuxers[media.mediaType]
   if (demuxer === undefined) throw unreadable(media, 'it is of a type that is not converted')
   // `cache:` lets it seek in its input; no protocol that opens a file or an address is allowed.
   const input = ['-protocol_whitelist', 'pipe,cache', '-read_ahead_limit', '-1', '-f', demuxer, '-i', 'cache:pipe:0']
-  const args = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-threads', '1', '-t', `${maxSeconds}`, ...input, ...output]
+  // Decoders keep up to sixteen frames.
+  const bounds = ['-threads', '1', '-max_pixels', `${maxPixels}`, '-t', `${maxSeconds}`]
+  const args = ['-nostdin', '-hide_banner', '-loglevel', 'error', ...bounds, ...input, ...output]
   const bytes = Buffer.from(media.base64, 'base64')
   try {
     return await runProgram({ command: program, args, input: bytes, maxOutputBytes, timeoutMs }, signal)
