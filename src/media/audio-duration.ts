@@ -12,10 +12,13 @@ export function readDurationMs(bytes: Buffer, mediaType: string): number | undef
   }
 }
 
+/** Recorders write some dozen chunks before the data. */
+const maxChunks = 1000
+
 /** The data chunk divided by the byte rate of the format chunk; a chunk that claims more than there is counts as it claims. */
 function readWav(bytes: Buffer): number | undefined {
   let bytesPerSecond: number | undefined
-  for (let at = 12; at + 8 <= bytes.length; ) {
+  for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < maxChunks; chunks += 1) {
     const name = bytes.toString('latin1', at, at + 4)
     const size = bytes.readUInt32LE(at + 4)
     if (name === 'fmt ' && at + 20 <= bytes.length) bytesPerSecond = bytes.readUInt32LE(at + 16)

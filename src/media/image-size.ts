@@ -2,9 +2,35 @@ import { imageDimensionsFromData } from 'image-dimensions'
 
 export type ImageSize = { readonly width: number; readonly height: number }
 
+/** Where the size of a JPEG is looked for: profiles and depth maps may come before it. */
+const jpegHeadBytes = 4 * 1024 * 1024
+/** The longest box that is read for the size of AVIF and HEIC, usually a few kilobytes: one of 20 MiB, full of empty boxes, took 14 seconds. */
+const maxBoxBytes = 64 * 1024
+const maxBoxes = 100
+const inBoxes = new Set(['image/avif', 'image/heic'])
+
 /** The size of an image, from its header alone; undefined where it cannot be found. */
 export function readImageSize(bytes: Buffer, mediaType: string): ImageSize | undefined {
-  const size = mediaType === 'image/bmp' ? readBmpSize(bytes) : imageDimensionsFromData(bytes)
+  if (mediaType === 'image/bmp') return positive(readBmpSize(bytes))
+  return positive(imageDimensionsFromData(inBoxes.has(mediaType) ? headerBoxes(bytes) : bytes.subarray(0, jpegHeadBytes)))
+}
+
+/** The boxes of ISO/IEC 14496-12 that name the format and describe the image. */
+function headerBoxes(bytes: Buffer): Buffer {
+  const found: Buffer[] = []
+  for (let at = 0, boxes = 0; at + 16 <= bytes.length && boxes < maxBoxes; boxes += 1) {
+    const size = bytes.readUInt32BE(at)
+    // 0: up to the end; 1: a longer number follows.
+    const length = size === 0 ? bytes.length - at : size === 1 ? Number(bytes.readBigUInt64BE(at + 8)) : size
+    if (length < 8) break
+    const isHeader = ['ftyp', 'meta'].includes(bytes.toString('latin1', at + 4, at + 8))
+    if (isHeader && length <= maxBoxBytes) found.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return Buffer.concat(found)
+}
+
+function positive(size: ImageSize | undefined): ImageSize | undefined {
   return size !== undefined && size.width > 0 && size.height > 0 ? { width: size.width, height: size.height } : undefined
 }
 

@@ -1,4 +1,4 @@
-/** What a `data:` URL holds: its data as base64 or percent-encoded, still as text, and its media type, empty where it has none. */
+/** What a `data:` URL holds: its data as text, which may be percent-encoded in both, and its media type, empty where it has none. */
 export type DataUrl = { readonly encoding: 'base64' | 'percent'; readonly data: string; readonly mediaType: string }
 
 /** Splits a `data:` URL (RFC 2397). Undefined without a comma. */
@@ -8,8 +8,7 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   const data = url.slice(comma + 1)
   const head = url.slice('data:'.length, comma)
   const mediaType = (head.split(';', 1)[0] as string).trim().toLowerCase()
-  if (!/;\s*base64\s*$/i.test(head)) return { encoding: 'percent', data, mediaType }
-  return { encoding: 'base64', mediaType, data: data.includes('%') ? data.replaceAll(/%(2B|2F|3D)/gi, decodeURIComponent) : data }
+  return { encoding: /;\s*base64\s*$/i.test(head) ? 'base64' : 'percent', data, mediaType }
 }
 
 /** The bytes of percent-encoded data. Undefined where a `%` is not followed by two hexadecimal digits. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { MediaItem } from '../contract/media.ts'
 import { refuseSize } from './check-bytes.ts'
 import { decodeBase64, isStandardBase64, sizeOfBase64 } from './decode-base64.ts'
@@ -8,7 +9,7 @@ import { decodePercent, parseDataUrl } from './parse-data-url.ts'
 /** Bytes, and where they are at hand, their base64 and the declared media type. */
 export type FoundBytes = { readonly bytes: Buffer; readonly base64?: string; readonly declared?: string }
 
-/** Percent-encoding is for small pictures; decoding this many characters takes milliseconds. */
+/** Percent-encoding without base64 is for small pictures; decoding this many characters takes milliseconds. */
 const maxPercentChars = 1024 * 1024
 
 /** Media that the request itself holds as base64. Rejects with `invalid-request`. */
@@ -24,7 +25,7 @@ export async function readDataUrl(url: string, item: MediaItem, limits: MediaLim
   const parsed = parseDataUrl(url)
   if (parsed === undefined) throw invalid(item.at, `is not a data: URL: expected data:${item.kind}/...;base64,...`)
   const declared = parsed.mediaType === '' ? {} : { declared: parsed.mediaType }
-  if (parsed.encoding === 'base64') return { ...(await readBase64(parsed.data, item, limits)), ...declared }
+  if (parsed.encoding === 'base64') return { ...(await readBase64(await unescapeBase64(parsed.data), item, limits)), ...declared }
   if (parsed.data.length > maxPercentChars) {
     throw invalid(
       item.at,
@@ -34,4 +35,23 @@ export async function readDataUrl(url: string, item: MediaItem, limits: MediaLim
   const bytes = decodePercent(parsed.data)
   if (bytes === undefined) throw invalid(item.at, 'is not percent-encoded: each % needs two hexadecimal digits after it')
   return { bytes, ...declared }
+}
+
+/** Base64 whose `+`, `/` and `=` may be percent-encoded; decoded in pieces, between which others have their turn. */
+async function unescapeBase64(text: string): Promise<string> {
+  if (!text.includes('%')) return text
+  let decoded = ''
+  for (let start = 0; start < text.length; ) {
+    if (start > 0) await nextTurn()
+    const end = start + maxPercentChars
+    // No piece ends within `%2B`.
+    const cut = text.lastIndexOf('%', end - 1)
+    const next = cut > end - 3 && end < text.length ? cut : end
+    const bytes = decodePercent(text.slice(start, next))
+    // As it is, it is no base64.
+    if (bytes === undefined) return text
+    decoded += bytes.toString('latin1')
+    start = next
+  }
+  return decoded
 }

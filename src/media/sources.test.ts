@@ -77,6 +77,21 @@ test('the same picture from every source is the same', async () => {
   await rm(folder, { recursive: true })
 })
 
+test('the base64 of a data: URL may be percent-encoded, wherever the pieces end in which it is decoded', async () => {
+  const read = reading()
+  const itemWith = (data: string) => itemOf({ type: 'url', url: `data:image/png;base64,${data}` })
+  // After encoding, 2.4 million characters: three pieces.
+  const picture = Buffer.concat([bytes, Buffer.alloc(600 * 1024, 0xfb)])
+  const escaped = picture.toString('base64').replaceAll('+', '%2b').replaceAll('/', '%2F').replaceAll('=', '%3D')
+  const [plain] = await read([itemWith(picture.toString('base64'))])
+  for (let shift = 0; shift < 3; shift += 1) {
+    const begun = escaped.slice(0, shift).replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+    expect(await read([itemWith(begun + escaped.slice(shift))])).toEqual([plain])
+  }
+  await expect(read([itemWith('iVBO%2')])).rejects.toThrow('is not valid base64')
+  await expect(read([itemWith('iVBO%20==')])).rejects.toThrow('is not valid base64')
+})
+
 test('a file is what its bytes are, within the limits of that kind', async () => {
   const fileItem = (file: Buffer, mediaType?: string): MediaItem => {
     const source = { type: 'base64', base64: file.toString('base64'), ...(mediaType !== undefined && { mediaType }) } as const

@@ -85,6 +85,16 @@ test('the streams of others keep their rhythm, in bounded memory, whatever media
       'maxSeconds',
     ],
     escapes: [() => message(image(`data:image/png,${'%00'.repeat(8 * mib)}`)), 400, 'percent-encoded'],
+    // Whole JSON of 27 MiB, of which each three letters are one.
+    'escaped base64': [() => message(image(`data:image/png;base64,${'%2B'.repeat(9 * mib)}`)), 400, 'no known type'],
+    boxes: [
+      () => {
+        const [box, head] = [Buffer.from('\0\0\0\x08free', 'latin1'), Buffer.from('\0\0\0\x14ftypavif\0\0\0\0mif1', 'latin1')]
+        return message(image(inUrl(Buffer.concat([head, Buffer.alloc(19 * mib, box)]))))
+      },
+      400,
+      'damaged',
+    ],
     gzip: [() => message(image(`${outside.origin}/gzip`)), 400, 'compressed'],
     endless: [() => message(image(`${outside.origin}/endless`)), 400, 'maxBytes'],
     drip: [() => message(image(`${outside.origin}/drip`)), 400, 'did not arrive'],
