@@ -1,20 +1,28 @@
 import type { Emit } from '../contract/emit.ts'
 import type { EngineEvent } from '../contract/event.ts'
 
-type RawText = Extract<EngineEvent, { type: 'raw-text' }>
+type OfChoice = Extract<EngineEvent, { readonly choice: number }>
 
-/** What was passed on of a choice, and what of it the repeated run has not generated yet. */
-type Passed = { text: string; tokens: number; hasFinished: boolean; textAhead: string; tokensAhead: number }
+/** One event, or deltas of one block in a row. `key`: what it says but for its text. */
+type Piece = { readonly key: string; text: string; tokens: number; readonly isDelta: boolean }
+
+type Choice = {
+  readonly passed: Piece[]
+  /** What of it the repeated run has not generated yet. */
+  ahead: Piece[]
+  /** The ids of its calls, as the reader knows them. */
+  readonly callIds: string[]
+  /** From the ids of this run, which a server makes anew, to those. */
+  readonly knownIds: Map<string, string>
+}
 
 /**
- * Lets a run that lost its process begin again without its reader noticing: with the same seed it generates the same text, and what
- * was passed on before is left out. A run that generates something else fails with the given error: two texts must not become one.
+ * Lets a run that lost its process begin again without its reader noticing: with the same seed it generates the same output, and what
+ * was passed on before is left out. A run that generates something else fails with the given error: two outputs must not become one.
  */
 export class Replay {
   readonly #emit: Emit<EngineEvent>
-  readonly #choices = new Map<number, Passed>()
-  #hasPassed = false
-  #isReplayable = true
+  readonly #choices = new Map<number, Choice>()
   #hasReadPrompt = false
   #promptTokens = 0
   #promptTokensAhead = 0
@@ -24,29 +32,21 @@ export class Replay {
     this.#emit = emit
   }
 
-  /** Something was passed on. */
-  get hasPassed(): boolean {
-    return this.#hasPassed
-  }
-
-  /** Only raw text can be compared: calls have ids that a server makes anew. */
-  get isReplayable(): boolean {
-    return this.#isReplayable
-  }
-
   /** The run begins again, because of this failure. */
   restart(failure: unknown): void {
     this.#failure = failure
     this.#promptTokensAhead = this.#promptTokens
     for (const choice of this.#choices.values()) {
-      choice.textAhead = choice.text
-      choice.tokensAhead = choice.tokens
+      choice.ahead = choice.passed.map((piece) => ({ ...piece }))
+      choice.knownIds.clear()
     }
   }
 
   readonly take: Emit<EngineEvent> = (event) => {
-    this.#hasPassed = true
     switch (event.type) {
+      case 'start':
+      case 'error':
+        return this.#emit(event)
       case 'prompt-read':
         if (this.#hasReadPrompt) return undefined
         this.#hasReadPrompt = true
@@ -57,56 +57,79 @@ export class Replay {
         this.#promptTokens += promptTokens.length
         return promptTokens.length === 0 ? undefined : this.#emit({ ...event, promptTokens })
       }
-      case 'raw-text':
-        return this.#takeText(event)
-      case 'finish': {
-        const choice = this.#choiceOf(event.choice)
-        if (isBehind(choice)) throw this.#failure
-        if (choice.hasFinished) return undefined
-        choice.hasFinished = true
-        return this.#emit(event)
-      }
       case 'usage':
-        if ([...this.#choices.values()].some(isBehind)) throw this.#failure
+        if ([...this.#choices.values()].some(({ ahead }) => ahead.length > 0)) throw this.#failure
         return this.#emit(event)
       default:
-        this.#isReplayable = false
-        return this.#emit(event)
+        return this.#takeOutput(event)
     }
   }
 
-  #takeText(event: RawText): Promise<void> | undefined {
-    const choice = this.#choiceOf(event.choice)
-    if (!isBehind(choice)) return this.#pass(choice, event)
-    const { textAhead } = choice
-    const { text, tokens = [] } = event
-    const isPart = textAhead.startsWith(text) && tokens.length <= choice.tokensAhead
-    if (isPart) {
-      choice.textAhead = textAhead.slice(text.length)
-      choice.tokensAhead -= tokens.length
+  #takeOutput(made: OfChoice): Promise<void> | undefined {
+    const choice = this.#choiceOf(made.choice)
+    const event = 'id' in made ? { ...made, id: knownId(choice, made) } : made
+    const piece = pieceOf(event)
+    const [ahead] = choice.ahead
+    if (ahead === undefined) return this.#pass(choice, event, piece)
+    if (ahead.key !== piece.key) throw this.#failure
+    if (ahead.text.startsWith(piece.text) && piece.tokens <= ahead.tokens) {
+      ahead.text = ahead.text.slice(piece.text.length)
+      ahead.tokens -= piece.tokens
+      if (ahead.text === '' && ahead.tokens === 0) choice.ahead.shift()
       return undefined
     }
-    // Pieces may have other bounds; tokens belong to one piece.
-    if (!text.startsWith(textAhead) || tokens.length > 0) throw this.#failure
-    choice.textAhead = ''
-    return this.#pass(choice, { ...event, text: text.slice(textAhead.length) })
+    // Deltas may have other bounds; tokens belong to one delta.
+    if (choice.ahead.length > 1 || !piece.text.startsWith(ahead.text) || piece.tokens > 0) throw this.#failure
+    choice.ahead = []
+    const text = piece.text.slice(ahead.text.length)
+    return this.#pass(choice, withText(event, text), { ...piece, text })
   }
 
-  #pass(choice: Passed, event: RawText): Promise<void> | undefined {
-    choice.text += event.text
-    choice.tokens += event.tokens?.length ?? 0
+  #pass(choice: Choice, event: OfChoice, piece: Piece): Promise<void> | undefined {
+    const last = choice.passed.at(-1)
+    if (last?.key === piece.key && piece.isDelta) {
+      last.text += piece.text
+      last.tokens += piece.tokens
+    } else choice.passed.push(piece)
     return this.#emit(event)
   }
 
-  #choiceOf(index: number): Passed {
+  #choiceOf(index: number): Choice {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
-    const choice = { text: '', tokens: 0, hasFinished: false, textAhead: '', tokensAhead: 0 }
+    const choice = { passed: [], ahead: [], callIds: [], knownIds: new Map() }
     this.#choices.set(index, choice)
     return choice
   }
 }
 
-function isBehind({ textAhead, tokensAhead }: Passed): boolean {
-  return textAhead !== '' || tokensAhead > 0
+/** The nth call of a repeated run has the id of the nth call before. */
+function knownId({ callIds, knownIds }: Choice, { id }: { readonly id: string }): string {
+  const known = knownIds.get(id) ?? callIds[knownIds.size] ?? id
+  if (!callIds.includes(known)) callIds.push(known)
+  knownIds.set(id, known)
+  return known
+}
+
+function pieceOf(event: OfChoice): Piece {
+  const count = 'tokens' in event ? (event.tokens?.length ?? 0) : 0
+  switch (event.type) {
+    case 'raw-text':
+      return { key: event.type, text: event.text, tokens: count, isDelta: true }
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return { key: event.type, text: event.delta, tokens: count, isDelta: true }
+    case 'tool-call-delta':
+      return { key: `${event.type} ${event.id}`, text: event.delta, tokens: count, isDelta: true }
+    case 'tool-call-start':
+      return { key: JSON.stringify({ ...event, tokens: undefined }), text: '', tokens: count, isDelta: false }
+    default:
+      return { key: JSON.stringify(event), text: '', tokens: 0, isDelta: false }
+  }
+}
+
+function withText(event: OfChoice, text: string): OfChoice {
+  if ('text' in event) return { ...event, text }
+  return 'delta' in event ? { ...event, delta: text } : event
 }

@@ -10,6 +10,7 @@ import { type GenerationRequest, plainChat, plainRequest } from '../../contract/
 import type { ProcessExit, ProcessHandlers } from '../supervise/supervise.ts'
 import { LlamaServerEngine } from './engine.ts'
 import type { LoadedServer } from './launch.ts'
+import type { Health } from './server-client.ts'
 import type { ServerPlan } from './server-plan.ts'
 
 const never = new AbortController().signal
@@ -40,18 +41,26 @@ describe('LlamaServerEngine', () => {
   let plays: Play[]
   let closed: number
   let seeds: (number | undefined)[]
+  let health: (Health | 'ended')[]
   let engine: LlamaServerEngine
 
   beforeEach(() => {
     plays = []
     closed = 0
     seeds = []
+    health = []
     let end: (exit: ProcessExit) => void = () => undefined
     let starts = 0
     engine = new LlamaServerEngine({
       id: 'm',
       log: quiet,
       locate: async () => plan,
+      health: async () => {
+        const state = health.shift() ?? 'ready'
+        if (state !== 'ended') return state
+        end(killed)
+        return 'silent'
+      },
       createUpstream: () => upstream(plays.shift(), (exit) => end(exit)),
       launch: (_plan, handlers: ProcessHandlers<LoadedServer>) => {
         starts += 1
@@ -110,30 +119,51 @@ describe('LlamaServerEngine', () => {
     expect(closed).toBe(1)
   })
 
-  test('one that has answered in raw text goes on where it was, on the next server', async () => {
+  test('one that has answered goes on where it was, on the next server', async () => {
     const raw = (said: string): EngineEvent => ({ type: 'raw-text', choice: 0, text: said })
+    const reasoning: EngineEvent = { type: 'reasoning-delta', choice: 0, delta: 'think' }
     plays = [
       async function* (end) {
+        yield reasoning
         yield raw('one ')
         end(killed)
         yield* fails()
       },
       async function* () {
+        yield reasoning
         yield raw('one ')
         yield raw('two')
       },
     ]
-    expect(await run()).toEqual([raw('one '), raw('two')])
+    expect(await run()).toEqual([reasoning, raw('one '), raw('two')])
     // The second try can only say the same with the same seed.
     expect(seeds).toEqual([expect.any(Number), seeds[0]])
   })
 
-  test('after the first event that cannot be compared, the failure says how the process ended', async () => {
+  test('one whose server has ended without a word about it yet goes on as well', async () => {
+    health = ['silent', 'silent', 'ended']
+    plays = [
+      async function* () {
+        yield text('one ')
+        yield* fails()
+      },
+      async function* () {
+        yield text('one two')
+      },
+    ]
+    expect(await run()).toEqual([text('one '), text('two')])
+    expect(health).toEqual([])
+  })
+
+  test('one whose second output differs from what was passed on fails with how the process ended', async () => {
     plays = [
       async function* (end) {
         yield text('a')
         end(killed)
         yield* fails()
+      },
+      async function* () {
+        yield text('b')
       },
     ]
     await expect(run()).rejects.toMatchObject({ code: 'engine-failed', message: expect.stringContaining('killed by SIGKILL') })

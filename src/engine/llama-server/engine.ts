@@ -10,7 +10,7 @@ import { Replay } from '../replay.ts'
 import { type ProcessExit, ProcessSupervisor, type SupervisedProcess, type SupervisorLog } from '../supervise/supervise.ts'
 import { type LoadedServer, launchServer } from './launch.ts'
 import { refuseUnreadable } from './refuse-media.ts'
-import type { ServerEndpoint } from './server-client.ts'
+import { askHealth, type ServerEndpoint } from './server-client.ts'
 import type { ServerPlan } from './server-plan.ts'
 import { createUpstreamCapabilities } from './upstream-capabilities.ts'
 
@@ -22,6 +22,7 @@ export type LlamaServerEngineOptions = {
   readonly createUpstream: (endpoint: ServerEndpoint) => Engine
   readonly log: SupervisorLog
   readonly launch?: typeof launchServer
+  readonly health?: typeof askHealth
 }
 
 /** A started server, the engine that talks to it, and how the server ended, if it has. */
@@ -39,8 +40,8 @@ type Run = {
   readonly onLateTokens: OnLateTokens | undefined
 }
 
-/** A closed connection is noticed before the exit of the process. */
-const exitIsKnownAfterMs = 500
+/** A closed connection is noticed before the exit of the process: on a busy machine, long before. */
+const exitIsKnownAfterMs = 10_000
 
 /** Failures that a crash of the server may have caused; all others are about the request. */
 const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -55,15 +56,17 @@ const upstreamFailures: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export class LlamaServerEngine implements Engine {
   readonly #id: string
   readonly #createUpstream: (endpoint: ServerEndpoint) => Engine
+  readonly #health: typeof askHealth
   readonly #supervisor: ProcessSupervisor<ServerPlan, LoadedServer, SupervisedProcess>
   #running: Running | undefined
   #hasMmproj = false
   readonly #active = new ActiveRuns()
   readonly capabilities: EngineCapabilities
 
-  constructor({ id, locate, createUpstream, log, launch = launchServer }: LlamaServerEngineOptions) {
+  constructor({ id, locate, createUpstream, log, launch = launchServer, health = askHealth }: LlamaServerEngineOptions) {
     this.#id = id
     this.#createUpstream = createUpstream
+    this.#health = health
     this.#supervisor = new ProcessSupervisor({
       model: id,
       locate: async (signal) => {
@@ -181,8 +184,7 @@ export class LlamaServerEngine implements Engine {
       if (reader.hasFailed) throw error
       const end = await this.#endOf(now, error, signal)
       if (end === undefined) throw error
-      const mayRepeat = end.exit.fromOutside && (!replay.hasPassed || (replay.isReplayable && request.choices === 1))
-      if (!mayRepeat) throw end.error
+      if (!end.exit.fromOutside) throw end.error
       const { upstream } = await this.#ready(signal)
       replay.restart(end.error)
       await (await upstream.prepare(request, signal)).run(signal, take, onLateTokens)
@@ -193,14 +195,19 @@ export class LlamaServerEngine implements Engine {
   async #endOf(running: Running, error: unknown, signal: AbortSignal): Promise<Running['ended']> {
     if (signal.aborted || (error instanceof AppError && !upstreamFailures.has(error.code))) return undefined
     const deadlineMs = performance.now() + exitIsKnownAfterMs
-    while (running.ended === undefined && performance.now() < deadlineMs && !signal.aborted) await pause(10)
+    while (running.ended === undefined && performance.now() < deadlineMs && !signal.aborted) {
+      // One that still answers has failed this request only.
+      const health = await this.#health(running.server.endpoint)
+      if (health === 'ready' || health === 'loading') break
+      await pause(10)
+    }
     return running.ended
   }
 }
 
-/** Another server must be able to generate the same text again. Of several choices, each would get this one. */
+/** Another server must be able to generate the same text again. */
 function withSeed(request: GenerationRequest): GenerationRequest {
-  const { sampling, choices } = request
-  if (sampling.seed !== undefined || choices > 1) return request
+  const { sampling } = request
+  if (sampling.seed !== undefined) return request
   return { ...request, sampling: { ...sampling, seed: randomInt(2 ** 31) } }
 }
