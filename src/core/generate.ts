@@ -145,7 +145,7 @@ async function runOrCutShort(
     await refuseUnread(request, { engine: model.engine, ready: () => loading.ready() })
     await withMedia(deps, { request, caller: step.context }, (complete) =>
       withFunctions(complete, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
-        runStep(deps, wanted, { ...step, ticket, loading, emit: inner }),
+        runStep(deps, wanted, { ticket, loading, emit: inner, ...step }),
       ),
     )
   } catch (error) {

@@ -12,34 +12,49 @@ export class BodyRoom {
 
   /** The share of one request, which it gives back with `close`. */
   open(): BodyShare {
-    let sizeBytes = 0
-    let isClosed = false
-    return {
-      get sizeBytes() {
-        return sizeBytes
-      },
-      grow: (moreBytes) => {
-        const more = counted(sizeBytes + moreBytes) - counted(sizeBytes)
-        if (isClosed || this.#usedBytes + more > this.#limitBytes) return false
-        this.#usedBytes += more
-        sizeBytes += moreBytes
-        return true
-      },
-      close: () => {
-        if (!isClosed) this.#usedBytes -= counted(sizeBytes)
-        isClosed = true
-      },
-    }
+    return new BodyShare(this)
+  }
+
+  /** Whether there is room for more bytes; if so, they are taken. */
+  take(bytes: number): boolean {
+    if (this.#usedBytes + bytes > this.#limitBytes) return false
+    this.#usedBytes += bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    this.#usedBytes -= bytes
   }
 }
 
-export type BodyShare = {
+/** A class, because an object literal with a getter has no hidden class that requests share. */
+export class BodyShare {
+  readonly #room: BodyRoom
+  #sizeBytes = 0
+  #isClosed = false
+
+  constructor(room: BodyRoom) {
+    this.#room = room
+  }
+
   /** What was taken. */
-  readonly sizeBytes: number
+  get sizeBytes(): number {
+    return this.#sizeBytes
+  }
+
   /** Whether there is room for more bytes; if so, they are taken. */
-  grow(moreBytes: number): boolean
+  grow(moreBytes: number): boolean {
+    const more = counted(this.#sizeBytes + moreBytes) - counted(this.#sizeBytes)
+    if (this.#isClosed || !this.#room.take(more)) return false
+    this.#sizeBytes += moreBytes
+    return true
+  }
+
   /** Idempotent; nothing grows afterwards. */
-  close(): void
+  close(): void {
+    if (!this.#isClosed) this.#room.give(counted(this.#sizeBytes))
+    this.#isClosed = true
+  }
 }
 
 function counted(sizeBytes: number): number {

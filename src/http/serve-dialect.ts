@@ -33,7 +33,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { fills
     const { caller, handle, detach } = openRun(deps, { request, reply }, { id, body: request.body, isRepeatable: true })
     let call: DecodedCall | undefined
     try {
-      const decoding = dialect.decode({ ...takeInput(request), headers: request.headers }, { id, requestId: request.id })
+      const decoding = dialect.decode({ headers: request.headers, ...takeInput(request) }, { id, requestId: request.id })
       call = decoding instanceof Promise ? await decoding : decoding
       if (call.policy.onHangUp === 'go-on') detach()
       if (hasLargeBody(request)) await nextTurn()
@@ -44,7 +44,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { fills
       const model = deps.resolveModel(call.requests[0].model, caller.principal)
       handle.servedBy(model.id)
       facts.model = model.id
-      const generation = noted(generate(deps, call.requests, { ...caller, model }), facts)
+      const generation = noted(generate(deps, call.requests, { model, ...caller }), facts)
       if (call.stream) {
         await stream({ generation, call, request, reply })
         // Even without a byte sent: then the client has disconnected.

@@ -107,7 +107,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     if (!reader.isFinished && missing.length === 0) throw unfinished(end)
     const access = { client: this.#deps.client, endpoint, upstream, signal: this.signal }
     const last = await reader.end(() => countUsage(access, request, reader.pieces))
-    await inTurn(last, (event) => this.#emitWanted(event.type === 'usage' ? { ...event, servedBy: endpoint.id } : event))
+    await inTurn(last, (event) => this.#emitWanted(event.type === 'usage' ? { servedBy: endpoint.id, ...event } : event))
     return { type: 'answered', value: missing.length === 0 ? 'done' : { missing } }
   }
 

@@ -71,7 +71,7 @@ export function openTokenSource(
     const room = sequence.contextSize - sequence.nextTokenIndex - 2
     const draft = unread.length === 1 ? (speculation?.draft(room) ?? []) : []
     if (speculation === undefined || last === undefined || draft.length === 0) {
-      const one = await readLast(unread, { ...reading, sequence }, read)
+      const one = await readLast(unread, { sequence, ...reading }, read)
       return one === 'over' ? 'over' : [one]
     }
     return speculation.compute({ sequence, rounds: reading.rounds, last, draft }, read)
