@@ -180,7 +180,7 @@ export async function createApp(
     readLimits,
     ...live.access,
     reasoningFields: settings.reasoningFields,
-    heartbeatMs: settings.heartbeatMs,
+    heartbeatMs: () => live.current.server.heartbeatMs,
     ...(settings.retryGraceMs > 0 && { retries: new Retries({ graceMs: settings.retryGraceMs }) }),
     bodyLimitBytes: settings.bodyLimitBytes,
     totalBodyLimitBytes: settings.totalBodyLimitBytes,
@@ -215,6 +215,7 @@ export async function createApp(
         void models.change((all) => replaceModels(all, { before, after: next, create }))
       })
       server.setAccess(live.access)
+      sharing.change(next.memory)
       warnOfUnknownModels(live.access.auth.apiKeys, directory, log)
     },
     async close() {

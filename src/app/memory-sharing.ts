@@ -8,12 +8,15 @@ import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { budgetBytes } from '../registry/memory.ts'
 import { memoryNeed } from '../registry/memory-need.ts'
 import { ModelMemory } from '../residency/model-memory.ts'
+import type { ResidencyLimits } from '../residency/rules.ts'
 
 /** The memory that the models of a server share. */
 export type MemorySharing = {
   readonly residency: Residency
   /** The model's part in it; undefined for one that needs no memory of this machine. */
   add(config: LoadedModel, engine: Engine): Resident | undefined
+  /** The models share memory by other settings from now on. */
+  change(memory: LoadedConfig['memory']): void
   /** Loads and unloads nothing any more. */
   close(): void
 }
@@ -28,9 +31,7 @@ const longestDefaultContext = 8192
 
 export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logger): MemorySharing {
   const residency = new ModelMemory({
-    budgetBytes: budgetBytes(memory.budget),
-    minResidencyMs: memory.minResidencyMs,
-    idleGraceMs,
+    ...limitsOf(memory),
     now: () => performance.now(),
     log,
   })
@@ -38,12 +39,18 @@ export function shareMemory({ memory }: Pick<LoadedConfig, 'memory'>, log: Logge
     residency,
     add(config, engine) {
       if (config.engine !== 'llama' && config.engine !== 'llama-server') return undefined
-      const { id, load, unloadAfterMs = memory.unloadAfterMs } = config
-      const idle = unloadAfterMs === 'never' ? {} : { idleTtlMs: unloadAfterMs }
+      const { id, load, unloadAfterMs } = config
+      const idle = unloadAfterMs === undefined ? {} : { idleTtlMs: unloadAfterMs === 'never' ? Infinity : unloadAfterMs }
       return residency.add({ id, engine, isPinned: load === 'start', ...idle })
     },
+    change: (next) => residency.changeLimits(limitsOf(next)),
     close: () => residency.close(),
   }
+}
+
+function limitsOf({ budget, minResidencyMs, unloadAfterMs }: LoadedConfig['memory']): ResidencyLimits {
+  const idle = unloadAfterMs === 'never' ? {} : { idleTtlMs: unloadAfterMs }
+  return { budgetBytes: budgetBytes(budget), minResidencyMs, idleGraceMs, ...idle }
 }
 
 /** What a model of the embedded engine needs, with its file and those of its adapters. */

@@ -8,11 +8,13 @@ const live = new Set([
   'server.allowedHosts',
   'server.allowedOrigins',
   'server.drainDelayMs',
+  'server.heartbeatMs',
   'server.shutdownGraceMs',
   'log.level',
   'models',
   'builtinModel',
   'limits',
+  'memory',
   'sampling',
   'templates',
 ])

@@ -28,7 +28,7 @@ export type ResidentModel = {
   readonly engine: Engine
   /** Unloaded for others only when unloading the others is not enough. */
   readonly isPinned: boolean
-  /** Unloaded after being idle for this long; absent: never. */
+  /** Unloaded after being idle for this long, `Infinity` for never; absent: as the memory's other models. */
   readonly idleTtlMs?: number
 }
 

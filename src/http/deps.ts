@@ -77,8 +77,8 @@ export type ServerDeps = GenerateDeps & {
   readonly hosts: HostPolicy
   /** Origins whose pages may use this server from a browser; `*` allows all, absent none. */
   readonly allowedOrigins?: readonly string[]
-  /** The silence after which a stream sends a heartbeat; default 10 s. */
-  readonly heartbeatMs?: number
+  /** The silence after which a stream that begins now sends a heartbeat; default 10 s. */
+  heartbeatMs?(): number
   /** How long a client may read nothing before it is disconnected; default 30 minutes. */
   readonly stalledReaderMs?: number
   /** How long a request may take to arrive completely; default 2 minutes. */

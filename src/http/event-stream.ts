@@ -40,7 +40,7 @@ export function openEventStream(
       reply.raw.writeHead(200, Object.assign(reply.getHeaders() as OutgoingHttpHeaders, streamHeaders))
     },
     heartbeat: () => loadComment(reply.request) + placeComment(reply.request) + heartbeat,
-    heartbeatMs: heartbeatMs ?? defaultHeartbeatMs,
+    heartbeatMs: heartbeatMs?.() ?? defaultHeartbeatMs,
     stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
     now,
   })

@@ -32,7 +32,7 @@ async function openLoading(...places: readonly LoadPlace[]) {
   const gated = { load: scheduler.load, enter }
   const { listen } = openTestServer({
     engine,
-    heartbeatMs: 20,
+    heartbeatMs: () => 20,
     resolveModel: () => ({ id: 'org/fake', engine, scheduler: gated }),
   })
   const show = (next: LoadPlace) => {

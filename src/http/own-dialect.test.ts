@@ -252,13 +252,13 @@ describe('the opening of a stream', () => {
       await emit(finish)
       await emit(usage)
     })
-    const { body } = await ask(open(createOwnDialect(), { engine, heartbeatMs: 10 }), { say: 'a', stream: true })
+    const { body } = await ask(open(createOwnDialect(), { engine, heartbeatMs: () => 10 }), { say: 'a', stream: true })
     expect(body).toMatch(/^event: start org\/fake\n\n(event: ping\n\n)+event: finish\n\nevent: usage\n\n$/)
   })
 
   test('comes after the heartbeats of a request that waits for its model', async () => {
     const engine = { ...echo, ensureReady: () => pause(100) }
-    const { body } = await ask(open(createOwnDialect(), { engine, heartbeatMs: 10 }), { say: 'a', stream: true })
+    const { body } = await ask(open(createOwnDialect(), { engine, heartbeatMs: () => 10 }), { say: 'a', stream: true })
     expect(body).toMatch(/^(event: ping\n\n)+event: start org\/fake\n\nevent: text-delta\n\n/)
     expect(body.match(/event: start/g)).toHaveLength(1)
   })
@@ -268,7 +268,7 @@ describe('the opening of a stream', () => {
       await pause(60)
       throw new AppError('engine-failed', 'broken')
     })
-    const { status, body } = await ask(open(createOwnDialect(), { engine, heartbeatMs: 10 }), { say: 'a', stream: true })
+    const { status, body } = await ask(open(createOwnDialect(), { engine, heartbeatMs: () => 10 }), { say: 'a', stream: true })
     expect(status).toBe(200)
     expect(body).toMatch(/^event: start org\/fake\n\n(event: ping\n\n)+event: failed engine-failed at undefined\n\n$/)
   })

@@ -5,7 +5,7 @@ const hourMs = 3_600_000
 const stream = (script: unknown) => chatBody(script, { stream: true })
 
 /** A model with one slot, which a request holds. */
-async function openBusy(options: { readonly heartbeatMs?: number } = {}) {
+async function openBusy(options: { readonly heartbeatMs?: () => number } = {}) {
   const server = await openWatchedServer({ slots: 1, ...options })
   const holder = sendChat(server.port, chatBody({ raw: 'late', delayMs: hourMs }))
   await server.watched.started()
@@ -38,7 +38,7 @@ test('a request that had not to wait has no such headers', async () => {
 })
 
 test('heartbeats of a stream that waits say where, in a comment beside what its protocol sends', async () => {
-  const server = await openBusy({ heartbeatMs: 20 })
+  const server = await openBusy({ heartbeatMs: () => 20 })
   const chat = await receive(sendChat(server.port, stream('one')))
   expect(await readUntil(chat, '\n\n')).toMatch(/^: queue-position=1 estimated-wait-ms=\d+\n: \n\n/)
   const messages = JSON.stringify({ model: 'default', max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'hi' }] })

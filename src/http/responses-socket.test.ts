@@ -255,7 +255,7 @@ describe('a client', () => {
   })
 
   test('is sent pings, and disconnected when it reads nothing', async () => {
-    const { port, watched } = await openWatchedServer({ heartbeatMs: 20, stalledReaderMs: 200 })
+    const { port, watched } = await openWatchedServer({ heartbeatMs: () => 20, stalledReaderMs: 200 })
     const client = await openSocket(port)
     await once(client.socket, 'ping')
     client.socket.pause()

@@ -38,7 +38,7 @@ export class ResponsesSockets {
   serve(socket: WebSocket, request: FastifyRequest, sentKeys: SentKeys | undefined): void {
     const { service, room, memoryBytes, heartbeatMs, stalledReaderMs, now } = this.#deps
     const writer = new SocketWriter(socket, {
-      heartbeatMs: heartbeatMs ?? defaultHeartbeatMs,
+      heartbeatMs: heartbeatMs?.() ?? defaultHeartbeatMs,
       stalledReaderMs: stalledReaderMs ?? defaultStalledReaderMs,
       now,
     })

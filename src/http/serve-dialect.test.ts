@@ -171,7 +171,7 @@ describe('a constrained output', () => {
   })
 
   test('reports it also when a heartbeat opened the stream', async () => {
-    const { port } = await openWatchedServer({ engine: constrained('partial'), heartbeatMs: 10 })
+    const { port } = await openWatchedServer({ engine: constrained('partial'), heartbeatMs: () => 10 })
     const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 100 })))
     expect(response.headers['x-dragoman-structured']).toBe('partial')
     expect(await readAll(response)).toContain('[DONE]')
@@ -187,7 +187,7 @@ describe('a constrained output', () => {
 
 describe('a silent stream', () => {
   test('opens with a heartbeat and sends more', async () => {
-    const { port } = await openWatchedServer({ heartbeatMs: 10 })
+    const { port } = await openWatchedServer({ heartbeatMs: () => 10 })
     const response = await receive(sendChat(port, stream({ chunks: ['a'], delayMs: 200 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
@@ -196,7 +196,7 @@ describe('a silent stream', () => {
   })
 
   test('once it has begun, a failure is an error event, even before the first event', async () => {
-    const { port } = await openWatchedServer({ heartbeatMs: 10 })
+    const { port } = await openWatchedServer({ heartbeatMs: () => 10 })
     const response = await receive(sendChat(port, stream({ raw: 'a', failAfter: 0, delayMs: 100 })))
     expect(response.statusCode).toBe(200)
     const text = await readAll(response)
@@ -205,7 +205,7 @@ describe('a silent stream', () => {
   })
 
   test('sends heartbeats while queued, and frees the queue entry on disconnect', async () => {
-    const { port, watched, scheduler } = await openWatchedServer({ slots: 1, heartbeatMs: 10 })
+    const { port, watched, scheduler } = await openWatchedServer({ slots: 1, heartbeatMs: () => 10 })
     const running = sendChat(port, stream({ raw: 'x', delayMs: hourMs }))
     await watched.started()
     const waiting = sendChat(port, stream('hi'))
@@ -218,7 +218,7 @@ describe('a silent stream', () => {
   })
 
   test('an active stream gets no heartbeat', async () => {
-    const { port } = await openWatchedServer({ heartbeatMs: 1000 })
+    const { port } = await openWatchedServer({ heartbeatMs: () => 1000 })
     const text = await readAll(await receive(sendChat(port, stream({ chunks: Array(20).fill('a'), delayMs: 1 }))))
     expect(text).not.toContain(openaiChat.heartbeat)
   })

@@ -62,7 +62,7 @@ describe('a slow reader', () => {
   })
 
   test('that reads nothing is disconnected', async () => {
-    const { port, watched, scheduler } = await openWatchedServer({ engine: flooding, heartbeatMs: 10, stalledReaderMs: 50 })
+    const { port, watched, scheduler } = await openWatchedServer({ engine: flooding, heartbeatMs: () => 10, stalledReaderMs: 50 })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.pause()

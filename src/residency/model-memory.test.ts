@@ -212,6 +212,17 @@ describe('requests for models that share the memory', () => {
     expect(a.counts.loads).toBe(0)
   })
 
+  test('are admitted and refused by a budget that has changed, with its numbers', async () => {
+    const memory = createMemory()
+    const a = addModel(memory, 'a', { bytes: 11 })
+    memory.changeLimits({ budgetBytes: 12, minResidencyMs: 0, idleGraceMs: 0 })
+    expect(memory.memory().budgetBytes).toBe(12)
+    ;(await begin(a)).end()
+    expect(a.resident.longestContext).toBe(1200)
+    memory.changeLimits({ budgetBytes: 9, minResidencyMs: 0, idleGraceMs: 0 })
+    await expect(begin(addModel(memory, 'b', { bytes: 10 }))).rejects.toThrow('b needs 10 of 9')
+  })
+
   test('get the memory of a model that failed for good', async () => {
     const memory = createMemory()
     const [a, b] = [addModel(memory, 'a'), addModel(memory, 'b')]

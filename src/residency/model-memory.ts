@@ -16,6 +16,7 @@ const longestTimeoutMs = 2 ** 31 - 1
 export class ModelMemory implements Residency {
   readonly #options: ModelMemoryOptions
   readonly #rules: ResidencyRules<Wish>
+  #budgetBytes: number
   readonly #models = new Map<string, SharedModel>()
   readonly #pending: (() => Decision<Wish>)[] = []
   #added = 0
@@ -23,16 +24,17 @@ export class ModelMemory implements Residency {
 
   constructor(options: ModelMemoryOptions) {
     this.#options = options
+    this.#budgetBytes = options.budgetBytes
     this.#rules = new ResidencyRules(options)
   }
 
   add(model: ResidentModel): Resident {
-    const { now, log, budgetBytes } = this.#options
+    const { now, log } = this.#options
     const key = `${++this.#added}`
     const member = this.#rules.add(key, model, now())
     const shared = new SharedModel(model, {
       member,
-      budgetBytes,
+      budgetBytes: () => this.#budgetBytes,
       now,
       log,
       report: (event) => this.#report({ ...event, key }),
@@ -50,7 +52,13 @@ export class ModelMemory implements Residency {
   }
 
   memory(): ReturnType<Residency['memory']> {
-    return { budgetBytes: this.#options.budgetBytes, usedBytes: this.#rules.usedBytes }
+    return { budgetBytes: this.#budgetBytes, usedBytes: this.#rules.usedBytes }
+  }
+
+  /** Models that a smaller budget has no room for stay until another one needs their memory. */
+  changeLimits(limits: ResidencyLimits): void {
+    this.#budgetBytes = limits.budgetBytes
+    this.#follow(() => this.#rules.changeLimits(limits, this.#options.now()))
   }
 
   /** Loads and unloads nothing more; the engines are the caller's to close. */
@@ -93,7 +101,7 @@ export class ModelMemory implements Residency {
         this.#models.get(effect.key)?.admit()
         break
       case 'reject':
-        this.#models.get(effect.key)?.reject(this.#options.budgetBytes)
+        this.#models.get(effect.key)?.reject()
         break
       case 'unload':
         this.#models.get(effect.key)?.beginUnload(effect.reason)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ResidencyEffect, ResidencyEvent, WishKind } from './events.ts'
-import { ResidencyRules } from './rules.ts'
+import { type Decision, type ResidencyLimits, ResidencyRules } from './rules.ts'
 
 type Wish = { readonly name: string }
 type Step = readonly [atMs: number, event: Report, effects: readonly string[]]
@@ -58,12 +58,11 @@ function createRules(models: Readonly<Record<string, { isPinned?: boolean; idleT
         return { type: 'tick' }
     }
   }
+  const shown = ({ effects, wakeAtMs }: Decision<Wish>) => ({ effects: effects.map(show), wakeAtMs })
   return {
     rules,
-    report(event: Report, atMs: number) {
-      const { effects, wakeAtMs } = rules.decide(typeof event === 'string' ? read(event) : event, atMs)
-      return { effects: effects.map(show), wakeAtMs }
-    },
+    report: (event: Report, atMs: number) => shown(rules.decide(typeof event === 'string' ? read(event) : event, atMs)),
+    change: (limits: ResidencyLimits, atMs: number) => shown(rules.changeLimits(limits, atMs)),
   }
 }
 
@@ -347,6 +346,23 @@ describe('the rules of residency', () => {
     report('B wants b', 200)
     expect(report('b needs 6', 200).wakeAtMs).toBe(10_100)
     expect(report('first ends a', 300).wakeAtMs).toBe(1300)
+  })
+
+  it('follow other limits: who waits is admitted or refused by them, and idle models leave by them', () => {
+    const { report, rules, change } = createRules({ a: {}, b: {}, c: {}, brief: { idleTtlMs: 60_000 } })
+    for (const [atMs, event] of loaded('a', 6)) report(event, atMs)
+    report('B wants b', 200)
+    report('b needs 6', 200)
+    expect(change({ budgetBytes: 10, minResidencyMs: 5000, idleGraceMs: 1000 }, 200).wakeAtMs).toBe(5100)
+    expect(change({ budgetBytes: 12, minResidencyMs: 5000, idleGraceMs: 1000 }, 300).effects).toEqual(['admit b', 'grant B'])
+    report('C wants c', 400)
+    report('c needs 6', 400)
+    // What is loaded stays, although there is no room for it any more.
+    expect(change({ budgetBytes: 5, minResidencyMs: 5000, idleGraceMs: 1000 }, 500).effects).toEqual(['reject c'])
+    expect(rules.usedBytes).toBe(12)
+    report('c fails', 500)
+    report('first ends a', 600)
+    expect(change({ budgetBytes: 5, minResidencyMs: 0, idleGraceMs: 0, idleTtlMs: 100 }, 700).effects).toEqual(['unload a: idle'])
   })
 
   it('count the memory that is in use or being freed', () => {

@@ -10,6 +10,8 @@ export type ResidencyLimits = {
   readonly minResidencyMs: number
   /** … unless it has been idle for this long, or for half of its load. */
   readonly idleGraceMs: number
+  /** Models without a time of their own are unloaded after being idle for this long; absent: never. */
+  readonly idleTtlMs?: number
 }
 
 export type Decision<Wish extends object> = {
@@ -24,7 +26,7 @@ export type Decision<Wish extends object> = {
  * its end, and the loads. Memory goes to the model that is wanted for longest.
  */
 export class ResidencyRules<Wish extends object> {
-  readonly #limits: ResidencyLimits
+  #limits: ResidencyLimits
   readonly #members = new Map<string, Member<Wish>>()
   #effects: ResidencyEffect<Wish>[] = []
   #wakeAtMs = Number.POSITIVE_INFINITY
@@ -48,6 +50,13 @@ export class ResidencyRules<Wish extends object> {
     const member = this.#members.get(key)
     if (member !== undefined) this.#refuseAll(member, new AppError('model-unavailable', `model '${member.id}' has been removed`))
     this.#members.delete(key)
+    return this.#settle(nowMs)
+  }
+
+  /** Other limits. Models that a smaller budget has no room for stay until another one needs their memory. */
+  changeLimits(limits: ResidencyLimits, nowMs: number): Decision<Wish> {
+    this.#limits = limits
+    for (const member of this.#all(({ phase }) => phase === 'waiting')) this.#reserve(member, member.bytes, nowMs)
     return this.#settle(nowMs)
   }
 
@@ -247,7 +256,7 @@ export class ResidencyRules<Wish extends object> {
   }
 
   #unloadIdle(member: Member<Wish>, nowMs: number): void {
-    const { idleTtlMs, users, readyAtMs, lastUsedMs } = member
+    const { users, readyAtMs, lastUsedMs, idleTtlMs = this.#limits.idleTtlMs } = member
     if (idleTtlMs === undefined || users.size > 0 || readyAtMs === undefined) return
     if (lastUsedMs + idleTtlMs <= nowMs) this.#unload(member, 'idle', nowMs)
     else this.#wakeAt(lastUsedMs + idleTtlMs)

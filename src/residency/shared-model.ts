@@ -15,7 +15,7 @@ type WithoutKey<T> = T extends { readonly key: string } ? Omit<T, 'key'> : never
 type SharedModelDeps = {
   /** Its state in the rules. */
   readonly member: Readonly<Member<Wish>>
-  readonly budgetBytes: number
+  budgetBytes(): number
   now(): number
   readonly log: ResidencyLog
   report(event: WithoutKey<ResidencyEvent<Wish>>): void
@@ -73,7 +73,7 @@ export class SharedModel implements Resident {
   }
 
   get longestContext(): number | undefined {
-    return this.#need?.longestContext(this.#deps.budgetBytes)
+    return this.#need?.longestContext(this.#deps.budgetBytes())
   }
 
   get comesAndGoes(): boolean {
@@ -174,8 +174,8 @@ export class SharedModel implements Resident {
     this.#reservation?.admit()
   }
 
-  reject(budgetBytes: number): void {
-    this.#reservation?.refuse(this.#reservation.need.tooLarge(budgetBytes))
+  reject(): void {
+    this.#reservation?.refuse(this.#reservation.need.tooLarge(this.#deps.budgetBytes()))
   }
 
   beginUnload(reason: UnloadReason): void {

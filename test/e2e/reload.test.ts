@@ -139,15 +139,26 @@ describe('a configuration that changes while the server runs', () => {
     await until(async () => (await ids(server)).join() === 'two')
   })
 
+  test('changes the silence before a heartbeat, and the memory, of what begins afterwards', async () => {
+    const server = await cli.serve()
+    await replaceFile({ models: [fake('one')], server: { heartbeatMs: 5 }, memory: { budget: '7MB' } })
+    await until(async () => (await ids(server)).join() === 'one')
+    const stream = openChat(server.url, slow('one', 10))
+    await stream.ended
+    expect(stream.text()).toMatch(/^:/m)
+    expect(textOf(stream.text())).toContain(lastOf(10))
+    expect(server.err()).not.toContain('need a restart')
+  })
+
   test('names the settings that need a restart, and takes the others', async () => {
     const server = await cli.serve()
-    await replaceFile({ models: [fake('new')], server: { heartbeatMs: 5 }, storage: { ttlDays: 5 } })
+    await replaceFile({ models: [fake('new')], server: { retryGraceMs: 5 }, storage: { ttlDays: 5 } })
     await until(async () => (await ids(server)).join() === 'new')
     const line = server
       .err()
       .split('\n')
       .find((text) => text.includes('need a restart'))
-    expect(JSON.parse(line ?? '').settings).toEqual(['server.heartbeatMs', 'storage.database', 'storage.ttlDays'])
+    expect(JSON.parse(line ?? '').settings).toEqual(['server.retryGraceMs', 'storage.database', 'storage.ttlDays'])
   })
 
   test('is read again at SIGHUP, which ends nothing; SIGTERM then ends the server', async () => {
