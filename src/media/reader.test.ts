@@ -76,6 +76,7 @@ describe('is refused by its place, with the reason:', () => {
     ['white space', { type: 'base64', base64: 'AAAA\nAAAA' }, 'image', /not valid base64/],
     ['padding in the middle', { type: 'base64', base64: 'AA==AAAA' }, 'image', /not valid base64/],
     ['a missing character', { type: 'base64', base64: 'AAAAA' }, 'image', /not valid base64/],
+    ['a data URL with a long head', dataUrl(`image/png${';a=b'.repeat(250)};base64,AAAA`), 'image', /not a data: URL/],
     ['a data URL without a comma', dataUrl('image/png;base64'), 'image', /not a data: URL/],
     ['half an escape', dataUrl('image/png,%8'), 'image', /two hexadecimal digits/],
     ['text', base64(Buffer.from('hello, world')), 'image', /by its bytes it is of no known type; send a PNG/],
