@@ -19,7 +19,7 @@ import type { Section } from './section.ts'
  * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts and growth. Each part has a
  * limit of time. Writes bench/results/DATE-MACHINE.json and a plot beside it; a run of some parts has their names in its own.
  *
- *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--name MACHINE]
+ *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--minutes N] [--name MACHINE]
  */
 
 const partNames = ['gateways', 'decoding', 'prompts', 'growth'] as const
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string', default: partNames.join(',') },
     model: { type: 'string' },
+    minutes: { type: 'string' },
     name: { type: 'string', default: hostname() },
   },
 })
@@ -39,14 +40,14 @@ const rounds = quick ? 3 : 5
 const roundMs = quick ? 800 : 2000
 /** V8 compiles for seconds what a server runs for days. */
 const warmUpMs = quick ? 6000 : 15_000
-/** What a part on a model may take; the others' times follow from their rounds. */
-const limitMs = quick ? 40_000 : 150_000
+/** About what a part on a model may take; the others' times follow from their rounds. */
+const limitMs = values.minutes === undefined ? (quick ? 60_000 : 180_000) : toMinutes(values.minutes) * 60_000
 
 const lengths = [1, 2, 4, 8, 16, 32, 64, 128].map((thousands) => thousands * 1000)
 const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
   gateways: () => compareGateways({ rounds, roundMs, warmUpMs }),
   decoding: async () => compareDecoding({ modelPath: await modelPath(), rounds, limitMs }),
-  prompts: async () => comparePrompts({ modelPath: await modelPath(), rounds, limitMs: limitMs * 1.2 }),
+  prompts: async () => comparePrompts({ modelPath: await modelPath(), rounds, limitMs }),
   growth: async () => [
     await memoryOfStreams(quick ? [1, 1000, 10_000] : [1, 10, 100, 1000, 10_000]),
     await ratesOfModels(quick ? [1, 50] : [1, 10, 50], { warmUpMs, durationMs: roundMs }),
@@ -55,7 +56,7 @@ const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
       roundMs: roundMs / 2,
       warmUpMs: roundMs,
     })),
-    await computedPrompts(lengths, { modelPath: await modelPath(), limitMs: limitMs / 2 }),
+    await computedPrompts(lengths, { modelPath: await modelPath(), limitMs: limitMs / 3 }),
   ],
 }
 
@@ -72,6 +73,12 @@ function toPartName(name: string): PartName {
   const part = partNames.find((one) => one === name)
   if (part === undefined) throw new Error(`--only: there is no part '${name}'; parts: ${partNames.join(', ')}`)
   return part
+}
+
+function toMinutes(text: string): number {
+  const minutes = Number(text)
+  if (!(minutes > 0)) throw new Error(`--minutes: '${text}' is not a number above 0`)
+  return minutes
 }
 
 const [loadBefore] = loadavg()

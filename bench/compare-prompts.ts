@@ -24,7 +24,7 @@ export async function comparePrompts({ modelPath, rounds, limitMs }: Options): P
   let last: { readonly size: number; readonly ms: number } | undefined
   for (const [size, share] of [
     [200, 0.1],
-    [1300, 0.4],
+    [1300, 0.25],
     [6000, 1],
   ] as const) {
     const section = {
@@ -62,7 +62,7 @@ type Plan = { readonly size: number; readonly contextLength: number; readonly ro
 function notMeasured({ size, contextLength, roundMs, leftMs }: Plan): string | undefined {
   if (size + 16 > contextLength) return `the model was trained for ${contextLength} tokens`
   if (roundMs > leftMs)
-    return `a round would take about ${Math.round(roundMs / 1000)} s, and ${Math.max(0, Math.round(leftMs / 1000))} s are left`
+    return `a round would take about ${Math.round(roundMs / 1000)} s, and ${Math.max(0, Math.round(leftMs / 1000))} s are left; --minutes sets more`
   return undefined
 }
 

@@ -32,7 +32,7 @@ export const engines: readonly BenchEngine[] = [
     name: 'llama-server',
     start: async (options) => overHttp(await startLlamaServer({ ...options, program: findLlamaServer() })),
   },
-  { name: 'node-llama-cpp, no server', start: startBareLlama },
+  { name: 'node-llama-cpp', start: startBareLlama },
 ]
 
 let asked = 0

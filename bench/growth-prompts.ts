@@ -87,7 +87,10 @@ export async function computedPrompts(sizes: readonly number[], { modelPath, lim
   const fitting = sizes.filter((size) => size <= contextLength - 100)
   for (const size of fitting) {
     if (last !== undefined && predictMs(last, size) > untilMs - performance.now()) {
-      missing.push({ name: `${sizeName(size)} and more`, reason: `would take longer than ${limitMs / 1000} s together` })
+      missing.push({
+        name: `${sizeName(size)} and more`,
+        reason: `would take longer than ${Math.round(limitMs / 1000)} s together; --minutes sets more`,
+      })
       break
     }
     const { ms } = await run({ prompts: [`${size}: ${seaText(Math.round((size * 100) / promptTokens))}`], tokens: 1 })

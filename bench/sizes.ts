@@ -6,7 +6,7 @@ export function seaText(count: number): string {
 }
 
 /** The tokens before a token whose attention costs about as much as the rest of the work for it: of a small model, so a low number. */
-const attentionLength = 1000
+const attentionLength = 1700
 
 /** About how long a longer prompt takes, from the time of a shorter one. */
 export function predictMs({ size, ms }: { readonly size: number; readonly ms: number }, longer: number): number {

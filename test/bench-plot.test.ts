@@ -42,6 +42,15 @@ test('a line marks the reference of a group, at its length', () => {
   expect(Number(at) - Number(x)).toBeCloseTo((widthsIn(svg)[0] ?? 0) / 2, 0)
 })
 
+test('the text of a bar that is shorter than the reference begins behind the line', () => {
+  const svg = plot('Ratios', [
+    { title: 'decoding', bars: [{ label: 'a', length: 0.5, text: '0.5', isOurs: true }], reference: 1 },
+  ])
+  const [, text = 0] = /<text class="value" x="([\d.]+)"/.exec(svg) ?? []
+  const [, at = 0] = /<line x1="([\d.]+)"/.exec(svg) ?? []
+  expect(Number(text)).toBeGreaterThan(Number(at))
+})
+
 const decoding = (streams: number, samples: ReadonlyMap<string, readonly number[]>): Section => ({
   title: `decoding, ${streams} streams`,
   series: { title: 'decoding', label: `${streams} streams` },
@@ -71,7 +80,7 @@ test('a series of sections is one group: ours against the next server, with a li
   ])
   expect(groups).toEqual([
     {
-      title: 'decoding: dragoman is better than llama-server by',
+      title: "decoding: dragoman's speed; 1 is llama-server's",
       bars: [
         { label: '2 streams', length: 1.5, text: '1.50 (30.0 tokens/s)', isOurs: true },
         { label: '4 streams', length: 0.5, text: '0.500 (50.0 tokens/s)', isOurs: true },

@@ -52,9 +52,8 @@ test('all sections are one table: ratios first, columns aligned, reasons in full
     ]),
     { isTime: false },
   )
-  const missing = [
-    { name: 'LiteLLM', reason: 'it cannot be installed, for a reason that is longer than the whole table is wide' },
-  ]
+  const long = { name: 'LiteLLM', reason: 'it cannot be installed, for a reason that is longer than the whole table is wide' }
+  const missing = [long, { name: 'SMG', reason: 'none' }]
   const one = { title: 'whole replies', ratio: better, unit: 'requests/s', rows, missing }
   const lines = sectionLines([one, { ...one, title: 'a longer title of a section', missing: [] }])
   expect(lines).toEqual([
@@ -62,6 +61,7 @@ test('all sections are one table: ratios first, columns aligned, reasons in full
     '  dragoman                                    1.00        2000       3',
     '  proxy                                      0.500        4000       3',
     '  LiteLLM: it cannot be installed, for a reason that is longer than the whole table is wide',
+    '  SMG: none',
     '',
     'a longer title of a section  dragoman is better by  requests/s  rounds',
     '  dragoman                                    1.00        2000       3',
