@@ -1,21 +1,23 @@
 import type { RequestContext } from '../contract/context.ts'
 import type { ServiceBody, ServiceCall, ServiceSink, Services } from '../contract/services.ts'
 import { estimateText } from './estimate-tokens.ts'
+import { refuseAddresses } from './refuse-addresses.ts'
 import { RunClock, slotInTime } from './time-limits.ts'
 import { withTicket } from './with-ticket.ts'
 
 /** An estimate, since files have no tokens: a second of speech is about 16. */
 const fileBytesPerToken = 1024
 
-/** Passes a request on to the servers of a model, on a slot of it. Rejects with the engine's refusals. */
-export function callService(
+/** Passes a request on to the servers of a model, on a slot of it. Rejects with the engine's refusals, and for addresses in its fields. */
+export async function callService(
   { now, services }: { now(): number; readonly services: Services },
   call: ServiceCall,
   context: RequestContext,
   sink: ServiceSink,
 ): Promise<void> {
   const { signal } = context
-  return withTicket(context, async ({ ticket }) => {
+  refuseAddresses(call.body)
+  await withTicket(context, async ({ ticket }) => {
     await ticket.ready(signal)
     const expected = estimateBody(call.body)
     await slotInTime(ticket, { inputTokens: expected, maxOutputTokens: 0 }, context)

@@ -165,6 +165,16 @@ describe('sound and pictures, passed on', () => {
     expect(lastSeen()).toMatchObject({ path: '/v1/images/generations', body: { model: 'up', prompt: 'a cat', size: '256x256' } })
   })
 
+  test('what names an address is refused: the server behind might fetch it', async () => {
+    const { status, param, message } = await refusal(speak({ ref_audio: 'http://169.254.169.254/latest' }))
+    expect({ status, param }).toEqual({ status: 400, param: 'ref_audio' })
+    expect(message).toContain('send the data itself')
+    const file = await toFile(sound, 'a.wav')
+    const form = { model: 'studio', file, url: 'http://127.0.0.1/a.wav' }
+    expect((await refusal(client.audio.transcriptions.create(form))).param).toBe('url')
+    expect(upstream.seen).toEqual([])
+  })
+
   test('without a model, the first that has the service is used', async () => {
     upstream.answer = asJson({ created: 1, data: [] })
     await client.images.generate({ prompt: 'a cat' })
