@@ -15,7 +15,8 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   const error = toAppError(thrown, request).inWordsOf(formatPath)
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer')
   if (error.retryAfterMs !== undefined) reply.header('retry-after', toRetryAfterSeconds(error.retryAfterMs))
-  const encode = request.routeOptions.config.encodeError ?? encoderOf(request) ?? encodeOpenaiError
+  const { encodeErrorOf, encodeError } = request.routeOptions.config
+  const encode = encodeErrorOf?.(request) ?? encodeError ?? encoderOf(request) ?? encodeOpenaiError
   const { status, headers, body } = request.absentReply ?? encode(shownTo(request.principal, error), request.id)
   logFailure(request, error, { what: 'request failed', code: wireCodeOf(body, error) })
   if (headers !== undefined) reply.headers(headers)

@@ -1,11 +1,15 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { AppError } from '../contract/errors.ts'
-import type { EncodeError } from './error-reply.ts'
 
 /** The methods of a path that are served. */
 export type ServedRoute = { readonly path: string; readonly methods: readonly string[] }
 
-type Route = { readonly methods: Set<string>; readonly refused: Set<string>; readonly encodeError: EncodeError | undefined }
+type Route = {
+  readonly methods: Set<string>
+  readonly refused: Set<string>
+  /** How its errors are encoded. */
+  readonly encoding: Pick<FastifyContextConfig, 'encodeError' | 'encodeErrorOf'>
+}
 
 /**
  * Throws for routes without a scope. Call `refuseOtherMethods` after all routes are added: it adds a 405 reply for the other methods
@@ -17,7 +21,7 @@ export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void;
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.scope === undefined) throw new Error(`the route ${method} ${url} declares no scope`)
     if (isComplete) return
-    const known = routes.get(url) ?? { methods: new Set(), refused: new Set(), encodeError: config.encodeError }
+    const known = routes.get(url) ?? { methods: new Set(), refused: new Set(), encoding: encodingOf(config) }
     for (const name of [method].flat()) {
       known.methods.add(name)
       if (config.isRefusal === true) known.refused.add(name)
@@ -26,12 +30,12 @@ export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void;
   })
   const refuseOtherMethods = () => {
     isComplete = true
-    for (const [url, { methods, refused, encodeError }] of routes) {
+    for (const [url, { methods, refused, encoding }] of routes) {
       const allowed = servedMethods({ methods, refused }).join(', ')
       app.route({
         method: app.supportedMethods.filter((method) => !methods.has(method)),
         url,
-        config: { scope: 'public', ...(encodeError !== undefined && { encodeError }) },
+        config: { scope: 'public', ...encoding },
         onRequest: (request, reply) => {
           reply.header('allow', allowed)
           throw new AppError('method-not-allowed', `${request.method} is not allowed here; allowed: ${allowed}`)
@@ -45,4 +49,8 @@ export function watchRoutes(app: FastifyInstance): { refuseOtherMethods(): void;
 
 function servedMethods({ methods, refused }: Pick<Route, 'methods' | 'refused'>): readonly string[] {
   return [...methods].filter((name) => !refused.has(name))
+}
+
+function encodingOf({ encodeError, encodeErrorOf }: FastifyContextConfig): Route['encoding'] {
+  return { ...(encodeError !== undefined && { encodeError }), ...(encodeErrorOf !== undefined && { encodeErrorOf }) }
 }

@@ -47,7 +47,8 @@ const anthropic: FileForm = {
 /** The files that callers upload for their requests, in OpenAI's form or, with `anthropic-version`, in Anthropic's. */
 export function addFileRoutes(app: FastifyInstance, deps: ServerDeps & { readonly files: FileStore }): void {
   const { files } = deps
-  const config = { scope: 'inference', encodeError: encodeOpenaiError } as const
+  const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
+  const config = { scope: 'inference', encodeErrorOf } as const
 
   app.post('/v1/files', { config: { ...config, takesUploads: true } }, (request, reply) =>
     inForm(request, reply, (form) =>
@@ -101,19 +102,13 @@ function checkFields(fields: ReadonlyMap<string, string>, form: FileForm, reply:
   return form.purposeOf(fields)
 }
 
-async function inForm(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  make: (form: FileForm) => Promise<unknown>,
-): Promise<unknown> {
-  const form = request.headers['anthropic-version'] === undefined ? openai : anthropic
+/** With `anthropic-version`, Anthropic's. */
+function formOf({ headers }: FastifyRequest): FileForm {
+  return headers['anthropic-version'] === undefined ? openai : anthropic
+}
+
+function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: FileForm) => Promise<unknown>): Promise<unknown> {
+  const form = formOf(request)
   if (form === anthropic) reply.header(requestIdHeader, request.id)
-  try {
-    return await make(form)
-  } catch (error) {
-    // The route's own envelope is OpenAI's.
-    if (form === openai) throw error
-    const { status, body } = form.encodeError(AppError.from(error), request.id)
-    return reply.code(status).send(body)
-  }
+  return make(form)
 }

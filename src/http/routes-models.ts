@@ -49,7 +49,8 @@ const llamaStack: ModelForm = {
 /** The models, in the form of the protocol that the client speaks. */
 export function addModelListRoutes(app: FastifyInstance, { models }: Pick<ServerDeps, 'models'>): void {
   const encodeLimits = (request: FastifyRequest) => formOf(request).encodeLimits
-  const config = { scope: 'inference', encodeError: encodeOpenaiError, encodeLimits } as const
+  const encodeErrorOf = (request: FastifyRequest) => formOf(request).encodeError
+  const config = { scope: 'inference', encodeErrorOf, encodeLimits } as const
   app.get<{ Querystring: Query }>('/v1/models', { config }, (request, reply) =>
     inForm(request, reply, ({ list }) => list(models.list(callerOf(request)), request.query)),
   )
@@ -79,12 +80,5 @@ function refuseChange(reply: FastifyReply): never {
 function inForm(request: FastifyRequest, reply: FastifyReply, make: (form: ModelForm) => unknown): unknown {
   const form = formOf(request)
   if (form.requestIdHeader !== undefined) reply.header(form.requestIdHeader, request.id)
-  try {
-    return make(form)
-  } catch (error) {
-    // The route's own envelope is OpenAI's.
-    if (form === openai) throw error
-    const { status, body } = form.encodeError(AppError.from(error), request.id)
-    return reply.code(status).send(body)
-  }
+  return make(form)
 }

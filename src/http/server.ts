@@ -50,6 +50,8 @@ declare module 'fastify' {
     scope?: Scope
     /** The route's error envelope; default OpenAI's. */
     encodeError?: EncodeError
+    /** The same for a route of several protocols. */
+    encodeErrorOf?: (request: FastifyRequest) => EncodeError
     /** The route is served until the last reply has ended. */
     servesWhileDraining?: boolean
     /** The body may be `multipart/form-data`, which the handler reads while it arrives. */

@@ -43,6 +43,21 @@ test.each<Refusal>([
   expect([response.status, await messageIn(response)]).toEqual([status, message])
 })
 
+test('a method that is not there is refused in the form of the protocol', async () => {
+  const refusal = async (headers: Record<string, string>) => {
+    const response = await fetch(`${app.url}/v1/files`, { method: 'DELETE', headers })
+    return [response.status, response.headers.get('allow'), await response.json()]
+  }
+  const message = 'DELETE is not allowed here; allowed: POST, GET, HEAD'
+  const allowed = 'POST, GET, HEAD'
+  expect(await refusal({})).toEqual([405, allowed, { error: expect.objectContaining({ message, code: 'method_not_allowed' }) }])
+  expect(await refusal({ 'anthropic-version': '2023-06-01' })).toEqual([
+    405,
+    allowed,
+    { type: 'error', request_id: expect.any(String), error: expect.objectContaining({ message }) },
+  ])
+})
+
 test.each([
   ['limit=0', 'limit: expected an integer from 1 to 10000, got "0"'],
   ['order=up', 'order: expected asc or desc, got "up"'],
