@@ -142,6 +142,8 @@ export type DetokenizeRequest = {
 
 /** The model's tokenizer and chat template. */
 export interface Tokenizer {
+  /** Throws `unsupported-field` for what has no tokens with ids, before its media are read. Absent: all has. */
+  checkTokens?(request: TokenizeRequest): void
   /** The tokens of a text or a conversation. */
   tokenize(request: TokenizeRequest, signal: AbortSignal): Promise<readonly number[]>
   /** The number of those tokens. */

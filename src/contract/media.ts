@@ -34,6 +34,8 @@ export type MediaItem = { readonly kind: MediaKind; readonly source: MediaRefere
 
 /** Reads what requests refer to, within limits of bytes, pixels, seconds, count and time. */
 export interface MediaReader {
+  /** Throws what `read` would reject with, as far as the references themselves show it: their number, their schemes and addresses. */
+  check(items: readonly MediaItem[]): void
   /**
    * The media of one request, in their order. Rejects with an `AppError` at the first that cannot be had, and with the signal's reason;
    * then nothing is read any more.

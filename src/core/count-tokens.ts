@@ -22,7 +22,7 @@ export async function countTokens(
   // With the sizes of its media, as soon as they are known.
   let read = request
   try {
-    const inputTokens = await withTokenizerFor(request, context, (tokenizer) =>
+    const inputTokens = await withTokenizerFor(deps, { request, context }, (tokenizer) =>
       withMedia(deps, { request, caller: context }, async (complete) => {
         read = complete
         return tokenizer.count({ ...withoutCustomTools(complete), addBos: true, parseSpecial: true }, context.signal)

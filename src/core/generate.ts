@@ -142,7 +142,7 @@ async function runOrCutShort(
       return emit(event)
     }
     const loading = new Loading(ticket, { now: deps.now, signal })
-    await refuseUnread(request, { engine: model.engine, ready: () => loading.ready() })
+    await refuseUnread(request, { engine: model.engine, ready: () => loading.ready(), media: deps.media })
     await withMedia(deps, { request, caller: step.context }, (complete) =>
       withFunctions(complete, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
         runStep(deps, wanted, { ticket, loading, emit: inner, ...step }),

@@ -12,11 +12,12 @@ type MediaDeps = { readonly media?: MediaReader }
 
 /** The tokens of a text or a conversation. Rejects with `queue-full` and the engine's refusals. */
 export function tokenize(deps: MediaDeps, request: TokenizeRequest, context: RequestContext): Promise<readonly number[]> {
-  return withTokenizerFor(request, context, (tokenizer) =>
-    withMedia(deps, { request, caller: context }, async (complete) =>
+  return withTokenizerFor(deps, { request, context }, (tokenizer) => {
+    tokenizer.checkTokens?.(request)
+    return withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.tokenize(withoutCustomTools(complete), context.signal),
-    ),
-  )
+    )
+  })
 }
 
 /** The text of tokens; with `special`, including the text of control tokens. */
@@ -26,7 +27,7 @@ export function detokenize(request: DetokenizeRequest, context: RequestContext):
 
 /** The prompt text of a conversation, rendered with the model's template. */
 export function render(deps: MediaDeps, request: RenderRequest, context: RequestContext): Promise<string> {
-  return withTokenizerFor(request, context, (tokenizer) =>
+  return withTokenizerFor(deps, { request, context }, (tokenizer) =>
     withMedia(deps, { request, caller: context }, async (complete) =>
       tokenizer.render(withoutCustomTools(complete), context.signal),
     ),
@@ -41,18 +42,20 @@ export function withoutCustomTools<R extends { readonly prompt: TokenizeRequest[
 
 /** Runs work with the tokenizer of a model. Rejects with `invalid-request` at `model` for an engine without one. */
 export function withTokenizer<T>(context: RequestContext, work: (tokenizer: Tokenizer) => Promise<T>): Promise<T> {
-  return withTokenizerFor(undefined, context, work)
+  return withTokenizerFor({}, { context }, work)
 }
+
+type Tokenizing = { readonly request?: { readonly prompt: Prompt }; readonly context: RequestContext }
 
 /** The same for a prompt; rejects with `unsupported-field` for media that the model cannot read. */
 export function withTokenizerFor<T>(
-  request: { readonly prompt: Prompt } | undefined,
-  context: RequestContext,
+  { media }: MediaDeps,
+  { request, context }: Tokenizing,
   work: (tokenizer: Tokenizer) => Promise<T>,
 ): Promise<T> {
   const run = async ({ id, engine, ticket }: TicketedModel) => {
     const ready = () => ticket.ready(context.signal)
-    if (request !== undefined) await refuseUnread(request, { engine, ready })
+    if (request !== undefined) await refuseUnread(request, { engine, ready, media })
     await ready()
     const { tokenizer } = engine.capabilities
     if (tokenizer !== undefined) return work(tokenizer)

@@ -10,6 +10,7 @@ const caller = { principal: { id: 'one', scopes: allScopes }, signal: new AbortC
 
 class Reader implements MediaReader {
   readonly read: MediaReader['read']
+  readonly check = () => undefined
   readonly asked: MediaItem[] = []
   released = 0
 

@@ -11,7 +11,6 @@ import { placedMediaIn } from '../contract/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 type MediaDeps = { readonly media?: MediaReader }
-type ChatPrompt = Extract<Prompt, { type: 'chat' }>
 
 /**
  * Runs work on the request with bytes in the place of every reference to media. Rejects as `MediaReader.read`; without a reader, any
@@ -23,7 +22,7 @@ export async function withMedia<R extends { readonly prompt: Prompt }, T>(
   work: (complete: R) => Promise<T>,
 ): Promise<T> {
   const { prompt } = request
-  const items = prompt.type === 'chat' ? itemsOf(prompt) : []
+  const items = referencesIn(prompt)
   const [first] = items
   if (prompt.type !== 'chat' || first === undefined) return work(request)
   if (reader === undefined) {
@@ -39,7 +38,9 @@ export async function withMedia<R extends { readonly prompt: Prompt }, T>(
   }
 }
 
-function itemsOf(prompt: ChatPrompt): readonly MediaItem[] {
+/** The references to media in a prompt, in their order. */
+export function referencesIn(prompt: Prompt): readonly MediaItem[] {
+  if (prompt.type !== 'chat') return []
   return placedMediaIn(prompt).flatMap(({ part: { kind, source }, at }) =>
     source.type === 'bytes' ? [] : [{ kind, source, at: [...at, 'source'] }],
   )

@@ -22,3 +22,10 @@ function mayBeOther({ kind, source }: MediaPart): boolean {
   if (kind !== 'file' || source.type === 'bytes') return false
   return source.type !== 'url' || !/^https?:/i.test(source.url)
 }
+
+/** Throws `unsupported-field` for media, which only llama.cpp and servers like it count: they have no tokens with ids. */
+export function refuseTokensOfMedia(request: Pick<GenerationRequest, 'prompt'>): void {
+  const explain = (kind: MediaKind) =>
+    `a part of type '${kind}' has no tokens with ids: leave it out, or have the conversation counted instead`
+  refuseMedia(request, () => false, explain)
+}

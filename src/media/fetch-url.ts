@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Agent, request } from 'undici'
+import type { AppError } from '../contract/errors.ts'
 import type { MediaItem } from '../contract/media.ts'
 import { createGuardedConnect, ForbiddenAddress, type Guard } from './guarded-connect.ts'
 import { invalid } from './invalid.ts'
@@ -106,7 +107,7 @@ async function collect(body: Readable, { item, maxBytes, grow, expected }: Colle
 }
 
 /** The URL of a hop. Throws for other schemes, for credentials, and for hosts that the configuration does not allow. */
-function checkUrl(text: string, { at }: MediaItem, { domains }: FetchOptions, base?: URL): URL {
+export function checkUrl(text: string, { at }: MediaItem, { domains }: Pick<FetchOptions, 'domains'>, base?: URL): URL {
   if (text.length > maxUrlLength) throw invalid(at, `is a URL of ${text.length} characters, more than ${maxUrlLength}`)
   if (!URL.canParse(text, base?.href)) throw invalid(at, 'is not a valid URL')
   const url = new URL(text, base?.href)
@@ -132,11 +133,14 @@ function tooLarge({ kind, at }: MediaItem, maxBytes: number) {
   return invalid(at, `has more bytes than the limit (media.maxBytes.${kind}, ${formatBytes(maxBytes)}): send a smaller one`)
 }
 
+export function forbiddenAddress({ at }: MediaItem, cause?: unknown): AppError {
+  return invalid(at, 'is at no public address: only media on the Internet are fetched (media.allowedAddresses)', cause)
+}
+
 /** A name that does not exist and one of a private address give the same error, so that callers cannot list internal names. */
-function explain(error: unknown, { at }: MediaItem): unknown {
-  if (error instanceof ForbiddenAddress) {
-    return invalid(at, 'is at no public address: only media on the Internet are fetched (media.allowedAddresses)', error)
-  }
+function explain(error: unknown, item: MediaItem): unknown {
+  const { at } = item
+  if (error instanceof ForbiddenAddress) return forbiddenAddress(item, error)
   if (!(error instanceof Error) || error.name === 'AppError') return error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return invalid(at, `cannot be fetched (${code})`, error)

@@ -27,10 +27,7 @@ export async function readLocalFile(
   { item, signal }: Reading,
   { folder, limits }: { readonly folder: string | undefined; readonly limits: MediaLimits },
 ): Promise<Buffer> {
-  if (folder === undefined) {
-    const message = `${field(...item.at)} is a file of the server, which are not read (media.allowedLocalPath): send the ${item.kind} itself`
-    throw new AppError('unsupported-field', message, { at: item.at })
-  }
+  if (folder === undefined) throw refuseLocal(item)
   let file: FileHandle | undefined
   try {
     file = await openInside(url, folder)
@@ -43,6 +40,12 @@ export async function readLocalFile(
   } finally {
     await file.close()
   }
+}
+
+/** The refusal of a server that has no folder for callers. */
+export function refuseLocal({ at, kind }: MediaItem): AppError {
+  const message = `${field(...at)} is a file of the server, which are not read (media.allowedLocalPath): send the ${kind} itself`
+  return new AppError('unsupported-field', message, { at })
 }
 
 function notReadable({ at }: MediaItem, cause?: unknown): AppError {

@@ -23,7 +23,7 @@ export async function readBase64(base64: string, item: MediaItem, limits: MediaL
 /** Media in a `data:` URL. */
 export async function readDataUrl(url: string, item: MediaItem, limits: MediaLimits): Promise<FoundBytes> {
   const parsed = parseDataUrl(url)
-  if (parsed === undefined) throw invalid(item.at, `is not a data: URL: expected data:${item.kind}/...;base64,...`)
+  if (parsed === undefined) throw notADataUrl(item)
   const declared = parsed.mediaType === '' ? {} : { declared: parsed.mediaType }
   if (parsed.encoding === 'base64') return { ...(await readBase64(await unescapeBase64(parsed.data), item, limits)), ...declared }
   if (parsed.data.length > maxPercentChars) {
@@ -54,4 +54,8 @@ async function unescapeBase64(text: string): Promise<string> {
     start = next
   }
   return decoded
+}
+
+export function notADataUrl({ at, kind }: MediaItem) {
+  return invalid(at, `is not a data: URL: expected data:${kind}/...;base64,...`)
 }

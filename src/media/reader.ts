@@ -1,8 +1,8 @@
 import { AppError } from '../contract/errors.ts'
-import { field } from '../contract/field.ts'
 import type { FileStore } from '../contract/file-store.ts'
 import type { HeldMedia, MediaBytes, MediaCaller, MediaItem, MediaReader } from '../contract/media.ts'
 import { checkBytes, refuseSize } from './check-bytes.ts'
+import { checkReference, notFetched, notStored, unknownScheme } from './check-reference.ts'
 import { fetchUrl } from './fetch-url.ts'
 import type { Guard } from './guarded-connect.ts'
 import { invalid } from './invalid.ts'
@@ -37,7 +37,12 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
   const room = new MemoryRoom(options.memoryBytes ?? defaultMemoryBytes)
   const cache = new UrlCache({ ...defaultCache, ...options.cache, now: () => performance.now() })
   const lanes = new Lanes(parallelFetches)
-  return { read }
+  return { check: checkAll, read }
+
+  function checkAll(items: readonly MediaItem[]): void {
+    refuseCount(items, limits)
+    for (const item of items) checkReference(item, options)
+  }
 
   async function read(items: readonly MediaItem[], { principal, signal }: MediaCaller): Promise<HeldMedia> {
     refuseCount(items, limits)
@@ -73,7 +78,7 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
 
   async function fetchOne(item: MediaItem, key: CacheKey, { share, owner, signal }: Work): Promise<MediaBytes> {
     const { urls } = options
-    if (urls === undefined) throw notRead(item, 'is not fetched here (media.urls)')
+    if (urls === undefined) throw notFetched(item)
     const limit = { timeoutMs: limits.timeoutMs[item.kind], maxBytes: limits.maxBytes[item.kind], grow: share.grow }
     const found = await lanes.run(owner, signal, () => fetchUrl(key.url, { item, signal }, { ...urls, ...limit }))
     const media = await check(item, found)
@@ -92,7 +97,7 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
       case 'url': {
         const { url } = source
         if (/^data:/i.test(url)) return readDataUrl(url, item, limits)
-        if (!isLocal(url)) throw notRead(item, `${quote(url)} is not fetched`)
+        if (!isLocal(url)) throw unknownScheme(item, url)
         const bytes = await readLocalFile(url, { item, signal }, { folder: options.folder, limits })
         share.grow(bytes.length)
         return { bytes }
@@ -104,7 +109,7 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
 
   async function readUpload(id: string, item: MediaItem, { share, owner, signal }: Work): Promise<FoundBytes> {
     const { files } = options
-    if (files === undefined) throw notRead(item, 'is not stored here')
+    if (files === undefined) throw notStored(item)
     try {
       const { mediaType, sizeBytes } = await files.get(owner, id)
       refuseSize(sizeBytes, item, limits)
@@ -172,13 +177,4 @@ function refuseCount(items: readonly MediaItem[], { maxItems }: MediaLimits): vo
 
 function tooMuch({ at }: MediaItem, { maxTotalBytes }: MediaLimits): AppError {
   return invalid(at, `does not fit: all media of a request may have ${formatBytes(maxTotalBytes)} (media.maxTotalBytes)`)
-}
-
-function notRead({ kind, at }: MediaItem, problem: string): AppError {
-  const message = `${field(...at)} ${problem}: send the ${kind} itself, as a data: URL (data:${kind}/...;base64,...)`
-  return new AppError('unsupported-field', message, { at })
-}
-
-function quote(url: string): string {
-  return `'${url.length > 80 ? `${url.slice(0, 79)}…` : url}'`
 }

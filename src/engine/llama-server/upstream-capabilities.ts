@@ -1,5 +1,6 @@
 import type { Engine, EngineCapabilities } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
+import { refuseTokensOfMedia } from '../refuse-media.ts'
 
 type Deps = {
   /** The model's id. */
@@ -25,6 +26,7 @@ export function createUpstreamCapabilities({
     }, signal)
   return {
     tokenizer: {
+      checkTokens: refuseTokensOfMedia,
       tokenize: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.tokenize(request, signal)),
       count: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.count(request, signal)),
       detokenize: (request, signal) => use('tokenizer', signal, (tokenizer) => tokenizer.detokenize(request, signal)),

@@ -1,6 +1,7 @@
 import type { CallerKeys } from '../../contract/caller-keys.ts'
 import type { EngineCapabilities, RenderRequest, TokenizeRequest, Tokenizer } from '../../contract/engine.ts'
 import type { Prompt } from '../../contract/request.ts'
+import { refuseTokensOfMedia } from '../refuse-media.ts'
 import type { UpstreamAccess } from './servers/upstream.ts'
 import { embedRemotely, queryOf, rankRemotely } from './wire/embeddings.ts'
 import { countRemotely, detokenizeRemotely, renderRemotely, tokenizeRemotely } from './wire/tokenizer.ts'
@@ -33,6 +34,7 @@ export function createTextCapabilities({
     return text === undefined ? request : { ...request, prompt: { type: 'text', text } }
   }
   const tokenizer: Tokenizer = {
+    checkTokens: refuseTokensOfMedia,
     tokenize: async (request, signal) => {
       const sent = await asSent(request, signal)
       return ask(signal, (access) => tokenizeRemotely(sent, access))

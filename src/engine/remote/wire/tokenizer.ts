@@ -1,9 +1,8 @@
 import type { DetokenizeRequest, RenderRequest, TokenizeRequest } from '../../../contract/engine.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
-import type { MediaKind } from '../../../contract/media.ts'
 import { mediaIn } from '../../../contract/parts.ts'
 import { type GenerationRequest, plainRequest } from '../../../contract/request.ts'
-import { refuseMedia } from '../../refuse-media.ts'
+import { refuseTokensOfMedia } from '../../refuse-media.ts'
 import { checkMedia } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { Upstream, UpstreamAccess } from '../servers/upstream.ts'
@@ -25,7 +24,7 @@ export async function tokenizeRemotely(
   const { prompt, addBos, parseSpecial, ...rest } = request
   const { profile, model } = access.upstream
   if (profile.tokenizer === undefined || onlyCounts(profile)) throw cannot(profile, 'tokenize')
-  refuseMedia(request, () => false, noTokens)
+  refuseTokensOfMedia(request)
   if (profile.tokenizer === 'vllm') {
     if (!parseSpecial) throw unsupported(profile, ['parseSpecial'])
     const what =
@@ -75,10 +74,6 @@ function throwRead(error: unknown, profile: Profile): never {
   if (failure.status === 404) throw cannot(profile, 'count the tokens of media')
   if (failure.status !== 500 && failure.status !== 400) throw error
   throw new AppError('invalid-request', `the server behind this model cannot read the media of this request: ${messageOf(error)}`)
-}
-
-function noTokens(kind: MediaKind): string {
-  return `a part of type '${kind}' has no tokens with ids: leave it out, or have the conversation counted instead`
 }
 
 function onlyCounts({ tokenizer }: Profile): boolean {
