@@ -36,9 +36,13 @@ const server = createServer((request, response) => {
     return
   }
   let isStreamed = false
-  // Short bodies come in one piece.
+  // Long bodies come in pieces, which may end anywhere.
+  let last = ''
   request.on('data', (piece: Buffer) => {
-    isStreamed ||= /"stream": ?true/.test(piece.toString())
+    if (isStreamed) return
+    const seen = last + piece.toString('latin1')
+    isStreamed = /"stream": ?true/.test(seen)
+    last = seen.slice(-20)
   })
   request.once('end', () => {
     if (!isStreamed) {
