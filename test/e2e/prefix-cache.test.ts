@@ -2,10 +2,11 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, complete } from '../engine-contract.ts'
 import { startApp } from '../support/app.ts'
+import { writeRandomAdapter } from '../support/random-adapter.ts'
 
 const modelPath = fileURLToPath(new URL('../../models/dragoman-tiny.gguf', import.meta.url))
 const model = { slots: 1, contextLength: 512, threads: 1, flashAttention: true }
@@ -16,6 +17,8 @@ const birds = 'Some birds fly over our sea. '.repeat(12)
 const little = 40
 /** Shorter than each of the texts. */
 const long = 70
+
+type Adapters = readonly { readonly path: string; readonly scale: number }[]
 
 describe('the prefix cache of the embedded engine', () => {
   let folder: string
@@ -31,12 +34,12 @@ describe('the prefix cache of the embedded engine', () => {
     await rm(folder, { recursive: true })
   })
 
-  function createEngine({ maxBytes = 1e9, isOn = true, contextLength = 512 } = {}): LlamaEngine {
+  function createEngine({ maxBytes = 1e9, isOn = true, contextLength = 512, adapters = [] as Adapters } = {}): LlamaEngine {
     const prefixCache = isOn ? { prefixCache: { folder, maxBytes, minTokens: 64 } } : {}
     const log = { debug: () => undefined, info: () => undefined, warn: (_: object, text: string) => void warnings.push(text) }
     const engine = new LlamaEngine({
       id: 'tiny',
-      locate: async () => ({ modelPath, ...model, contextLength, ...prefixCache }),
+      locate: async () => ({ modelPath, ...model, contextLength, adapters: [...adapters], ...prefixCache }),
       log,
     })
     engines.add(engine)
@@ -96,6 +99,26 @@ describe('the prefix cache of the embedded engine', () => {
     await engine.close()
     expect((await ask(createEngine({ contextLength: 768 }), cats)).cached).toBeLessThan(little)
     expect(await filesOf()).toEqual([])
+  })
+
+  test('prefixes belong to the adapters that they were read with: another scale, or none, begins anew', async () => {
+    const adapterFolder = await mkdtemp(join(tmpdir(), 'dragoman-adapters-'))
+    onTestFinished(() => rm(adapterFolder, { recursive: true }))
+    const path = join(adapterFolder, 'one.gguf')
+    await writeRandomAdapter(path, 1, { embeddingLength: 256 })
+    const askWith = async (adapters: Adapters) => {
+      const engine = createEngine({ adapters })
+      const asked = await ask(engine, cats)
+      await engine.close()
+      return asked
+    }
+    const first = await askWith([{ path, scale: 1 }])
+    const again = await askWith([{ path, scale: 1 }])
+    expect(again.reply).toBe(first.reply)
+    expect(again.cached).toBeGreaterThan(long)
+    const [weaker, without] = [await askWith([{ path, scale: 0.1 }]), await askWith([])]
+    for (const { cached } of [first, weaker, without]) expect(cached).toBeLessThan(little)
+    expect(new Set([first, weaker, without].map(({ reply }) => reply)).size).toBe(3)
   })
 
   test('the files stay below their limit: the least recently used goes first', async () => {
