@@ -56,6 +56,16 @@ describe.skipIf(!hasPostgres)(`limits of keys that several processes keep togeth
       expect(reserved.filter(({ isStretched }) => isStretched)).toHaveLength(1)
     })
 
+    test('counts a use for all others from their next request on', async () => {
+      const quota = { account: 'turns', requestsPerMinute: 1000 }
+      const quotas = stores.map(join)
+      for (let turn = 0; turn < 40; turn += 1) {
+        const one = quotas[turn % processes] as Quotas
+        await one.admit(quota, {})
+        expect(one.states(quota)).toMatchObject([{ remaining: 999 - turn }])
+      }
+    })
+
     test('gives back what was not used, to all', async () => {
       const quota = { account: 'settled', tokensPerMinute: 1000 }
       const [here, there] = stores.map(join)

@@ -101,7 +101,9 @@ describe('the prefix cache of the embedded engine', () => {
     expect(await filesOf()).toEqual([])
   })
 
-  test('prefixes belong to the adapters that they were read with: another scale, or none, begins anew', async () => {
+  test('prefixes belong to the adapters that they were read with: another scale, or none, begins anew', {
+    timeout: 240_000,
+  }, async () => {
     const adapterFolder = await mkdtemp(join(tmpdir(), 'dragoman-adapters-'))
     onTestFinished(() => rm(adapterFolder, { recursive: true }))
     const path = join(adapterFolder, 'one.gguf')
