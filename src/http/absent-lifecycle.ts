@@ -7,6 +7,6 @@ export function whyLifecycleIsAbsent(path: string): string | undefined {
   if (!paths.test(path)) return undefined
   return (
     'on a server of several processes (server.workers is more than 1), because what one process loads, the others would not have; ' +
-    'set server.workers to 1, or list the model in `models` of the configuration and restart'
+    'set server.workers to 1, or add a remote model to `models` of the configuration file, which needs no restart'
   )
 }
