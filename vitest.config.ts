@@ -1,7 +1,26 @@
-import { defineConfig } from 'vitest/config'
+import { dirname, join, resolve, sep } from 'node:path'
+import { defineConfig, type Plugin } from 'vitest/config'
+
+const sources = join(import.meta.dirname, 'src')
+
+/**
+ * Imports of sources become imports of what is built from them: what users run is what is tested, and its processes and threads start in a
+ * third of the time that TypeScript takes.
+ */
+const testWhatIsBuilt: Plugin = {
+  name: 'test-what-is-built',
+  enforce: 'pre',
+  resolveId(source, importer) {
+    if (!source.startsWith('.') || importer === undefined) return undefined
+    const path = resolve(dirname(importer), source)
+    if (!path.startsWith(sources + sep) || !path.endsWith('.ts') || path.includes('__fixtures__')) return undefined
+    return { id: path.replace(sources, join(import.meta.dirname, 'dist')).replace(/ts$/, 'js'), external: true }
+  },
+}
 
 /** Model workers spin and soak tests want the machine: one file at a time, and never beside files of another project. */
 const alone = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 }
+const built = { globalSetup: 'test/support/built-program.ts', server: { deps: { external: [/\/dist\//] } } }
 
 // `unit` needs nothing but the code; `e2e` starts servers, workers and real clients on loopback; `soak` runs for minutes,
 // `agents` runs coding agents.
@@ -21,9 +40,18 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...alone, sequence: { groupOrder: 1 } } },
-      { test: { name: 'agents', include: ['test/agents/**/*.test.ts'], ...alone, sequence: { groupOrder: 3 } } },
-      { test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...alone, sequence: { groupOrder: 2 } } },
+      {
+        plugins: [testWhatIsBuilt],
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 1 } },
+      },
+      {
+        plugins: [testWhatIsBuilt],
+        test: { name: 'agents', include: ['test/agents/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 3 } },
+      },
+      {
+        plugins: [testWhatIsBuilt],
+        test: { name: 'soak', include: ['test/soak/**/*.test.ts'], ...alone, ...built, sequence: { groupOrder: 2 } },
+      },
     ],
   },
 })

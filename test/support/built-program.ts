@@ -11,3 +11,6 @@ export function buildProgram(): void {
   const { status } = spawnSync(process.execPath, ['-e', build], { stdio: 'inherit' })
   if (status !== 0) throw new Error('the build failed')
 }
+
+/** For vitest: before the first test of a project. */
+export const setup = buildProgram
