@@ -49,8 +49,9 @@ test('a file is there for its owner only, also after a restart, until it is dele
   expect(await files.list('ann')).toEqual([stored])
   expect(await textOf(files, 'ann', stored.id)).toBe('abc')
   expect(await files.list('bob')).toEqual([])
-  for (const work of [files.get('bob', stored.id), files.content('bob', stored.id), files.delete('bob', stored.id)]) {
-    await expect(work).rejects.toMatchObject({ code: 'not-found' })
+  const others = [() => files.get('bob', stored.id), () => files.content('bob', stored.id), () => files.delete('bob', stored.id)]
+  for (const work of others) {
+    await expect(work()).rejects.toMatchObject({ code: 'not-found' })
   }
   await files.delete('ann', stored.id)
   await expect(files.get('ann', stored.id)).rejects.toMatchObject({ code: 'not-found' })
