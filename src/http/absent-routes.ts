@@ -30,7 +30,7 @@ const absent: readonly { readonly paths: RegExp; readonly why: string }[] = [
   },
   {
     paths: /^\/api\/(v1|latest|extra)\/generate(\/stream)?$/,
-    why: "KoboldAI's API is not served: use POST /v1/completions, whose `stream` is true for events, with the `genkey` as `cancel_id`",
+    why: "KoboldAI's API is not served: use POST /v1/completions, whose `stream` is true for events, with a new `cancel_id` for each in place of `genkey`",
   },
   {
     paths: /^\/api\/extra\/(abort|generate\/check)$/,
