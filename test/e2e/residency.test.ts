@@ -86,7 +86,7 @@ describe('two models that do not fit together', () => {
 
   test('are both ready for requests, whichever is loaded', async () => {
     const { url } = await start([tiny('a', { load: 'start', required: true }), tiny('b', { load: 'start', required: true })])
-    expect([await stateOf(url, 'a'), await stateOf(url, 'b')]).toEqual(['ready', 'stopped'])
+    expect([await stateOf(url, 'a'), await stateOf(url, 'b')].toSorted()).toEqual(['ready', 'stopped'])
     expect((await fetch(`${url}/ready`)).status).toBe(200)
     expect((await complete(url, 'b')).status).toBe(200)
     expect((await fetch(`${url}/ready`)).status).toBe(200)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { startApp } from '../support/app.ts'
 import { encodings } from '../support/encodings.ts'
 import { refusing } from '../support/remote-engine.ts'
@@ -68,10 +68,10 @@ type Asked = { readonly stream: boolean; readonly owner: Owner }
 
 async function seenOf(secret: string, { answer, get }: ReturnType<Echo>, { stream, owner }: Asked): Promise<string> {
   const server = await startUpstream(answer ?? streamOf(hello, done))
-  onTestFinished(() => server.close())
   if (get !== undefined) server.get = (_, response) => response.end(JSON.stringify(get)) !== undefined
-  process.env.SECRET_OF_THE_TEST = owner === 'caller' ? 'the configured key' : secret
-  const endpoints = [{ url: server.url, apiKeyEnv: 'SECRET_OF_THE_TEST' }]
+  const apiKeyEnv = `SECRET_OF_TEST_${randomBytes(8).toString('hex')}`
+  process.env[apiKeyEnv] = owner === 'caller' ? 'the configured key' : secret
+  const endpoints = [{ url: server.url, apiKeyEnv }]
   const app = await startApp({ models: [{ id: 'm', engine: 'remote', endpoints, probe: false, load: 'demand' }] })
   try {
     const seen: string[] = []
@@ -89,10 +89,13 @@ async function seenOf(secret: string, { answer, get }: ReturnType<Echo>, { strea
     return [...seen, ...app.logLines().map((line) => JSON.stringify(line))].join('\n')
   } finally {
     await app.close()
+    await server.close()
+    delete process.env[apiKeyEnv]
   }
 }
 
-describe.each<Owner>(['configuration', 'caller'])(
+// Most of the time is waiting before a request is tried again.
+describe.concurrent.each<Owner>(['configuration', 'caller'])(
   "a server's key, which is the %s's, is shown to nobody when the server repeats it",
   (owner) => {
     // A key as they are made, and one that every encoding changes.
