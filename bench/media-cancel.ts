@@ -12,6 +12,7 @@ import { createApp } from '../src/app/create-app.ts'
 import { createLog } from '../src/app/log.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { ffmpegProgram, synthesize } from '../test/support/ffmpeg.ts'
+import { isAlive } from '../test/support/is-alive.ts'
 import { llamaServerBinary } from '../test/support/llama-server.ts'
 import { listenOnLoopback } from '../test/support/loopback.ts'
 import { drawing, png } from '../test/support/pictures.ts'
@@ -77,15 +78,6 @@ function processesWith(word: string): readonly number[] {
       return []
     }
   })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Converts something, leaves after `runsMs`, and waits for the end of the process. */

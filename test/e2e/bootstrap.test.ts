@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/app.ts'
+import { isAlive } from '../support/is-alive.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -49,18 +50,9 @@ async function createCheckout() {
     return Object.assign(child, { err: () => text })
   }
   onTestFinished(async () => {
-    for (const pid of (await installs()).flat()) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+    for (const pid of (await installs()).flat()) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
   })
   return { installs, start }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 async function codeOf(child: ChildProcess): Promise<number | null> {
@@ -79,7 +71,7 @@ test.skipIf(process.platform === 'win32').each([
   expect(await codeOf(first)).toBe(expected)
   const [processes = []] = await installs()
   expect(processes).toHaveLength(2)
-  await until(() => !processes.some(isRunning))
+  await until(() => !processes.some(isAlive))
 
   const second = start()
   await until(async () => (await installs()).length === 2)

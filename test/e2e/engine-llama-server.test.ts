@@ -14,6 +14,7 @@ import type { ServerPlan } from '../../src/engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../../src/engine/remote/engine.ts'
 import { chatRequest, complete, describeEngineContract } from '../engine-contract.ts'
 import { type RunningApp, startApp, until } from '../support/app.ts'
+import { isAlive } from '../support/is-alive.ts'
 import { llamaServerBinary, llamaServerHint } from '../support/llama-server.ts'
 import { randomModel } from '../support/models.ts'
 import { blankPng } from '../support/pictures.ts'
@@ -198,15 +199,6 @@ describe.skipIf(llamaServerBinary === undefined)(`a configured llama-server${lla
     const line = readyLines().at(-1)
     if (line === undefined) throw new Error('not ready yet')
     return line
-  }
-  const isAlive = (pid: number) => {
-    try {
-      process.kill(pid, 0)
-      return true
-    } catch {
-      // ESRCH: it is gone.
-      return false
-    }
   }
   const chat = (messages: unknown[], more: object = {}) =>
     fetch(`${app.url}/v1/chat/completions`, {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningApp, startApp, until } from '../support/app.ts'
+import { isAlive } from '../support/is-alive.ts'
 import { llamaServerBinary, llamaServerHint } from '../support/llama-server.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { drawing, png } from '../support/pictures.ts'
@@ -132,13 +133,3 @@ describe.skipIf(llamaServerBinary === undefined)(`a client that leaves${llamaSer
     return lines.flatMap(({ msg, line = '' }) => (msg === 'llama-server output' && pattern.test(line) ? [line] : []))
   }
 })
-
-/** Whether a process runs. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -5,14 +5,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/app.ts'
+import { isAlive } from '../support/is-alive.ts'
 
-/** An ended process that nobody has waited for yet counts as ended. */
+/** A process that has ended counts as ended also while its parent has not waited for it. */
 function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
+  if (!isAlive(pid)) return false
   if (process.platform !== 'linux') return true
   return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
 }

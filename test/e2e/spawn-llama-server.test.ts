@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ServerProcess, type SpawnOptions, spawnServer } from '../../src/engine/llama-server/spawn-server.ts'
 import { until } from '../support/app.ts'
+import { isAlive } from '../support/is-alive.ts'
 
 /** A server that says who it is, and who its own child is, and then waits. */
 const family = `
@@ -22,16 +23,6 @@ function start(script: string, options: Partial<SpawnOptions> = {}): { server: S
   const started = server
   onTestFinished(() => started.kill())
   return { server: started, firstLine }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    // ESRCH: it is gone.
-    return false
-  }
 }
 
 describe('spawnServer', { timeout: 30_000 }, () => {
