@@ -115,9 +115,9 @@ export interface Lifecycle {
   /** Finds a model without loading or fetching it. Rejects as `load`. */
   find(wanted: ModelWanted, signal: AbortSignal): Promise<FoundModel>
   /**
-   * Frees a model, by its name or by what its load called it; one that `load` added is gone then, others can be loaded again. Cancels the caller's loads of it first. Resolves with its id.
-   * Rejects with `model-not-found`, and with `request-conflict` while requests use it, or another caller loads it: `endsRequests` cancels
-   * the requests.
+   * Frees a model, by its name or by what its load called it; one that `load` added is gone then, others can be loaded again. Cancels
+   * the caller's loads of it first. Resolves with its id. Rejects with `model-not-found`, and with `request-conflict` while requests use
+   * it, or another caller loads it: `endsRequests` cancels the requests.
    */
   unload(name: string, options: { readonly endsRequests: boolean; readonly principal: Principal }): Promise<string>
   /**
