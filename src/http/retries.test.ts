@@ -37,6 +37,13 @@ async function open({ graceMs = 5000 } = {}) {
   }
   const retries = graceMs === 0 ? undefined : new Retries({ graceMs })
   const server = openTestServer({ engine, ...(retries !== undefined && { retries }) })
+  let replies = 0
+  server.app.server.on('request', (_, reply) => {
+    replies += 1
+    reply.once('close', () => {
+      replies -= 1
+    })
+  })
   const url = `http://127.0.0.1:${await server.listen()}`
   const post = (path: string, body: object, { headers = {}, signal }: { headers?: object; signal?: AbortSignal } = {}) =>
     fetch(`${url}${path}`, {
@@ -52,7 +59,8 @@ async function open({ graceMs = 5000 } = {}) {
     const reader = reply.body?.getReader()
     const text = new TextDecoder().decode((await reader?.read())?.value)
     gone.abort()
-    await until(() => server.deps.cancellations.size === 1)
+    // A repetition that comes before the server has seen its client leave is a new request.
+    await until(() => replies === 0)
     return text
   }
   return { ...server, url, retries, post, lose, runs: () => runs }
