@@ -12,13 +12,11 @@ import { renderStrictness, strictnessTables } from './strictness.ts'
 import { decodeDownload } from './tabby/download.ts'
 import { decodeModelLoad } from './tabby/load.ts'
 import { decodeLoraLoad } from './tabby/lora.ts'
-import { createUnslothGenerate } from './unsloth/dialect.ts'
+import { unslothGenerate } from './unsloth/dialect.ts'
 import { decodeLoad } from './unsloth/requests.ts'
 import type { StrictnessRow } from './wire/strictness.ts'
 
 type Decoded = { readonly request: object; readonly ignored: readonly string[] }
-
-const generate = createUnslothGenerate(() => 'm')
 
 const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) => Decoded>> = {
   'openai-chat': (body) => decodeChat(body, 'x'),
@@ -35,7 +33,7 @@ const decoders: Readonly<Record<keyof typeof strictnessTables, (body: object) =>
   'openai-embeddings': decodeEmbeddings,
   'unsloth-load': decodeLoad,
   'unsloth-generate': (body) => {
-    const { requests, ignored } = decodeNow(generate, body)
+    const { requests, ignored } = decodeNow(unslothGenerate, body)
     return { request: requests[0], ignored }
   },
   'tabby-load': decodeModelLoad,

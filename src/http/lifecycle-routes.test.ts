@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { until } from '../../test/support/app.ts'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { startApp, until } from '../../test/support/app.ts'
 import { openHub } from '../../test/support/hub.ts'
 import { type LoadingApp, startLoadingApp } from '../../test/support/loading-app.ts'
 
@@ -117,6 +117,24 @@ test('each key sees what it generates', async () => {
   expect(await active('other')).toMatchObject({ count: 0, thread_ids: [], active: [] })
   client.abort()
   await until(async () => (await active('user')).count === 0)
+})
+
+test('the legacy route is for a model that its key may use', async () => {
+  const own = await startApp({
+    builtinModel: false,
+    models: ['a', 'b'].map((id) => ({ engine: 'fake', id, script: 'from-request' })),
+    server: { apiKeys: [{ key: 'of-b', name: 'of-b', models: ['b'] }] },
+  })
+  onTestFinished(() => own.close())
+  const ask = (more: object = {}) =>
+    fetch(`${own.url}/api/inference/generate/stream`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer of-b', 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hello' }], ...more }),
+    })
+  expect(await (await ask()).text()).toContain('hello')
+  expect((await ask({ model: 'b' })).status).toBe(200)
+  expect((await ask({ model: 'a' })).status).toBe(404)
 })
 
 test('the legacy route streams the text of the active model', async () => {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import { countTokens } from '../core/count-tokens.ts'
 import { decodeChat } from '../dialect/openai-chat/decode.ts'
-import { createUnslothGenerate } from '../dialect/unsloth/dialect.ts'
+import { unslothGenerate } from '../dialect/unsloth/dialect.ts'
 import {
   encodeActive,
   encodeFound,
@@ -28,8 +28,7 @@ import { takeRequiredBody } from './take-body.ts'
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { lifecycle, models, cancellations } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
-  const activeModel = () => lifecycle?.active()?.id ?? defaultModelName(deps, {})
-  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, createUnslothGenerate(activeModel)))
+  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, unslothGenerate, { fillsModel: true }))
   app.post(
     '/v1/chat/count_tokens',
     reading,

@@ -7,12 +7,13 @@ import { cancelFields, cancelShape } from '../wire/cancel-keys.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
-import { integerBetween, numberBetween, text } from '../wire/wire-types.ts'
+import { integerBetween, nonEmptyText, numberBetween, text } from '../wire/wire-types.ts'
 import { generateFields } from './fields.ts'
 import { encodeUnslothError } from './replies.ts'
 
 const message = looseObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })
 const schema = looseObject({
+  model: nonEmptyText,
   messages: list(message, { error: 'an array of messages' }).min(1, { error: 'at least one message' }),
   system_prompt: text,
   temperature: numberBetween(0, 2).nullish(),
@@ -27,37 +28,35 @@ const fieldIndex = indexFields([...generateFields, ...cancelFields])
 
 type Wire = z.output<typeof schema>
 
-/** Unsloth's legacy `POST /api/inference/generate/stream`, of the model that `activeModel` names. */
-export function createUnslothGenerate(activeModel: () => string): Dialect {
-  return {
-    decode({ body }, { id }) {
-      const wire = validate(schema, body)
-      return {
-        requests: [toRequest(wire, { id, model: activeModel() })],
-        stream: true,
-        ignored: checkFields(fieldIndex, wire),
-        policy: { onHangUp: 'cancel' },
-        nameOf: (path) => path.join('.').replace(/^prompt\.messages/, 'messages'),
-        encodeResult: () => {
-          throw new Error('this route always streams')
-        },
-        createStreamEncoder: () => ({ encode }),
-      }
-    },
-    createId: () => `gen-${randomUUID()}`,
-    encodeError: encodeUnslothError,
-    heartbeat: ': \n\n',
-    prefixes: ['/api/inference'],
-  }
+/** Unsloth's legacy `POST /api/inference/generate/stream`; `model` is an extension, which the route fills where it is absent. */
+export const unslothGenerate: Dialect = {
+  decode({ body }, { id }) {
+    const wire = validate(schema, body)
+    return {
+      requests: [toRequest(wire, id)],
+      stream: true,
+      ignored: checkFields(fieldIndex, wire),
+      policy: { onHangUp: 'cancel' },
+      nameOf: (path) => path.join('.').replace(/^prompt\.messages/, 'messages'),
+      encodeResult: () => {
+        throw new Error('this route always streams')
+      },
+      createStreamEncoder: () => ({ encode }),
+    }
+  },
+  createId: () => `gen-${randomUUID()}`,
+  encodeError: encodeUnslothError,
+  heartbeat: ': \n\n',
+  prefixes: ['/api/inference'],
 }
 
-function toRequest(wire: Wire, { id, model }: { readonly id: string; readonly model: string }): GenerationRequest {
+function toRequest(wire: Wire, id: string): GenerationRequest {
   const system: Message[] = wire.system_prompt ? [{ role: 'system', content: [{ type: 'text', text: wire.system_prompt }] }] : []
   const topK = wire.top_k ?? 20
   return {
     ...plainRequest,
     id,
-    model,
+    model: wire.model,
     prompt: { type: 'chat', ...plainChat, messages: [...system, ...wire.messages.map(toMessage)] },
     maxOutputTokens: wire.max_new_tokens ?? 2048,
     sampling: {

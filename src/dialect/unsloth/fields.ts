@@ -73,6 +73,7 @@ export const unloadFields: readonly Field[] = [
 
 /** The request fields of `POST /api/inference/generate/stream`. */
 export const generateFields: readonly Field[] = [
+  { name: 'model', treatment: 'used', note: 'extension; absent: the model that was loaded last, else `default`, else the first' },
   { name: 'messages', treatment: 'used', note: 'as of chat completions, with the text roles `system`, `user` and `assistant`' },
   { name: 'system_prompt', treatment: 'used', note: 'a system message before the others; empty: none' },
   { name: 'temperature', treatment: 'used', note: '0 to 2; default 0.6' },

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { type Field, spellings } from '../wire/field-table.ts'
-import { createUnslothGenerate } from './dialect.ts'
+import { unslothGenerate } from './dialect.ts'
 import { generateFields, loadFields, unloadFields, validateFields } from './fields.ts'
 import { decodeLoad, decodeUnload, decodeValidate } from './requests.ts'
 
-const generate = createUnslothGenerate(() => 'm')
 const decodeGenerate = (body: unknown) => {
-  const call = generate.decode({ body, headers: {} }, { id: 'x' })
+  const call = unslothGenerate.decode({ body, headers: {} }, { id: 'x' })
   if (call instanceof Promise) throw new Error('it decodes at once')
   return { requests: call.requests, ignored: call.ignored }
 }
@@ -42,6 +41,7 @@ const samples: Readonly<Record<string, unknown>> = {
   disable_vision: true,
   spec_draft_n_max: 1,
   llama_extra_args: ['--x'],
+  model: 'another',
   messages: [{ role: 'user', content: 'other' }],
   system_prompt: 's',
   temperature: 1,
@@ -57,7 +57,7 @@ const routes = [
   ['load', decodeLoad, loadFields, { model_path: 'm' }],
   ['validate', decodeValidate, validateFields, { model_path: 'm' }],
   ['unload', decodeUnload, unloadFields, { model_path: 'm' }],
-  ['generate', decodeGenerate, generateFields, { messages }],
+  ['generate', decodeGenerate, generateFields, { model: 'm', messages }],
 ] as const satisfies readonly (readonly [string, (body: unknown) => unknown, readonly Field[], object])[]
 
 describe.each(routes)('every field of %s', (_, decode, fields, base) => {

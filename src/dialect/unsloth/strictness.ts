@@ -90,7 +90,7 @@ export const unslothLoadStrictness: StrictnessTable = {
 /** How Unsloth's plain generations are read. */
 export const unslothGenerateStrictness: StrictnessTable = {
   title: 'Unsloth, POST /api/inference/generate/stream',
-  base: { messages: [{ role: 'user', content: 'hi' }] },
+  base: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   rows: [
     { what: 'no messages', sample: { messages: [] }, outcome: 'refused', param: 'messages', note: '' },
     {
