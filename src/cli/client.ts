@@ -111,7 +111,8 @@ async function send({ url, apiKey }: ServerAddress, path: string, init: RequestI
   } catch (error) {
     throw new AppError(
       'engine-failed',
-      `the server at ${url} cannot be reached: ${networkReason(error)}; \`${commandName} serve\` starts one`,
+      `the server at ${url} cannot be reached: ${networkReason(error)}; ` +
+        `\`${commandName} serve\` starts one, and --server names another`,
       { cause: error },
     )
   }
