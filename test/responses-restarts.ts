@@ -5,9 +5,12 @@ const minuteMs = 60_000
 
 type Wire = { readonly id: string; readonly status: string; readonly error: { readonly message: string } | null }
 
-/** What holds for responses when their server is killed and started again, on any database. */
+/**
+ * What holds for responses when their server is killed and started again, on any database. Databases are tested at the same time: what
+ * takes long is the wait until a response is surely lost.
+ */
 export function describeRestarts(name: string, openStorage: () => Promise<string>): void {
-  describe(`a server that is killed, with ${name}`, () => {
+  describe.concurrent(`a server that is killed, with ${name}`, () => {
     let home: Awaited<ReturnType<typeof createServeHome>>
     let server: ServeProcess
     beforeAll(async () => {
@@ -32,7 +35,7 @@ export function describeRestarts(name: string, openStorage: () => Promise<string
     }
     const read = (id: string) => call(`/responses/${id}`)
 
-    test('continues what was completed, and conversations', async () => {
+    test.sequential('continues what was completed, and conversations', async () => {
       const first = await call('/responses', { input: 'one' })
       const conversation = await call('/conversations', { items: [{ role: 'user', content: 'hello' }] })
       await call('/responses', { input: 'two', conversation: conversation.body.id })
@@ -44,7 +47,7 @@ export function describeRestarts(name: string, openStorage: () => Promise<string
       expect((items.body as unknown as { data: unknown[] }).data).toHaveLength(5)
     })
 
-    test('says of a response that it was running that it has failed, as soon as that is sure', {
+    test.sequential('says of a response that it was running that it has failed, as soon as that is sure', {
       timeout: minuteMs,
     }, async () => {
       const input = JSON.stringify({ raw: 'late', delayMs: 10 * minuteMs })

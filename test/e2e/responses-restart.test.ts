@@ -15,7 +15,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describeRestarts('SQLite', async () => join(folder, 'store.db'))
 
-describe.skipIf(!hasPostgres)(`in PostgreSQL${postgresHint}`, () => {
+describe.skipIf(!hasPostgres).concurrent(`in PostgreSQL${postgresHint}`, () => {
   let postgres: TestPostgres
   beforeAll(async () => {
     postgres = await startPostgres()
