@@ -35,7 +35,7 @@ export class SseWriter {
   constructor(options: SseWriterOptions) {
     this.#options = options
     this.#lastWriteMs = options.now()
-    this.#timer = setTimeout(this.#check, options.heartbeatMs)
+    this.#timer = setTimeout(this.#check, Math.min(options.heartbeatMs, options.stalledReaderMs))
   }
 
   /** Whether the reply's status can no longer change. */
@@ -126,7 +126,8 @@ export class SseWriter {
       this.#append(heartbeat())
       this.#flush()
     }
-    const nextMs = this.#lastWriteMs + heartbeatMs - now()
-    this.#timer = setTimeout(this.#check, nextMs > 0 ? nextMs : heartbeatMs)
+    const limitsMs = [heartbeatMs, stalledReaderMs]
+    const restsMs = limitsMs.map((limitMs) => this.#lastWriteMs + limitMs - now()).filter((restMs) => restMs > 0)
+    this.#timer = setTimeout(this.#check, Math.min(...limitsMs, ...restsMs))
   }
 }
