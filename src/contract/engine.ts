@@ -197,8 +197,8 @@ export interface Engine {
   readonly capabilities: EngineCapabilities
   /** Calls the listener after every change of `state`. Returns a function that unsubscribes. */
   onState(listener: (state: EngineState) => void): () => void
-  /** Loads the model if necessary; resolves when it is ready. Rejects with `model-unavailable` when that fails. */
-  ensureReady(signal: AbortSignal): Promise<void>
+  /** Loads the model if necessary; resolves when it is ready. Undefined: it is ready. Rejects with `model-unavailable` when that fails. */
+  ensureReady(signal: AbortSignal): Promise<void> | undefined
   /**
    * Throws `unsupported-field`, at its part, for media that the model cannot read, as far as it is known now: before they are read, so that
    * nothing is fetched in vain. Media that were not read yet may be references. Absent: the engine reads all.

@@ -58,8 +58,8 @@ export interface Scheduler {
 
 /** A request's entry in a model's queue, from its arrival to its end. */
 export interface Ticket {
-  /** Resolves when the model is ready, loading it if necessary. Rejects with `model-unavailable` or the signal's reason. */
-  ready(signal: AbortSignal): Promise<void>
+  /** Resolves when the model is ready, loading it if necessary. Undefined: it is ready. Rejects with `model-unavailable` or the signal's reason. */
+  ready(signal: AbortSignal): Promise<void> | undefined
   /**
    * Resolves when the request holds a slot; undefined when it holds one at once. Rejects with the signal's reason when that comes first, and with `queue-full` when another
    * caller with fewer requests took the place; the next request gets the slot.

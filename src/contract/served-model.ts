@@ -16,5 +16,5 @@ export type ServedModel = {
 
 /** Loads a model, and unloads others if it must. Rejects with `model-unavailable`, or the signal's reason. */
 export function loadModel({ engine, resident }: Pick<ServedModel, 'engine' | 'resident'>, signal: AbortSignal): Promise<void> {
-  return resident?.load(signal) ?? engine.ensureReady(signal)
+  return resident?.load(signal) ?? engine.ensureReady(signal) ?? Promise.resolve()
 }

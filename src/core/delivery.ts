@@ -29,10 +29,9 @@ export class Delivery {
     return reader === undefined ? undefined : this.#untilCancelled(reader)
   }
 
-  /** Emits what was kept. Call it once, when the slot is free. */
-  async finish(): Promise<void> {
-    await this.#busy
-    await inTurn(this.#kept, this.#emit)
+  /** Emits what was kept. Call it once, when the slot is free. Undefined: the reader has taken all of it. */
+  finish(): Promise<void> | undefined {
+    return this.#busy?.then(() => inTurn(this.#kept, this.#emit)) ?? inTurn(this.#kept, this.#emit)
   }
 
   async #untilCancelled(reader: Promise<void>): Promise<void> {

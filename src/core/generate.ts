@@ -92,15 +92,6 @@ type Run = { readonly context: RequestContext; readonly emit: Emit<GenerationEve
 /** Runs requests; their reader gets the last events when the slot is free. */
 async function runToEnd(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
   const delivery = new Delivery(emit, context.signal)
-  try {
-    await runAll(deps, requests, { context, emit: delivery.take })
-  } finally {
-    context.onWorkEnded?.()
-    await delivery.finish()
-  }
-}
-
-async function runAll(deps: GenerateDeps, requests: Requests, { context, emit }: Run): Promise<void> {
   let ticket: Ticket | undefined
   const enter = () => {
     // A request that was cancelled before it came needs no place in the queue, which may be full.
@@ -115,10 +106,13 @@ async function runAll(deps: GenerateDeps, requests: Requests, { context, emit }:
     const rest = requests.slice(1).map(preset)
     const runOne = (request: GenerationRequest, inner: Emit<GenerationEvent>) =>
       runOrCutShort(deps, request, { context, enter, emit: inner, later: request === first ? rest : [] })
-    if (rest.length === 0) await runOne(first, emit)
-    else await generateInTurn([first, ...rest], runOne, emit)
+    if (rest.length === 0) await runOne(first, delivery.take)
+    else await generateInTurn([first, ...rest], runOne, delivery.take)
   } finally {
     ticket?.leave()
+    context.onWorkEnded?.()
+    const reader = delivery.finish()
+    if (reader !== undefined) await reader
   }
 }
 
@@ -142,7 +136,8 @@ async function runOrCutShort(
       return emit(event)
     }
     const loading = new Loading(ticket, { now: deps.now, signal })
-    await refuseUnread(request, { engine: model.engine, ready: () => loading.ready(), media: deps.media })
+    const reading = refuseUnread(request, { engine: model.engine, ready: () => loading.ready(), media: deps.media })
+    if (reading !== undefined) await reading
     await withMedia(deps, { request, caller: step.context }, (complete) =>
       withFunctions(complete, { validator: deps.validator, signal, emit: observed }, (wanted, inner) =>
         runStep(deps, wanted, { ticket, loading, emit: inner, ...step }),
@@ -164,16 +159,19 @@ async function runStep(
   const { model, signal, receivedAtMs: startedMs } = context
   signal.throwIfAborted()
   refuseOtherTools(request)
-  await loading.ready()
+  const ready = loading.ready()
+  if (ready !== undefined) await ready
   const loadMs = loading.totalMs
   const prepared = await prepareFitting(model.engine, request, signal)
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
   const check = isTextChecked ? await createOutputCheck(validator, request.output) : undefined
   const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
-  const callCheck = await createCallCheck(validator, { tools: toolsToCheck(request, prepared), declared, signal })
+  const tools = toolsToCheck(request, prepared)
+  const callCheck = tools.length === 0 ? undefined : await createCallCheck(validator, { tools, declared, signal })
   const queuedMs = now()
-  await slotInTime(ticket, costOf(request, prepared, { later, principal: context.principal }), context)
+  const waiting = slotInTime(ticket, costOf(request, prepared, { later, principal: context.principal }), context)
+  if (waiting !== undefined) await waiting
   try {
     const queueMs = elapsed(queuedMs, now())
     // A stop sequence may truncate the JSON, which is then not validated.

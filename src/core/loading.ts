@@ -18,9 +18,11 @@ export class Loading {
     return this.#totalMs
   }
 
-  async ready(): Promise<void> {
+  /** Undefined: it is loaded. */
+  ready(): Promise<void> | undefined {
     const fromMs = this.#now()
-    await this.#ticket.ready(this.#signal)
-    this.#totalMs += elapsed(fromMs, this.#now())
+    return this.#ticket.ready(this.#signal)?.then(() => {
+      this.#totalMs += elapsed(fromMs, this.#now())
+    })
   }
 }

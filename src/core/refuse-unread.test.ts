@@ -21,7 +21,7 @@ function refusing({ known = false, isBad = false }) {
       if (isBad) throw new AppError('unsupported-field', 'no')
     },
   } as unknown as MediaReader
-  const run = () => refuseUnread({ prompt }, { engine, media, ready: async () => void steps.push('load') })
+  const run = async () => refuseUnread({ prompt }, { engine, media, ready: async () => void steps.push('load') })
   return { run, steps }
 }
 

@@ -7,7 +7,7 @@ import {
   type MediaReader,
   type MediaReference,
 } from '../contract/media.ts'
-import { placedMediaIn } from '../contract/parts.ts'
+import { hasMedia, placedMediaIn } from '../contract/parts.ts'
 import type { ContentPart, MediaPart, Message, OutputPart, Prompt } from '../contract/request.ts'
 
 type MediaDeps = { readonly media?: MediaReader }
@@ -16,9 +16,20 @@ type MediaDeps = { readonly media?: MediaReader }
  * Runs work on the request with bytes in the place of every reference to media. Rejects as `MediaReader.read`; without a reader, any
  * reference is refused.
  */
-export async function withMedia<R extends { readonly prompt: Prompt }, T>(
+export function withMedia<R extends { readonly prompt: Prompt }, T>(
+  deps: MediaDeps,
+  received: Received<R>,
+  work: (complete: R) => Promise<T>,
+): Promise<T> {
+  const { request } = received
+  return hasMedia(request.prompt) ? withRead(deps, received, work) : work(request)
+}
+
+type Received<R> = { readonly request: R; readonly caller: MediaCaller }
+
+async function withRead<R extends { readonly prompt: Prompt }, T>(
   { media: reader }: MediaDeps,
-  { request, caller }: { readonly request: R; readonly caller: MediaCaller },
+  { request, caller }: Received<R>,
   work: (complete: R) => Promise<T>,
 ): Promise<T> {
   const { prompt } = request

@@ -4,13 +4,22 @@ export class ActiveRuns {
   readonly #idle = new Set<() => void>()
 
   async track<T>(run: () => Promise<T>): Promise<T> {
-    this.#count += 1
+    this.begin()
     try {
       return await run()
     } finally {
-      this.#count -= 1
-      if (this.#count === 0) for (const wake of this.#idle) wake()
+      this.end()
     }
+  }
+
+  /** For one that tracks itself: call `end` once. */
+  begin(): void {
+    this.#count += 1
+  }
+
+  end(): void {
+    this.#count -= 1
+    if (this.#count === 0) for (const wake of this.#idle) wake()
   }
 
   /** Resolves when nothing runs, or after the timeout. */

@@ -23,7 +23,7 @@ export function addModelRoutes(app: FastifyInstance, deps: ServerDeps): void {
     const model = deps.resolveModel(name, callerOf(request))
     // Some properties are only known once the model is loaded; llama-server has no reply before that either.
     await withRun(deps, request, reply, (caller) =>
-      withTicket({ ...caller, model }, ({ ticket }) => ticket.ready(caller.signal), 'free'),
+      withTicket({ ...caller, model }, async ({ ticket }) => ticket.ready(caller.signal), 'free'),
     )
     return encodeProps(deps.models.get(name, callerOf(request)), factsOf(deps, name, callerOf(request)), systemFingerprint(deps))
   })

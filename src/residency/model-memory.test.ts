@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { stubEngine } from '../../test/support/stub-engine.ts'
-import type { EngineState } from '../contract/engine.ts'
+import type { Engine, EngineState } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { MemoryNeed, Resident } from '../contract/residency.ts'
 import type { Scheduler } from '../contract/scheduler.ts'
@@ -75,7 +75,7 @@ function addModel(memory: ModelMemory, id: string, { bytes = 6, slots = 1, finis
 }
 
 /** First come, first served. */
-function slotScheduler(slots: number, ensureReady: (signal: AbortSignal) => Promise<void>): Scheduler {
+function slotScheduler(slots: number, ensureReady: Engine['ensureReady']): Scheduler {
   let free = slots
   const waiting: (() => void)[] = []
   return {

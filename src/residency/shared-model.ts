@@ -165,7 +165,7 @@ export class SharedModel implements Resident {
   /** An effect of the rules, as are the others below. */
   beginLoad(attempt: number): void {
     const { engine } = this.#model
-    engine.ensureReady(this.#removed.signal).catch((error: unknown) => {
+    engine.ensureReady(this.#removed.signal)?.catch((error: unknown) => {
       this.#deps.report({ type: 'load-failed', attempt, error })
     })
   }

@@ -36,7 +36,8 @@ export async function checkRequest(counted: CountedRequest, { replicas, grammars
   for (const upstream of upstreams) {
     try {
       checkUpstream(counted, upstream)
-      bodies.set(upstream, await requestBody(request, upstream, once))
+      const body = requestBody(request, upstream, once)
+      bodies.set(upstream, body instanceof Promise ? await body : body)
     } catch (error) {
       if (!isCapabilityError(error)) throw error
       refusals.set(upstream, error)

@@ -295,7 +295,7 @@ describe('the edge of the engine', () => {
     await gone.close()
     const error = await engineOver([gone])
       .ensureReady(never)
-      .catch((reason: unknown) => reason)
+      ?.catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(AppError)
     expect(error).toMatchObject({ code: 'model-unavailable', message: expect.stringContaining('cannot be reached') })
   })

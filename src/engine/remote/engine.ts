@@ -10,6 +10,7 @@ import type {
 } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import { mergeSampling } from '../../contract/merge-sampling.ts'
+import { hasMedia } from '../../contract/parts.ts'
 import type { GenerationRequest, Prompt } from '../../contract/request.ts'
 import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
@@ -19,6 +20,7 @@ import { refuseAdapterChoice, scalesFor } from '../adapters.ts'
 import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
 import { adaptMedia } from './adapt-media.ts'
+import { atEdge, failAtEdge } from './at-edge.ts'
 import { checkRequest } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
 import { factsOf } from './facts.ts'
@@ -37,7 +39,7 @@ import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createServices } from './services.ts'
 import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
-import { toAppError, UpstreamError } from './transport/upstream-error.ts'
+import { toAppError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
 
 const retryLaterMs = 5000
@@ -107,7 +109,9 @@ class RemoteEngine implements Engine {
     return this.#late.total
   }
 
-  ensureReady(signal: AbortSignal): Promise<void> {
+  ensureReady(signal: AbortSignal): Promise<void> | undefined {
+    const { prompts, replicas } = this.#session ?? {}
+    if (this.#state.current.type === 'ready' && replicas?.discovery !== undefined && prompts?.isRead === true) return undefined
     return atEdge(async () => {
       const { session } = await this.#ensureOpen(signal)
       await session.prompts.ensureRead()
@@ -123,7 +127,7 @@ class RemoteEngine implements Engine {
   }
 
   prepare(request: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    return atEdge(() => this.#prepare(request, signal))
+    return this.#prepare(request, signal).catch(failAtEdge)
   }
 
   async unload({ drainMs }: { readonly drainMs: number }): Promise<void> {
@@ -144,13 +148,16 @@ class RemoteEngine implements Engine {
   }
 
   async #prepare(given: GenerationRequest, signal: AbortSignal): Promise<PreparedGeneration> {
-    const open = await this.#ensureOpen(signal)
-    const asIs = this.#withAdapters(await this.#adapt(open, given, signal))
+    const opening = this.#ensureOpen(signal)
+    const open = opening instanceof Promise ? await opening : opening
+    const adapting = this.#adapt(open, given, signal)
+    const asIs = this.#withAdapters(adapting instanceof Promise ? await adapting : adapting)
     const { session, discovery } = open
     const { id, sampling } = this.#options
     const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
     const { prompt } = asked
-    const own = prompt.type === 'chat' ? await this.#writeOwn(open, { ...asked, prompt }, signal) : undefined
+    const writing = prompt.type === 'chat' ? this.#writeOwn(open, { ...asked, prompt }, signal) : undefined
+    const own = writing === undefined ? undefined : await writing
     const request = own === undefined ? asked : sentAsText(asked, own)
     const inputTokens = fitsSurely(request, session.replicas.upstreams)
       ? undefined
@@ -166,8 +173,7 @@ class RemoteEngine implements Engine {
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
-      run: (signal, emit, late) =>
-        this.#active.track(() => atEdge(() => this.#generate(session, { checked, ...counted }, { signal, emit, late }))),
+      run: (signal, emit, late) => this.#generate(session, { checked, ...counted }, { signal, emit, late }),
     }
   }
 
@@ -193,31 +199,34 @@ class RemoteEngine implements Engine {
   }
 
   /** With media as the servers decode them; where conversations go as text, media are refused anyway. */
-  async #adapt<R extends { readonly prompt: Prompt }>(
+  #adapt<R extends { readonly prompt: Prompt }>(
     { session, discovery }: OpenSession,
     request: R,
     signal: AbortSignal,
-  ): Promise<R> {
+  ): R | Promise<R> {
     const { converter, separatesMedia = false } = this.#options
-    if (converter === undefined || discovery.protocol === 'completions') return request
-    return await adaptMedia(request, { upstreams: session.replicas.upstreams, converter, separatesMedia }, signal)
+    if (converter === undefined || discovery.protocol === 'completions' || !hasMedia(request.prompt)) return request
+    return adaptMedia(request, { upstreams: session.replicas.upstreams, converter, separatesMedia }, signal)
   }
 
   /** A conversation as text, where the servers take nothing else. */
-  async #writeOwn(
-    { session, discovery }: OpenSession,
-    request: RenderRequest,
-    signal: AbortSignal,
-  ): Promise<OwnPrompt | undefined> {
+  #writeOwn({ session, discovery }: OpenSession, request: RenderRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
     return discovery.protocol === 'completions' ? session.prompts.write(request, discovery.chatTemplate, signal) : undefined
   }
 
-  #generate(
+  async #generate(
     session: Session,
     prepared: PreparedRequest,
     { signal, emit, late }: ReplySink & { late: OnLateTokens | undefined },
   ): Promise<void> {
-    return generateChoices({ onLateTokens: this.#late.of(late), ...session }, prepared, { signal, emit })
+    this.#active.begin()
+    try {
+      await generateChoices({ onLateTokens: this.#late.of(late), ...session }, prepared, { signal, emit })
+    } catch (error) {
+      failAtEdge(error)
+    } finally {
+      this.#active.end()
+    }
   }
 
   /** Whether the caller brings a key for a replica that is known. */
@@ -281,15 +290,6 @@ class RemoteEngine implements Engine {
       now,
       random,
     }
-  }
-}
-
-/** The engine's edge: inside, a failed exchange is an `UpstreamError`; callers of the engine see `AppError` only. */
-async function atEdge<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof UpstreamError ? toAppError(error) : error
   }
 }
 

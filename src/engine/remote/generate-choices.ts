@@ -13,7 +13,7 @@ import type { CountedRequest } from './servers/check-upstream.ts'
 export type PreparedRequest = CountedRequest & { readonly checked: CheckedRequest }
 
 /** Generates all choices in one reply, or in one reply each where the replica makes one choice per request. */
-export async function generateChoices(deps: GenerationDeps, prepared: PreparedRequest, sink: ReplySink): Promise<void> {
+export function generateChoices(deps: GenerationDeps, prepared: PreparedRequest, sink: ReplySink): Promise<unknown> {
   const { request } = prepared
   const plan: ReplyPlan = {
     firstChoice: 0,
@@ -22,10 +22,11 @@ export async function generateChoices(deps: GenerationDeps, prepared: PreparedRe
     tokens: estimateTokens(request),
     ...prepared,
   }
-  if (request.choices === 1) {
-    await generateReply(deps, plan, sink)
-    return
-  }
+  return request.choices === 1 ? generateReply(deps, plan, sink) : generateSeveral(deps, plan, sink)
+}
+
+async function generateSeveral(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink): Promise<void> {
+  const { request } = plan
   const usages: Usage[] = []
   let servedBy: string | undefined
   const emit: Emit<EngineEvent> = (event) => {

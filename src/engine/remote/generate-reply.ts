@@ -100,14 +100,19 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     this.#hideKey = hideKey
     if (request.choices > 1 && !makesChoices(upstream.profile, request)) return { type: 'not-sent', value: 'one-choice-only' }
     const reader = this.#readerFor(upstream.profile)
-    const { path, body } = await this.#bodyFor(upstream, reader)
+    const writing = this.#bodyFor(upstream, reader)
+    const { path, body } = writing instanceof Promise ? await writing : writing
     const end = await this.#read(reader, replica, { path, body })
     this.signal.throwIfAborted()
     const { missing } = reader
     if (!reader.isFinished && missing.length === 0) throw unfinished(end)
     const access = { client: this.#deps.client, endpoint, upstream, signal: this.signal }
-    const last = await reader.end(() => countUsage(access, request, reader.pieces))
-    await inTurn(last, (event) => this.#emitWanted(event.type === 'usage' ? { servedBy: endpoint.id, ...event } : event))
+    const ending = reader.end(() => countUsage(access, request, reader.pieces))
+    const last = ending instanceof Promise ? await ending : ending
+    const emit: Emit<EngineEvent> = (event) =>
+      this.#emitWanted(event.type === 'usage' ? { servedBy: endpoint.id, ...event } : event)
+    const pending = inTurn(last, emit)
+    if (pending !== undefined) await pending
     return { type: 'answered', value: missing.length === 0 ? 'done' : { missing } }
   }
 
@@ -149,7 +154,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
 
   async #read(reader: ReplyReader, replica: AcquiredReplica, request: Pick<UpstreamBody, 'path' | 'body'>): Promise<StreamEnd> {
     const { head } = replica.upstream.profile
-    const reply = await this.#deps.client.stream(replica.endpoint, { method: 'POST', head, ...request }, this.signal)
+    const { body: reply } = await this.#deps.client.stream(replica.endpoint, { method: 'POST', head, ...request }, this.signal)
     const take = (value: unknown) => {
       const events = reader.read(value)
       // Progress reports of a prompt count, too.

@@ -64,9 +64,15 @@ export class OwnPrompts {
   /** Parsers cache by the format. */
   readonly #formats = new Map<string, OutputFormat | undefined>()
   #template: Promise<OwnTemplate> | undefined
+  #hasRead = false
 
   constructor(options: Options) {
     this.#options = options
+  }
+
+  /** The model's template needs not be read, or was. */
+  get isRead(): boolean {
+    return this.#options.readTemplate === undefined || this.#hasRead
   }
 
   /** Rejects with `model-unavailable` when the model's template cannot be read; the next call reads it again. */
@@ -75,7 +81,9 @@ export class OwnPrompts {
     if (readTemplate === undefined) return undefined
     this.#template ??= readTemplate()
     try {
-      return await this.#template
+      const template = await this.#template
+      this.#hasRead = true
+      return template
     } catch (error) {
       this.#template = undefined
       throw error

@@ -52,7 +52,7 @@ async function sendTo(
 ): Promise<void> {
   const { model, profile } = upstream
   const request = { method: 'POST', path: paths[kind], head: profile.head, ...serviceBody(body, model) } as const
-  const reply = await client.open(endpoint, request, signal)
+  const reply = await client.stream(endpoint, request, signal)
   sink.begin(headOf(reply))
   await reply.body.consume((bytes) => {
     signal.throwIfAborted()

@@ -45,7 +45,8 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
   let state = untried
   while (true) {
     const { waitMs, ...preference } = nextAttempt(state, replicas.count, isAuxiliary)
-    const replica = await replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...preference }, waitMs, signal)
+    const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...preference }, waitMs, signal)
+    const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const end = await attemptOn(replica, task)
     replica.release(outcomeOf(end, replica, signal))
     if (end.type !== 'failed') return end.value

@@ -125,7 +125,7 @@ async function ask({ client, endpoint, model, signal }: ProbedServer, fields: Re
 async function countStream({ client, endpoint, model, signal }: ProbedServer, limit: Profile['maxTokens']): Promise<boolean> {
   const body = { model, messages, [limit]: 1, stream: true, stream_options: { include_usage: true } }
   let counted = false
-  const reply = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
+  const { body: reply } = await client.stream(endpoint, { method: 'POST', path: '/chat/completions', body }, signal)
   await readStream(reply, (value) => {
     if (readChunk(value, { choices: 1 }).usage !== undefined) counted = true
     return undefined

@@ -40,7 +40,7 @@ describe('nothing is left behind', () => {
     const endpoint = { id: 'a', url: server.url, weight: 1 }
     const call = { method: 'POST', path: '/chat/completions', body: {} } as const
     const stream = iterate((emit) =>
-      client.stream(endpoint, call, never).then(async (body) => void (await readStream(body, emit))),
+      client.stream(endpoint, call, never).then(async ({ body }) => void (await readStream(body, emit))),
     )
     await stream.next()
     await expect(client.ask(endpoint, { method: 'GET', path: '/models' }, never)).resolves.toMatchObject({ object: 'list' })

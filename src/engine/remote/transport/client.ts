@@ -1,6 +1,6 @@
 import { Agent } from 'undici'
 import { connectionFailed, statusFailed } from './failed-request.ts'
-import { type HttpReply, type HttpRequest, httpExchange, type ReplyBody } from './http-exchange.ts'
+import { type HttpReply, type HttpRequest, httpExchange } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { bodyText } from './raw-json.ts'
 import { readWhole } from './read-reply.ts'
@@ -72,14 +72,8 @@ export class UpstreamClient {
    * A reply to be read while it arrives, with `readStream`. The signal closes the connection. Rejects for an error status; the
    * reader has to check that the reply is complete.
    */
-  async stream(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<ReplyBody> {
-    const { body } = await this.open(endpoint, request, signal)
-    return body
-  }
-
-  /** As `stream`, with the head of the reply. */
-  async open(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<HttpReply> {
-    return await this.#send(this.#agent, endpoint, request, { signal })
+  stream(endpoint: Endpoint, request: UpstreamRequest, signal: AbortSignal): Promise<HttpReply> {
+    return this.#send(this.#agent, endpoint, request, { signal })
   }
 
   /** The JSON reply to a request that may take long. */

@@ -109,14 +109,18 @@ export class ReplyReader {
    * The last events: every choice has said how it ended, or the reply was cut off, which throws. `count` is asked for the
    * tokens of a reply whose server counted none.
    */
-  async end(count: () => Promise<Usage>): Promise<readonly EngineEvent[]> {
+  end(count: () => Promise<Usage>): readonly EngineEvent[] | Promise<readonly EngineEvent[]> {
     const missing = new Set(this.missing)
     const isWithinLimit = this.#isWithinLimit()
-    const events = this.#choices.flatMap((choice, index) => {
+    const events: EngineEvent[] = this.#choices.flatMap((choice, index) => {
       return missing.has(this.#context.firstChoice + index) ? [] : choice.end(this.#profile, isWithinLimit)
     })
-    const usage = this.#readUsage() ?? this.#withBefore(await count())
-    return [...events, { type: 'usage', usage: this.#clamped(usage), timings: {} }]
+    const complete = (usage: Usage): readonly EngineEvent[] => {
+      events.push({ type: 'usage', usage: this.#clamped(usage), timings: {} })
+      return events
+    }
+    const usage = this.#readUsage()
+    return usage === undefined ? count().then((estimate) => complete(this.#withBefore(estimate))) : complete(usage)
   }
 
   /** Whether every choice has said how it ended. */
