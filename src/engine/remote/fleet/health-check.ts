@@ -1,4 +1,4 @@
-import { linkedSignal } from '../../linked-signal.ts'
+import { linkedSignal } from '../../../contract/linked-signal.ts'
 import type { Pool, PoolEndpoint } from './pool.ts'
 
 type HealthCheckOptions<Endpoint extends PoolEndpoint> = {

@@ -1,4 +1,4 @@
-import { linkedSignal } from '../../linked-signal.ts'
+import { linkedSignal } from '../../../contract/linked-signal.ts'
 
 type Limit = { readonly timeoutMs: number; tooLate(): Error }
 
