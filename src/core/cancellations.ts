@@ -1,5 +1,6 @@
 import type { CancelKeys, CancelReason } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
+import { RunSignal } from '../contract/run-signal.ts'
 import type { SharedCancel } from '../contract/store.ts'
 import { EarlyCancels } from './early-cancels.ts'
 
@@ -69,9 +70,8 @@ type Stop = {
 /** A class, because all requests then share one hidden class: objects of closures and spreads cost twice as much (measured). */
 class Run implements RunHandle {
   readonly description: RunDescription
-  readonly signal: AbortSignal
+  readonly signal = new RunSignal()
   model: string | undefined = undefined
-  readonly #controller = new AbortController()
   readonly #shared: Shared
   readonly #startedMs: number
   #lateTokens = 0
@@ -80,7 +80,6 @@ class Run implements RunHandle {
 
   constructor(description: RunDescription, shared: Shared) {
     this.description = description
-    this.signal = this.#controller.signal
     this.#shared = shared
     this.#startedMs = shared.now()
   }
@@ -101,7 +100,7 @@ class Run implements RunHandle {
     if (this.#cancelled !== undefined) return false
     this.#cancelled = { ...why, atMs: this.#shared.now() }
     this.#shared.onCancel(why.reason)
-    this.#controller.abort(error)
+    this.signal.abort(error)
     return true
   }
 
@@ -134,7 +133,7 @@ class Run implements RunHandle {
 }
 
 /**
- * Owns the `AbortController` of every running request. All cancellations go through here. Its methods are synchronous: a cancel and the
+ * Owns the signal of every running request. All cancellations go through here. Its methods are synchronous: a cancel and the
  * start of its run never miss each other.
  */
 export class Cancellations {

@@ -12,6 +12,7 @@ import type {
   ModelReport,
   ModelWanted,
 } from '../contract/lifecycle.ts'
+import { type LinkedSignal, linkedSignal } from '../contract/linked-signal.ts'
 import { loadModel } from '../contract/served-model.ts'
 import { applySettings } from './apply-settings.ts'
 import { describe, fetchFiles } from './fetch-files.ts'
@@ -74,14 +75,14 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
     const load: RunningLoad = {
       model: base.id,
       owner: run.principal.id,
-      stop: new AbortController(),
+      stop: linkedSignal(run.signal),
       progress: describe('waiting', { receivedBytes: 0 }),
     }
     const onProgress = (progress: LoadProgress) => {
       load.progress = progress
       run.onProgress?.(progress)
     }
-    const signal = AbortSignal.any([run.signal, load.stop.signal])
+    const { signal } = load.stop
     this.#loads.add(load)
     try {
       const isNew = await this.#turns.run(base.id, signal, () =>
@@ -90,6 +91,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
       if (request.isBeside !== true) this.#active = base.id
       return { model: report(this.#require(base.id)), isNew }
     } finally {
+      load.stop.unlink()
       this.#loads.delete(load)
       // A load that failed may have left none.
       if (this.#at(base.id) === undefined) this.#calledBy.delete(request.name.trim())
@@ -292,7 +294,7 @@ export class LifecycleService<Model extends ManagedModel> implements Lifecycle {
   }
 }
 
-type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: AbortController; progress: LoadProgress }
+type RunningLoad = Pick<LoadReport, 'model' | 'owner'> & { readonly stop: LinkedSignal; progress: LoadProgress }
 type BringUp = Required<LoadRun> & Pick<LoadRequest, 'settings'> & { readonly sizeBytes: number }
 type UnloadOptions = Parameters<Lifecycle['unload']>[1]
 type Wish = { readonly base: LoadedModel; readonly wanted: LoadedModel; readonly request: LoadRequest }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { Agent, request } from 'undici'
 import type { AppError } from '../contract/errors.ts'
+import { linkedSignal } from '../contract/linked-signal.ts'
 import type { MediaItem } from '../contract/media.ts'
 import { createGuardedConnect, ForbiddenAddress, type Guard } from './guarded-connect.ts'
 import { invalid } from './invalid.ts'
@@ -31,9 +32,10 @@ export async function fetchUrl(
   options: FetchOptions,
 ): Promise<Fetched> {
   signal.throwIfAborted()
-  const late = AbortSignal.timeout(options.timeoutMs)
-  const either = AbortSignal.any([signal, late])
-  const connect = createGuardedConnect(options, either)
+  const limited = linkedSignal(signal)
+  const late = invalid(item.at, `did not arrive within ${options.timeoutMs / 1000} seconds`)
+  const timer = setTimeout(() => limited.abort(late), options.timeoutMs)
+  const connect = createGuardedConnect(options, limited.signal)
   const agent = new Agent({
     connect,
     connections: 1,
@@ -43,12 +45,14 @@ export async function fetchUrl(
     maxRequestsPerClient: 1,
   })
   try {
-    return await follow(checkUrl(url, item, options), { item, signal: either, agent }, options)
+    return await follow(checkUrl(url, item, options), { item, signal: limited.signal, agent }, options)
   } catch (error) {
     signal.throwIfAborted()
-    if (late.aborted) throw invalid(item.at, `did not arrive within ${options.timeoutMs / 1000} seconds`, error)
+    limited.signal.throwIfAborted()
     throw explain(error, item)
   } finally {
+    clearTimeout(timer)
+    limited.unlink()
     await agent.destroy()
   }
 }

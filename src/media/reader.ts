@@ -1,5 +1,6 @@
 import { AppError } from '../contract/errors.ts'
 import type { FileStore } from '../contract/file-store.ts'
+import { type LinkedSignal, linkedSignal } from '../contract/linked-signal.ts'
 import type { HeldMedia, MediaBytes, MediaCaller, MediaItem, MediaReader } from '../contract/media.ts'
 import { checkBytes, refuseSize } from './check-bytes.ts'
 import { checkReference, notFetched, notStored, unknownScheme } from './check-reference.ts'
@@ -47,8 +48,8 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
   async function read(items: readonly MediaItem[], { principal, signal }: MediaCaller): Promise<HeldMedia> {
     refuseCount(items, limits)
     const share = room.open()
-    const stop = new AbortController()
-    const work = { share, owner: principal.id, signal: AbortSignal.any([signal, stop.signal]) }
+    const stop = linkedSignal(signal)
+    const work = { share, owner: principal.id, signal: stop.signal }
     const known = new Map<string, Promise<MediaBytes>>()
     let totalBytes = 0
     try {
@@ -63,6 +64,8 @@ export function createMediaReader(options: MediaOptions = {}): MediaReader {
     } catch (error) {
       share.close()
       throw error
+    } finally {
+      stop.unlink()
     }
   }
 
@@ -146,7 +149,7 @@ function once<T>(known: Map<string, Promise<T>>, name: string | undefined, work:
   return running
 }
 
-type Parallel = { readonly width: number; readonly stop: AbortController }
+type Parallel = { readonly width: number; readonly stop: LinkedSignal }
 
 /** As many as `width` at a time. The first failure stops the others; when it is thrown, all have ended. */
 async function inParallel<T, R>(

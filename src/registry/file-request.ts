@@ -1,5 +1,6 @@
 import { AppError } from '../contract/errors.ts'
 import { networkReason } from '../contract/failure-reason.ts'
+import { linkedSignal } from '../contract/linked-signal.ts'
 import { isTrustedUrl } from './sources.ts'
 
 export type FileRequestOptions = {
@@ -38,10 +39,10 @@ export type Watchdog = {
 
 /** A watchdog whose signal also follows `outer`. */
 export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
-  const inner = new AbortController()
+  const inner = linkedSignal(outer)
   let timer: NodeJS.Timeout | undefined
   return {
-    signal: outer === undefined ? inner.signal : AbortSignal.any([outer, inner.signal]),
+    signal: inner.signal,
     within(ms, message) {
       clearTimeout(timer)
       timer = setTimeout(() => inner.abort(new AppError('model-unavailable', message)), ms)
@@ -49,7 +50,8 @@ export function createWatchdog(outer: AbortSignal | undefined): Watchdog {
     pause: () => clearTimeout(timer),
     end() {
       clearTimeout(timer)
-      inner.abort()
+      inner.unlink()
+      inner.abort(undefined)
     },
   }
 }

@@ -1,8 +1,9 @@
+import { setMaxListeners } from 'node:events'
 import type { Emit } from '../../contract/emit.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { EngineEvent, Usage } from '../../contract/event.ts'
-import type { GenerationRequest } from '../../contract/request.ts'
 import { linkedSignal } from '../../contract/linked-signal.ts'
+import type { GenerationRequest } from '../../contract/request.ts'
 import type { CheckedRequest } from './check-request.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { affinityKeys } from './fleet/prefix-affinity.ts'
@@ -59,6 +60,8 @@ async function generateOneByOne(
     return undefined
   }
   const { signal, abort, unlink } = linkedSignal(caller)
+  // Every choice has its own exchange.
+  setMaxListeners(0, signal)
   let failure: { readonly error: unknown } | undefined
   const replies = choices.map(async (choice) => {
     try {
