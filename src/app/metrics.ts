@@ -1,6 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Lane } from '../contract/scheduler.ts'
 import type { Metrics } from '../http/metrics.ts'
+import { createTallyCounter, createTallyHistogram } from './tallies.ts'
 
 /** The current load of a model, and the tokens it has wasted. */
 export type ModelLoad = {
@@ -39,28 +40,36 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
   const registers = [registry]
   if (processMetrics) collectDefaultMetrics({ register: registry })
 
-  const httpRequests = new Counter({
+  const httpRequests = createTallyCounter({
     name: 'dragoman_http_requests_total',
     help: 'HTTP requests answered, by route pattern and status; 499 is a client that disconnected early.',
     labelNames: ['route', 'status'],
     registers,
   })
-  const requestsInFlight = new Gauge({ name: 'dragoman_requests_in_flight', help: 'HTTP requests being answered.', registers })
-  const generationDuration = new Histogram({
+  let requestsInFlight = 0
+  new Gauge({
+    name: 'dragoman_requests_in_flight',
+    help: 'HTTP requests being answered.',
+    registers,
+    collect() {
+      this.set(requestsInFlight)
+    },
+  })
+  const generationDuration = createTallyHistogram({
     name: 'dragoman_generation_duration_seconds',
     help: 'Time from a generation request to the end of its reply, by model and outcome (ok or an error code).',
     labelNames: ['model', 'outcome'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300, 600],
     registers,
   })
-  const timeToFirstToken = new Histogram({
+  const timeToFirstToken = createTallyHistogram({
     name: 'dragoman_time_to_first_token_seconds',
     help: 'Time from a generation request to its first generated token.',
     labelNames: ['model'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
     registers,
   })
-  const tokens = (name: string, help: string) => new Counter({ name, help, labelNames: ['model'], registers })
+  const tokens = (name: string, help: string) => createTallyCounter({ name, help, labelNames: ['model'], registers })
   const inputTokens = tokens('dragoman_input_tokens_total', 'Prompt tokens.')
   const cachedInputTokens = tokens('dragoman_cached_input_tokens_total', 'Prompt tokens that were reused from a cache.')
   const outputTokens = tokens('dragoman_output_tokens_total', 'Generated tokens.')
@@ -117,7 +126,7 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
       }
     },
   })
-  const queueWait = new Histogram({
+  const queueWait = createTallyHistogram({
     name: 'dragoman_queue_wait_seconds',
     help: 'Time that a request waited for a slot of the model, by lane.',
     labelNames: ['model', 'lane'],
@@ -136,23 +145,25 @@ export function createMetrics({ readLoad, processMetrics = true }: MetricsOption
     contentType: registry.contentType,
     render: () => registry.metrics(),
     read: () => registry.getMetricsAsJSON(),
-    requestStarted: () => requestsInFlight.inc(),
-    requestEnded: (route, status) => {
-      requestsInFlight.dec()
-      httpRequests.inc({ route, status })
+    requestStarted: () => {
+      requestsInFlight += 1
     },
-    slotGranted: (model, lane, waitedMs) => queueWait.observe({ model, lane }, waitedMs / 1000),
+    requestEnded: (route, status) => {
+      requestsInFlight -= 1
+      httpRequests.add(1, route, String(status))
+    },
+    slotGranted: (model, lane, waitedMs) => queueWait.observe(waitedMs / 1000, model, lane),
     requestCancelled: (reason) => cancellations.inc({ reason }),
     promptDiverged: (model) => divergedPrompts.inc({ model }),
     generationEnded: ({ model, outcome, durationMs, usage, timings }) => {
-      generationDuration.observe({ model, outcome }, durationMs / 1000)
-      if (timings?.firstTokenMs !== undefined) timeToFirstToken.observe({ model }, timings.firstTokenMs / 1000)
+      generationDuration.observe(durationMs / 1000, model, outcome)
+      if (timings?.firstTokenMs !== undefined) timeToFirstToken.observe(timings.firstTokenMs / 1000, model)
       if (usage === undefined) return
-      inputTokens.inc({ model }, usage.inputTokens)
-      cachedInputTokens.inc({ model }, usage.cachedInputTokens)
-      outputTokens.inc({ model }, usage.outputTokens)
-      draftTokens.inc({ model }, usage.drafts?.proposed ?? 0)
-      acceptedDraftTokens.inc({ model }, usage.drafts?.accepted ?? 0)
+      inputTokens.add(usage.inputTokens, model)
+      cachedInputTokens.add(usage.cachedInputTokens, model)
+      outputTokens.add(usage.outputTokens, model)
+      draftTokens.add(usage.drafts?.proposed ?? 0, model)
+      acceptedDraftTokens.add(usage.drafts?.accepted ?? 0, model)
     },
   }
 }

@@ -1,0 +1,43 @@
+import { Counter, Histogram, Registry } from 'prom-client'
+import { expect, test } from 'vitest'
+import { createTallyCounter, createTallyHistogram } from './tallies.ts'
+
+const help = 'What it counts.'
+const buckets = [0.1, 1, 2.5]
+const observed = [
+  [0.05, 'a', 'x'],
+  [0.1, 'a', 'x'],
+  [2, 'a', 'y'],
+  [7, 'b "quoted"', 'x'],
+] as const
+
+/** Of traces, which nobody gave. */
+const withoutExemplars = (metrics: object): unknown =>
+  JSON.parse(JSON.stringify(metrics, (key, value) => (key === 'exemplar' ? undefined : value)))
+
+test('a histogram is rendered, and read by other processes, as that of prom-client', async () => {
+  const [ours, theirs] = [new Registry(), new Registry()]
+  const labelNames = ['model', 'outcome'] as const
+  const tallied = createTallyHistogram({ name: 'seconds', help, labelNames, buckets, registers: [ours] })
+  const usual = new Histogram({ name: 'seconds', help, labelNames: [...labelNames], buckets, registers: [theirs] })
+  for (const [value, model, outcome] of observed) {
+    tallied.observe(value, model, outcome)
+    usual.observe({ model, outcome }, value)
+  }
+  expect(await ours.metrics()).toBe(await theirs.metrics())
+  expect(withoutExemplars(await ours.getMetricsAsJSON())).toEqual(withoutExemplars(await theirs.getMetricsAsJSON()))
+})
+
+test('a counter is rendered, and read by other processes, as that of prom-client', async () => {
+  const [ours, theirs] = [new Registry(), new Registry()]
+  const tallied = createTallyCounter({ name: 'total', help, labelNames: ['model'], registers: [ours] })
+  const usual = new Counter({ name: 'total', help, labelNames: ['model'], registers: [theirs] })
+  for (const [, model] of observed) {
+    tallied.add(2, model)
+    usual.inc({ model }, 2)
+  }
+  tallied.add(0, 'none')
+  usual.inc({ model: 'none' }, 0)
+  expect(await ours.metrics()).toBe(await theirs.metrics())
+  expect(await ours.getMetricsAsJSON()).toEqual(await theirs.getMetricsAsJSON())
+})
