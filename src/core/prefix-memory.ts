@@ -50,7 +50,8 @@ export class PrefixMemory {
   /** The first place that differs from the turn before; undefined for a first turn, and for one that goes on where the last one ended. */
   note({ owner, model, session, prompt }: Turn): CanonicalPath | undefined {
     const turn = hashTurn(prompt)
-    const key = short(JSON.stringify([owner, model, session ?? turn.question]))
+    const begun = session === undefined ? `?${turn.question}` : `=${session}`
+    const key = short(`${owner.length}:${owner}${model.length}:${model}${begun}`)
     const known = this.#sessions.get(key) ?? []
     const { lines, diverged } = compareTurn(known, turn)
     this.#replace(key, lines.slice(0, maxLines))

@@ -3,6 +3,8 @@ import { AppError } from '../contract/errors.ts'
 import type { EngineEvent } from '../contract/event.ts'
 import type { RequestCost, Ticket } from '../contract/scheduler.ts'
 
+const never = Number.POSITIVE_INFINITY
+
 type Limited = Pick<RequestContext, 'model' | 'signal' | 'onLimit'>
 
 /** Takes a slot of the model; undefined when one is free. A request that waits for longer than its limit is stopped. */
@@ -35,6 +37,7 @@ export class RunClock {
   #lastMs: number
   #isPaused = false
   #timer: NodeJS.Timeout | undefined = undefined
+  #wakesAtMs = never
 
   constructor({ model, onLimit }: Limited, now: () => number) {
     this.#limits = model.limits ?? {}
@@ -73,23 +76,28 @@ export class RunClock {
   }
 
   /** Stops the request if a limit is reached, or comes back when the next one is due. */
-  readonly #check = (): void => {
-    clearTimeout(this.#timer)
-    const { firstTokenMs, stallMs, generationMs } = this.#limits
+  #check(): void {
     const nowMs = this.#now()
-    const due: { readonly atMs: number; error(): AppError }[] = []
-    if (this.#firstMs === undefined) {
-      if (firstTokenMs !== undefined)
-        due.push({ atMs: this.#startMs + firstTokenMs, error: () => firstTokenTimeout(firstTokenMs) })
-    } else {
-      const lastMs = this.#isPaused ? nowMs : this.#lastMs
-      if (stallMs !== undefined) due.push({ atMs: lastMs + stallMs, error: () => stallTimeout(stallMs) })
-      if (generationMs !== undefined) due.push({ atMs: this.#firstMs + generationMs, error: () => wallClock(generationMs) })
+    const { stallMs = never, generationMs = never, firstTokenMs = never } = this.#limits
+    const firstAtMs = this.#firstMs === undefined ? this.#startMs + firstTokenMs : never
+    const stallAtMs = this.#firstMs === undefined ? never : (this.#isPaused ? nowMs : this.#lastMs) + stallMs
+    const endAtMs = this.#firstMs === undefined ? never : this.#firstMs + generationMs
+    const nextMs = Math.min(firstAtMs, stallAtMs, endAtMs)
+    if (nextMs <= nowMs) {
+      if (nextMs === firstAtMs) this.#onLimit?.(firstTokenTimeout(firstTokenMs))
+      else this.#onLimit?.(nextMs === stallAtMs ? stallTimeout(stallMs) : wallClock(generationMs))
+      return
     }
-    const [next] = due.sort((one, other) => one.atMs - other.atMs)
-    if (next === undefined) return
-    if (next.atMs <= nowMs) this.#onLimit?.(next.error())
-    else this.#timer = setTimeout(this.#check, next.atMs - nowMs)
+    // An earlier timer comes back for the rest: most requests need one, because the first is not later than a stall could be.
+    if (this.#wakesAtMs <= nextMs) return
+    clearTimeout(this.#timer)
+    this.#wakesAtMs = Math.min(nextMs, nowMs + stallMs)
+    if (this.#wakesAtMs < never) this.#timer = setTimeout(this.#wake, this.#wakesAtMs - nowMs)
+  }
+
+  readonly #wake = (): void => {
+    this.#wakesAtMs = never
+    this.#check()
   }
 }
 

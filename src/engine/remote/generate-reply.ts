@@ -109,9 +109,9 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     const access = { client: this.#deps.client, endpoint, upstream, signal: this.signal }
     const ending = reader.end(() => countUsage(access, request, reader.pieces))
     const last = ending instanceof Promise ? await ending : ending
-    const emit: Emit<EngineEvent> = (event) =>
+    const named: Emit<EngineEvent> = (event) =>
       this.#emitWanted(event.type === 'usage' ? { servedBy: endpoint.id, ...event } : event)
-    const pending = inTurn(last, emit)
+    const pending = inTurn(last, named)
     if (pending !== undefined) await pending
     return { type: 'answered', value: missing.length === 0 ? 'done' : { missing } }
   }

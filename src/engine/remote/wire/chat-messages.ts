@@ -13,6 +13,8 @@ function toWireMessage(message: Turn): Record<string, unknown> {
     case 'system':
     case 'developer':
     case 'user':
+      // As most: a spread of nothing takes as long as the rest.
+      if (message.name === undefined) return { role: message.role, content: toContent(message.content) }
       return { role: message.role, content: toContent(message.content), ...named }
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content), ...named }

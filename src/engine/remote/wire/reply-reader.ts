@@ -96,13 +96,13 @@ export class ReplyReader {
     const before = this.#choices.length === 1 ? this.outputTokens : 0
     this.#usage = chunk.usage ?? this.#usage
     this.#timings = chunk.timings ?? this.#timings
-    const [first, ...others] = chunk.choices
+    const [first] = chunk.choices
     if (first === undefined) return []
     // A count of several choices does not show which of them is at its limit.
     const counts = this.#choices.length === 1 && (chunk.usage ?? chunk.timings) !== undefined
     const count = counts ? { before, after: this.outputTokens } : undefined
     const read = (choice: WireChoice) => this.#choices[choice.index]?.read(choice, this.#profile, count) ?? []
-    return others.length === 0 ? read(first) : chunk.choices.flatMap(read)
+    return chunk.choices.length === 1 ? read(first) : chunk.choices.flatMap(read)
   }
 
   /**
