@@ -1,5 +1,4 @@
 import type { CallerKeys } from '../../contract/caller-keys.ts'
-import type { OnLateTokens } from '../../contract/emit.ts'
 import type {
   Engine,
   EngineCapabilities,
@@ -50,7 +49,7 @@ export function createRemoteEngine(options: RemoteEngineOptions): Engine {
 }
 
 /** What lives from the first use of an engine until it is closed. */
-type Session = Omit<GenerationDeps, 'onLateTokens'> & {
+type Session = GenerationDeps & {
   readonly replicas: Replicas
   readonly grammars: GrammarCompiler
   readonly templates: TemplateReader
@@ -173,7 +172,8 @@ class RemoteEngine implements Engine {
       ...(checked.structured !== undefined && { structured: checked.structured }),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
-      run: (signal, emit, late) => this.#generate(session, { checked, ...counted }, { signal, emit, late }),
+      run: (signal, emit, late) =>
+        this.#generate(session, { checked, ...counted }, { signal, emit, onLateTokens: this.#late.of(late) }),
     }
   }
 
@@ -214,14 +214,10 @@ class RemoteEngine implements Engine {
     return discovery.protocol === 'completions' ? session.prompts.write(request, discovery.chatTemplate, signal) : undefined
   }
 
-  async #generate(
-    session: Session,
-    prepared: PreparedRequest,
-    { signal, emit, late }: ReplySink & { late: OnLateTokens | undefined },
-  ): Promise<void> {
+  async #generate(session: Session, prepared: PreparedRequest, sink: ReplySink): Promise<void> {
     this.#active.begin()
     try {
-      await generateChoices({ onLateTokens: this.#late.of(late), ...session }, prepared, { signal, emit })
+      await generateChoices(session, prepared, sink)
     } catch (error) {
       failAtEdge(error)
     } finally {

@@ -49,7 +49,7 @@ type ChoicesToMake = { readonly choices: readonly number[]; readonly sink: Reply
 async function generateOneByOne(
   deps: GenerationDeps,
   plan: ReplyPlan,
-  { choices, sink: { signal: caller, emit } }: ChoicesToMake,
+  { choices, sink: { signal: caller, emit, onLateTokens } }: ChoicesToMake,
 ): Promise<readonly Usage[]> {
   const { checked: _, ...each } = plan
   const usages: Usage[] = []
@@ -66,7 +66,7 @@ async function generateOneByOne(
   const replies = choices.map(async (choice) => {
     try {
       const one = { ...each, request: singleChoice(plan.request, choice), firstChoice: choice }
-      await generateReply(deps, one, { signal, emit: emitButUsage })
+      await generateReply(deps, one, { signal, emit: emitButUsage, onLateTokens })
     } catch (error) {
       failure ??= { error }
       abort(new AppError('cancelled', 'no longer wanted'))

@@ -22,8 +22,6 @@ import { continued, requestBody } from './wire/request-body.ts'
 export type GenerationDeps = RetryDeps & {
   readonly client: UpstreamClient
   readonly grammars: Pick<GrammarCompiler, 'compile'>
-  /** Counts tokens that a server sent after their request was cancelled. */
-  onLateTokens(count: number): void
 }
 
 /** One upstream request, and its repetitions and continuations on other replicas. */
@@ -38,7 +36,12 @@ export type ReplyPlan = CountedRequest & {
 }
 
 /** Where the events of a reply go, and when they are no longer wanted. */
-export type ReplySink = { readonly signal: AbortSignal; readonly emit: Emit<EngineEvent> }
+export type ReplySink = {
+  readonly signal: AbortSignal
+  readonly emit: Emit<EngineEvent>
+  /** Counts tokens that a server sent after the request was cancelled. */
+  onLateTokens(count: number): void
+}
 
 /** `one-choice-only`: nothing was sent, because the replica's kind makes one choice per request. */
 type ReplyEnd = 'done' | 'one-choice-only' | MissingChoices
@@ -64,17 +67,19 @@ export async function generateReply(deps: GenerationDeps, plan: ReplyPlan, sink:
 class ReplyTask implements ReplicaTask<ReplyEnd> {
   readonly #deps: GenerationDeps
   readonly #plan: ReplyPlan
+  readonly #sink: ReplySink
   readonly #emit: WatchedEmit<EngineEvent>
   readonly signal: AbortSignal
   readonly isAuxiliary = false
   #reader: ReplyReader | undefined
   #hideKey: AcquiredReplica['hideKey']
 
-  constructor(deps: GenerationDeps, plan: ReplyPlan, { signal, emit }: ReplySink) {
+  constructor(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink) {
     this.#deps = deps
     this.#plan = plan
-    this.#emit = new WatchedEmit(emit)
-    this.signal = signal
+    this.#sink = sink
+    this.#emit = new WatchedEmit(sink.emit)
+    this.signal = sink.signal
   }
 
   get tokens(): number {
@@ -168,7 +173,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
       if (this.signal.aborted || !(error instanceof UpstreamError) || !reader.isFinished) throw error
       return { saidDone: false }
     } finally {
-      if (reply.lateEvents > 0) this.#deps.onLateTokens(reply.lateEvents)
+      if (reply.lateEvents > 0) this.#sink.onLateTokens(reply.lateEvents)
     }
   }
 

@@ -20,7 +20,9 @@ export type Turn =
 
 /** A conversation as turns. A tool result inside an assistant message splits it: the parts after it become a new turn. */
 export function toTurns(messages: readonly Message[]): Turn[] {
-  return messages.flatMap(splitMessage)
+  const turns: Turn[] = []
+  for (const message of messages) turns.push(...splitMessage(message))
+  return turns
 }
 
 function splitMessage(message: Message): readonly Turn[] {

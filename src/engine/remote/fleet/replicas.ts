@@ -142,13 +142,16 @@ export class Replicas {
     await this.#discoveries.settled()
   }
 
-  #lease({ avoid = noIds, ...wanted }: Wanted, signal: AbortSignal): Lease<Endpoint> | NoLease {
+  #lease(
+    { avoid = noIds, unfit = noIds, tokens, affinityKeys, isAuxiliary = false }: Wanted,
+    signal: AbortSignal,
+  ): Lease<Endpoint> | NoLease {
     signal.throwIfAborted()
     this.throwIfClosed()
     const { unknownIds } = this.#discoveries
     // An unknown replica comes last: its probe may take long, and the health checks probe it anyway.
     const avoided = unknownIds.length === 0 ? avoid : new Set([...avoid, ...unknownIds])
-    return this.#pool.acquire({ nowMs: this.#options.now(), avoid: avoided, ...wanted })
+    return this.#pool.acquire({ nowMs: this.#options.now(), tokens, affinityKeys, isAuxiliary, avoid: avoided, unfit })
   }
 
   #acquired(lease: Lease<Endpoint>, { upstream }: KnownReplica): AcquiredReplica {

@@ -44,8 +44,8 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
   const { tokens, affinityKeys, isAuxiliary, signal } = task
   let state = untried
   while (true) {
-    const { waitMs, ...preference } = nextAttempt(state, replicas.count, isAuxiliary)
-    const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, ...preference }, waitMs, signal)
+    const { waitMs, avoid, unfit } = nextAttempt(state, replicas.count, isAuxiliary)
+    const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, avoid, unfit }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
     const end = await attemptOn(replica, task)
     replica.release(outcomeOf(end, replica, signal))

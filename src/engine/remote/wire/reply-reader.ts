@@ -6,6 +6,7 @@ import type { WireChoice, WireChunk } from '../transport/wire-chunk.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { type ChunkReader, createChunkReader } from './read-chunks.ts'
 
+const none: readonly number[] = []
 /** The most characters of a reply that another server continues: they are sent to it. */
 const maxContinuable = 1024 * 1024
 
@@ -53,6 +54,7 @@ export class ReplyReader {
 
   /** The numbers of the choices that a server left out of a reply whose other choices are complete, because it ignores `n`. */
   get missing(): readonly number[] {
+    if (this.#choices.length === 1) return none
     const untouched = this.#choices.flatMap(({ isSeen }, index) => (isSeen ? [] : [this.#context.firstChoice + index]))
     const others = this.#choices.filter(({ isSeen }) => isSeen)
     return others.length > 0 && others.every(({ isEnded }) => isEnded) ? untouched : []
@@ -110,11 +112,12 @@ export class ReplyReader {
    * tokens of a reply whose server counted none.
    */
   end(count: () => Promise<Usage>): readonly EngineEvent[] | Promise<readonly EngineEvent[]> {
-    const missing = new Set(this.missing)
+    const { missing } = this
     const isWithinLimit = this.#isWithinLimit()
-    const events: EngineEvent[] = this.#choices.flatMap((choice, index) => {
-      return missing.has(this.#context.firstChoice + index) ? [] : choice.end(this.#profile, isWithinLimit)
-    })
+    const events: EngineEvent[] = []
+    for (const [index, choice] of this.#choices.entries()) {
+      if (!missing.includes(this.#context.firstChoice + index)) events.push(...choice.end(this.#profile, isWithinLimit))
+    }
     const complete = (usage: Usage): readonly EngineEvent[] => {
       events.push({ type: 'usage', usage: this.#clamped(usage), timings: {} })
       return events
