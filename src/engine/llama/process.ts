@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -35,6 +36,19 @@ const outsideSignals = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 
 /** Environment variables that the worker does not get. */
 const secret = /KEY|TOKEN|SECRET|PASSWORD/i
 
+/** Machines with at most so many cores compute passes and samples on one thread. */
+const fewCores = 4
+
+/**
+ * The environment of a worker on a machine with this many cores: that of this process without its secrets. Passes and samples run on the threads of
+ * libuv's pool, whose size it reads from here. With few cores one thread is faster than four in turn (3 to 9 % on two cores, see
+ * bench/results/2026-11-thread-pool.md); with many it would make streams wait for each other's samples.
+ */
+export function workerEnvironment(environment: NodeJS.ProcessEnv, cores: number): NodeJS.ProcessEnv {
+  const shared = Object.fromEntries(Object.entries(environment).filter(([name]) => !secret.test(name)))
+  return cores > fewCores ? shared : { UV_THREADPOOL_SIZE: '1', ...shared }
+}
+
 /** Starts a worker process with a validated message channel. */
 export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
   // From sources (tests, development) the worker is TypeScript; built, it is JavaScript.
@@ -46,7 +60,7 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
       ...(extension === '.ts' ? ['--import', 'tsx'] : []),
       ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
     ],
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !secret.test(name))),
+    env: workerEnvironment(process.env, availableParallelism()),
   })
   const lastLines: string[] = []
   const onOutput = (line: string) => {
