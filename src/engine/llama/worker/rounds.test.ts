@@ -44,6 +44,31 @@ describe('a round', () => {
     expect(late.round).toMatchObject({ tokens: 1, prompts: 0 })
   })
 
+  test('computes nothing until all of it is prepared, and nothing is prepared for the next one', async () => {
+    const rounds = new Rounds()
+    const events: string[] = []
+    const ends: (() => void)[] = []
+    const join = (name: string, prepare?: () => Promise<void>) =>
+      rounds.join('tokens', async () => void events.push(`compute ${name}`), prepare)
+    const prepare = (name: string) => () => {
+      events.push(`prepare ${name}`)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }
+    const first = [join('a', prepare('a')), join('b'), join('c', prepare('c'))]
+    await turn()
+    const later = join('d', prepare('d'))
+    ends[0]?.()
+    await turn()
+    expect(events).toEqual(['prepare a', 'prepare c'])
+    ends[1]?.()
+    await Promise.all(first)
+    expect(events.slice(2, 5)).toEqual(['compute a', 'compute b', 'compute c'])
+    await turn()
+    ends[2]?.()
+    await later
+    expect(events.slice(5)).toEqual(['prepare d', 'compute d'])
+  })
+
   test('waits for all that continues at once, after however many promises', async () => {
     const rounds = new Rounds()
     const sizes: number[] = []

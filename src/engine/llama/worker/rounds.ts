@@ -4,16 +4,18 @@ import { RoundTimes } from './round-times.ts'
 export type Round = {
   readonly tokens: number
   readonly prompts: number
-  /** How long such a round takes without its prompts, in ms; 0 if that is unknown, or it has none. */
+  /** How long such a round takes without prompts, in ms; 0 if that is unknown. */
   readonly tokensMs: number
 }
 
 type Kind = 'tokens' | 'prompts'
-type Waiting = { readonly kind: Kind; readonly start: (round: Round) => void }
+/** What a work does before its round computes, such as drafting tokens; never rejects. */
+type Prepare = (round: Round) => Promise<void>
+type Waiting = { readonly kind: Kind; readonly start: (round: Round) => void; readonly prepare: Prepare | undefined }
 
 /**
- * The rounds of one context. All work that waits starts in the same tick, so that llama.cpp computes it in one pass; what arrives
- * meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no promise is left to
+ * The rounds of one context. All work that waits starts in the same tick, after all of it is prepared, so that llama.cpp computes it in one
+ * pass; what arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no promise is left to
  * settle: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds
  * node-llama-cpp has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
  */
@@ -31,9 +33,9 @@ export class Rounds {
   }
 
   /** Computes in the next round. */
-  async join<T>(kind: Kind, compute: (round: Round) => Promise<T>): Promise<T> {
+  async join<T>(kind: Kind, compute: (round: Round) => Promise<T>, prepare?: Prepare): Promise<T> {
     const round = await new Promise<Round>((start) => {
-      this.#waiting.push({ kind, start })
+      this.#waiting.push({ kind, start, prepare })
       this.#openNext()
     })
     try {
@@ -64,9 +66,14 @@ export class Rounds {
     this.#running = starting.length
     const tokens = starting.filter(({ kind }) => kind === 'tokens').length
     const prompts = starting.length - tokens
-    const round = { tokens, prompts, tokensMs: prompts === 0 ? 0 : this.#times.of(tokens) }
+    const round = { tokens, prompts, tokensMs: this.#times.of(tokens) }
     this.#round = round
     this.#startedMs = this.#now()
-    for (const { start } of starting) start(round)
+    const compute = () => {
+      for (const { start } of starting) start(round)
+    }
+    const preparing = starting.flatMap(({ prepare }) => (prepare === undefined ? [] : [prepare(round)]))
+    if (preparing.length === 0) compute()
+    else void Promise.all(preparing).then(compute)
   }
 }
