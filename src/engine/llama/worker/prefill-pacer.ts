@@ -3,12 +3,12 @@ import type { Round } from './rounds.ts'
 import { block, stepLength } from './step-length.ts'
 
 /** The expected time of a round. The rest of the 250 ms in which a cancelled request frees its slot is for noise. */
-const longestMs = 220
+const longestRoundMs = 220
 /**
- * A round with a single block may be expected to take as long: half of it would take almost the same time. So may one with more blocks than
- * the last step had: mostly, a token takes less in longer steps.
+ * A round with a single block may be expected to take so many times as long: half of it would take almost the same time. So may one with more
+ * blocks than the last step had: mostly, a token takes less in longer steps.
  */
-const longestTrialMs = 240
+const trial = 240 / 220
 /** Beside streams that alone take almost as long as a round may, prompts get this share of their time. */
 const leastShare = 0.5
 /** A step has at least so many tokens: fewer cost almost the same where reading the weights takes the time. */
@@ -26,13 +26,15 @@ type Wanted = { readonly remaining: number; readonly depth: number }
 export class PrefillPacer {
   readonly #now: () => number
   readonly #largest: number
+  readonly #longestMs: number
   readonly #cost = new PromptCost()
   #lastTokens = 0
   #step: { readonly round: Round; tokens: number; depth: number; readonly startedMs: number } | undefined
 
-  constructor(options: { largestStep: number; now?: () => number }) {
+  constructor(options: { readonly largestStep: number; readonly longestMs?: number; readonly now?: () => number }) {
     this.#now = options.now ?? (() => performance.now())
     this.#largest = options.largestStep
+    this.#longestMs = options.longestMs ?? longestRoundMs
   }
 
   /** The tokens to compute in this round; 0: the round is full without this prompt. */
@@ -70,9 +72,9 @@ export class PrefillPacer {
       const tokens = blocks * block
       const isTrial = blocks === 1 || tokens > this.#lastTokens
       const tookMs = this.#cost.of({ tokens, depth })
-      if (tookMs !== undefined && tookMs <= leftMs(isTrial ? longestTrialMs : longestMs)) return tokens + shared
+      if (tookMs !== undefined && tookMs <= leftMs(isTrial ? trial * this.#longestMs : this.#longestMs)) return tokens + shared
     }
     const oneMs = this.#cost.of({ tokens: 1, depth })
-    return oneMs === undefined ? 0 : Math.min(block - 1, this.#largest, Math.floor(leftMs(longestMs) / oneMs))
+    return oneMs === undefined ? 0 : Math.min(block - 1, this.#largest, Math.floor(leftMs(this.#longestMs) / oneMs))
   }
 }

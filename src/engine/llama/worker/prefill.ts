@@ -20,26 +20,34 @@ type Compute<T> = (step: T[], isLast: boolean) => Promise<void>
 /** Reads a prompt in steps, each in a round. False: `isOver` ended it. */
 export async function readInSteps<T>(
   tokens: readonly T[],
-  { pacer, rounds, isOver, depth: start }: Reading,
+  { depth, ...reading }: Reading,
   compute: Compute<T>,
 ): Promise<boolean> {
   let read = 0
   while (read < tokens.length) {
-    if (isOver()) return false
-    await rounds.join('prompts', async (round) => {
-      // The request may have been cancelled while it waited for the round.
-      if (isOver()) return
-      const depth = start + read
-      const step = tokens.slice(read, read + pacer.stepOf(round, { remaining: tokens.length - read, depth }))
-      // The round is full: the next one begins with this prompt.
-      if (step.length === 0) return
-      const finished = pacer.measure(round, { tokens: step.length, depth })
-      await compute(step, read + step.length === tokens.length)
-      finished()
-      read += step.length
-    })
+    if (reading.isOver()) return false
+    read += await readStep(tokens.slice(read), { ...reading, depth: depth + read }, compute)
   }
   return true
+}
+
+/** Reads the first of these tokens, as many as fit in the next round; returns how many: none where the round is full, or `isOver`. */
+export async function readStep<T>(
+  tokens: readonly T[],
+  { pacer, rounds, isOver, depth }: Reading,
+  compute: Compute<T>,
+): Promise<number> {
+  return rounds.join('prompts', async (round) => {
+    // The request may have been cancelled while it waited for the round.
+    if (isOver()) return 0
+    const step = tokens.slice(0, pacer.stepOf(round, { remaining: tokens.length, depth }))
+    // The next round begins with this prompt.
+    if (step.length === 0) return 0
+    const finished = pacer.measure(round, { tokens: step.length, depth })
+    await compute(step, step.length === tokens.length)
+    finished()
+    return step.length
+  })
 }
 
 /** Computes a few tokens, so that the weights are in memory and the first prompt is read in longer steps at once. */
