@@ -58,7 +58,7 @@ export function workerNeed(
   config: LlamaModelConfig,
   [modelPath, ...otherPaths]: readonly [string, ...string[]],
 ): Promise<MemoryNeed> {
-  const { slots, flashAttention, contextLength, batchSize } = config
+  const { slots, flashAttention, contextLength, batchSize, cacheTypeK, cacheTypeV } = config
   return memoryNeed({
     modelPath,
     slots,
@@ -68,6 +68,8 @@ export function workerNeed(
     otherPaths,
     ...(contextLength !== undefined && { contextLength }),
     ...(batchSize !== undefined && { batchSize }),
+    ...(cacheTypeK !== undefined && { cacheTypeK }),
+    ...(cacheTypeV !== undefined && { cacheTypeV }),
   })
 }
 
