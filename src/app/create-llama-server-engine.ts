@@ -7,6 +7,7 @@ import type { ServerPlan } from '../engine/llama-server/server-plan.ts'
 import { createRemoteEngine } from '../engine/remote/engine.ts'
 import { readProjectorType } from '../registry/projector-type.ts'
 import type { Source } from '../registry/sources.ts'
+import { locateAdapters, locateDraft } from './locate-files.ts'
 
 type LlamaServerParts = {
   readonly log: Logger
@@ -78,20 +79,4 @@ async function locate(config: LlamaServerModelConfig, fetchFile: Fetch): Promise
     ...(config.adapters !== undefined && { adapters: await locateAdapters(config.adapters, fetchFile) }),
     ...(draft !== undefined && { draft: await locateDraft(draft, fetchFile) }),
   }
-}
-
-async function locateAdapters(
-  adapters: NonNullable<LlamaServerModelConfig['adapters']>,
-  fetchFile: Fetch,
-): Promise<NonNullable<ServerPlan['adapters']>> {
-  const located: { readonly path: string; readonly scale: number }[] = []
-  for (const { source, scale } of adapters) located.push({ path: await fetchFile(source), scale })
-  return located
-}
-
-async function locateDraft(
-  { source, ...options }: NonNullable<LlamaServerModelConfig['draft']>,
-  fetchFile: Fetch,
-): Promise<NonNullable<ServerPlan['draft']>> {
-  return { modelPath: await fetchFile(source), ...options }
 }

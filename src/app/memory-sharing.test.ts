@@ -9,7 +9,16 @@ const configOf = (more: object) =>
 
 test('quantized caches need less memory', async () => {
   const [plain, quantized] = await Promise.all(
-    [{}, { cacheTypeK: 'q8_0', cacheTypeV: 'q4_0' }].map((more) => workerNeed(configOf(more), [modelPath])),
+    [{}, { cacheTypeK: 'q8_0', cacheTypeV: 'q4_0' }].map((more) => workerNeed(configOf(more), { modelPath })),
   )
   expect(quantized?.bytes).toBeLessThan(plain?.bytes ?? 0)
+})
+
+test('a draft model needs its own memory: weights, and a context like that of the model', async () => {
+  const [alone, drafting] = await Promise.all(
+    [{}, { draftPath: modelPath }].map((more) => workerNeed(configOf({}), { modelPath, ...more })),
+  )
+  const slots = await workerNeed(configOf({ slots: 8 }), { modelPath, draftPath: modelPath })
+  expect(drafting?.bytes).toBeGreaterThan((alone?.bytes ?? 0) + 4e6)
+  expect(slots.bytes).toBeGreaterThan(drafting?.bytes ?? 0)
 })

@@ -53,10 +53,17 @@ function limitsOf({ budget, minResidencyMs, unloadAfterMs }: LoadedConfig['memor
   return { budgetBytes: budgetBytes(budget), minResidencyMs, idleGraceMs, ...idle }
 }
 
-/** What a model of the embedded engine needs, with its file and those of its adapters. */
+type WorkerFiles = {
+  readonly modelPath: string
+  readonly draftPath?: string | undefined
+  /** Those of adapters. */
+  readonly otherPaths?: readonly string[]
+}
+
+/** What a model of the embedded engine needs, with its files. */
 export function workerNeed(
   config: LlamaModelConfig,
-  [modelPath, ...otherPaths]: readonly [string, ...string[]],
+  { modelPath, draftPath, otherPaths = [] }: WorkerFiles,
 ): Promise<MemoryNeed> {
   const { slots, flashAttention, contextLength, batchSize, cacheTypeK, cacheTypeV } = config
   return memoryNeed({
@@ -70,6 +77,7 @@ export function workerNeed(
     ...(batchSize !== undefined && { batchSize }),
     ...(cacheTypeK !== undefined && { cacheTypeK }),
     ...(cacheTypeV !== undefined && { cacheTypeV }),
+    ...(draftPath !== undefined && { draftPath }),
   })
 }
 

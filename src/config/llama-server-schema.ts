@@ -9,6 +9,8 @@ import {
   chatTemplate,
   contextLength,
   count,
+  draft,
+  gpuLayers,
   load,
   maxQueued,
   modelId,
@@ -20,23 +22,6 @@ import {
   toolFormat,
 } from './model-fields.ts'
 import { refuseArgument, refuseWithAdapters } from './reserved-arguments.ts'
-
-const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
-
-const draft = z
-  .strictObject({
-    source: sources.describe('The draft model: a small one with the vocabulary of the large one.'),
-    maxTokens: count.exactOptional().describe('The most tokens that are drafted before the large model verifies them.'),
-    minTokens: z.int().min(0).exactOptional().describe('Shorter drafts are not verified.'),
-    minProbability: z.number().min(0).max(1).exactOptional().describe('Drafting stops at a token less probable than this.'),
-    gpuLayers: gpuLayers.exactOptional().describe('Layers of the draft model that run on the GPU.'),
-  })
-  .check(({ value, issues }) => {
-    const { minTokens = 0, maxTokens } = value
-    if (maxTokens === undefined || minTokens <= maxTokens) return
-    issues.push({ code: 'custom', path: ['minTokens'], message: `must not be above maxTokens (${maxTokens})`, input: minTokens })
-  })
-  .describe('Speculative decoding: a small model drafts tokens, and the large one verifies several in one step.')
 
 const args = z
   .array(z.string().regex(/^[^\0]*$/, 'must not contain a NUL'))

@@ -85,7 +85,9 @@ describe('models', () => {
     const text = `models:
   - { id: a, engine: llama, source: [models/a.gguf, ~/b.gguf, hf:o/r/c.gguf], chatTemplate: t.jinja }
   - { id: b, engine: fake, script: s.yaml, chatTemplate: ../t.jinja }
-  - { id: c, engine: remote, endpoints: [{ url: http://a/v1 }], protocol: completions, chatTemplate: models/c }`
+  - { id: c, engine: remote, endpoints: [{ url: http://a/v1 }], protocol: completions, chatTemplate: models/c }
+  - { id: d, engine: llama, source: /d.gguf, draft: { source: models/small.gguf } }
+  - { id: e, engine: llama-server, source: /e.gguf, draft: { source: models/small.gguf, maxTokens: 4 } }`
     expect((await fromFile(text, { flags: { models: ['x.gguf'] } })).models).toMatchObject([
       { id: 'x', source: [{ path: '/work/x.gguf' }] },
       {
@@ -94,6 +96,8 @@ describe('models', () => {
       },
       { script: join(folder, 's.yaml'), chatTemplate: join(folder, '../t.jinja') },
       { id: 'c', chatTemplate: join(folder, 'models/c') },
+      { id: 'd', draft: { source: [{ path: join(folder, 'models/small.gguf') }] } },
+      { id: 'e', draft: { source: [{ path: join(folder, 'models/small.gguf') }], maxTokens: 4 } },
       { id: 'dragoman-tiny' },
     ])
   })
@@ -160,6 +164,10 @@ describe('errors', () => {
     [
       'models: [{ engine: lama, id: a }]',
       "1: models[0].engine: Invalid discriminator value. Expected 'llama' | 'llama-server' | 'remote' | 'fake', got \"lama\"",
+    ],
+    [
+      'models: [{ engine: llama, id: a, source: x.gguf, draft: { source: y.gguf }, speculation: { type: ngram } }]',
+      '1: models[0].draft: cannot be used together with `speculation`: remove one of them',
     ],
     ['server: 5', '1: server: must be an object, got 5'],
     ['- 1', '1: must be an object'],

@@ -72,6 +72,25 @@ export const namedSources = sources.refine((list) => list.every(({ type }) => ty
   error: 'name the file of the repository too: hf:OWNER/REPO/FILE.gguf',
 })
 
+/** How many layers of a model run on the GPU. */
+export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
+
+/** The `draft` of a model. */
+export const draft = z
+  .strictObject({
+    source: sources.describe('The draft model: a small one with the vocabulary of the large one.'),
+    maxTokens: count.exactOptional().describe('The most tokens that are drafted before the large model verifies them.'),
+    minTokens: z.int().min(0).exactOptional().describe('Shorter drafts are not verified.'),
+    minProbability: z.number().min(0).max(1).exactOptional().describe('Drafting stops at a token less probable than this.'),
+    gpuLayers: gpuLayers.exactOptional().describe('Layers of the draft model that run on the GPU.'),
+  })
+  .check(({ value, issues }) => {
+    const { minTokens = 0, maxTokens } = value
+    if (maxTokens === undefined || minTokens <= maxTokens) return
+    issues.push({ code: 'custom', path: ['minTokens'], message: `must not be above maxTokens (${maxTokens})`, input: minTokens })
+  })
+  .describe('Speculative decoding: a small model drafts tokens, and the large one verifies several in one step.')
+
 /** The LoRA adapters of a model. */
 export const adapters = z
   .array(

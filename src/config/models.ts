@@ -73,19 +73,21 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
   switch (model.engine) {
     case 'remote':
       return { ...model, ...template }
-    case 'llama':
-      return { ...model, ...template, ...resolveAdapters(model, folders), source: locateAll(model.source, folders) }
+    case 'llama': {
+      const source = locateAll(model.source, folders)
+      return { ...model, ...template, ...resolveAdapters(model, folders), ...resolveDraft(model, folders), source }
+    }
     case 'llama-server': {
       const locate = (sources: readonly Source[]) => locateAll(sources, folders)
       return {
         ...model,
         ...template,
         ...resolveAdapters(model, folders),
+        ...resolveDraft(model, folders),
         source: locate(model.source),
         // A name without slashes is looked up on PATH.
         binary: /[\\/]/.test(model.binary) ? resolvePath(model.binary, folders) : model.binary,
         ...(model.mmproj !== undefined && { mmproj: locate(model.mmproj) }),
-        ...(model.draft !== undefined && { draft: { ...model.draft, source: locate(model.draft.source) } }),
       }
     }
     case 'fake': {
@@ -98,6 +100,10 @@ export function resolveModelPaths(model: ModelConfig, folders: Folders): ModelCo
 function resolveAdapters({ adapters }: Pick<LlamaModelConfig, 'adapters'>, folders: Folders): Pick<LlamaModelConfig, 'adapters'> {
   if (adapters === undefined) return {}
   return { adapters: adapters.map((adapter) => ({ ...adapter, source: locateAll(adapter.source, folders) })) }
+}
+
+function resolveDraft({ draft }: Pick<LlamaModelConfig, 'draft'>, folders: Folders): Pick<LlamaModelConfig, 'draft'> {
+  return draft === undefined ? {} : { draft: { ...draft, source: locateAll(draft.source, folders) } }
 }
 
 function locateAll(sources: readonly Source[], folders: Folders): Source[] {

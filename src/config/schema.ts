@@ -13,6 +13,8 @@ import {
   chatTemplate,
   contextLength,
   count,
+  draft,
+  gpuLayers,
   load,
   maxQueued,
   modelId,
@@ -61,12 +63,10 @@ const llamaModel = z
     slots: count.default(4).describe('Requests that are generated at the same time.'),
     threads: count.exactOptional().describe('CPU threads; absent: one less than there are physical cores.'),
     batchSize: count.exactOptional().describe('Prompt tokens that are evaluated in one step.'),
-    gpuLayers: z
-      .union([z.int().min(0), z.enum(['auto', 'max'])])
-      .exactOptional()
-      .describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
+    gpuLayers: gpuLayers.exactOptional().describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),
     speculation: speculation.exactOptional(),
+    draft: draft.exactOptional(),
     prefixCache: prefixCache.exactOptional(),
     ...cacheFields,
     adapters: adapters.exactOptional(),
@@ -84,6 +84,9 @@ const llamaModel = z
   .check(({ value, issues }) => {
     const message = cacheProblem(value)
     if (message !== undefined) issues.push({ code: 'custom', path: ['cacheTypeV'], message, input: value.cacheTypeV })
+    if (value.draft === undefined || value.speculation === undefined) return
+    const both = 'cannot be used together with `speculation`: remove one of them'
+    issues.push({ code: 'custom', path: ['draft'], message: both, input: value.draft })
   })
   .describe('A model that Dragoman runs itself.')
 

@@ -1,6 +1,6 @@
 import type { LoadedModel } from '../config/models.ts'
 import { refuseWithAdapters } from '../config/reserved-arguments.ts'
-import type { LlamaModelConfig } from '../config/schema.ts'
+import type { LlamaModelConfig, LlamaServerModelConfig } from '../config/schema.ts'
 import { AppError } from '../contract/errors.ts'
 import { field } from '../contract/field.ts'
 import type { LoadSettings, Speculation } from '../contract/lifecycle.ts'
@@ -19,22 +19,22 @@ type Setting = keyof LoadSettings
 const ngramTokens = 8
 
 const forLlama: readonly Setting[] = [
-  ...([
-    'contextLength',
-    'slots',
-    'batchSize',
-    'gpuLayers',
-    'flashAttention',
-    'cacheTypeK',
-    'cacheTypeV',
-    'chatTemplate',
-    'adapters',
-  ] as const),
+  'contextLength',
+  'slots',
+  'batchSize',
+  'gpuLayers',
+  'flashAttention',
+  'cacheTypeK',
+  'cacheTypeV',
+  'chatTemplate',
+  'adapters',
+  'draftModel',
+  'speculation',
 ]
 /** What each kind of engine can set when it loads a model. */
 const settable: Readonly<Record<LoadedModel['engine'], readonly Setting[]>> = {
-  llama: [...forLlama, 'speculation'],
-  'llama-server': [...forLlama.filter((name) => name !== 'batchSize'), 'draftModel', 'speculation'],
+  llama: forLlama,
+  'llama-server': forLlama.filter((name) => name !== 'batchSize'),
   remote: [],
   fake: ['contextLength', 'slots', 'chatTemplate'],
 }
@@ -51,17 +51,14 @@ export function applySettings(config: LoadedModel, settings: LoadSettings, files
   } as LoadedModel
   refuseQuantizedValues(changed)
   refuseArguments(changed)
-  if (changed.engine === 'llama' && speculation !== undefined) return withNgrams(changed, speculation)
-  if (changed.engine !== 'llama-server') return changed
+  if (changed.engine !== 'llama' && changed.engine !== 'llama-server') return changed
   const { draft, ...withoutDraft } = changed
-  const source = draftModel === undefined ? draft?.source : files.draft
-  const kept = speculation === undefined ? changed.args : withoutSpeculation(changed.args)
-  const type = speculation === undefined || speculation === 'off' ? [] : ['--spec-type', speculation]
-  return {
-    ...withoutDraft,
-    args: [...kept, ...type],
-    ...(speculation === undefined && source !== undefined && { draft: { ...draft, source: [...source] } }),
-  }
+  if (speculation !== undefined) return withSpeculation(withoutDraft, speculation)
+  const source = draftModel === undefined ? undefined : files.draft
+  if (source === undefined) return changed
+  // A llama-server may have another kind of speculation with its draft model (`args`).
+  const base = withoutDraft.engine === 'llama' ? withoutSpeculation(withoutDraft) : withoutDraft
+  return { ...base, draft: { ...draft, source: [...source] } }
 }
 
 /** The settings that a configuration has. */
@@ -82,9 +79,24 @@ export function settingsOf(config: LoadedModel): LoadSettings {
   }
 }
 
-/** The embedded engine has one way to draft from the text so far. */
-function withNgrams({ speculation: own, ...config }: LlamaModelConfig, speculation: Speculation): LlamaModelConfig {
-  return speculation === 'off' ? config : { ...config, speculation: own ?? { type: 'ngram', maxTokens: ngramTokens } }
+type WithoutDraft = Omit<LlamaModelConfig, 'draft'> | Omit<LlamaServerModelConfig, 'draft'>
+
+function withSpeculation(config: WithoutDraft, speculation: Speculation): LoadedModel {
+  const without = withoutSpeculation(config)
+  if (speculation === 'off') return without
+  if (without.engine === 'llama-server') return { ...without, args: [...without.args, '--spec-type', speculation] }
+  // The embedded engine has one way to draft from the text so far.
+  const own = config.engine === 'llama' ? config.speculation : undefined
+  return { ...without, speculation: own ?? { type: 'ngram', maxTokens: ngramTokens } }
+}
+
+function withoutSpeculation(config: WithoutDraft): WithoutDraft {
+  if (config.engine === 'llama') {
+    const { speculation: _, ...others } = config
+    return others
+  }
+  const index = config.args.indexOf('--spec-type')
+  return index === -1 ? config : { ...config, args: config.args.toSpliced(index, 2) }
 }
 
 function refuseUnknown(config: LoadedModel, name: Setting, settings: LoadSettings): void {
@@ -109,11 +121,6 @@ function refuseArguments(config: LoadedModel): void {
   if (problem === undefined) return
   const message = `${field('settings', 'adapters')} cannot be set for model '${config.id}' with its \`args\`: ${problem}`
   throw new AppError('invalid-request', message, { at: ['settings', 'adapters'] })
-}
-
-function withoutSpeculation(args: readonly string[]): readonly string[] {
-  const index = args.indexOf('--spec-type')
-  return index === -1 ? args : args.toSpliced(index, 2)
 }
 
 function speculationOf(args: readonly string[]): LoadSettings['speculation'] {

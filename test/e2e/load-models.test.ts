@@ -83,6 +83,25 @@ describe('a load', () => {
     expect(whole.chat_template).not.toBe(template)
   })
 
+  test('with a draft model says the same, and counts what was drafted', async () => {
+    const ask = async () => {
+      const messages = [{ role: 'user', content: 'Count to twenty.' }]
+      const options = { temperature: 0, max_tokens: 60, ignore_eos: true }
+      const reply = await send('/v1/chat/completions', { model: 'tiny', messages, ...options })
+      return ((await reply.json()) as { choices: unknown[] }).choices
+    }
+    const load = async (more: object) => {
+      const reply = await send('/v1/model/load', { model_name: 'tiny', max_seq_len: 512, ...more })
+      expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('finished')])
+    }
+    await load({})
+    const alone = await ask()
+    await load({ draft_model: { draft_model_name: join(app.modelsFolder, 'tiny.gguf') } })
+    expect(await ask()).toEqual(alone)
+    const metrics = await (await send('/metrics')).text()
+    expect(Number(/^dragoman_accepted_draft_tokens_total{model="tiny"} (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(10)
+  })
+
   test('of a path is for requests without a model, until it is unloaded by that path', async () => {
     const model_path = join(app.modelsFolder, 'tiny.gguf')
     const model = async () => {

@@ -135,7 +135,7 @@ describe.skipIf(process.platform !== 'linux')('the estimate is near what the pro
     const model = { ...tiny('m', settings), source: path }
     const running = await start([model], { budget: '100GB' })
     expect((await complete(running.url, 'm')).status).toBe(200)
-    const { bytes } = await workerNeed(modelSchema.parse(model) as LlamaModelConfig, [path])
+    const { bytes } = await workerNeed(modelSchema.parse(model) as LlamaModelConfig, { modelPath: path })
     expectEstimate(bytes, residentBytes(workerPidOf(running)))
   })
 

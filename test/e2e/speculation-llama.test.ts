@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { AppError } from '../../src/contract/errors.ts'
 import type { GenerationRequest } from '../../src/contract/request.ts'
 import type { LoadOptions } from '../../src/engine/llama/channel/ipc.ts'
 import { LlamaEngine } from '../../src/engine/llama/engine.ts'
 import { chatRequest, completeChoices } from '../engine-contract.ts'
 import { runOf } from '../support/iterate.ts'
+import { randomModel } from '../support/models.ts'
 
 const never = new AbortController().signal
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined }
@@ -18,9 +19,13 @@ function createEngine(more: Partial<LoadOptions> = {}): LlamaEngine {
   return new LlamaEngine({ id: 'tiny', locate: async () => ({ ...options, ...more }), log: quiet })
 }
 
-describe('speculation on the embedded engine', () => {
+describe.each<{ name: string; more: Partial<LoadOptions> }>([
+  { name: 'by prompt lookup', more: { speculation: { type: 'ngram', maxTokens: 6 } } },
+  { name: 'with a draft model', more: { draft: { modelPath, maxTokens: 6 } } },
+  { name: 'with a draft model that drafts whatever it thinks of', more: { draft: { modelPath, minProbability: 0 } } },
+])('speculation $name on the embedded engine', ({ more }) => {
   const plain = createEngine()
-  const speculating = createEngine({ speculation: { type: 'ngram', maxTokens: 6 } })
+  const speculating = createEngine(more)
   beforeAll(async () => {
     await Promise.all([plain, speculating].map((engine) => engine.ensureReady(never)))
   })
@@ -75,5 +80,57 @@ describe('speculation on the embedded engine', () => {
       for await (const event of runOf(prepared, controller.signal)) if (event.type === 'raw-text') controller.abort(reason)
     }
     await expect(run()).rejects.toBe(reason)
+  })
+})
+
+describe('a draft model', () => {
+  const engines: LlamaEngine[] = []
+  const load = async (more: Partial<LoadOptions>) => {
+    const engine = createEngine(more)
+    engines.push(engine)
+    await engine.ensureReady(never)
+    return engine
+  }
+  afterEach(() => Promise.all(engines.splice(0).map((engine) => engine.close())))
+
+  const greedy: Partial<GenerationRequest> = { sampling: { temperature: 0 }, maxOutputTokens: 60, ignoreEos: true }
+  const draftsOf = async (engine: LlamaEngine, request: Partial<GenerationRequest> = greedy) =>
+    (await completeChoices(engine, chatRequest(story, request))).usage?.drafts ?? { proposed: Number.NaN, accepted: Number.NaN }
+
+  test('that is the model itself drafts what the model says', async () => {
+    const engine = await load({ draft: { modelPath, maxTokens: 6, minProbability: 0 } })
+    const { proposed, accepted } = await draftsOf(engine)
+    // The prompt was read in the first rounds, without a draft.
+    expect(accepted).toBeGreaterThan(40)
+    expect(accepted / proposed).toBeGreaterThan(0.9)
+  })
+
+  test('drafts for each choice on its own slot', async () => {
+    const engine = await load({ draft: { modelPath, maxTokens: 6, minProbability: 0 } })
+    const { proposed, accepted } = await draftsOf(engine, { ...greedy, choices: 3 })
+    expect(accepted).toBeGreaterThan(3 * 40)
+    expect(accepted / proposed).toBeGreaterThan(0.9)
+  })
+
+  test('stops where it is not certain, and keeps short drafts to itself', async () => {
+    const sampled = { ...greedy, sampling }
+    const eager = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minProbability: 0 } }), sampled)
+    const certain = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minProbability: 0.9 } }), sampled)
+    expect(certain.proposed).toBeLessThan(eager.proposed)
+    expect(certain.accepted / certain.proposed).toBeGreaterThan(eager.accepted / eager.proposed)
+    const long = await draftsOf(await load({ draft: { modelPath, maxTokens: 6, minTokens: 6, minProbability: 0 } }), sampled)
+    expect(long.proposed % 6).toBe(0)
+  })
+
+  test('with another vocabulary is refused with its path', async () => {
+    const other = await randomModel()
+    await expect(load({ draft: { modelPath: other } })).rejects.toMatchObject({
+      code: 'model-unavailable',
+      message: expect.stringMatching(new RegExp(`draft model '${other}' cannot be used: it has another vocabulary`)),
+    })
+  })
+
+  test('that is not there is refused with its path', async () => {
+    await expect(load({ draft: { modelPath: '/nowhere.gguf' } })).rejects.toThrow("draft model '/nowhere.gguf' cannot be used")
   })
 })

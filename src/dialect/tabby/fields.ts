@@ -27,7 +27,7 @@ export const modelLoadFields: readonly Field[] = [
   {
     name: 'draft_model.draft_model_name',
     treatment: 'used',
-    note: 'a model that drafts tokens; with the engine `llama-server` only. In an object `draft_model`',
+    note: 'a model that drafts tokens, on the engines `llama` and `llama-server`. In an object `draft_model`',
   },
   {
     name: 'draft_model.draft_rope_scale',

@@ -57,7 +57,7 @@ export const loadFields: readonly Field[] = [
   { name: 'gpu_memory_mode', treatment: 'refused', accepts: ['auto'], note: 'gpu_layers is what can be set' },
   { name: 'n_cpu_moe', treatment: 'refused', accepts: [0], note: 'use `args` of an engine `llama-server`' },
   { name: 'disable_vision', treatment: 'refused', accepts: [false], note: 'configure the model without `mmproj`' },
-  { name: 'spec_draft_n_max', treatment: 'refused', note: 'configure `draft` of an engine `llama-server`' },
+  { name: 'spec_draft_n_max', treatment: 'refused', note: 'configure `draft` of the model' },
   { name: 'llama_extra_args', treatment: 'refused', accepts: [[]], note: 'use `args` of an engine `llama-server`' },
 ]
 

@@ -11,6 +11,7 @@ import { workerReplySchema, workerRequestSchema } from './worker-requests.ts'
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 const isTagged = (value: unknown): boolean => isObject(value) && 'type' in (value as object)
 const templateChoiceSchema = z.custom<TemplateChoice>(isTagged)
+const gpuLayersSchema = z.union([z.int().nonnegative(), z.enum(['auto', 'max'])])
 
 /** How a worker loads its model. Absent numbers are decided by the worker, from the model and the machine. */
 const loadOptionsSchema = z.object({
@@ -21,9 +22,21 @@ const loadOptionsSchema = z.object({
   slots: z.int().positive(),
   threads: z.int().positive().optional(),
   batchSize: z.int().positive().optional(),
-  gpuLayers: z.union([z.int().nonnegative(), z.enum(['auto', 'max'])]).optional(),
+  gpuLayers: gpuLayersSchema.optional(),
   flashAttention: z.boolean(),
   speculation: z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }).exactOptional(),
+  /** A model that drafts tokens for this one. */
+  draft: z
+    .object({
+      modelPath: z.string(),
+      maxTokens: z.int().positive().exactOptional(),
+      /** Shorter drafts are not verified. */
+      minTokens: z.int().nonnegative().exactOptional(),
+      /** A draft ends before a token that is less probable than this. */
+      minProbability: z.number().min(0).max(1).exactOptional(),
+      gpuLayers: gpuLayersSchema.exactOptional(),
+    })
+    .exactOptional(),
   /** Prefixes are kept in this folder, of at least this many tokens. */
   prefixCache: z.object({ folder: z.string(), maxBytes: z.number().positive(), minTokens: z.int().positive() }).exactOptional(),
   /** The number formats of the cache, as `contract/lifecycle.ts` names them; absent: f16. */

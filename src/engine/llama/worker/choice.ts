@@ -125,9 +125,8 @@ function unreadOf({ prompt, output }: { prompt: Uint32Array; output: readonly To
 }
 
 /** Tokens that are inserted depend on the text before them, which a draft would be ahead of. */
-function openSpeculation({ speculation }: WorkerModel, { tokens, reasoningBudget }: RunCommand): Speculation | undefined {
-  if (speculation === undefined || reasoningBudget !== undefined) return undefined
-  return new Speculation({ prompt: tokens, maxTokens: speculation.maxTokens })
+function openSpeculation({ openDrafter }: WorkerModel, { tokens, reasoningBudget }: RunCommand): Speculation | undefined {
+  return openDrafter === undefined || reasoningBudget !== undefined ? undefined : new Speculation(openDrafter(tokens))
 }
 
 type SourceParts = {

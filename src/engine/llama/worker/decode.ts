@@ -68,7 +68,7 @@ export async function decode(loaded: WorkerModel, run: Run, report: (report: Rep
     })
   }
   const decodeMs = decodeFromMs === undefined ? 0 : Math.round(performance.now() - decodeFromMs)
-  const speculating = loaded.speculation === undefined ? {} : { drafts }
+  const speculating = loaded.openDrafter === undefined ? {} : { drafts }
   return { type: 'done', id, cancelled: cancelled || run.control.cancelled(), ...counts, ...speculating, decodeMs }
 }
 

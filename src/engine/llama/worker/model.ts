@@ -1,15 +1,16 @@
 import { availableParallelism } from 'node:os'
-import { type GgmlType, getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
-import type { CacheType } from '../../../contract/lifecycle.ts'
+import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
 import type { LoadOptions } from '../channel/ipc.ts'
-import { appliedAdapters } from './applied-adapters.ts'
+import { openContext } from './context.ts'
+import { DraftModel } from './draft-model.ts'
 import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
-import { inOrderOfSequences } from './native.ts'
+import { NgramDrafter } from './ngram-drafter.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
 import { identityOf, PrefixStore } from './prefix-store.ts'
 import { Rounds } from './rounds.ts'
 import type { Slot } from './slots.ts'
+import type { Drafter } from './speculation.ts'
 import { createTokenTrie, readTokenTrie, type TokenTrie } from './token-trie.ts'
 
 /** A loaded model with its context, as the worker uses it. */
@@ -22,7 +23,8 @@ export type WorkerModel = TemplatePart & {
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
-  readonly speculation?: LoadOptions['speculation']
+  /** Drafts the text of a choice that begins with this prompt; absent: nothing is drafted. */
+  readonly openDrafter?: (prompt: Iterable<number>) => Drafter
   readonly prefixStore: PrefixStore | undefined
 }
 
@@ -53,28 +55,15 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     },
   })
   const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
-  const context = await model
-    .createContext({
-      contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
-      sequences: options.slots,
-      flashAttention: options.flashAttention,
-      ...(options.cacheTypeK !== undefined && { experimentalKvCacheKeyType: formatOf(options.cacheTypeK) }),
-      ...(options.cacheTypeV !== undefined && { experimentalKvCacheValueType: formatOf(options.cacheTypeV) }),
-      ...loraOf(options),
-      threads,
-      ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
-      // A round queues all of its work before the tick ends.
-      batching: { itemPrioritizationStrategy: inOrderOfSequences, dispatchSchedule: (dispatch) => process.nextTick(dispatch) },
-      failedCreationRemedy: false,
-    })
-    .catch((error: unknown) => {
-      throw withAdapterHint(error, options)
-    })
-  const slots: Slot[] = Array.from({ length: options.slots }, () => ({
-    sequence: context.getSequence(),
-    busy: false,
-    lastUsed: 0,
-  }))
+  const contextOptions = {
+    ...options,
+    contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
+    threads,
+  }
+  const { context, sequences } = await openContext(model, contextOptions).catch((error: unknown) => {
+    throw withAdapterHint(error, options)
+  })
+  const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
   refuseUntruncatable(options, slots)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, toolFormat: options.toolFormat }
@@ -82,17 +71,28 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
-  const { speculation } = options
-  const speculating = speculation === undefined ? {} : { speculation }
   const prefixStore = await openPrefixStore(options, context, onWarning)
   const parts = { model, context, slots, rounds: new Rounds(), templateSource, embedder, tokenTrie, prefixStore }
-  return { ...parts, ...templatePart, ...speculating }
+  const openDrafter = await findDrafter(options, (settings) =>
+    DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, onWarning }),
+  )
+  return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
+}
+
+async function findDrafter(
+  { speculation, draft }: LoadOptions,
+  load: (settings: NonNullable<LoadOptions['draft']>) => Promise<DraftModel>,
+): Promise<WorkerModel['openDrafter']> {
+  if (speculation !== undefined) return (prompt) => new NgramDrafter({ prompt, maxTokens: speculation.maxTokens })
+  if (draft === undefined) return undefined
+  const model = await load(draft)
+  return (prompt) => model.open(prompt)
 }
 
 /** A rejected draft, and what is too much of a restored prefix, is erased from the end: recurrent layers and sliding windows cannot. */
-function refuseUntruncatable({ speculation, prefixCache }: LoadOptions, [slot]: readonly Slot[]): void {
+function refuseUntruncatable(options: LoadOptions, [slot]: readonly Slot[]): void {
   if (slot?.sequence.needsCheckpoints !== true) return
-  const setting = speculation !== undefined ? 'speculation' : prefixCache !== undefined ? 'prefixCache' : undefined
+  const setting = (['speculation', 'draft', 'prefixCache'] as const).find((name) => options[name] !== undefined)
   if (setting === undefined) return
   throw new Error(`this model cannot take back tokens (recurrent layers or a sliding window): remove \`${setting}\``)
 }
@@ -111,15 +111,6 @@ async function openPrefixStore(
 function withAdapterHint(error: unknown, { adapters = [] }: LoadOptions): unknown {
   if (adapters.length === 0 || !(error instanceof Error) || !error.message.includes('LoRA')) return error
   return new Error(`${error.message}: it is no LoRA adapter in GGUF, or one for another base model`, { cause: error })
-}
-
-function loraOf({ adapters = [] }: LoadOptions) {
-  const applied = appliedAdapters(adapters)
-  return applied.length === 0 ? {} : { lora: { adapters: applied.map(({ path, scale }) => ({ filePath: path, scale })) } }
-}
-
-function formatOf(type: CacheType): keyof typeof GgmlType {
-  return type.toUpperCase() as Uppercase<CacheType>
 }
 
 function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {

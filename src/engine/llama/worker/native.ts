@@ -1,12 +1,14 @@
 import type {
   CustomBatchingPrioritizationStrategy,
   EvaluationPriority,
+  LlamaContext,
   LlamaContextSequence,
   LlamaEmbeddingContext,
   LlamaModel,
   SequenceEvaluateOptions,
   Token,
 } from 'node-llama-cpp'
+import { messageOf } from '../../../contract/errors.ts'
 
 /**
  * Internals of node-llama-cpp 3.22.1 that it does not export: sampling a token and reading the logits of the same step, the order of
@@ -27,6 +29,8 @@ type NativeSampler = { applyConfig(config: object): void; dispose(): void }
 type SamplerConfig = { readonly tokenBiasKeys?: Uint32Array; readonly tokenBiasValues?: Float32Array }
 
 type NativeContext = {
+  /** Throws an error that says how the vocabularies differ, by llama.cpp's own rule. */
+  ensureDraftContextIsCompatibleForSpeculative(draft: NativeContext): void
   sampleToken(index: LogitIndex, sampler: NativeSampler): Promise<Token | -1>
   sampleToken(
     index: LogitIndex,
@@ -210,6 +214,27 @@ export async function readLogits(
   const logits: [Token, number][] = []
   for (let at = 0; at + 1 < (flat?.length ?? 0); at += 2) logits.push([flat?.[at] as Token, flat?.[at + 1] as number])
   return { selected: selected as Token, logits, totalWeight: total ?? 1 }
+}
+
+/** The most probable token, and its probability; `sampler` must be greedy. */
+export async function sampleBest(
+  sequence: LlamaContextSequence,
+  { sampler, index }: { sampler: NativeSampler; index: LogitIndex },
+): Promise<{ token: Token; probability: number }> {
+  // The weights of all tokens are relative to that of the most probable one.
+  const { selected, totalWeight } = await readLogits(sequence, { sampler, index, tokens: [0 as Token], top: 0 })
+  return { token: selected, probability: 1 / totalWeight }
+}
+
+/** Throws unless one model can draft tokens for the other: they need the same vocabulary. */
+export function refuseOtherVocabulary(context: LlamaContext, draft: LlamaContext): void {
+  const nativeOf = (of: LlamaContext) => (of as unknown as { readonly _ctx: NativeContext })._ctx
+  try {
+    nativeOf(context).ensureDraftContextIsCompatibleForSpeculative(nativeOf(draft))
+  } catch (error) {
+    const message = `it has another vocabulary, so use a small model of the same family (${messageOf(error)})`
+    throw new Error(message, { cause: error })
+  }
 }
 
 /**

@@ -66,15 +66,14 @@ export function openTokenSource(
       }
       return { token, score }
     }
-    const [last] = unread
-    // node-llama-cpp drops tokens as soon as a context has room for only one more.
-    const room = sequence.contextSize - sequence.nextTokenIndex - 2
-    const draft = unread.length === 1 ? (speculation?.draft(room) ?? []) : []
-    if (speculation === undefined || last === undefined || draft.length === 0) {
+    const [last, ...others] = unread
+    if (speculation === undefined || last === undefined || others.length > 0) {
       const one = await readLast(unread, { sequence, ...reading }, read)
       return one === 'over' ? 'over' : [one]
     }
-    return speculation.compute({ sequence, rounds: reading.rounds, last, draft }, read)
+    // node-llama-cpp drops tokens as soon as a context has room for only one more.
+    const room = sequence.contextSize - sequence.nextTokenIndex - 2
+    return speculation.compute({ sequence, last, room, ...reading }, read)
   }
   return {
     async next(sequence, unread) {

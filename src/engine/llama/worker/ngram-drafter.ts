@@ -1,15 +1,18 @@
 import type { Token } from 'node-llama-cpp'
+import type { Drafter, DraftRequest } from './speculation.ts'
 
 /** Fewer repeated tokens say little about what follows. */
 const length = 3
 
 /** Drafts what followed the last time that the newest tokens occurred, in the prompt or the output (prompt lookup). */
-export class NgramDraft {
+export class NgramDrafter implements Drafter {
+  readonly #maxTokens: number
   readonly #tokens: Token[] = []
   /** Where the text went on after the newest occurrence, by a hash of its tokens. */
   readonly #next = new Map<number, number>()
 
-  constructor(prompt: Iterable<number>) {
+  constructor({ prompt, maxTokens }: { readonly prompt: Iterable<number>; readonly maxTokens: number }) {
+    this.#maxTokens = maxTokens
     for (const token of prompt) this.push(token as Token)
   }
 
@@ -19,8 +22,9 @@ export class NgramDraft {
     this.#tokens.push(token)
   }
 
-  /** At most so many tokens; none where the newest ones are new. */
-  draft(most: number): readonly Token[] {
+  /** None where the newest tokens are new. */
+  draft({ room }: Pick<DraftRequest, 'room'>): readonly Token[] {
+    const most = Math.min(room, this.#maxTokens)
     const end = this.#tokens.length
     if (end < length || most <= 0) return []
     const next = this.#next.get(this.#hashBefore(end))
