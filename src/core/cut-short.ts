@@ -9,18 +9,22 @@ export function finishOfCancelled(signal: AbortSignal): FinishReason | undefined
 
 /** The choices of a run that have not finished. */
 export class OpenChoices {
-  readonly #open: Set<number>
+  readonly #choices: number
+  readonly #finished: number[] = []
 
   constructor(choices: number) {
-    this.#open = new Set(Array(choices).keys())
+    this.#choices = choices
   }
 
   observe(event: EngineEvent): void {
-    if (event.type === 'finish') this.#open.delete(event.choice)
+    if (event.type === 'finish') this.#finished.push(event.choice)
   }
 
   async finish(reason: FinishReason, emit: Emit<Extract<GenerationEvent, { type: 'finish' }>>): Promise<void> {
-    for (const choice of [...this.#open]) await emit({ type: 'finish', choice, reason })
+    const finished = new Set(this.#finished)
+    for (let choice = 0; choice < this.#choices; choice++) {
+      if (!finished.has(choice)) await emit({ type: 'finish', choice, reason })
+    }
   }
 }
 

@@ -97,6 +97,8 @@ function asErrorObject(text: string): unknown {
 
 /** The first character that is neither white space nor a byte order mark. */
 function firstVisible(bytes: Buffer): string | undefined {
+  const code = bytes[0] ?? 0
+  if (code > 0x20 && code < 0x7f) return String.fromCharCode(code)
   const first = (part: Buffer) => /[^\s\ufeff]/.exec(part.toString('utf8'))?.[0]
   // Nearly always near the start; some servers send white space first, to keep the connection alive.
   return first(bytes.subarray(0, 64)) ?? first(bytes)

@@ -23,7 +23,7 @@ export class ReplyReader {
   readonly #context: ReplyContext
   #profile: Profile
   #readChunk: ChunkReader
-  readonly #choices: readonly ChoiceReader[]
+  readonly #choices: ChoiceReader[] = []
   #usage: WireChunk['usage']
   #timings: WireChunk['timings']
   /** What attempts that broke off had counted. */
@@ -42,9 +42,9 @@ export class ReplyReader {
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
     const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
     const onPiece = (text: string | undefined) => this.#onPiece(text)
-    this.#choices = Array.from({ length: choices }, (_, index) => {
-      return new ChoiceReader({ choice: context.firstChoice + index, request, tools, onPiece })
-    })
+    for (let index = 0; index < choices; index++) {
+      this.#choices.push(new ChoiceReader({ choice: context.firstChoice + index, request, tools, onPiece }))
+    }
   }
 
   /** Every choice was ended here, by a stop text or the output limit: nothing more is wanted from the server. */

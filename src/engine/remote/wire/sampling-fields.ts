@@ -9,52 +9,54 @@ import type { Profile } from '../servers/profile.ts'
  * and the server does not know.
  */
 export function sharedFields(request: SentRequest, profile: Profile): Record<string, unknown> {
-  const { sampling, maxOutputTokens, ignoreEos, stop, choices } = request
-  const { temperature, topP, topK, minP, seed, repetitionPenalty, presencePenalty, frequencyPenalty, logitBias } = sampling
-  return {
-    ...given('temperature', temperature),
-    ...given('top_p', topP),
-    // A value that means off may be left out; any other must be supported.
-    ...extension(profile, { field: profile.fields.seed, at: ['sampling', 'seed'], value: seed, off: undefined }),
-    ...extension(profile, {
-      field: profile.fields.presencePenalty,
-      at: ['sampling', 'presencePenalty'],
-      value: presencePenalty,
-      off: 0,
-    }),
-    ...extension(profile, {
-      field: profile.fields.frequencyPenalty,
-      at: ['sampling', 'frequencyPenalty'],
-      value: frequencyPenalty,
-      off: 0,
-    }),
-    ...extension(profile, { field: profile.fields.topK, at: ['sampling', 'topK'], value: topK, off: 0 }),
-    ...extension(profile, { field: profile.fields.minP, at: ['sampling', 'minP'], value: minP, off: 0 }),
-    ...extension(profile, {
-      field: profile.fields.repetitionPenalty,
-      at: ['sampling', 'repetitionPenalty'],
-      value: repetitionPenalty,
-      off: 1,
-    }),
-    ...extension(profile, {
-      field: profile.fields.repetitionRange,
-      at: ['sampling', 'repetitionRange'],
-      value: sampling.repetitionRange,
-      off: -1,
-    }),
-    ...extension(profile, { field: profile.fields.ignoreEos, at: ['ignoreEos'], value: ignoreEos, off: false }),
-    ...orderField(sampling, profile),
-    ...biasField(logitBias, profile),
-    ...xtcFields(sampling.xtc, profile),
-    ...dryFields(sampling.dry, profile),
-    ...given(profile.maxTokens, maxOutputTokens),
-    ...(stop.length > 0 && !profile.stopsHere && { [profile.stop]: stop }),
-    ...(choices > 1 && profile.choices && { n: choices }),
-    ...given('lora', request.lora),
-    ...(profile.forwards === true && forwardedFields(request)),
-    ...profile.extras,
+  const { sampling, maxOutputTokens, stop, choices, lora } = request
+  const fields: Record<string, unknown> = {}
+  const set = (name: string, value: unknown) => {
+    if (value !== undefined) fields[name] = value
   }
+  set('temperature', sampling.temperature)
+  set('top_p', sampling.topP)
+  for (const { name, at, read, off } of extensions) {
+    const value = read(request)
+    if (value === undefined) continue
+    const field = profile.fields[name]
+    // A value that means off may be left out; any other must be supported.
+    if (field === undefined && value !== off) throw unsupported(profile, at)
+    // All tokens: -1 for vLLM, 0 for other servers and for us.
+    if (field !== undefined && value !== false) fields[field] = name === 'topK' && value === 0 ? -1 : value
+  }
+  Object.assign(fields, orderField(sampling, profile), biasField(sampling.logitBias, profile))
+  Object.assign(fields, xtcFields(sampling.xtc, profile), dryFields(sampling.dry, profile))
+  set(profile.maxTokens, maxOutputTokens)
+  if (stop.length > 0 && !profile.stopsHere) fields[profile.stop] = stop
+  if (choices > 1 && profile.choices) fields.n = choices
+  set('lora', lora)
+  return Object.assign(fields, profile.forwards === true && forwardedFields(request), profile.extras)
 }
+
+type Extension = {
+  readonly name: Exclude<keyof Profile['fields'], 'xtc' | 'dry'>
+  readonly at: CanonicalPath
+  read(request: SentRequest): number | boolean | undefined
+  readonly off: number | boolean | undefined
+}
+
+/** Fields that not every server knows. A table, because most requests have none of them. */
+const extensions: readonly Extension[] = [
+  { name: 'seed', at: ['sampling', 'seed'], read: ({ sampling }) => sampling.seed, off: undefined },
+  { name: 'presencePenalty', at: ['sampling', 'presencePenalty'], read: ({ sampling }) => sampling.presencePenalty, off: 0 },
+  { name: 'frequencyPenalty', at: ['sampling', 'frequencyPenalty'], read: ({ sampling }) => sampling.frequencyPenalty, off: 0 },
+  { name: 'topK', at: ['sampling', 'topK'], read: ({ sampling }) => sampling.topK, off: 0 },
+  { name: 'minP', at: ['sampling', 'minP'], read: ({ sampling }) => sampling.minP, off: 0 },
+  {
+    name: 'repetitionPenalty',
+    at: ['sampling', 'repetitionPenalty'],
+    read: ({ sampling }) => sampling.repetitionPenalty,
+    off: 1,
+  },
+  { name: 'repetitionRange', at: ['sampling', 'repetitionRange'], read: ({ sampling }) => sampling.repetitionRange, off: -1 },
+  { name: 'ignoreEos', at: ['ignoreEos'], read: ({ ignoreEos }) => ignoreEos, off: false },
+]
 
 function forwardedFields({ forwarded = {} }: GenerationRequest): Record<string, unknown> {
   return {
@@ -74,22 +76,6 @@ export function streamOptions({ runningUsage }: Profile): Record<string, unknown
 
 function given(name: string, value: unknown): Record<string, unknown> {
   return value === undefined ? {} : { [name]: value }
-}
-
-type Extension = {
-  readonly field: string | undefined
-  readonly at: CanonicalPath
-  readonly value: number | boolean | undefined
-  readonly off: number | boolean | undefined
-}
-
-function extension(profile: Profile, { field, at, value, off }: Extension): Record<string, unknown> {
-  if (field !== undefined) {
-    // All tokens: -1 for vLLM, 0 for other servers and for us.
-    return value === undefined || value === false ? {} : { [field]: at.at(-1) === 'topK' && value === 0 ? -1 : value }
-  }
-  if (value === undefined || value === off) return {}
-  throw unsupported(profile, at)
 }
 
 /** Without effect where the temperature changes nothing. */
