@@ -53,15 +53,13 @@ type MissingChoices = { readonly missing: readonly number[] }
  * Sends the request to a replica, to another when that fails before the first event, and has a reply that breaks later continued
  * where possible. The last event is `usage`; every failure rejects.
  */
-export async function generateReply(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink): Promise<ReplyEnd> {
+export function generateReply(deps: GenerationDeps, plan: ReplyPlan, sink: ReplySink): Promise<ReplyEnd> {
   const task = new ReplyTask(deps, plan, sink)
-  try {
-    return await tryReplicas(deps, task)
-  } catch (error) {
+  return tryReplicas(deps, task).catch((error: unknown) => {
     if (sink.signal.aborted || !task.isContinuation) throw error
     deps.replicas.throwIfClosed()
     throw notContinued(error)
-  }
+  })
 }
 
 class ReplyTask implements ReplicaTask<ReplyEnd> {

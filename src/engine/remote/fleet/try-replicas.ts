@@ -47,7 +47,13 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
     const { waitMs, avoid, unfit } = nextAttempt(state, replicas.count, isAuxiliary)
     const acquiring = replicas.acquire({ tokens, affinityKeys, isAuxiliary, avoid, unfit }, waitMs, signal)
     const replica = acquiring instanceof Promise ? await acquiring : acquiring
-    const end = await attemptOn(replica, task)
+    const own = callerAccess(task.callerKeys, replica)
+    let end: AttemptEnd<T>
+    try {
+      end = await task.attempt(own === undefined ? replica : { ...replica, endpoint: own.endpoint, hideKey: own.output })
+    } catch (error) {
+      end = { type: 'failed', error: own === undefined ? error : own.clean(error) }
+    }
     replica.release(outcomeOf(end, replica, signal))
     if (end.type !== 'failed') return end.value
     signal.throwIfAborted()
@@ -58,15 +64,6 @@ export async function tryReplicas<T>({ replicas, now, random }: RetryDeps, task:
     if (decision.type === 'give-up') throw end.error
     state = decision.state
     if (decision.delayMs > 0) await replicas.pause(decision.delayMs, signal)
-  }
-}
-
-async function attemptOn<T>(replica: AcquiredReplica, task: ReplicaTask<T>): Promise<AttemptEnd<T>> {
-  const own = callerAccess(task.callerKeys, replica)
-  try {
-    return await task.attempt(own === undefined ? replica : { ...replica, endpoint: own.endpoint, hideKey: own.output })
-  } catch (error) {
-    return { type: 'failed', error: own === undefined ? error : own.clean(error) }
   }
 }
 
