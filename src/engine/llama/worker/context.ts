@@ -2,7 +2,7 @@ import type { GgmlType, LlamaContext, LlamaContextSequence, LlamaModel } from 'n
 import type { CacheType } from '../../../contract/lifecycle.ts'
 import type { LoadOptions } from '../channel/ipc.ts'
 import { appliedAdapters } from './applied-adapters.ts'
-import { inOrderOfSequences } from './native.ts'
+import { computeTokens, inOrderOfSequences } from './native.ts'
 
 export type ContextOptions = Pick<
   LoadOptions,
@@ -32,6 +32,16 @@ export async function openContext(
     failedCreationRemedy: false,
   })
   return { context, sequences: Array.from({ length: slots }, () => context.getSequence()) }
+}
+
+/** Computes so many tokens in an empty sequence, and forgets them. */
+export async function computeAndForget(sequence: LlamaContextSequence, tokens: number): Promise<void> {
+  const { bos, eos, nl } = sequence.model.tokens
+  const token = bos ?? eos ?? nl
+  if (token === null) return
+  const some = Array.from({ length: tokens }, () => token)
+  await computeTokens(sequence, some)
+  await sequence.clearHistory()
 }
 
 function loraOf({ adapters = [] }: Pick<LoadOptions, 'adapters'>) {

@@ -1,7 +1,7 @@
 import type { Llama, LlamaContextSequence, Token } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
 import type { LoadOptions } from '../channel/ipc.ts'
-import { type ContextOptions, openContext } from './context.ts'
+import { type ContextOptions, computeAndForget, openContext } from './context.ts'
 import { computeTokens, createSampler, evaluateLast, refuseOtherVocabulary, sampleBest, truncate } from './native.ts'
 import { readStep, warmUp } from './prefill.ts'
 import { PrefillPacer } from './prefill-pacer.ts'
@@ -24,6 +24,8 @@ type Parts = {
   readonly onWarning: (message: string) => void
 }
 
+type Opened = Awaited<ReturnType<typeof openContext>>
+
 /** A small model that drafts tokens for another one. It has a context of its own, with a sequence beside each of the other's. */
 export class DraftModel {
   readonly #limits: Required<Pick<Settings, 'maxTokens' | 'minTokens' | 'minProbability'>>
@@ -34,33 +36,24 @@ export class DraftModel {
   readonly #warn: Parts['onWarning']
   #hasWarned = false
 
-  private constructor(
-    { settings, sequences, onWarning }: Parts,
-    own: readonly [LlamaContextSequence, ...LlamaContextSequence[]],
-  ) {
-    const [{ model, context }] = own
+  private constructor({ settings, sequences, onWarning }: Parts, own: Opened) {
     const { maxTokens, minTokens, minProbability } = { ...defaults, ...settings }
     this.#limits = { maxTokens, minTokens, minProbability }
-    this.#beside = new Map(sequences.map((sequence, index) => [sequence, own[index] as LlamaContextSequence]))
-    this.#sampler = createSampler(model)
+    this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as LlamaContextSequence]))
+    this.#sampler = createSampler(own.context.model)
     this.#sampler.applyConfig({ temperature: 0 })
-    this.#pacer = new PrefillPacer({ largestStep: Math.max(1, context.batchSize - own.length), longestMs: longestStepMs })
+    const largestStep = Math.max(1, own.context.batchSize - sequences.length)
+    this.#pacer = new PrefillPacer({ largestStep, longestMs: longestStepMs })
     this.#warn = onWarning
   }
 
   /** Throws llama.cpp's own errors, and one for a model that cannot draft for the other. */
   static async load(llama: Llama, parts: Parts): Promise<DraftModel> {
-    const { settings, context: options, sequences } = parts
-    const { modelPath, gpuLayers } = settings
+    const { modelPath, gpuLayers } = parts.settings
     try {
       const model = await llama.loadModel({ modelPath, ...(gpuLayers !== undefined && { gpuLayers }) })
-      const [first, ...others] = (await openContext(model, options)).sequences
-      const [target] = sequences
-      if (first === undefined || target === undefined) throw new Error('it has no slots')
-      refuseOtherVocabulary(target.context, first.context)
-      if (first.needsCheckpoints) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
-      const draft = new DraftModel(parts, [first, ...others])
-      await draft.#warmUp(first)
+      const draft = new DraftModel(parts, await openContext(model, parts.context))
+      await draft.#tryOut()
       return draft
     } catch (error) {
       throw new Error(`the draft model '${modelPath}' cannot be used: ${messageOf(error)}`, { cause: error })
@@ -116,17 +109,13 @@ export class DraftModel {
     return drafted
   }
 
-  async #warmUp(sequence: LlamaContextSequence): Promise<void> {
-    const { bos, eos, nl } = sequence.model.tokens
-    const token = bos ?? eos ?? nl
-    if (token === null) return
-    const compute = async (tokens: number) => {
-      await computeTokens(
-        sequence,
-        Array.from({ length: tokens }, () => token),
-      )
-      await sequence.clearHistory()
-    }
-    await warmUp(compute, this.#pacer)
+  /** Any sequence shows whether it can draft; the first step reads the weights from disk. */
+  async #tryOut(): Promise<void> {
+    const [pair] = this.#beside
+    if (pair === undefined) return
+    const [sequence, own] = pair
+    refuseOtherVocabulary(sequence.context, own.context)
+    if (own.needsCheckpoints) throw new Error('it cannot take back tokens (recurrent layers or a sliding window)')
+    await warmUp((tokens) => computeAndForget(own, tokens), this.#pacer)
   }
 }

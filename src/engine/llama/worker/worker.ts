@@ -1,6 +1,7 @@
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
 import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
+import { computeAndForget } from './context.ts'
 import { decode } from './decode.ts'
 import { handleRequest } from './handle-request.ts'
 import { loadModel, type WorkerModel } from './model.ts'
@@ -36,7 +37,8 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
     })
     // Each of the other slots may generate a token in the same batch.
     const pacer = new PrefillPacer({ largestStep: Math.max(1, model.context.batchSize - options.slots) })
-    await warmUp((tokens) => computeAndForget(model, tokens), pacer)
+    const [slot] = model.slots
+    if (slot !== undefined) await warmUp((tokens) => computeAndForget(slot.sequence, tokens), pacer)
     loaded = { model, pacer, pool: new SlotPool(model.slots) }
     report({
       type: 'ready',
@@ -53,14 +55,6 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
   } catch (error) {
     report({ type: 'load-failed', message: messageOf(error) })
   }
-}
-
-async function computeAndForget({ model, slots }: WorkerModel, tokens: number): Promise<void> {
-  const [slot] = slots
-  const token = model.tokens.bos ?? model.tokens.eos ?? model.tokens.nl
-  if (slot === undefined || token === null) return
-  await slot.sequence.evaluateWithoutGeneratingNewTokens(Array.from({ length: tokens }, () => token))
-  await slot.sequence.clearHistory()
 }
 
 async function prepare(command: Extract<Command, { type: 'prepare' }>): Promise<void> {
