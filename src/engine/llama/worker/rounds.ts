@@ -14,9 +14,9 @@ type Prepare = (round: Round) => Promise<void>
 type Waiting = { readonly kind: Kind; readonly start: (round: Round) => void; readonly prepare: Prepare | undefined }
 
 /**
- * The rounds of one context. All work that waits starts in the same tick, after all of it is prepared, so that llama.cpp computes it in one
- * pass; what arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no promise is left to
- * settle: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds
+ * The rounds of one context. All work that waits starts in the same tick, after all of it is prepared, so that llama.cpp computes it in
+ * one pass; what arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no
+ * promise is left to settle: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds
  * node-llama-cpp has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
  */
 export class Rounds {
