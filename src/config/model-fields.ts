@@ -79,9 +79,16 @@ export const gpuLayers = z.union([z.int().min(0), z.enum(['auto', 'max'])])
 export const draft = z
   .strictObject({
     source: sources.describe('The draft model: a small one with the vocabulary of the large one.'),
-    maxTokens: count.exactOptional().describe('The most tokens that are drafted before the large model verifies them.'),
+    maxTokens: count
+      .exactOptional()
+      .describe('The most tokens that are drafted before the large model verifies them; absent: 8 with the engine `llama`.'),
     minTokens: z.int().min(0).exactOptional().describe('Shorter drafts are not verified.'),
-    minProbability: z.number().min(0).max(1).exactOptional().describe('Drafting stops at a token less probable than this.'),
+    minProbability: z
+      .number()
+      .min(0)
+      .max(1)
+      .exactOptional()
+      .describe('Drafting stops at a token less probable than this; absent: 0.6 with the engine `llama`.'),
     gpuLayers: gpuLayers.exactOptional().describe('Layers of the draft model that run on the GPU.'),
   })
   .check(({ value, issues }) => {
