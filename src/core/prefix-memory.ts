@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { listedTools } from '../contract/callable-tools.ts'
 import type { CanonicalPath } from '../contract/field.ts'
 import { bytesOf } from '../contract/media.ts'
@@ -8,10 +9,6 @@ import { compareTurn, type TurnHashes } from './compare-turn.ts'
 /** Lines of one session: agents run a title request or a subordinate agent beside the conversation. */
 const maxLines = 8
 const defaultMaxHashes = 200_000
-/** Doubles hold this many bytes exactly. */
-const hashBytes = 6
-/** Shorter texts are hashed here: a call of the library costs more (measured: 1.3 µs, and 0.1 µs for a question of a line). */
-const shortChars = 256
 
 /** In place of a hash. */
 const noTools = 0
@@ -92,58 +89,39 @@ function hashTurn({ messages, tools }: ChatPrompt): TurnHashes {
 
 /** Everything that a template may print, ids included. */
 function hashMessage(message: Message): number {
-  const texts: string[] = []
-  addText(texts, message.role)
-  addText(texts, message.name ?? '')
-  if (message.role === 'tool') addText(texts, message.toolCallId)
-  for (const part of message.role === 'assistant' ? message.parts : message.content) addPart(texts, part)
-  return digest(texts.join(''))
+  let text = delimited(message.role) + delimited(message.name ?? '')
+  if (message.role === 'tool') text += delimited(message.toolCallId)
+  for (const part of message.role === 'assistant' ? message.parts : message.content) text += textOf(part)
+  return digest(text)
 }
 
-function addPart(texts: string[], part: ContentPart | OutputPart): void {
-  addText(texts, part.type)
+function textOf(part: ContentPart | OutputPart): string {
+  const type = delimited(part.type)
   switch (part.type) {
     case 'text':
     case 'refusal':
     case 'reasoning':
-      addText(texts, part.text)
-      break
+      return type + delimited(part.text)
     case 'tool-call':
-      addText(texts, part.id)
-      addText(texts, part.name)
-      addText(texts, part.input)
-      break
+      return type + delimited(part.id) + delimited(part.name) + delimited(part.input)
     case 'tool-result':
-      addText(texts, part.toolCallId)
-      for (const inner of part.content) addPart(texts, inner)
-      break
+      return type + delimited(part.toolCallId) + part.content.map(textOf).join('')
     case 'media':
-      addText(texts, bytesOf(part).sha256)
-      break
+      return type + delimited(bytesOf(part).sha256)
   }
 }
 
 /** With the length, so that two texts differ from their concatenation. */
-function addText(texts: string[], text: string): void {
-  texts.push(`${text.length}:`, text)
+function delimited(text: string): string {
+  return `${text.length}:${text}`
 }
 
-/** In one call: an object that collects pieces costs more than hashing a short message does. */
+/**
+ * A checksum of 32 bits, and 20 bits of the length. A collision only hides that a message changed, and no hash of Node is faster (measured
+ * for 256 and 4,096 characters: 0.3 and 1.3 µs; SHA-1: 0.6 and 2.8 µs).
+ */
 function digest(text: string): number {
-  return text.length < shortChars ? mix(text) : hash('sha1', text, 'buffer').readUIntBE(0, hashBytes)
-}
-
-/** A hash of as many bits: FNV-1a, and a second sum that is shifted, too. A collision only hides that a message changed. */
-function mix(text: string): number {
-  let low = 0x811c9dc5
-  let high = 0x1b873593
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    low = Math.imul(low ^ code, 0x01000193)
-    high = Math.imul(high ^ code, 0x5bd1e995)
-    high ^= high >>> 15
-  }
-  return (high & 0xffff) * 2 ** 32 + (low >>> 0)
+  return (text.length % 2 ** 20) * 2 ** 32 + crc32(text)
 }
 
 /** The text itself while it is about as short as its hash. */
