@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { Server as Listener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
+import { randomHex } from '../contract/random-hex.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access.ts'
@@ -289,5 +289,5 @@ export function createServer(deps: ServerDeps): Server {
 
 /** The caller's `x-request-id`, if it is safe to log and to send back; it never names a generation. */
 function pickRequestId(sent: string | string[] | undefined): string {
-  return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomUUID().replaceAll('-', '')}`
+  return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomHex()}`
 }

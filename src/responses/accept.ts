@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { RequestContext } from '../contract/context.ts'
+import { randomHex } from '../contract/random-hex.ts'
 import type { StoredItem } from '../contract/store.ts'
 import { decodeResponse } from '../dialect/openai-responses/decode.ts'
 import { readReferences } from '../dialect/openai-responses/references.ts'
@@ -22,7 +22,7 @@ export type AcceptOptions = {
 
 /** A new response's id. */
 export function createResponseId(): string {
-  return `resp_${randomUUID().replaceAll('-', '')}`
+  return `resp_${randomHex()}`
 }
 
 /**

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../contract/dialect.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import type { Sealer } from '../../contract/sealer.ts'
 import { decodeMessage } from './decode.ts'
 import { encodeMessage } from './encode.ts'
@@ -22,7 +22,7 @@ export function createAnthropicMessages({ sealer }: { readonly sealer: Sealer })
         createStreamEncoder: () => createMessageEncoder(style),
       }
     },
-    createId: () => `msg_${randomUUID().replaceAll('-', '')}`,
+    createId: () => `msg_${randomHex()}`,
     encodeError: encodeAnthropicError,
     heartbeat: 'event: ping\ndata: {"type": "ping"}\n\n',
     prefixes: ['/v1/messages'],

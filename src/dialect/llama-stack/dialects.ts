@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Dialect, StreamEncoder } from '../../contract/dialect.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import type { GenerationResult } from '../../contract/result.ts'
 import { type DecodedRequests, decodeBatchChat, decodeChat } from './decode-chat.ts'
 import { decodeBatchCompletion, decodeCompletion } from './decode-completion.ts'
@@ -42,7 +42,7 @@ function createDialect({ decode, encodeResult, createStreamEncoder }: Parts): Di
       encodeResult,
       createStreamEncoder,
     }),
-    createId: () => `stack-${randomUUID().replaceAll('-', '')}`,
+    createId: () => `stack-${randomHex()}`,
     encodeError: encodeStackError,
     heartbeat: ': \n\n',
     prefixes: ['/v1/inference', '/v1/batch-inference'],

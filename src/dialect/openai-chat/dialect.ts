@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeChat } from './decode.ts'
@@ -37,8 +37,7 @@ export function createOpenaiChat({ reasoningFields, systemFingerprint }: OpenaiC
         createStreamEncoder: () => createChunkEncoder(headOf, { includeUsage: decoded.includeUsage, ...style }),
       }
     },
-    // Node draws the random bits of many UUIDs at once; drawing a few bytes for each id takes ten times as long (measured).
-    createId: () => `chatcmpl-${randomUUID().replaceAll('-', '')}`,
+    createId: () => `chatcmpl-${randomHex()}`,
     encodeError: encodeOpenaiError,
     heartbeat: ': \n\n',
     prefixes: ['/v1/chat'],

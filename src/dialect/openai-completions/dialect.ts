@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../contract/dialect.ts'
 import type { StartEvent } from '../../contract/event.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import { encodeOpenaiError } from '../openai/errors.ts'
 import type { ReplyHead } from '../openai/reply-head.ts'
 import { decodeCompletion } from './decode.ts'
@@ -26,7 +26,7 @@ export function createOpenaiCompletions({ systemFingerprint }: { readonly system
         createStreamEncoder: () => createChunkEncoder(headOf, { ...style, includeUsage }),
       }
     },
-    createId: () => `cmpl-${randomUUID().replaceAll('-', '')}`,
+    createId: () => `cmpl-${randomHex()}`,
     encodeError: encodeOpenaiError,
     heartbeat: ': \n\n',
     prefixes: ['/v1/completions'],

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomHex } from '../../contract/random-hex.ts'
 import type { Conversation, StoredItem } from '../../contract/store.ts'
 import { looseObject } from '../wire/first-fault.ts'
 import { validate } from '../wire/validate.ts'
@@ -9,7 +9,7 @@ type Metadata = Conversation['metadata']
 
 /** A new conversation's id. */
 export function createConversationId(): string {
-  return `conv_${randomUUID().replaceAll('-', '')}`
+  return `conv_${randomHex()}`
 }
 
 const newConversation = looseObject({ metadata, items: itemList.nullish() })

@@ -1,15 +1,15 @@
-import { randomUUID } from 'node:crypto'
+import { randomHex } from '../../contract/random-hex.ts'
 
 /** The prefix of each kind of item: messages, reasoning, calls, their results, searches for tools, compactions, and all other items. */
 type Prefix = 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'tsc' | 'tso' | 'at' | 'cmp' | 'item'
 
 export function createItemId(prefix: Prefix): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`
+  return `${prefix}_${randomHex()}`
 }
 
 /** A new id of a response. */
 export function createResponseId(): string {
-  return `resp_${randomUUID().replaceAll('-', '')}`
+  return `resp_${randomHex()}`
 }
 
 const prefixes: Readonly<Record<string, Prefix>> = {

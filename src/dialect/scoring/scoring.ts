@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Ranking, RankRequest } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import type { Scores } from '../../contract/scores.ts'
 import { formatRest } from '../wire/field-names.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
@@ -86,7 +86,7 @@ export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
     nameOf: nameTexts('messages'),
     ignored,
     encode: ({ model, scores, method, scoredTokens, inputTokens }) => ({
-      id: `scoreval-${randomUUID().replaceAll('-', '')}`,
+      id: `scoreval-${randomHex()}`,
       object: 'score.evaluation',
       model,
       scores,

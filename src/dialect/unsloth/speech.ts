@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { AppError } from '../../contract/errors.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import { cancelFields, cancelShape } from '../wire/cancel-keys.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
@@ -58,7 +58,7 @@ export function encodeSpeech(
 ) {
   const quoted = text.length > maxQuotedChars ? `${text.slice(0, maxQuotedChars)}…` : text
   return {
-    id: `chatcmpl-${randomUUID().replaceAll('-', '')}`,
+    id: `chatcmpl-${randomHex()}`,
     object: 'chat.completion.audio',
     created: Math.floor(nowMs / 1000),
     model,

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { callableTools } from '../../contract/callable-tools.ts'
 import type { EngineEvent, GenerationEvent } from '../../contract/event.ts'
+import { randomHex } from '../../contract/random-hex.ts'
 import { CallWriter } from '../formats/call-writer.ts'
 import { ChoiceSink } from '../scan/choice-sink.ts'
 import { JsonFence } from '../scan/json-fence.ts'
@@ -41,7 +41,7 @@ function asksForJson({ output }: OutputParserOptions): boolean {
 }
 
 function randomCallId(): string {
-  return `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`
+  return `call_${randomHex().slice(0, 24)}`
 }
 
 type ChoiceReading = {

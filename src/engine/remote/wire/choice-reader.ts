@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { AppError } from '../../../contract/errors.ts'
 import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
 import { field } from '../../../contract/field.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
+import { randomHex } from '../../../contract/random-hex.ts'
 import type { FunctionTool, GenerationRequest } from '../../../contract/request.ts'
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
@@ -199,7 +199,7 @@ export class ChoiceReader {
     this.#calls ??= new CallStream(this.#choice, {
       tools: this.#context.tools,
       parallel: this.#context.request.parallelToolCalls,
-      makeCallId: () => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+      makeCallId: () => `call_${randomHex().slice(0, 24)}`,
     })
     return this.#calls
   }
