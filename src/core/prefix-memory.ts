@@ -61,9 +61,11 @@ export class PrefixMemory {
     this.#forget(key)
     this.#sessions.set(key, lines)
     this.#hashes += sizeOf(lines)
+    const most = this.#options.maxHashes ?? defaultMaxHashes
+    if (this.#hashes <= most) return
     for (const oldest of this.#sessions.keys()) {
-      if (this.#hashes <= (this.#options.maxHashes ?? defaultMaxHashes)) return
       this.#forget(oldest)
+      if (this.#hashes <= most) return
     }
   }
 

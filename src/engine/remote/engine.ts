@@ -190,10 +190,13 @@ class RemoteEngine implements Engine {
   }
 
   /** With the scale of each adapter: where a request has none, the server would go on from prompts that it read with others. */
-  #withAdapters({ adapter, ...request }: GenerationRequest): SentRequest {
+  #withAdapters(given: GenerationRequest): SentRequest {
     const { adapters, id } = this.#options
-    if (adapters === undefined) refuseAdapterChoice({ ...(adapter !== undefined && { adapter }) }, id)
-    if (adapters === undefined) return request
+    if (adapters === undefined) {
+      refuseAdapterChoice(given, id)
+      return given
+    }
+    const { adapter, ...request } = given
     const scales = scalesFor(adapter, { model: id, adapters })
     return { ...request, ...(adapters.length > 0 && { lora: scales.map((scale, index) => ({ id: index, scale })) }) }
   }

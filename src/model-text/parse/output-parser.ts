@@ -76,6 +76,8 @@ class FormatParser implements OutputParser {
   }
 
   end(choice: number, isTruncated = false): readonly GenerationEvent[] {
+    // Most servers parse their text themselves.
+    if (this.#choices[choice] === undefined && this.#rules.prefix === '') return []
     const { feed, sink, reading } = this.#state(choice)
     feed.end(isTruncated)
     reading.next()
