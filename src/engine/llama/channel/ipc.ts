@@ -22,6 +22,8 @@ const loadOptionsSchema = z.object({
   slots: z.int().positive(),
   threads: z.int().positive().optional(),
   batchSize: z.int().positive().optional(),
+  /** The longest that a round may take with a step of a prompt, in ms. */
+  stopWithinMs: z.int().positive().optional(),
   gpuLayers: gpuLayersSchema.optional(),
   flashAttention: z.boolean(),
   speculation: z.object({ type: z.literal('ngram'), maxTokens: z.int().positive() }).exactOptional(),

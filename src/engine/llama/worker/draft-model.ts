@@ -4,7 +4,7 @@ import type { LoadOptions } from '../channel/ipc.ts'
 import { type ContextOptions, computeAndForget, openContext } from './context.ts'
 import { computeTokens, createSampler, evaluateLast, refuseOtherVocabulary, sampleBest, truncate } from './native.ts'
 import { readStep, warmUp } from './prefill.ts'
-import { PrefillPacer } from './prefill-pacer.ts'
+import { defaultStopWithinMs, PrefillPacer } from './prefill-pacer.ts'
 import { Rounds } from './rounds.ts'
 import { sharedPrefix } from './slots.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
@@ -13,14 +13,16 @@ type Settings = NonNullable<LoadOptions['draft']>
 
 /** Unless configured. A longer draft, or a less certain one, is computed in vain too often (docs/decisions/0036). */
 const defaults = { maxTokens: 8, minTokens: 0, minProbability: 0.6 }
-/** What the draft model may take to read a step of a text that it does not know yet; the rest of a round is for the model itself. */
-const longestStepMs = 110
+/** The share of a round in which the draft model reads a step of a text that it does not know yet; the rest is for the model itself. */
+const readingShare = 0.5
 
 type Parts = {
   readonly settings: Settings
   readonly context: ContextOptions
   /** The sequences of the model that it drafts for. */
   readonly sequences: readonly LlamaContextSequence[]
+  /** What a round with both models may take. */
+  readonly stopWithinMs: number | undefined
   readonly onWarning: (message: string) => void
 }
 
@@ -36,14 +38,14 @@ export class DraftModel {
   readonly #warn: Parts['onWarning']
   #hasWarned = false
 
-  private constructor({ settings, sequences, onWarning }: Parts, own: Opened) {
+  private constructor({ settings, sequences, stopWithinMs = defaultStopWithinMs, onWarning }: Parts, own: Opened) {
     const { maxTokens, minTokens, minProbability } = { ...defaults, ...settings }
     this.#limits = { maxTokens, minTokens, minProbability }
     this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as LlamaContextSequence]))
     this.#sampler = createSampler(own.context.model)
     this.#sampler.applyConfig({ temperature: 0 })
     const largestStep = Math.max(1, own.context.batchSize - sequences.length)
-    this.#pacer = new PrefillPacer({ largestStep, longestMs: longestStepMs })
+    this.#pacer = new PrefillPacer({ largestStep, stopWithinMs: readingShare * stopWithinMs, holdsUpOthers: true })
     this.#warn = onWarning
   }
 

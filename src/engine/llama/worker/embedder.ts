@@ -13,7 +13,12 @@ const unusedTokens = 2
 /** llama.cpp also computes and keeps the logits of every token of a step: 100 KB each and more. */
 const largestStep = 128
 
-type Size = { readonly contextLength: number; readonly threads: number }
+type EmbedderOptions = {
+  readonly contextLength: number
+  readonly threads: number
+  /** The longest that a step may take. */
+  readonly stopWithinMs: number | undefined
+}
 
 /**
  * Turns texts into vectors, one at a time. It has its own context, created on first use and as large as the longest text so far
@@ -22,7 +27,7 @@ type Size = { readonly contextLength: number; readonly threads: number }
 export class Embedder {
   readonly #model: LlamaModel
   readonly #threads: number
-  readonly #pacer = new PrefillPacer({ largestStep })
+  readonly #pacer: PrefillPacer
   readonly #rounds = new Rounds()
   readonly #isCausal: boolean
   readonly pooling: Pooling
@@ -31,9 +36,10 @@ export class Embedder {
   #context: { readonly context: LlamaEmbeddingContext; readonly size: number } | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(model: LlamaModel, { contextLength, threads }: Size) {
+  constructor(model: LlamaModel, { contextLength, threads, stopWithinMs }: EmbedderOptions) {
     this.#model = model
     this.#threads = threads
+    this.#pacer = new PrefillPacer({ largestStep, stopWithinMs })
     this.#isCausal = isCausal(model)
     this.pooling = poolingOf(model)
     this.maxTokens = this.#isCausal ? contextLength : Math.min(contextLength, model.trainContextSize)

@@ -7,6 +7,7 @@ import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { NgramDrafter } from './ngram-drafter.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
+import { PrefillPacer } from './prefill-pacer.ts'
 import { identityOf, PrefixStore } from './prefix-store.ts'
 import { Rounds } from './rounds.ts'
 import type { Slot } from './slots.ts'
@@ -20,6 +21,8 @@ export type WorkerModel = TemplatePart & {
   readonly slots: readonly Slot[]
   /** Everything that this context computes goes through them. */
   readonly rounds: Rounds
+  /** For prompts that are read in steps of at most so many tokens. */
+  createPacer(largestStep: number, onShortSteps?: () => void): PrefillPacer
   readonly templateSource: TemplateSource
   readonly embedder: Embedder
   readonly tokenTrie: TokenTrie
@@ -54,6 +57,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
       onProgress(progress)
     },
   })
+  const { stopWithinMs } = options
   const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
   const contextOptions = {
     ...options,
@@ -68,13 +72,15 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
   const templateSource = { own, toolFormat: options.toolFormat }
   const templatePart = readTemplatePart(model, templateSource, options.template)
-  const embedder = new Embedder(model, { contextLength: context.contextSize, threads })
+  const embedder = new Embedder(model, { contextLength: context.contextSize, threads, stopWithinMs })
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
   const prefixStore = await openPrefixStore(options, context, onWarning)
-  const parts = { model, context, slots, rounds: new Rounds(), templateSource, embedder, tokenTrie, prefixStore }
+  const createPacer: WorkerModel['createPacer'] = (largestStep, onShortSteps) =>
+    new PrefillPacer({ largestStep, stopWithinMs, ...(onShortSteps !== undefined && { onShortSteps }) })
+  const parts = { model, context, slots, rounds: new Rounds(), createPacer, templateSource, embedder, tokenTrie, prefixStore }
   const openDrafter = await findDrafter(options, (settings) =>
-    DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, onWarning }),
+    DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, stopWithinMs, onWarning }),
   )
   return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
 }

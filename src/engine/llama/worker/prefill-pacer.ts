@@ -2,20 +2,39 @@ import { PromptCost, type Step } from './prompt-cost.ts'
 import type { Round } from './rounds.ts'
 import { block, stepLength } from './step-length.ts'
 
-/** The expected time of a round. The rest of the 250 ms in which a cancelled request frees its slot is for noise. */
-const longestRoundMs = 220
+/** In which a cancelled request frees its slot, unless configured. */
+export const defaultStopWithinMs = 250
+/** The share of that time that a round is expected to take; the rest is for noise. */
+const expectedShare = 0.88
 /**
  * A round with a single block may be expected to take so many times as long: half of it would take almost the same time. So may one with more
  * blocks than the last step had: mostly, a token takes less in longer steps.
  */
-const trial = 240 / 220
+const trial = 1.09
 /** Beside streams that alone take almost as long as a round may, prompts get this share of their time. */
 const leastShare = 0.5
+/** What a token takes in a step of less than a block, by what it takes in a block, until that was measured. */
+const expectedGain = 2
+/** Where the shortest step takes longer than it may, it may take so many times as long, in a block. */
+const blockPatience = 2
+/** After so many short steps in all, their cost is worth a word. */
+const notableSteps = 16
 /** A step has at least so many tokens: fewer cost almost the same where reading the weights takes the time. */
 const shortest = { alone: 16, besideStreams: 8 }
 
 /** What a prompt is about to read: the tokens that it still has, after `depth` others of its sequence. */
 type Wanted = { readonly remaining: number; readonly depth: number }
+
+type PacerOptions = {
+  readonly largestStep: number
+  /** The longest that a round may take. */
+  readonly stopWithinMs?: number | undefined
+  /** Streams wait for its rounds that are not in them. */
+  readonly holdsUpOthers?: boolean
+  /** Called once, after some steps that were shorter than a block because a block takes longer than a round may. */
+  onShortSteps?(): void
+  readonly now?: () => number
+}
 
 /**
  * Chooses how many tokens of prompts are computed in one round. llama.cpp cannot stop inside a round, so its duration is the delay of
@@ -27,14 +46,19 @@ export class PrefillPacer {
   readonly #now: () => number
   readonly #largest: number
   readonly #longestMs: number
+  readonly #holdsUpOthers: boolean
+  readonly #onShortSteps: PacerOptions['onShortSteps']
+  #shortSteps = 0
   readonly #cost = new PromptCost()
   #lastTokens = 0
   #step: { readonly round: Round; tokens: number; depth: number; readonly startedMs: number } | undefined
 
-  constructor(options: { readonly largestStep: number; readonly longestMs?: number; readonly now?: () => number }) {
+  constructor(options: PacerOptions) {
     this.#now = options.now ?? (() => performance.now())
     this.#largest = options.largestStep
-    this.#longestMs = options.longestMs ?? longestRoundMs
+    this.#longestMs = expectedShare * (options.stopWithinMs ?? defaultStopWithinMs)
+    this.#holdsUpOthers = options.holdsUpOthers === true
+    this.#onShortSteps = options.onShortSteps
   }
 
   /** The tokens to compute in this round; 0: the round is full without this prompt. */
@@ -44,6 +68,7 @@ export class PrefillPacer {
     const least = Math.min(this.#largest, isBesideStreams ? shortest.besideStreams : shortest.alone)
     const most = this.#mostTokens(round, depth) - taken
     if (taken > 0 && most < Math.min(least, remaining)) return 0
+    if (!isBesideStreams && taken === 0 && most < Math.min(block, remaining, this.#largest)) this.#countShort()
     return stepLength({ remaining, most: Math.max(least, most), isBesideStreams })
   }
 
@@ -64,6 +89,11 @@ export class PrefillPacer {
     }
   }
 
+  #countShort(): void {
+    this.#shortSteps += 1
+    if (this.#shortSteps === notableSteps) this.#onShortSteps?.()
+  }
+
   /** So many tokens of prompts fit in the round. */
   #mostTokens({ tokens: streams, tokensMs }: Round, depth: number): number {
     const leftMs = (limitMs: number) => Math.min(limitMs, Math.max(limitMs - tokensMs, leastShare * tokensMs))
@@ -75,6 +105,17 @@ export class PrefillPacer {
       if (tookMs !== undefined && tookMs <= leftMs(isTrial ? trial * this.#longestMs : this.#longestMs)) return tokens + shared
     }
     const oneMs = this.#cost.of({ tokens: 1, depth })
-    return oneMs === undefined ? 0 : Math.min(block - 1, this.#largest, Math.floor(leftMs(this.#longestMs) / oneMs))
+    if (oneMs === undefined) return 0
+    const most = Math.min(block - 1, this.#largest, Math.floor(leftMs(this.#longestMs) / oneMs))
+    const isAlone = streams === 0 && !this.#holdsUpOthers
+    return isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth) ? block : most
+  }
+
+  /** Whether a block takes little longer than the shortest step, which takes too long itself. */
+  #blockIsWorthIt(shortMs: number, depth: number): boolean {
+    const blockMs = this.#cost.knowsBlocks
+      ? (this.#cost.of({ tokens: block, depth }) as number)
+      : (block * shortMs) / expectedGain
+    return blockMs <= blockPatience * shortest.alone * shortMs
   }
 }

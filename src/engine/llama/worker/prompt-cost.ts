@@ -18,6 +18,11 @@ export class PromptCost {
     if (tokens < block || tokenMs > (this.#short.at(depth) ?? 0)) this.#short.learn(depth, tokenMs)
   }
 
+  /** Whether a block was measured. */
+  get knowsBlocks(): boolean {
+    return this.#blocks.at(0) !== undefined
+  }
+
   /** In ms; rather too long for steps that are longer than those before. `undefined` before the first step. */
   of({ tokens, depth }: Step): number | undefined {
     const short = this.#short.at(depth)

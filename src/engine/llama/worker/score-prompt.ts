@@ -4,7 +4,6 @@ import { showBytes, showTop } from './describe-token.ts'
 import type { WorkerModel } from './model.ts'
 import { evaluateAll, type LogitIndex } from './native.ts'
 import { readInSteps } from './prefill.ts'
-import { PrefillPacer } from './prefill-pacer.ts'
 import type { RunControl } from './run-control.ts'
 import { createScorer, type TokenScore } from './scores.ts'
 import type { Slot } from './slots.ts'
@@ -29,14 +28,14 @@ type Scoring = {
  * Computes a prompt except its last token, without reusing the slot's tokens, because each score needs the logits of the token before.
  * False: cancelled between two steps.
  */
-export async function scorePrompt({ model, vocabulary, rounds }: WorkerModel, scoring: Scoring): Promise<boolean> {
+export async function scorePrompt({ model, vocabulary, rounds, createPacer }: WorkerModel, scoring: Scoring): Promise<boolean> {
   const { slot, control, tokens, topLogprobs, report } = scoring
   const { sequence } = slot
   const describe = createPromptDescriber(model, vocabulary)
   await sequence.clearHistory()
   report(tokens.slice(0, 1).map((token) => describe(token)))
   const scorer = createScorer(model, topLogprobs)
-  const pacer = new PrefillPacer({ largestStep })
+  const pacer = createPacer(largestStep)
   let reported = 1
   const compute = async (step: readonly Token[]) => {
     const following = tokens.slice(reported, reported + step.length)

@@ -10,7 +10,7 @@ import { Outbox } from './outbox.ts'
 import { endWithParent } from './parent-watch.ts'
 import { isCausal } from './pooling.ts'
 import { warmUp } from './prefill.ts'
-import { PrefillPacer } from './prefill-pacer.ts'
+import type { PrefillPacer } from './prefill-pacer.ts'
 import { prepareGeneration } from './prepare.ts'
 import { SlotPool } from './slot-pool.ts'
 import type { Slot } from './slots.ts'
@@ -22,6 +22,10 @@ type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: P
 type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; readonly pool: SlotPool<Slot> }
 
 let loaded: Loaded | undefined
+
+const shortStepsHint =
+  'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
+  'larger `stopWithinMs` makes long prompts faster, but a cancelled one goes on for that long'
 const running = new Map<string, Running>()
 
 const outbox = new Outbox<Report>((reports) => process.send?.(reports))
@@ -36,7 +40,9 @@ async function load({ options }: Extract<Command, { type: 'load' }>): Promise<vo
       onWarning: (message) => report({ type: 'log', level: 'warn', message }),
     })
     // Each of the other slots may generate a token in the same batch.
-    const pacer = new PrefillPacer({ largestStep: Math.max(1, model.context.batchSize - options.slots) })
+    const pacer = model.createPacer(Math.max(1, model.context.batchSize - options.slots), () =>
+      report({ type: 'log', level: 'warn', message: shortStepsHint }),
+    )
     const [slot] = model.slots
     if (slot !== undefined) await warmUp((tokens) => computeAndForget(slot.sequence, tokens), pacer)
     loaded = { model, pacer, pool: new SlotPool(model.slots) }
