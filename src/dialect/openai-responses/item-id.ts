@@ -7,11 +7,6 @@ export function createItemId(prefix: Prefix): string {
   return `${prefix}_${randomHex()}`
 }
 
-/** A new id of a response. */
-export function createResponseId(): string {
-  return `resp_${randomHex()}`
-}
-
 const prefixes: Readonly<Record<string, Prefix>> = {
   message: 'msg',
   reasoning: 'rs',
