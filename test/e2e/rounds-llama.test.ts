@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Report } from '../../src/engine/llama/channel/ipc.ts'
@@ -11,7 +12,24 @@ import type { Slot } from '../../src/engine/llama/worker/slots.ts'
 import { watchPasses } from '../support/watch-passes.ts'
 
 const modelPath = fileURLToPath(new URL('../../models/dragoman-tiny.gguf', import.meta.url))
+const silent = { onProgress: () => undefined, onLog: () => undefined, onWarning: () => undefined }
 const undisturbed: RunControl = { cancelled: () => false, paused: () => undefined }
+
+test('steps of prompts may take as long as `stopWithinMs` says', async () => {
+  const round = { tokens: 0, prompts: 1, tokensMs: 0 }
+  const stepWith = async (stopWithinMs: number) => {
+    const options = { modelPath, slots: 1, contextLength: 1024, threads: 1, flashAttention: true, stopWithinMs }
+    const { model, createPacer } = await loadModel(options, silent)
+    const pacer = createPacer(504)
+    const finished = pacer.measure({ ...round }, { tokens: 16, depth: 0 })
+    await pause(160)
+    finished()
+    await model.dispose()
+    return pacer.stepOf({ ...round }, { remaining: 10_000, depth: 0 })
+  }
+  expect(await stepWith(250)).toBeLessThan(64)
+  expect(await stepWith(10_000)).toBeGreaterThanOrEqual(256)
+})
 
 /** Passes are counted, not timed: how fast the machine is changes nothing here. */
 describe('streams on the embedded engine', () => {
@@ -20,7 +38,7 @@ describe('streams on the embedded engine', () => {
   let pool: SlotPool<Slot>
   beforeAll(async () => {
     const options = { modelPath, slots: 4, contextLength: 1024, threads: 1, flashAttention: true }
-    loaded = await loadModel(options, { onProgress: () => undefined, onLog: () => undefined, onWarning: () => undefined })
+    loaded = await loadModel(options, silent)
     passes = watchPasses(loaded.context)
   })
   beforeEach(async () => {

@@ -21,11 +21,11 @@ type Running = { cancelled: boolean; resume: (() => void) | undefined; paused: P
 
 type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; readonly pool: SlotPool<Slot> }
 
-let loaded: Loaded | undefined
-
 const shortStepsHint =
   'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
   'larger `stopWithinMs` makes long prompts faster, but a cancelled one goes on for that long'
+
+let loaded: Loaded | undefined
 const running = new Map<string, Running>()
 
 const outbox = new Outbox<Report>((reports) => process.send?.(reports))
