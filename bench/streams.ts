@@ -1,5 +1,6 @@
 import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { startLlamaServer } from './llama-server.ts'
 import { startDragoman } from './processes.ts'
 import { median, printTable } from './report.ts'
@@ -8,7 +9,9 @@ import { median, printTable } from './report.ts'
  * One model with many streams and long prompts: this checkout, another one and, if its program is named, llama.cpp's own server, in
  * turns in one run, with one thread each. Both checkouts must be built.
  *
- *   npm run bench:streams -- MODEL.gguf ../other-checkout [path/to/llama-server]
+ *   npm run bench:streams -- MODEL.gguf ../other-checkout [path/to/llama-server] [--settings JSON]
+ *
+ * `--settings`: of the models of this checkout; the other one may be the same folder.
  */
 
 const rounds = 5
@@ -21,9 +24,10 @@ const words = 'and the old man rowed on over the calm sea, past islands without 
 
 type Target = { readonly name: string; readonly url: string; stop(): void }
 
-const [file, otherCheckout, llamaServer] = process.argv.slice(2)
+const { values, positionals } = parseArgs({ options: { settings: { type: 'string', default: '{}' } }, allowPositionals: true })
+const [file, otherCheckout, llamaServer] = positionals
 if (file === undefined || otherCheckout === undefined) {
-  throw new Error('usage: npm run bench:streams -- MODEL.gguf OTHER_CHECKOUT [LLAMA_SERVER]')
+  throw new Error('usage: npm run bench:streams -- MODEL.gguf OTHER_CHECKOUT [LLAMA_SERVER] [--settings JSON]')
 }
 const model = { engine: 'llama', source: resolve(file), threads: 1, contextLength }
 const models = [
@@ -31,7 +35,7 @@ const models = [
   { ...model, id: 'single', slots: 1 },
 ]
 const targets: Target[] = [
-  { name: 'this', ...(await startDragoman(models)) },
+  { name: 'this', ...(await startDragoman(models.map((one) => ({ ...one, ...JSON.parse(values.settings) })))) },
   { name: 'other', ...(await startDragoman(models, { checkout: resolve(otherCheckout) })) },
   ...(llamaServer === undefined ? [] : [{ name: 'llama-server', ...(await startLlamaServer(llamaServerOptions(llamaServer))) }]),
 ]
