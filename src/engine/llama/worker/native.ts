@@ -153,8 +153,19 @@ function decodeTokens<T>(
   read: (index: LogitIndex, tokenIndex: number) => Promise<T>,
 ): Promise<T[]> {
   const inside = insideOf(sequence)
-  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: afterBatch } = inside
+  const { _tokenMeter: meter, _contextShift: contextShift, _takeIntervalCheckpointIfNeededAfterBatch: takeCheckpoint } = inside
+  const afterBatch = needsCheckpoints(sequence) ? takeCheckpoint : undefined
   return inside._decodeTokens(tokens, wanted, inside._sequenceId, meter, contextShift, read, afterBatch)
+}
+
+const checkpointsOf = new WeakMap<LlamaContext, boolean>()
+
+/** The same for all sequences of a context at all times; node-llama-cpp reads it from the model's metadata each time, for 35 µs. */
+function needsCheckpoints(sequence: LlamaContextSequence): boolean {
+  const known = checkpointsOf.get(sequence.context)
+  if (known !== undefined) return known
+  checkpointsOf.set(sequence.context, sequence.needsCheckpoints)
+  return sequence.needsCheckpoints
 }
 
 type SampleOptions = {
