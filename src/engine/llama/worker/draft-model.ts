@@ -4,7 +4,7 @@ import type { LoadOptions } from '../channel/ipc.ts'
 import { type ContextOptions, computeAndForget, openContext } from './context.ts'
 import { computeTokens, createSampler, evaluateLast, refuseOtherVocabulary, sampleBest, truncate } from './native.ts'
 import { readStep, warmUp } from './prefill.ts'
-import { defaultStopWithinMs, PrefillPacer } from './prefill-pacer.ts'
+import { PrefillPacer } from './prefill-pacer.ts'
 import { Rounds } from './rounds.ts'
 import { sharedPrefix } from './slots.ts'
 import type { Drafter, DraftRequest } from './speculation.ts'
@@ -22,7 +22,7 @@ type Parts = {
   /** The sequences of the model that it drafts for. */
   readonly sequences: readonly LlamaContextSequence[]
   /** What a round with both models may take. */
-  readonly stopWithinMs: number | undefined
+  readonly stopWithinMs: number
   readonly onWarning: (message: string) => void
 }
 
@@ -38,7 +38,7 @@ export class DraftModel {
   readonly #warn: Parts['onWarning']
   #hasWarned = false
 
-  private constructor({ settings, sequences, stopWithinMs = defaultStopWithinMs, onWarning }: Parts, own: Opened) {
+  private constructor({ settings, sequences, stopWithinMs, onWarning }: Parts, own: Opened) {
     const { maxTokens, minTokens, minProbability } = { ...defaults, ...settings }
     this.#limits = { maxTokens, minTokens, minProbability }
     this.#beside = new Map(sequences.map((sequence, index) => [sequence, own.sequences[index] as LlamaContextSequence]))

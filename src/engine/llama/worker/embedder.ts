@@ -17,7 +17,7 @@ type EmbedderOptions = {
   readonly contextLength: number
   readonly threads: number
   /** The longest that a step may take. */
-  readonly stopWithinMs: number | undefined
+  readonly stopWithinMs: number
 }
 
 /**

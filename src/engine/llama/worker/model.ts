@@ -7,7 +7,7 @@ import { Embedder } from './embedder.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { NgramDrafter } from './ngram-drafter.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
-import { PrefillPacer } from './prefill-pacer.ts'
+import { defaultStopWithinMs, PrefillPacer } from './prefill-pacer.ts'
 import { identityOf, PrefixStore } from './prefix-store.ts'
 import { Rounds } from './rounds.ts'
 import type { Slot } from './slots.ts'
@@ -57,7 +57,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
       onProgress(progress)
     },
   })
-  const { stopWithinMs } = options
+  const { stopWithinMs = defaultStopWithinMs } = options
   const threads = options.threads ?? defaultThreads(llama.cpuMathCores)
   const contextOptions = {
     ...options,
@@ -76,8 +76,8 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   // An encoder generates nothing that could be constrained.
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
   const prefixStore = await openPrefixStore(options, context, onWarning)
-  const createPacer: WorkerModel['createPacer'] = (largestStep, onShortSteps) =>
-    new PrefillPacer({ largestStep, stopWithinMs, ...(onShortSteps !== undefined && { onShortSteps }) })
+  const createPacer = (largestStep: number, onShortSteps?: () => void) =>
+    new PrefillPacer({ largestStep, stopWithinMs, onShortSteps })
   const parts = { model, context, slots, rounds: new Rounds(), createPacer, templateSource, embedder, tokenTrie, prefixStore }
   const openDrafter = await findDrafter(options, (settings) =>
     DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, stopWithinMs, onWarning }),

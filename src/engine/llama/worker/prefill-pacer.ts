@@ -28,11 +28,11 @@ type Wanted = { readonly remaining: number; readonly depth: number }
 type PacerOptions = {
   readonly largestStep: number
   /** The longest that a round may take. */
-  readonly stopWithinMs?: number | undefined
+  readonly stopWithinMs?: number
   /** Streams wait for its rounds that are not in them. */
   readonly holdsUpOthers?: boolean
   /** Called once, after some steps that were shorter than a block because a block takes longer than a round may. */
-  onShortSteps?(): void
+  readonly onShortSteps?: (() => void) | undefined
   readonly now?: () => number
 }
 
