@@ -28,7 +28,7 @@ test('steps of prompts may take as long as `stopWithinMs` says', async () => {
     return pacer.stepOf({ ...round }, { remaining: 10_000, depth: 0 })
   }
   expect(await stepWith(250)).toBeLessThan(64)
-  expect(await stepWith(10_000)).toBeGreaterThanOrEqual(256)
+  expect(await stepWith(10_000)).toBeGreaterThanOrEqual(64)
 })
 
 /** Passes are counted, not timed: how fast the machine is changes nothing here. */
