@@ -7,7 +7,7 @@ export type CallOutcome = Pick<ToolCallPart, 'state' | 'raw'>
 
 type Block = { readonly type: 'text' | 'reasoning' } | { readonly type: 'call'; readonly id: string }
 
-/** Not joined from the block's type: comparing texts that are made at run time takes several times as long. */
+/** Not joined from the block's type: that would make a new string for each event, which all later comparisons read. */
 const eventTypes = {
   text: { start: 'text-start', delta: 'text-delta', end: 'text-end' },
   reasoning: { start: 'reasoning-start', delta: 'reasoning-delta', end: 'reasoning-end' },
