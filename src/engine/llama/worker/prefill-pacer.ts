@@ -13,8 +13,6 @@ const expectedShare = 0.88
 const trial = 1.09
 /** Beside streams that alone take almost as long as a round may, prompts get this share of their time. */
 const leastShare = 0.5
-/** What a token takes in a step of less than a block, by what it takes in a block, until that was measured. */
-const expectedGain = 2
 /** Where the shortest step takes longer than it may, it may take so many times as long, in a block. */
 const blockPatience = 2
 /** After so many short steps in all, their cost is worth a word. */
@@ -111,11 +109,9 @@ export class PrefillPacer {
     return isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth) ? block : most
   }
 
-  /** Whether a block takes little longer than the shortest step, which takes too long itself. */
+  /** Whether a block takes little longer than the shortest step, which takes too long itself; the first one is a trial. */
   #blockIsWorthIt(shortMs: number, depth: number): boolean {
-    const blockMs = this.#cost.knowsBlocks
-      ? (this.#cost.of({ tokens: block, depth }) as number)
-      : (block * shortMs) / expectedGain
-    return blockMs <= blockPatience * shortest.alone * shortMs
+    const blockMs = this.#cost.knowsBlocks ? this.#cost.of({ tokens: block, depth }) : undefined
+    return blockMs === undefined || blockMs <= blockPatience * shortest.alone * shortMs
   }
 }
