@@ -3,4 +3,4 @@ type Packages = Record<string, { version?: string; integrity?: string; dev?: boo
 export function llamaPackage(project: {
   readonly manifest: { readonly devDependencies: Record<string, string>; readonly overrides: Record<string, string> }
   readonly lock: { readonly packages: Packages }
-}): { version: string; package: object; lock: { packages: Packages } }
+}): { package: { dependencies: Record<string, string> }; lock: { packages: Packages } }

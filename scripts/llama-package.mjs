@@ -1,12 +1,12 @@
-// The manifest and the lock file with which an installed Dragoman fetches node-llama-cpp on first use: what package-lock.json says about
-// it, and nothing else. `overrides` reach only what a project itself installs; as a dependency, it would bring 540 MB of GPU builds.
+// The manifest and the lock file with which an installed Dragoman fetches node-llama-cpp, and koffi beside it, on first use: what
+// package-lock.json says about them, and nothing else. `overrides` reach only what a project itself installs; as a dependency, it would bring 540 MB of GPU builds.
 
-const name = 'node-llama-cpp'
+const names = ['koffi', 'node-llama-cpp']
 
-/** The package and lock of a project that has node-llama-cpp as its only dependency. */
+/** The package and lock of a project that has them as its only dependencies. */
 export function llamaPackage({ manifest, lock }) {
-  const version = manifest.devDependencies[name]
-  const root = { name: 'dragoman-llama', private: true, dependencies: { [name]: version }, overrides: manifest.overrides }
+  const dependencies = Object.fromEntries(names.map((name) => [name, manifest.devDependencies[name]]))
+  const root = { name: 'dragoman-llama', private: true, dependencies, overrides: manifest.overrides }
   const packages = { '': { name: root.name, dependencies: root.dependencies } }
   const add = (path) => {
     if (packages[path] !== undefined) return
@@ -19,9 +19,9 @@ export function llamaPackage({ manifest, lock }) {
       else if (entry.optionalDependencies?.[dependency] === undefined) throw new Error(`${dependency} of ${path} is not locked`)
     }
   }
-  add(`node_modules/${name}`)
+  for (const name of names) add(`node_modules/${name}`)
   const sorted = Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)))
-  return { version, package: root, lock: { name: root.name, lockfileVersion: 3, requires: true, packages: sorted } }
+  return { package: root, lock: { name: root.name, lockfileVersion: 3, requires: true, packages: sorted } }
 }
 
 /** As Node finds a package: in the nearest node_modules above. */

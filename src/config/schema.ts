@@ -69,8 +69,8 @@ const llamaModel = z
       .max(10_000)
       .default(250)
       .describe(
-        'How long a cancelled request may go on, and other streams may wait, while a prompt is read: nothing stops llama.cpp within a ' +
-          'step. More makes prompts faster on slow processors, where a step of 64 tokens takes longer.',
+        'How long running streams may wait for a step of a prompt, and a cancelled prompt may go on where llama.cpp cannot be ' +
+          'interrupted. More makes prompts beside streams faster on slow processors, where a step of 64 tokens takes longer.',
       ),
     gpuLayers: gpuLayers.exactOptional().describe('Layers that run on the GPU: a number, `auto` (what fits) or `max`.'),
     flashAttention: z.boolean().default(true).describe('Faster attention that needs less memory.'),

@@ -4,8 +4,11 @@ type Decode = () => Promise<void>
 type Add = (sequence: number, ...rest: unknown[]) => unknown
 type Inside = { readonly _ctx: { readonly decodeBatch: Decode; readonly addToBatch: Add } }
 
-/** The sequences of each batch that llama.cpp computes from now on, in the order in which it is given them. */
-export function watchPasses(context: LlamaContext): number[][] {
+/**
+ * The sequences of each batch that llama.cpp computes from now on, in the order in which it is given them. `onPass` is called with them before
+ * another one begins.
+ */
+export function watchPasses(context: LlamaContext, onPass: (passes: number[][]) => void = () => undefined): number[][] {
   const native = (context as unknown as Inside)._ctx
   const [decode, add] = [native.decodeBatch.bind(native), native.addToBatch.bind(native)]
   const passes: number[][] = []
@@ -17,6 +20,7 @@ export function watchPasses(context: LlamaContext): number[][] {
   const decodeBatch: Decode = () => {
     passes.push(next)
     next = []
+    onPass(passes)
     return decode()
   }
   Object.defineProperties(native, { addToBatch: { value: addToBatch }, decodeBatch: { value: decodeBatch } })

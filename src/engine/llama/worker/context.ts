@@ -12,11 +12,10 @@ export type ContextOptions = Pick<
   readonly threads: number
 }
 
+export type OpenContext = { readonly context: LlamaContext; readonly sequences: readonly LlamaContextSequence[] }
+
 /** Makes a context whose passes are computed in rounds (`rounds.ts`), and a sequence for each slot. Throws llama.cpp's own errors. */
-export async function openContext(
-  model: LlamaModel,
-  options: ContextOptions,
-): Promise<{ readonly context: LlamaContext; readonly sequences: readonly LlamaContextSequence[] }> {
+export async function openContext(model: LlamaModel, options: ContextOptions): Promise<OpenContext> {
   const { contextSize, threads, slots, flashAttention, cacheTypeK, cacheTypeV, batchSize } = options
   const context = await model.createContext({
     contextSize,

@@ -1,9 +1,10 @@
 import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import { AppError } from '../../../contract/errors.ts'
+import { withInterrupt } from './interrupt.ts'
 import { embeddingSequence, readEmbedding } from './native.ts'
 import { PooledVector } from './pooled-vector.ts'
 import { isCausal, type Pooling, poolingOf } from './pooling.ts'
-import { readInSteps } from './prefill.ts'
+import { readAtOnce, readInSteps } from './prefill.ts'
 import { PrefillPacer } from './prefill-pacer.ts'
 import { Rounds } from './rounds.ts'
 
@@ -20,6 +21,8 @@ type EmbedderOptions = {
   readonly stopWithinMs: number
 }
 
+type Open = { readonly context: LlamaEmbeddingContext; readonly size: number; readonly rounds: Rounds }
+
 /**
  * Turns texts into vectors, one at a time. It has its own context, created on first use and as large as the longest text so far
  * needs.
@@ -28,12 +31,11 @@ export class Embedder {
   readonly #model: LlamaModel
   readonly #threads: number
   readonly #pacer: PrefillPacer
-  readonly #rounds = new Rounds()
   readonly #isCausal: boolean
   readonly pooling: Pooling
   /** Tokens that one text may have. */
   readonly maxTokens: number
-  #context: { readonly context: LlamaEmbeddingContext; readonly size: number } | undefined
+  #open: Open | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(model: LlamaModel, { contextLength, threads, stopWithinMs }: EmbedderOptions) {
@@ -45,7 +47,12 @@ export class Embedder {
     this.maxTokens = this.#isCausal ? contextLength : Math.min(contextLength, model.trainContextSize)
   }
 
-  /** The text's vector; texts are computed in order. `cancelled` when `cancelled()` was true between two steps. */
+  /** Ends the pass that is computed, if its text is cancelled. */
+  interruptIfOver(): void {
+    this.#open?.rounds.interruptIfOver()
+  }
+
+  /** The text's vector; texts are computed in order. `cancelled` when `cancelled()` was true between two steps, or ended one. */
   embed(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
     const result = this.#turn.then(() => (cancelled() ? 'cancelled' : this.#compute(tokens, cancelled)))
     this.#turn = result.catch(() => undefined)
@@ -53,7 +60,7 @@ export class Embedder {
   }
 
   async #compute(tokens: readonly Token[], cancelled: () => boolean): Promise<Float32Array | 'cancelled'> {
-    const context = await this.#contextFor(tokens.length)
+    const { context, rounds } = await this.#contextFor(tokens.length)
     const sequence = embeddingSequence(context)
     const pooled = new PooledVector(this.pooling)
     await sequence.clearHistory()
@@ -61,22 +68,17 @@ export class Embedder {
       await sequence.evaluateWithoutGeneratingNewTokens(step)
       pooled.add(readEmbedding(context, step.length), step.length)
     }
-    const readAtOnce = async () => {
-      if (cancelled()) return false
-      await compute([...tokens])
-      return true
-    }
-    const reading = { pacer: this.#pacer, rounds: this.#rounds, isOver: cancelled, depth: 0 }
-    const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce())
+    const reading = { pacer: this.#pacer, rounds, isOver: cancelled, depth: 0 }
+    const isRead = await (this.#isCausal ? readInSteps(tokens, reading, compute) : readAtOnce(tokens, reading, compute))
     if (!isRead) return 'cancelled'
     return pooled.value
   }
 
-  async #contextFor(tokens: number): Promise<LlamaEmbeddingContext> {
+  async #contextFor(tokens: number): Promise<Open> {
     const needed = tokens + unusedTokens
-    if (this.#context !== undefined && this.#context.size >= needed) return this.#context.context
-    await this.#context?.context.dispose()
-    this.#context = undefined
+    if (this.#open !== undefined && this.#open.size >= needed) return this.#open
+    await this.#open?.context.dispose()
+    this.#open = undefined
     const size = Math.min(this.maxTokens + unusedTokens, Math.max(smallestContext, 2 ** Math.ceil(Math.log2(needed))))
     const { fileInsights } = this.#model
     if (fileInsights.hasEncoder && fileInsights.hasDecoder) {
@@ -84,12 +86,14 @@ export class Embedder {
         at: ['model'],
       })
     }
-    const context = await this.#model.createEmbeddingContext({
-      contextSize: size,
-      batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
-      threads: this.#threads,
-    })
-    this.#context = { context, size }
-    return context
+    const make = () =>
+      this.#model.createEmbeddingContext({
+        contextSize: size,
+        batchSize: this.#isCausal ? Math.min(largestStep, size) : size,
+        threads: this.#threads,
+      })
+    const { made: context, interrupt } = await withInterrupt(this.#model, make)
+    this.#open = { context, size, rounds: new Rounds({ interrupt }) }
+    return this.#open
   }
 }

@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { getLlama, type LlamaContext, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp'
 import type { LoadOptions } from '../channel/ipc.ts'
-import { openContext } from './context.ts'
+import { type ContextOptions, type OpenContext, openContext } from './context.ts'
 import { DraftModel } from './draft-model.ts'
 import { Embedder } from './embedder.ts'
+import { type Interrupt, isOfInterrupt, withInterrupt } from './interrupt.ts'
 import { readTemplatePart, type TemplatePart, type TemplateSource } from './model-template.ts'
 import { NgramDrafter } from './ngram-drafter.ts'
 import { isCausal, poolingOverrides } from './pooling.ts'
@@ -64,9 +65,12 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     contextSize: options.contextLength ?? Math.min(model.trainContextSize, defaultContextLength),
     threads,
   }
-  const { context, sequences } = await openContext(model, contextOptions).catch((error: unknown) => {
-    throw withAdapterHint(error, options)
-  })
+  const onUninterruptible = (why: string) => onLog(LlamaLogLevel.debug, `prompts are read in short steps: ${why}`)
+  const { context, sequences, interrupt } = await openInterruptible(model, contextOptions, onUninterruptible).catch(
+    (error: unknown) => {
+      throw withAdapterHint(error, options)
+    },
+  )
   const slots: Slot[] = sequences.map((sequence) => ({ sequence, busy: false, lastUsed: 0 }))
   refuseUntruncatable(options, slots)
   const own = options.chatTemplate ?? model.fileInfo.metadata.tokenizer.chat_template
@@ -77,12 +81,33 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
   const tokenTrie = isCausal(model) ? readTokenTrie(model) : createTokenTrie([], 0)
   const prefixStore = await openPrefixStore(options, context, onWarning)
   const createPacer = (largestStep: number, onShortSteps?: () => void) =>
-    new PrefillPacer({ largestStep, stopWithinMs, onShortSteps })
-  const parts = { model, context, slots, rounds: new Rounds(), createPacer, templateSource, embedder, tokenTrie, prefixStore }
+    new PrefillPacer({ largestStep, stopWithinMs, onShortSteps, isInterruptible: interrupt !== undefined })
+  const parts = {
+    model,
+    context,
+    slots,
+    rounds: new Rounds({ interrupt }),
+    createPacer,
+    templateSource,
+    embedder,
+    tokenTrie,
+    prefixStore,
+  }
   const openDrafter = await findDrafter(options, (settings) =>
     DraftModel.load(llama, { settings, context: { ...contextOptions, adapters: [] }, sequences, stopWithinMs, onWarning }),
   )
   return { ...parts, ...templatePart, ...(openDrafter !== undefined && { openDrafter }) }
+}
+
+async function openInterruptible(
+  model: LlamaModel,
+  options: ContextOptions,
+  onMissing: (why: string) => void,
+): Promise<OpenContext & { readonly interrupt: Interrupt | undefined }> {
+  const { made, interrupt } = await withInterrupt(model, () => openContext(model, options), onMissing)
+  // Recurrent layers and sliding windows cannot take back the part of a step that was computed.
+  const canTakeBack = made.sequences[0]?.needsCheckpoints !== true
+  return { ...made, interrupt: canTakeBack ? interrupt : undefined }
 }
 
 async function findDrafter(
@@ -126,7 +151,7 @@ function startLlama(onLog: Observer['onLog']): ReturnType<typeof getLlama> {
     skipDownload: true,
     progressLogs: false,
     logLevel: LlamaLogLevel.info,
-    logger: onLog,
+    logger: (level, message) => onLog(isOfInterrupt(message) ? LlamaLogLevel.debug : level, message),
     // No thread pool shared between contexts: a worker has one context, and another one when it embeds.
     maxThreads: 0,
   })

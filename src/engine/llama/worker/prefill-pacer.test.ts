@@ -109,6 +109,21 @@ describe('the length of steps in reading prompts', () => {
     expect(readMs(250) / readMs(1000)).toBeGreaterThan(1.2)
   })
 
+  test('a prompt that can be interrupted is read in longer steps while nobody else is in the round', () => {
+    const { read } = createReader({ isInterruptible: true })
+    const longest = (options: Omit<Reading, 'steps'>) => {
+      const steps = read(machine(0, 4), { steps: 20, ...options }).slice(10)
+      return Math.max(...steps.map(({ tookMs }) => tookMs))
+    }
+    const alone = longest({})
+    expect(alone).toBeGreaterThan(600)
+    expect(alone).toBeLessThanOrEqual(1000)
+    expect(longest({ streams: 1 })).toBeLessThanOrEqual(290)
+    expect(longest({ prompts: 2 })).toBeLessThanOrEqual(290)
+    const patient = createReader({ isInterruptible: true, stopWithinMs: 5000 })
+    expect(patient.read(machine(0, 4), { steps: 20 }).at(-1)?.tookMs).toBeGreaterThan(1000)
+  })
+
   test('where the shortest step takes too long, blocks are read if they take at most twice as long', () => {
     const sizesAt = (tokenMs: (size: number) => number, options = {}) =>
       new Set(sizesOf(createReader(options).read(({ tokens }) => tokens * tokenMs(tokens), { steps: 40 })).slice(10))

@@ -4,6 +4,8 @@ import { block, stepLength } from './step-length.ts'
 
 /** In which a cancelled request frees its slot, unless configured. */
 export const defaultStopWithinMs = 250
+/** For a prompt alone whose steps can be interrupted: requests that arrive meanwhile wait so long for their first step. */
+const interruptibleMs = 1000
 /** The share of that time that a round is expected to take; the rest is for noise. */
 const expectedShare = 0.88
 /**
@@ -29,14 +31,16 @@ type PacerOptions = {
   readonly stopWithinMs?: number
   /** Streams wait for its rounds that are not in them. */
   readonly holdsUpOthers?: boolean
+  /** A step is interrupted as soon as its prompt is cancelled. */
+  readonly isInterruptible?: boolean
   /** Called once, after some steps that were shorter than a block because a block takes longer than a round may. */
   readonly onShortSteps?: (() => void) | undefined
   readonly now?: () => number
 }
 
 /**
- * Chooses how many tokens of prompts are computed in one round. llama.cpp cannot stop inside a round, so its duration is the delay of
- * a cancellation, and the longest gap of the streams that generate in it. The time of a step is predicted from those before, and that of
+ * Chooses how many tokens of prompts are computed in one round. Its duration is the longest gap of the streams that generate in it, and the
+ * delay of a cancellation, unless a single prompt is read in it and can be interrupted. The time of a step is predicted from those before, and that of
  * the streams from rounds without prompts. The prompts of a round get their steps in the order in which they joined it, until its time
  * is used up; those that get none are first in the next one.
  */
@@ -44,6 +48,7 @@ export class PrefillPacer {
   readonly #now: () => number
   readonly #largest: number
   readonly #longestMs: number
+  readonly #longestAloneMs: number
   readonly #holdsUpOthers: boolean
   readonly #onShortSteps: PacerOptions['onShortSteps']
   #shortSteps = 0
@@ -54,7 +59,9 @@ export class PrefillPacer {
   constructor(options: PacerOptions) {
     this.#now = options.now ?? (() => performance.now())
     this.#largest = options.largestStep
-    this.#longestMs = expectedShare * (options.stopWithinMs ?? defaultStopWithinMs)
+    const { stopWithinMs = defaultStopWithinMs, isInterruptible = false } = options
+    this.#longestMs = expectedShare * stopWithinMs
+    this.#longestAloneMs = expectedShare * Math.max(stopWithinMs, isInterruptible ? interruptibleMs : 0)
     this.#holdsUpOthers = options.holdsUpOthers === true
     this.#onShortSteps = options.onShortSteps
   }
@@ -93,18 +100,19 @@ export class PrefillPacer {
   }
 
   /** So many tokens of prompts fit in the round. */
-  #mostTokens({ tokens: streams, tokensMs }: Round, depth: number): number {
+  #mostTokens({ tokens: streams, prompts, tokensMs }: Round, depth: number): number {
+    const longestMs = streams === 0 && prompts === 1 ? this.#longestAloneMs : this.#longestMs
     const leftMs = (limitMs: number) => Math.min(limitMs, Math.max(limitMs - tokensMs, leastShare * tokensMs))
     const shared = streams > 0 ? 1 : 0
     for (let blocks = Math.floor((this.#largest - shared) / block); blocks > 0; blocks--) {
       const tokens = blocks * block
       const isTrial = blocks === 1 || tokens > this.#lastTokens
       const tookMs = this.#cost.of({ tokens, depth })
-      if (tookMs !== undefined && tookMs <= leftMs(isTrial ? trial * this.#longestMs : this.#longestMs)) return tokens + shared
+      if (tookMs !== undefined && tookMs <= leftMs(isTrial ? trial * longestMs : longestMs)) return tokens + shared
     }
     const oneMs = this.#cost.of({ tokens: 1, depth })
     if (oneMs === undefined) return 0
-    const most = Math.min(block - 1, this.#largest, Math.floor(leftMs(this.#longestMs) / oneMs))
+    const most = Math.min(block - 1, this.#largest, Math.floor(leftMs(longestMs) / oneMs))
     const isAlone = streams === 0 && !this.#holdsUpOthers
     return isAlone && this.#largest >= block && most < shortest.alone && this.#blockIsWorthIt(oneMs, depth) ? block : most
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readInSteps, warmUp } from './prefill.ts'
+import { readAtOnce, readInSteps, warmUp } from './prefill.ts'
 import { PrefillPacer } from './prefill-pacer.ts'
 import { Rounds } from './rounds.ts'
 
@@ -31,6 +31,26 @@ describe('reading a prompt in steps', () => {
     let asked = 0
     const { isRead, steps } = await read(prompt, () => asked++ > 0)
     expect([isRead, steps]).toEqual([false, []])
+  })
+
+  test.each([
+    { name: 'a step', read: readInSteps<number> },
+    { name: 'a whole text', read: readAtOnce<number> },
+  ])('$name that is interrupted counts as not read, and no other failure does', async ({ read: readAll }) => {
+    const events: string[] = []
+    const rounds = new Rounds({ interrupt: { raise: () => void events.push('raise'), lower: () => void events.push('lower') } })
+    const pacer = new PrefillPacer({ largestStep: 504, now: () => 0 })
+    let isOver = false
+    const reading = { pacer, rounds, isOver: () => isOver, depth: 0 }
+    const failing = () => Promise.reject(new Error('broken'))
+    await expect(readAll(prompt, reading, failing)).rejects.toThrow('broken')
+    const cancelled = async () => {
+      isOver = true
+      rounds.interruptIfOver()
+      throw new Error('interrupted')
+    }
+    expect(await readAll(prompt, reading, cancelled)).toBe(false)
+    expect(events).toEqual(['raise', 'lower'])
   })
 
   test('of an empty prompt takes no step', async () => {

@@ -1,5 +1,5 @@
 import type { PrefillPacer } from './prefill-pacer.ts'
-import type { Rounds } from './rounds.ts'
+import type { Round, Rounds } from './rounds.ts'
 
 /** The first step of a new model reads its weights from disk, and says nothing about others. */
 const warmUpTokens = { first: 1, measured: 16 }
@@ -37,17 +37,49 @@ export async function readStep<T>(
   { pacer, rounds, isOver, depth }: Reading,
   compute: Compute<T>,
 ): Promise<number> {
-  return rounds.join('prompts', async (round) => {
-    // The request may have been cancelled while it waited for the round.
-    if (isOver()) return 0
+  let read = 0
+  await joinUntilOver({ rounds, isOver }, async (round) => {
     const step = tokens.slice(0, pacer.stepOf(round, { remaining: tokens.length, depth }))
     // The next round begins with this prompt.
-    if (step.length === 0) return 0
+    if (step.length === 0) return
     const finished = pacer.measure(round, { tokens: step.length, depth })
     await compute(step, step.length === tokens.length)
     finished()
-    return step.length
+    read = step.length
   })
+  return read
+}
+
+/** Reads all of these tokens in one step, for models that need it. False: `isOver` ended it. */
+export async function readAtOnce<T>(
+  tokens: readonly T[],
+  { rounds, isOver }: Pick<Reading, 'rounds' | 'isOver'>,
+  compute: Compute<T>,
+): Promise<boolean> {
+  let isRead = false
+  await joinUntilOver({ rounds, isOver }, async () => {
+    await compute([...tokens], true)
+    isRead = true
+  })
+  return isRead
+}
+
+/** Computes in the next round. When it is over, nothing is computed, or what is computed may be interrupted. */
+function joinUntilOver(
+  { rounds, isOver }: Pick<Reading, 'rounds' | 'isOver'>,
+  compute: (round: Round) => Promise<void>,
+): Promise<void> {
+  const computeUntilOver = async (round: Round) => {
+    // The request may have been cancelled while it waited for the round.
+    if (isOver()) return
+    try {
+      await compute(round)
+    } catch (error) {
+      // llama.cpp has taken what it computed out of the sequence again.
+      if (!rounds.isInterrupted) throw error
+    }
+  }
+  return rounds.join('prompts', computeUntilOver, { isOver })
 }
 
 /** Computes a few tokens, so that the weights are in memory and the first prompt is read in longer steps at once. */

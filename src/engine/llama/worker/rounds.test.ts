@@ -49,7 +49,7 @@ describe('a round', () => {
     const events: string[] = []
     const ends: (() => void)[] = []
     const join = (name: string, prepare?: () => Promise<void>) =>
-      rounds.join('tokens', async () => void events.push(`compute ${name}`), prepare)
+      rounds.join('tokens', async () => void events.push(`compute ${name}`), prepare && { prepare })
     const prepare = (name: string) => () => {
       events.push(`prepare ${name}`)
       return new Promise<void>((resolve) => ends.push(resolve))
@@ -120,7 +120,7 @@ describe('a round', () => {
 
   test('with a prompt says how long its tokens took without one', async () => {
     let nowMs = 0
-    const rounds = new Rounds(() => nowMs)
+    const rounds = new Rounds({ now: () => nowMs })
     const compute = async (tookMs: number) => {
       nowMs += tookMs
     }
@@ -180,5 +180,38 @@ describe('a round', () => {
       }),
       { numRuns: 60 },
     )
+  })
+
+  test('is interrupted when all who take part are over, and only then', async () => {
+    const events: string[] = []
+    const interrupt = { raise: () => void events.push('raise'), lower: () => void events.push('lower') }
+    const rounds = new Rounds({ interrupt })
+    const over = new Set<string>()
+    const ends: (() => void)[] = []
+    const join = (name: string) =>
+      rounds.join('prompts', () => new Promise<void>((resolve) => ends.push(resolve)), { isOver: () => over.has(name) })
+    const end = async (works: Promise<unknown>[]) => {
+      for (const one of ends.splice(0)) one()
+      await Promise.all(works)
+    }
+
+    const both = [join('a'), join('b')]
+    rounds.interruptIfOver()
+    await turn()
+    over.add('a')
+    rounds.interruptIfOver()
+    expect(events).toEqual([])
+    over.add('b')
+    rounds.interruptIfOver()
+    rounds.interruptIfOver()
+    expect([events, rounds.isInterrupted]).toEqual([['raise'], true])
+    await end(both)
+    expect([events, rounds.isInterrupted]).toEqual([['raise', 'lower'], false])
+
+    const beside = [join('a'), rounds.join('tokens', () => new Promise<void>((resolve) => ends.push(resolve)))]
+    await turn()
+    rounds.interruptIfOver()
+    await end(beside)
+    expect(events).toHaveLength(2)
   })
 })

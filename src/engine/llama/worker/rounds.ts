@@ -1,3 +1,4 @@
+import type { Interrupt } from './interrupt.ts'
 import { RoundTimes } from './round-times.ts'
 
 /** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
@@ -11,7 +12,18 @@ export type Round = {
 type Kind = 'tokens' | 'prompts'
 /** What a work does before its round computes, such as drafting tokens; never rejects. */
 type Prepare = (round: Round) => Promise<void>
-type Waiting = { readonly kind: Kind; readonly start: (round: Round) => void; readonly prepare: Prepare | undefined }
+type Joining = {
+  readonly prepare?: Prepare
+  /** Whether nobody wants the result any more; absent: it is always wanted. The work sees from `isInterrupted` why its pass failed. */
+  readonly isOver?: () => boolean
+}
+type Waiting = Joining & { readonly kind: Kind; readonly start: (round: Round) => void }
+
+type Options = {
+  /** Ends the passes of the context; absent: each is computed to its end. */
+  readonly interrupt?: Interrupt | undefined
+  readonly now?: () => number
+}
 
 /**
  * The rounds of one context. All work that waits starts in the same tick, after all of it is prepared, so that llama.cpp computes it in
@@ -21,21 +33,38 @@ type Waiting = { readonly kind: Kind; readonly start: (round: Round) => void; re
  */
 export class Rounds {
   readonly #now: () => number
+  readonly #interrupt: Interrupt | undefined
   readonly #times = new RoundTimes()
   #waiting: Waiting[] = []
+  #started: readonly Waiting[] = []
   #running = 0
   #isOpening = false
   #round: Round = { tokens: 0, prompts: 0, tokensMs: 0 }
   #startedMs = 0
+  #isInterrupted = false
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor({ interrupt, now = () => performance.now() }: Options = {}) {
+    this.#interrupt = interrupt
     this.#now = now
   }
 
+  /** The pass of this round was ended, or will be. */
+  get isInterrupted(): boolean {
+    return this.#isInterrupted
+  }
+
+  /** Ends the pass that is computed, if all who take part are over. */
+  interruptIfOver(): void {
+    if (this.#interrupt === undefined || this.#running === 0 || this.#isInterrupted) return
+    if (!this.#started.every(({ isOver }) => isOver?.() === true)) return
+    this.#isInterrupted = true
+    this.#interrupt.raise()
+  }
+
   /** Computes in the next round. */
-  async join<T>(kind: Kind, compute: (round: Round) => Promise<T>, prepare?: Prepare): Promise<T> {
+  async join<T>(kind: Kind, compute: (round: Round) => Promise<T>, joining: Joining = {}): Promise<T> {
     const round = await new Promise<Round>((start) => {
-      this.#waiting.push({ kind, start, prepare })
+      this.#waiting.push({ kind, start, ...joining })
       this.#openNext()
     })
     try {
@@ -48,6 +77,8 @@ export class Rounds {
 
   #end(): void {
     const { tokens, prompts } = this.#round
+    if (this.#isInterrupted) this.#interrupt?.lower()
+    this.#isInterrupted = false
     if (prompts === 0) this.#times.learn(tokens, this.#now() - this.#startedMs)
     this.#openNext()
   }
@@ -63,6 +94,7 @@ export class Rounds {
     const starting = this.#waiting
     this.#waiting = []
     this.#isOpening = false
+    this.#started = starting
     this.#running = starting.length
     const tokens = starting.filter(({ kind }) => kind === 'tokens').length
     const prompts = starting.length - tokens

@@ -77,7 +77,7 @@ export class Speculation {
     const evaluate = async () => {
       if (!isOver()) await evaluateAll(sequence, [last, ...draft], read)
     }
-    await rounds.join('tokens', evaluate, prepare)
+    await rounds.join('tokens', evaluate, { prepare })
     if (chosen.length === 0) return 'over'
     if (sequence.nextTokenIndex > start + chosen.length) await truncate(sequence, start + chosen.length)
     this.#proposed += draft.length

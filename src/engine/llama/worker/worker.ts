@@ -23,7 +23,7 @@ type Loaded = { readonly model: WorkerModel; readonly pacer: PrefillPacer; reado
 
 const shortStepsHint =
   'a step of 64 tokens of a prompt takes longer here than `stopWithinMs` allows; in shorter steps a token takes up to twice as long: a ' +
-  'larger `stopWithinMs` makes long prompts faster, but a cancelled one goes on for that long'
+  'larger `stopWithinMs` makes long prompts faster, but running streams wait, and a cancelled prompt may go on, for that long'
 
 let loaded: Loaded | undefined
 const running = new Map<string, Running>()
@@ -134,7 +134,11 @@ function steer(id: string, how: 'cancel' | 'pause' | 'resume'): void {
     })
     return
   }
-  if (how === 'cancel') state.cancelled = true
+  if (how === 'cancel') {
+    state.cancelled = true
+    loaded?.model.rounds.interruptIfOver()
+    loaded?.model.embedder.interruptIfOver()
+  }
   state.resume?.()
   state.resume = undefined
   state.paused = undefined
