@@ -1,5 +1,5 @@
 import { readGgufFileInfo } from 'node-llama-cpp'
-import { engines, patient, unseen } from './engines.ts'
+import { engines, unseen } from './engines.ts'
 import { inTurns, startAll } from './rounds.ts'
 import { better, comparedRows, type Section } from './section.ts'
 import { predictMs, seaText } from './sizes.ts'
@@ -10,7 +10,7 @@ type Options = { readonly modelPath: string; readonly rounds: number; readonly l
 export async function comparePrompts({ modelPath, rounds, limitMs }: Options): Promise<Section[]> {
   const trainedLength = await trainedContext(modelPath)
   const contextLength = Math.min(8192, trainedLength)
-  const { running, missing } = await startAll([...engines, patient], ({ start }) => start({ modelPath, slots: 1, contextLength }))
+  const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, slots: 1, contextLength }))
   // Warms up, and calibrates.
   const calibrationWords = 100
   let tokensPerWord = 1

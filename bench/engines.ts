@@ -29,14 +29,8 @@ export const engines: readonly BenchEngine[] = [
   { name: 'node-llama-cpp', start: startBareLlama },
 ]
 
-/** Ours with more time for the steps of prompts than its default: on a slow processor, 250 ms is less than an efficient step takes. */
-export const patient: BenchEngine = {
-  name: 'dragoman, stopWithinMs 1000',
-  start: (options) => startOurs(options, { stopWithinMs: 1000 }),
-}
-
-async function startOurs({ modelPath, slots, contextLength }: EngineOptions, settings: object = {}): Promise<RunningEngine> {
-  const model = { id: 'bench', engine: 'llama', source: modelPath, threads: 1, gpuLayers: 0, slots, contextLength, ...settings }
+async function startOurs({ modelPath, slots, contextLength }: EngineOptions): Promise<RunningEngine> {
+  const model = { id: 'bench', engine: 'llama', source: modelPath, threads: 1, gpuLayers: 0, slots, contextLength }
   return overHttp(await startDragoman([model], { storage: 'off' }))
 }
 
