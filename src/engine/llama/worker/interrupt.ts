@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { LlamaModel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
 
-/** Ends the passes of one context before they are computed. */
+/** Ends the pass that one context computes. */
 export type Interrupt = {
   /** A pass fails at its next operation, and so does every later one until `lower`. */
   raise(): void
@@ -82,14 +82,15 @@ async function openHook(): Promise<Hook> {
   // zeros, and yes of ones.
   const predicate: unknown = base.symbol('ggml_get_no_alloc')
 
-  let given: Buffer | undefined
-  const setOurs = koffi.register((backend: unknown) => setter(backend, predicate, given), koffi.pointer(SetAbortCallback))
+  // A context reads its flag as long as it lives, which nothing here knows: flags are kept.
+  const flags: Buffer[] = []
+  const setOurs = koffi.register((backend: unknown) => setter(backend, predicate, flags.at(-1)), koffi.pointer(SetAbortCallback))
   // A pass of another context may still call this after `stop`: neither is ever unregistered.
   const find = (of: unknown, name: string) => (name === setterName ? setOurs : getProcAddress(of, name))
   const findOurs = koffi.register(find, koffi.pointer(GetProcAddress))
   return {
     give(flag) {
-      given = flag
+      flags.push(flag)
       koffi.encode(reg, getProcAddressAt, 'void *', findOurs)
     },
     stop: () => koffi.encode(reg, getProcAddressAt, 'void *', original),
