@@ -11,7 +11,7 @@ async function setUp(npm: string) {
   onTestFinished(() => rm(folder, { recursive: true }))
   const recipe = join(folder, 'recipe')
   await mkdir(recipe)
-  await writeFile(join(recipe, 'manifest.json'), '{"dependencies": {"node-llama-cpp": "1.2.3"}}')
+  await writeFile(join(recipe, 'manifest.json'), '{"dependencies": {"koffi": "4.5.6", "node-llama-cpp": "1.2.3"}}')
   await writeFile(join(recipe, 'lock.json'), '{}')
   await writeFile(join(recipe, 'package.json'), '{"type": "commonjs"}')
   await writeFile(join(recipe, 'npm.js'), npm)
@@ -31,7 +31,7 @@ async function setUp(npm: string) {
     home,
     notes,
     controller,
-    target: join(home, 'engines', 'node-llama-cpp-1.2.3'),
+    target: join(home, 'engines', 'koffi-4.5.6-node-llama-cpp-1.2.3'),
     ensure: () => ensureLlamaPackage(common),
   }
 }

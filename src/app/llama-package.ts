@@ -10,6 +10,9 @@ import { withFileLock } from '../registry/file-lock.ts'
 
 const name = 'node-llama-cpp'
 
+/** The versions of node-llama-cpp and of what is installed with it. */
+type Packages = Readonly<Record<string, string>>
+
 type LlamaPackageOptions = {
   /** Dragoman's data folder. */
   readonly home: string
@@ -28,13 +31,13 @@ type LlamaPackageOptions = {
 export async function ensureLlamaPackage(options: LlamaPackageOptions): Promise<string | undefined> {
   const { home, signal, onNote, recipe = ownRecipe, isInstalled = isInstalledBeside } = options
   if (isInstalled()) return undefined
-  const version = await readVersion(recipe)
-  const target = folderOf(home, version)
+  const packages = await readPackages(recipe)
+  const target = folderOf(home, packages)
   if (existsSync(target)) return target
   const onWait = (holder: string) => onNote(`${holder} is already installing llama.cpp; waiting for it`)
   return withFileLock(`${target}.lock`, { signal, onWait }, async () => {
     if (existsSync(target)) return target
-    onNote(`installing llama.cpp (${name} ${version}) in ${target}, once; about 75 MB`)
+    onNote(`installing llama.cpp (${name} ${packages[name]}) in ${target}, once; about 80 MB`)
     const draft = `${target}.new`
     await rm(draft, { recursive: true, force: true })
     await mkdir(draft, { recursive: true })
@@ -49,12 +52,14 @@ export async function ensureLlamaPackage(options: LlamaPackageOptions): Promise<
 /** Where node-llama-cpp is, without installing it: beside this program, or in a folder; or it is missing. */
 export async function installedLlamaPackage(home: string): Promise<string> {
   if (isInstalledBeside()) return 'beside'
-  const target = folderOf(home, await readVersion(ownRecipe))
+  const target = folderOf(home, await readPackages(ownRecipe))
   return existsSync(target) ? target : 'missing'
 }
 
-function folderOf(home: string, version: string): string {
-  return join(home, 'engines', `${name}-${version}`)
+/** Another version of any of them is another folder. */
+function folderOf(home: string, packages: Packages): string {
+  const names = Object.entries(packages).map(([one, version]) => `${one}-${version}`)
+  return join(home, 'engines', names.join('-'))
 }
 
 /** Beside `dist/app`, in a package that was packed. */
@@ -70,10 +75,10 @@ function isInstalledBeside(): boolean {
   }
 }
 
-async function readVersion(recipe: string): Promise<string> {
+async function readPackages(recipe: string): Promise<Packages> {
   try {
     const { dependencies } = JSON.parse(await readFile(join(recipe, 'manifest.json'), 'utf8'))
-    return dependencies[name]
+    return dependencies
   } catch (error) {
     const message = `llama.cpp is not installed: install ${name} beside Dragoman, or install Dragoman again (${messageOf(error)})`
     throw new AppError('model-unavailable', message, { cause: error })

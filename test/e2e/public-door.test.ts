@@ -24,14 +24,16 @@ async function install(): Promise<void> {
   mkdirSync(join(modules, 'dragoman'), { recursive: true })
   await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', join(modules, 'dragoman'), '--strip-components=1'])
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (!name.startsWith('.') && !name.includes('node-llama-cpp'))
+    if (!name.startsWith('.') && !name.includes('node-llama-cpp') && name !== 'koffi')
       symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
   // As the first start installs it.
-  const { version } = JSON.parse(readFileSync(join(root, 'node_modules', 'node-llama-cpp', 'package.json'), 'utf8'))
-  const engine = join(home, 'engines', `node-llama-cpp-${version}`, 'node_modules')
+  const packages = ['koffi', 'node-llama-cpp']
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const name = packages.map((one) => `${one}-${devDependencies[one]}`).join('-')
+  const engine = join(home, 'engines', name, 'node_modules')
   mkdirSync(engine, { recursive: true })
-  symlinkSync(join(root, 'node_modules', 'node-llama-cpp'), join(engine, 'node-llama-cpp'))
+  for (const one of packages) symlinkSync(join(root, 'node_modules', one), join(engine, one))
 }
 
 describe('the packed package in an empty folder', () => {
