@@ -18,7 +18,6 @@ const modelPath = fileURLToPath(new URL('../../models/dragoman-tiny.gguf', impor
 const silent = { onProgress: () => undefined, onWarning: () => undefined, onLog: () => undefined }
 const prompt = Array.from({ length: 700 }, (_, index) => 11 + ((index * 7) % 50))
 
-// The passes of this file end because they are interrupted: none is timed.
 describe.runIf(process.platform === 'linux')('a pass that reads a prompt alone', () => {
   let loaded: WorkerModel
   let passes: number[][]
@@ -34,7 +33,7 @@ describe.runIf(process.platform === 'linux')('a pass that reads a prompt alone',
   })
   afterAll(() => loaded.model.dispose())
 
-  /** Cancels the request as soon as its pass of this number has begun. */
+  /** Cancels the request when its pass of this number begins. */
   const run = async ({ cancelIn }: { readonly cancelIn?: number } = {}) => {
     passes.length = 0
     let cancelled = false
@@ -62,6 +61,7 @@ describe.runIf(process.platform === 'linux')('a pass that reads a prompt alone',
     const done = await decode(loaded, { command: full, control, pacer: loaded.createPacer(504), pool }, report)
     return { done, text: texts.join('') }
   }
+
   test('ends when its request is cancelled, and the slot keeps the steps before it', async () => {
     const whole = await run()
     expect(whole.done).toMatchObject({ cancelled: false, outputTokens: 8 })

@@ -5,8 +5,8 @@ type Add = (sequence: number, ...rest: unknown[]) => unknown
 type Inside = { readonly _ctx: { readonly decodeBatch: Decode; readonly addToBatch: Add } }
 
 /**
- * The sequences of each batch that llama.cpp computes from now on, in the order in which it is given them. `onPass` is called with them before
- * another one begins.
+ * The sequences of each batch that llama.cpp computes from now on, in the order in which it is given them. `onPass` is called with them
+ * just before the last of them is computed.
  */
 export function watchPasses(context: LlamaContext, onPass: (passes: number[][]) => void = () => undefined): number[][] {
   const native = (context as unknown as Inside)._ctx

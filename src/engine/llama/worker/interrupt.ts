@@ -29,8 +29,8 @@ const flagBytes = 1024
 type Made<T> = { readonly made: T; readonly interrupt: Interrupt | undefined }
 
 /**
- * Makes a context of the model whose passes on the CPU can be interrupted; without an interrupt where this machine or installation has no
- * way to it, which `onMissing` is told. Contexts are made one at a time.
+ * Makes a context of the model whose passes on the CPU can be interrupted, or else one without an interrupt; `onMissing` gets the reason,
+ * unless it is a GPU. Contexts are made one at a time.
  *
  * llama.cpp has a function for this, `llama_set_abort_callback`, but node-llama-cpp 3.22.1 neither calls it nor shows its pointer to the
  * context. While llama.cpp makes a context, it asks the CPU backend for the function that sets the callback, and calls that with the

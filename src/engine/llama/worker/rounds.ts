@@ -48,12 +48,12 @@ export class Rounds {
     this.#now = now
   }
 
-  /** The pass of this round was ended, or will be. */
+  /** The pass of this round was interrupted, or will be. */
   get isInterrupted(): boolean {
     return this.#isInterrupted
   }
 
-  /** Ends the pass that is computed, if all who take part are over. */
+  /** Interrupts the pass, if all who take part in the round are over. */
   interruptIfOver(): void {
     if (this.#interrupt === undefined || this.#running === 0 || this.#isInterrupted) return
     if (!this.#started.every(({ isOver }) => isOver?.() === true)) return
