@@ -41,8 +41,8 @@ type PacerOptions = {
 /**
  * Chooses how many tokens of prompts are computed in one round. Its duration is the longest gap of the streams that generate in it, and
  * the delay of a cancellation, unless a single prompt is read in it and can be interrupted. The time of a step is predicted from those
- * before, and that of the streams from rounds without prompts. The prompts of a round get their steps in the order in which they joined it, until its time
- * is used up; those that get none are first in the next one.
+ * before, and that of the streams from rounds without prompts. The prompts of a round get their steps in the order in which they joined
+ * it, until its time is used up; those that get none are first in the next one.
  */
 export class PrefillPacer {
   readonly #now: () => number
