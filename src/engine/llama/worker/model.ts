@@ -86,7 +86,7 @@ export async function loadModel(options: LoadOptions, { onProgress, onLog, onWar
     model,
     context,
     slots,
-    rounds: new Rounds({ interrupt }),
+    rounds: new Rounds({ interrupt, mayDivide: true }),
     createPacer,
     templateSource,
     embedder,

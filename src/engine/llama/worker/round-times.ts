@@ -11,6 +11,12 @@ export class RoundTimes {
     if (last.push(tookMs) > remembered) last.shift()
   }
 
+  /** The usual time of such rounds in ms; undefined where none has been computed. */
+  measured(tokens: number): number | undefined {
+    const last = this.#last[tokens]
+    return last === undefined ? undefined : median(last)
+  }
+
   /** The usual time in ms, rather too long where no such round has been computed; 0 where none has. */
   of(tokens: number): number {
     if (tokens === 0) return 0

@@ -139,6 +139,28 @@ describe('a round', () => {
     for (const work of [next, ...beside]) work.end()
   })
 
+  test('without prompts has one of those that wait, where that is faster', async () => {
+    let nowMs = 0
+    const rounds = new Rounds({ mayDivide: true, now: () => nowMs })
+    const computed: string[] = []
+    /** As on a machine that computes one token at once in 5 ms, and two in 20. */
+    const generate = async (name: string) => {
+      for (let token = 0; token < 40; token++) {
+        await rounds.join('tokens', async ({ tokens }) => {
+          nowMs += tokens === 1 ? 5 : 10
+          computed.push(tokens === 1 ? name : 'both')
+        })
+      }
+    }
+    await Promise.all([generate('a'), generate('b')])
+    expect(computed.join('').replaceAll('both', '').slice(8, 40)).toBe('aaaabbbb'.repeat(4))
+    expect(computed.filter((name) => name === 'both').length).toBeLessThanOrEqual(12)
+
+    const read = rounds.join('prompts', async (round) => round)
+    await Promise.all([rounds.join('tokens', async () => undefined), rounds.join('tokens', async () => undefined)])
+    expect(await read).toMatchObject({ tokens: 2, prompts: 1 })
+  })
+
   test('work that throws before its first promise ends like any other', async () => {
     const rounds = new Rounds()
     const fail = (): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { Interrupt } from './interrupt.ts'
+import { PassSize } from './pass-size.ts'
 import { RoundTimes } from './round-times.ts'
 
 /** What a round computes: the sequences that generate a token, and those that read a step of a prompt. */
@@ -22,19 +23,23 @@ type Waiting = Joining & { readonly kind: Kind; readonly start: (round: Round) =
 type Options = {
   /** Ends the passes of the context; absent: each is computed to its end. */
   readonly interrupt?: Interrupt | undefined
+  /** Sequences that generate a token may be computed one by one, where that is faster. */
+  readonly mayDivide?: boolean
   readonly now?: () => number
 }
 
 /**
  * The rounds of one context. All work that waits starts in the same tick, after all of it is prepared, so that llama.cpp computes it in
  * one pass; what arrives meanwhile waits for the next round. A round ends when all of its work has ended, and the next one starts when no
- * promise is left to settle: until then all that continues at once has joined again. Who does not join is not waited for. Between two rounds
+ * promise is left to settle: until then all that continues at once has joined again. Who does not join is not waited for. Where that is
+ * faster, a round without prompts has only one of those that wait (`PassSize`). Between two rounds
  * node-llama-cpp has nothing queued and so releases its lock of the context, which erasing and copying a sequence's tokens wait for.
  */
 export class Rounds {
   readonly #now: () => number
   readonly #interrupt: Interrupt | undefined
   readonly #times = new RoundTimes()
+  readonly #size: PassSize | undefined
   #waiting: Waiting[] = []
   #started: readonly Waiting[] = []
   #running = 0
@@ -43,8 +48,9 @@ export class Rounds {
   #startedMs = 0
   #isInterrupted = false
 
-  constructor({ interrupt, now = () => performance.now() }: Options = {}) {
+  constructor({ interrupt, mayDivide = false, now = () => performance.now() }: Options = {}) {
     this.#interrupt = interrupt
+    this.#size = mayDivide ? new PassSize(this.#times) : undefined
     this.#now = now
   }
 
@@ -91,12 +97,11 @@ export class Rounds {
   }
 
   #open(): void {
-    const starting = this.#waiting
-    this.#waiting = []
+    const starting = this.#takeWaiting()
     this.#isOpening = false
     this.#started = starting
     this.#running = starting.length
-    const tokens = starting.filter(({ kind }) => kind === 'tokens').length
+    const tokens = countTokens(starting)
     const prompts = starting.length - tokens
     const round = { tokens, prompts, tokensMs: this.#times.of(tokens) }
     this.#round = round
@@ -108,4 +113,18 @@ export class Rounds {
     if (preparing.length === 0) compute()
     else void Promise.all(preparing).then(compute)
   }
+
+  /** What is computed next; the others stay in line. */
+  #takeWaiting(): Waiting[] {
+    const all = this.#waiting
+    const hasPrompts = countTokens(all) < all.length
+    const taken = hasPrompts ? 'all' : (this.#size?.next(all.length) ?? 'all')
+    const [from, to] = taken === 'all' ? [0, all.length] : taken === 'first' ? [0, 1] : [all.length - 1, all.length]
+    this.#waiting = [...all.slice(0, from), ...all.slice(to)]
+    return all.slice(from, to)
+  }
+}
+
+function countTokens(works: readonly Waiting[]): number {
+  return works.filter(({ kind }) => kind === 'tokens').length
 }

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { PassSize } from './pass-size.ts'
+import { RoundTimes } from './round-times.ts'
+
+type Machine = (sequences: number) => number
+/** Each pass reads the weights, whatever it computes. */
+const memoryBound: Machine = (sequences) => 10 + sequences
+/** One token is computed in a way of its own. */
+const quickAlone: Machine = (sequences) => (sequences === 1 ? 6 : 9 * sequences)
+
+/** Computes sequences that always wait, on a machine that may be changed meanwhile: what each pass takes of them. */
+function createRun(sequences: number) {
+  const times = new RoundTimes()
+  const size = new PassSize(times)
+  return (machine: Machine, passes: number) =>
+    Array.from({ length: passes }, () => {
+      const taken = size.next(sequences)
+      const count = taken === 'all' ? sequences : 1
+      times.learn(count, machine(count))
+      return taken
+    })
+}
+const run = (machine: Machine, sequences: number, passes: number) => createRun(sequences)(machine, passes)
+
+const share = (taken: readonly string[], what: string) => taken.filter((one) => one === what).length / taken.length
+
+describe('sequences that generate a token', () => {
+  test('are computed in one pass where that is faster, but for a few trials', () => {
+    expect(share(run(memoryBound, 8, 4000), 'all')).toBeGreaterThan(0.99)
+  })
+
+  test('are computed one by one where that is faster, a few tokens of each in a row', () => {
+    const taken = run(quickAlone, 2, 400)
+    expect(taken.slice(-16).join()).toContain('first,last,last,last,first,last,last,last')
+    expect(share(taken, 'all')).toBeLessThan(0.05)
+  })
+
+  test('are not computed one by one for a gain within the noise', () => {
+    const equal: Machine = (sequences) => (sequences === 1 ? 9.7 : 10 * sequences)
+    expect(share(run(equal, 2, 1000), 'all')).toBeGreaterThan(0.9)
+  })
+
+  test('change their way when the machine does, both ways', () => {
+    const runOn = createRun(3)
+    runOn(quickAlone, 2000)
+    runOn(memoryBound, 2000)
+    expect(share(runOn(memoryBound, 100), 'all')).toBeGreaterThan(0.9)
+    runOn(quickAlone, 4000)
+    expect(share(runOn(quickAlone, 100), 'all')).toBeLessThan(0.1)
+  })
+
+  test('take turns after each pass where a pass is long, so that none waits long', () => {
+    const slow: Machine = (sequences) => (sequences === 1 ? 80 : 200 * sequences)
+    const taken = run(slow, 2, 400)
+    expect(taken).not.toContain('last')
+    expect(share(taken, 'first')).toBeGreaterThan(0.9)
+  })
+
+  test('are one pass where there is only one', () => {
+    expect(new Set(run(quickAlone, 1, 50))).toEqual(new Set(['all']))
+  })
+})
