@@ -1,8 +1,9 @@
 import type { RoundTimes } from './round-times.ts'
 
-/** Decisions between two trials of the other way: at first, later, and where it takes so many times as long that it is hardly worth a pass. */
-const trialEvery = { first: 4, later: 128, hopeless: 1024 }
-const hopeless = 1.5
+/** Decisions between two trials of the other way, at least. */
+const decisionsBetween = { first: 4, later: 32 }
+/** The part of the time that trials may lose. */
+const trialShare = 1 / 200
 /** One by one, sequences have to take at most this share of their time together, or the way would change with the noise. */
 const worthChanging = 0.95
 /** Passes of one sequence in a row: llama.cpp prepares each anew that is not of the same one. */
@@ -49,7 +50,7 @@ export class PassSize {
     const oneByOne = this.#oneByOne(sequences)
     if (oneByOne !== undefined && (oneByOne > 1 || oneByOne < worthChanging)) way.isOneByOne = oneByOne < 1
     way.decisions += 1
-    if (way.decisions <= decisionsUntilTrial(way, oneByOne)) return way.isOneByOne
+    if (way.decisions <= decisionsUntilTrial(way, sequences, oneByOne)) return way.isOneByOne
     way.decisions = 0
     way.hasTried = true
     return !way.isOneByOne
@@ -67,8 +68,9 @@ export class PassSize {
   }
 }
 
-function decisionsUntilTrial({ isOneByOne, hasTried }: Way, oneByOne = 1): number {
-  if (!hasTried) return trialEvery.first
-  const other = isOneByOne ? 1 / oneByOne : oneByOne
-  return other > hopeless ? trialEvery.hopeless : trialEvery.later
+function decisionsUntilTrial({ isOneByOne, hasTried }: Way, sequences: number, oneByOne = 1): number {
+  if (!hasTried) return decisionsBetween.first
+  // A trial of one by one is some passes in a row, of the other way a single pass: what it loses, in the time of a decision.
+  const loss = isOneByOne ? (sequences * (1 / oneByOne - 1)) / mostInARow : (mostInARow * (oneByOne - 1)) / sequences
+  return Math.max(decisionsBetween.later, loss / trialShare)
 }
