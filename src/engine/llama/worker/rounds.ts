@@ -40,7 +40,7 @@ export class Rounds {
   readonly #interrupt: Interrupt | undefined
   readonly #times = new RoundTimes()
   readonly #size: PassSize | undefined
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
   #started: readonly Waiting[] = []
   #running = 0
   #isOpening = false
@@ -116,12 +116,11 @@ export class Rounds {
 
   /** What is computed next; the others stay in line. */
   #takeWaiting(): Waiting[] {
-    const all = this.#waiting
-    const hasPrompts = countTokens(all) < all.length
-    const taken = hasPrompts ? 'all' : (this.#size?.next(all.length) ?? 'all')
-    const [from, to] = taken === 'all' ? [0, all.length] : taken === 'first' ? [0, 1] : [all.length - 1, all.length]
-    this.#waiting = [...all.slice(0, from), ...all.slice(to)]
-    return all.slice(from, to)
+    const { length } = this.#waiting
+    const hasPrompts = countTokens(this.#waiting) < length
+    const taken = hasPrompts ? 'all' : (this.#size?.next(length) ?? 'all')
+    if (taken === 'all') return this.#waiting.splice(0)
+    return this.#waiting.splice(taken === 'first' ? 0 : -1, 1)
   }
 }
 
