@@ -50,7 +50,7 @@ export class PassSize {
     const oneByOne = this.#oneByOne(sequences)
     if (oneByOne !== undefined && (oneByOne > 1 || oneByOne < worthChanging)) way.isOneByOne = oneByOne < 1
     way.decisions += 1
-    if (way.decisions <= decisionsUntilTrial(way, sequences, oneByOne)) return way.isOneByOne
+    if (way.decisions <= this.#decisionsUntilTrial(way, sequences, oneByOne)) return way.isOneByOne
     way.decisions = 0
     way.hasTried = true
     return !way.isOneByOne
@@ -66,11 +66,12 @@ export class PassSize {
     const [one, all] = [this.#times.measured(1), this.#times.measured(sequences)]
     return one === undefined || all === undefined ? undefined : (one * sequences) / all
   }
-}
 
-function decisionsUntilTrial({ isOneByOne, hasTried }: Way, sequences: number, oneByOne = 1): number {
-  if (!hasTried) return decisionsBetween.first
-  // A trial of one by one is some passes in a row, of the other way a single pass: what it loses, in the time of a decision.
-  const loss = isOneByOne ? (sequences * (1 / oneByOne - 1)) / mostInARow : (mostInARow * (oneByOne - 1)) / sequences
-  return Math.max(decisionsBetween.later, loss / trialShare)
+  #decisionsUntilTrial({ isOneByOne, hasTried }: Way, sequences: number, oneByOne = 1): number {
+    if (!hasTried) return decisionsBetween.first
+    // One by one, a decision and a trial are some passes in a row; together, a single pass. What a trial loses is in the time of a decision.
+    const inARow = this.#inARow(sequences)
+    const loss = isOneByOne ? (sequences * (1 / oneByOne - 1)) / inARow : (inARow * (oneByOne - 1)) / sequences
+    return Math.max(decisionsBetween.later, loss / trialShare)
+  }
 }
