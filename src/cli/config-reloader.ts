@@ -58,8 +58,7 @@ export class ConfigReloader {
 
   /** Reloads now, changed or not. Never rejects. */
   reload(): Promise<void> {
-    this.#reloading = this.#reloading.then(() => this.#reload())
-    return this.#reloading
+    return this.#afterOthers(() => this.#reload())
   }
 
   close(): void {
@@ -76,10 +75,16 @@ export class ConfigReloader {
       const text = await readText(this.#options.path)
       // Between two steps of an editor there may be no file; without one, the configuration stays.
       if (text === undefined || text === this.#text) return
-      if (text === seen) await this.reload()
-      else this.#lookSoon(text)
+      if (text !== seen) this.#lookSoon(text)
+      // Two looks may find the same text before it is reloaded.
+      else await this.#afterOthers(async () => (text === this.#text ? undefined : this.#reload()))
     }
     this.#timer = setTimeout(() => void look(), settleMs).unref()
+  }
+
+  #afterOthers(reload: () => Promise<void>): Promise<void> {
+    this.#reloading = this.#reloading.then(reload)
+    return this.#reloading
   }
 
   async #reload(): Promise<void> {
