@@ -6,7 +6,7 @@ import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { createConsole } from './console.ts'
 import { fetchNotice, type KeyFacts, keyNotice, toyNotice, tryItNotice } from './serve-notices.ts'
 import { stopSignal } from './stop-signal.ts'
-import { keepRequestsYoung } from './v8-flags.ts'
+import { tuneV8 } from './v8-flags.ts'
 
 /**
  * Runs the server until SIGTERM or SIGINT, or until its terminal is gone, then drains and returns. The configuration is reloaded when its
@@ -14,7 +14,7 @@ import { keepRequestsYoung } from './v8-flags.ts'
  * nothing is left to serve.
  */
 export async function serve(config: LoadedConfig, source: ConfigSource): Promise<void> {
-  keepRequestsYoung()
+  tuneV8()
   const { log, progress, observer } = createConsole({ level: config.log.level })
   const onFetch = (model: string) => progress.note(fetchNotice(config, model))
   const onKey = (key: string) => progress.note(keyNotice(key))

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 import { joinHub } from '../workers/membership.ts'
 import { type Order, orderSchema, type Report } from '../workers/order.ts'
-import { keepRequestsYoung } from './v8-flags.ts'
+import { tuneV8 } from './v8-flags.ts'
 
 /**
  * One of several processes that answer requests (`server.workers`). The primary process starts it, sends it orders and accepts its
@@ -15,7 +15,7 @@ import { keepRequestsYoung } from './v8-flags.ts'
 // A terminal and a service manager stop all processes of a server at once; the primary process says what happens then.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
-keepRequestsYoung()
+tuneV8()
 
 type Start = Extract<Order, { type: 'start' }>
 
