@@ -1,3 +1,4 @@
+import { ChurnMap } from '../contract/churn.ts'
 import type { CancelKeys, CancelReason } from '../contract/context.ts'
 import { AppError } from '../contract/errors.ts'
 import { RunSignal } from '../contract/run-signal.ts'
@@ -58,7 +59,7 @@ type CancellationsOptions = {
 }
 
 /** What the requests of a process share. */
-type Shared = Required<CancellationsOptions> & { readonly running: Map<string, Run> }
+type Shared = Required<CancellationsOptions> & { readonly running: ChurnMap<string, Run> }
 
 type Stop = {
   readonly reason: CancelReason
@@ -137,7 +138,7 @@ class Run implements RunHandle {
  * start of its run never miss each other.
  */
 export class Cancellations {
-  readonly #running = new Map<string, Run>()
+  readonly #running = new ChurnMap<string, Run>()
   readonly #shared: Shared
   readonly #early: EarlyCancels
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { listedTools } from '../contract/callable-tools.ts'
+import { ChurnMap } from '../contract/churn.ts'
 import type { CanonicalPath } from '../contract/field.ts'
 import { bytesOf } from '../contract/media.ts'
 import type { ContentPart, Message, OutputPart, Prompt } from '../contract/request.ts'
@@ -37,7 +38,7 @@ type Options = {
  */
 export class PrefixMemory {
   readonly #options: Options
-  readonly #sessions = new Map<string, readonly TurnHashes[]>()
+  readonly #sessions = new ChurnMap<string, readonly TurnHashes[]>()
   #hashes = 0
 
   constructor(options: Options = {}) {

@@ -1,6 +1,7 @@
+import { ChurnSet } from '../contract/churn.ts'
 /** Lets any number of readers wait for the next change of something. */
 export class Waiters {
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new ChurnSet<() => void>()
 
   /** Resolves at the next `wake`, or when the signal is aborted, which it must not be yet. */
   wait(signal: AbortSignal): Promise<void> {

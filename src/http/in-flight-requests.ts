@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ChurnSet } from '../contract/churn.ts'
 
 type Reply = Pick<ServerResponse, 'headersSent'> & { readonly req: Pick<IncomingMessage, 'complete' | 'destroy' | 'socket'> }
 
@@ -7,8 +8,8 @@ export type ConnectionStage = 'idle' | 'receiving' | 'replying'
 
 /** Tracks the HTTP requests in flight, by their replies. */
 export class InFlightRequests {
-  readonly #running = new Set<Reply>()
-  readonly #waiting = new Set<() => void>()
+  readonly #running = new ChurnSet<Reply>()
+  readonly #waiting = new ChurnSet<() => void>()
 
   enter(reply: Reply): void {
     this.#running.add(reply)

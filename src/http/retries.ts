@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ChurnMap } from '../contract/churn.ts'
 import type { RunHandle } from '../core/cancellations.ts'
 import { callerOf } from './caller.ts'
 import { Recording } from './recording.ts'
@@ -20,7 +21,7 @@ type Known = { readonly recording: Recording; readonly idempotencyKey: string | 
  */
 export class Retries {
   readonly #graceMs: number
-  readonly #known = new Map<string, Set<Known>>()
+  readonly #known = new ChurnMap<string, Set<Known>>()
 
   constructor({ graceMs }: { readonly graceMs: number }) {
     this.#graceMs = graceMs

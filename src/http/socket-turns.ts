@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { ChurnSet } from '../contract/churn.ts'
 import { readCancelKeys } from '../dialect/wire/cancel-keys.ts'
 import { createResponseId } from '../responses/accept.ts'
 import type { ResponseRun } from '../responses/response-run.ts'
@@ -13,7 +14,7 @@ import { logResponseFailure, unseenFields } from './stream-response.ts'
 export function createTurns(deps: ServerDeps, request: FastifyRequest) {
   const { cancellations, now } = deps
   const principal = callerOf(request)
-  const running = new Set<{ cancel(reason: 'client-gone'): boolean }>()
+  const running = new ChurnSet<{ cancel(reason: 'client-gone'): boolean }>()
 
   function open(body: unknown): Turn {
     const id = createResponseId()

@@ -1,3 +1,4 @@
+import { ChurnMap, ChurnSet } from '../contract/churn.ts'
 import type { ResidencyState, ResidentModel } from '../contract/residency.ts'
 import type { WishKind } from './events.ts'
 
@@ -18,9 +19,9 @@ export type Member<Wish extends object> = {
   readyAtMs: number | undefined
   lastUsedMs: number
   /** Those who use it. */
-  readonly users: Set<Wish>
+  readonly users: ChurnSet<Wish>
   /** Those who want it, in the order in which they came. */
-  readonly waiting: Map<Wish, { readonly kind: WishKind; readonly sinceMs: number }>
+  readonly waiting: ChurnMap<Wish, { readonly kind: WishKind; readonly sinceMs: number }>
   /** Loads begun and ended; the failure of an earlier load is old news. */
   attempt: number
   /** All wishes for it ended while its files were being fetched. */
@@ -48,8 +49,8 @@ export function newMember<Wish extends object>(
     admittedAtMs: nowMs,
     readyAtMs: undefined,
     lastUsedMs: nowMs,
-    users: new Set(),
-    waiting: new Map(),
+    users: new ChurnSet(),
+    waiting: new ChurnMap(),
     attempt: 0,
     isUnwanted: false,
     closedFor: undefined,

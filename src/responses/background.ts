@@ -1,3 +1,4 @@
+import { ChurnMap } from '../contract/churn.ts'
 import type { GenerationEvent } from '../contract/event.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import type { ResponsesDeps } from './deps.ts'
@@ -18,7 +19,7 @@ export type LiveResponse = {
 /** The background responses of this process. They outlive the requests that created them. */
 export class BackgroundResponses {
   readonly #deps: ResponsesDeps
-  readonly #live = new Map<string, LiveResponse>()
+  readonly #live = new ChurnMap<string, LiveResponse>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: ResponsesDeps) {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ChurnMap } from '../contract/churn.ts'
 import { AppError, messageOf } from '../contract/errors.ts'
 
 /** One end of a channel between two processes. */
@@ -19,7 +20,7 @@ type Waiting = { resolve(answer: unknown): void; reject(error: Error): void }
 export class Link {
   readonly #port: Port
   readonly #answer: (question: unknown) => unknown
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new ChurnMap<number, Waiting>()
   #lastId = 0
   #isClosed = false
 

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { PerformanceObserver } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { protocolNames } from '../../src/engine/remote/servers/profile.ts'
 import { startApp } from './app.ts'
+import { isFullCollection } from './collect-garbage.ts'
 
 /**
  * A server over one upstream, to be measured from outside: each line of its input is answered with what happened since the last.
@@ -18,6 +20,11 @@ let peakBytes = 0
 let stallMs = 0
 const warnings: string[] = []
 process.on('warning', ({ message }) => warnings.push(message))
+let fullCollections = 0
+const collections = new PerformanceObserver((list) => {
+  fullCollections += list.getEntries().filter(isFullCollection).length
+})
+collections.observe({ entryTypes: ['gc'] })
 let lastMs = cpuMs()
 setInterval(() => {
   const nowMs = cpuMs()
@@ -27,11 +34,12 @@ setInterval(() => {
 }, 5)
 process.stdout.write(`${JSON.stringify({ url: app.url })}\n`)
 for await (const _ of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify({ stallMs, peakBytes, warnings })}\n`)
+  process.stdout.write(`${JSON.stringify({ stallMs, peakBytes, warnings, fullCollections })}\n`)
   globalThis.gc?.()
-  // The stall of the collection itself is not counted.
+  // Neither the collection itself nor its stall is counted.
   await pause(20)
   stallMs = 0
+  fullCollections = 0
   peakBytes = process.memoryUsage().rss
 }
 await app.close()

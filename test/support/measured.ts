@@ -7,7 +7,13 @@ import type { Answer, ScriptedUpstream } from './upstream.ts'
 
 type Measured = {
   readonly url: string
-  next(): Promise<{ readonly stallMs: number; readonly peakBytes: number; readonly warnings: readonly string[] }>
+  /** What happened since the last call, which ended with a full collection. */
+  next(): Promise<{
+    readonly stallMs: number
+    readonly peakBytes: number
+    readonly warnings: readonly string[]
+    readonly fullCollections: number
+  }>
 }
 
 /** A server in a process of its own, over this upstream, to be measured. */

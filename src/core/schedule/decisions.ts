@@ -1,3 +1,4 @@
+import { ChurnSet } from '../../contract/churn.ts'
 import type { QueuePlace, RequestCost, SchedulerLoad } from '../../contract/scheduler.ts'
 import { findDisplaced } from './displace.ts'
 import { DrainRate } from './drain-rate.ts'
@@ -34,7 +35,7 @@ export class Decisions {
   readonly #limits: Limits
   readonly #rate: DrainRate
   readonly #lanes = { interactive: new FairQueue<Entry>(), background: new FairQueue<Entry>() }
-  readonly #present = new Set<Entry>()
+  readonly #present = new ChurnSet<Entry>()
   /** Of those that are present, by lane. */
   readonly #notRunning = { interactive: 0, background: 0 }
   #busy = 0

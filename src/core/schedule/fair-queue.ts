@@ -1,3 +1,4 @@
+import { ChurnMap } from '../../contract/churn.ts'
 import type { RequestCost } from '../../contract/scheduler.ts'
 
 /** A request that takes turns, from the time when it asks for a slot to the time when it has given it back. */
@@ -29,7 +30,7 @@ class Flow {
   running = 0
   /** The mean of the tokens that its requests used beyond their known input. */
   typical: number | undefined = undefined
-  readonly inner = new Map<string, Flow>()
+  readonly inner = new ChurnMap<string, Flow>()
   readonly items: Contender[] = []
 }
 

@@ -1,3 +1,4 @@
+import { ChurnMap } from '../../contract/churn.ts'
 import type { Engine } from '../../contract/engine.ts'
 import { AppError } from '../../contract/errors.ts'
 import type { Lane, OnQueued, Scheduler, SchedulerLoad, SchedulerRequest, Ticket } from '../../contract/scheduler.ts'
@@ -23,7 +24,7 @@ export class FairScheduler implements Scheduler {
   readonly #options: FairSchedulerOptions
   readonly #decisions: Decisions
   readonly #now: () => number
-  readonly #waiters = new Map<Entry, Waiter>()
+  readonly #waiters = new ChurnMap<Entry, Waiter>()
   /** Of requests that lost their place before they asked for a slot. */
   readonly #refusals = new WeakMap<Entry, AppError>()
 

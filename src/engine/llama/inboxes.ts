@@ -1,10 +1,11 @@
+import { ChurnMap } from '../../contract/churn.ts'
 import type { Command, Report } from './channel/ipc.ts'
 import { decodeFailure } from './failure.ts'
 import { Inbox } from './inbox.ts'
 
 /** Routes the worker's reports by id: one inbox for each command that has replies. */
 export class Inboxes {
-  readonly #inboxes = new Map<string, Inbox>()
+  readonly #inboxes = new ChurnMap<string, Inbox>()
   readonly #steer: (command: Extract<Command, { type: 'pause' | 'resume' }>) => void
 
   constructor(steer: (command: Extract<Command, { type: 'pause' | 'resume' }>) => void) {

@@ -1,3 +1,4 @@
+import { ChurnSet } from '../../../contract/churn.ts'
 import { AppError } from '../../../contract/errors.ts'
 import { pickRecall, pickSlot, type SlotFacts } from './slots.ts'
 
@@ -23,9 +24,9 @@ type Waiter<T> = { readonly holder: object; readonly grant: (lease: SlotLease<T>
  */
 export class SlotPool<T extends PoolSlot> {
   readonly #slots: readonly T[]
-  readonly #held = new Set<Held<T>>()
+  readonly #held = new ChurnSet<Held<T>>()
   readonly #waiting: Waiter<T>[] = []
-  readonly #borrowers = new Set<() => void>()
+  readonly #borrowers = new ChurnSet<() => void>()
   #clock = 0
 
   constructor(slots: readonly T[]) {

@@ -1,3 +1,4 @@
+import { ChurnMap } from '../../../contract/churn.ts'
 import { AppError, messageOf } from '../../../contract/errors.ts'
 import { readFileSampling } from '../channel/file-sampling.ts'
 import { type Command, commandSchema, type Report } from '../channel/ipc.ts'
@@ -26,7 +27,7 @@ const shortStepsHint =
   'larger `stopWithinMs` makes long prompts faster, but running streams wait, and a cancelled prompt may go on, for that long'
 
 let loaded: Loaded | undefined
-const running = new Map<string, Running>()
+const running = new ChurnMap<string, Running>()
 
 const outbox = new Outbox<Report>((reports) => process.send?.(reports))
 const report = (message: Report): void => outbox.add(message)

@@ -1,3 +1,4 @@
+import { ChurnMap } from '../../../contract/churn.ts'
 import { Breaker, type BreakerOptions, type BreakerPass, type BreakerState } from './breaker.ts'
 
 /** `weight` is above 0: weight 2 takes twice the tokens of weight 1. */
@@ -82,7 +83,7 @@ export class Pool<Endpoint extends PoolEndpoint = PoolEndpoint> {
   readonly #members: readonly Member<Endpoint>[]
   readonly #options: Required<PoolOptions>
   /** Which endpoint has read a prefix, least recently used first. */
-  readonly #endpointByPrefix = new Map<string, Member<Endpoint>>()
+  readonly #endpointByPrefix = new ChurnMap<string, Member<Endpoint>>()
   #turn = 0
 
   constructor(endpoints: readonly Endpoint[], options: PoolOptions) {
