@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startFlags } from '../src/cli/v8-flags.ts'
 
 /** What a process has used since its start. */
 export type Usage = { readonly cpuMicros: number; readonly rssBytes: number }
@@ -71,7 +72,7 @@ function answers(url: string): Promise<boolean> {
   )
 }
 
-/** Dragoman as it is built in a checkout, with these models. Its log is off: the baselines have none. */
+/** Dragoman as it is built in a checkout, with these models, as `npm start` runs it. Its log is off: the baselines have none. */
 export async function startDragoman(
   models: readonly object[],
   { checkout, storage, workers, execArgv = [] }: DragomanOptions = {},
@@ -87,7 +88,7 @@ export async function startDragoman(
   await writeFile(config, JSON.stringify({ ...settings, builtinModel: false, models }))
   const program = join(checkout ?? fileURLToPath(new URL('..', import.meta.url)), 'dist', 'cli', 'program.js')
   const child = fork(program, ['serve', '--config', config], {
-    execArgv: ['--import', reportUsage, ...execArgv],
+    execArgv: [...startFlags, '--import', reportUsage, ...execArgv],
     env: { ...process.env, DRAGOMAN_HOME: home },
     silent: true,
   })

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { constants } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 
@@ -59,7 +59,8 @@ export async function runProgram(args) {
   const cwd = process.cwd() === root ? (process.env.INIT_CWD ?? root) : process.cwd()
   // In a checkout, npx finds the program; it is not on the PATH.
   const env = { ...process.env, DRAGOMAN_COMMAND: 'npx dragoman' }
-  process.exitCode = await run(process.execPath, [program, ...args], { cwd, env })
+  const { startFlags } = await import(new URL('v8-flags.js', pathToFileURL(program)))
+  process.exitCode = await run(process.execPath, [...startFlags, program, ...args], { cwd, env })
 }
 
 /** Runs a command with our standard streams, passes signals on, and resolves with its exit code. */

@@ -12,6 +12,7 @@ import { type ConfigSource, openReloader } from './config-reloader.ts'
 import { createConsole } from './console.ts'
 import { keyNotice } from './serve-notices.ts'
 import { stopSignal } from './stop-signal.ts'
+import { startFlags } from './v8-flags.ts'
 
 /** As `serve`, with several processes that answer requests; this one accepts their connections, and counts what they share. */
 export async function serveWorkers(config: LoadedConfig, source: ConfigSource): Promise<void> {
@@ -24,7 +25,7 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
   const extension = extname(fileURLToPath(import.meta.url))
   const crew = new Crew({
     module: fileURLToPath(new URL(`./worker${extension}`, import.meta.url)),
-    execArgv: extension === '.ts' ? ['--import', 'tsx'] : process.execArgv,
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [...startFlags, ...process.execArgv],
     count: config.server.workers,
     config,
     hub,
