@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { measuredApp, request } from '../support/measured.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -13,6 +13,7 @@ test('requests are collected as soon as they have ended, also after a full colle
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(reply)
   })
+  onTestFinished(() => upstream.close())
   const app = await measuredApp(upstream)
   const send = async (count: number) => {
     const client = async () => {
@@ -29,5 +30,4 @@ test('requests are collected as soon as they have ended, also after a full colle
   await app.next()
   await send(4000)
   expect((await app.next()).fullCollections).toBe(0)
-  await upstream.close()
 })
