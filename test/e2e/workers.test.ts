@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startFlags } from '../../src/cli/v8-flags.ts'
 import { until } from '../support/app.ts'
 import { buildProgram } from '../support/built-program.ts'
 import { type Seat, seatsOf, startWorkers, type WorkersServer } from '../support/serve-workers.ts'
@@ -50,6 +52,12 @@ describe('two processes on one port', () => {
     const pids = server.log.filter(({ generationId }) => generationId !== undefined).map(({ pid }) => pid)
     await until(() => new Set(pids).size === 2 || pids.length >= 8)
     expect(here.pid).not.toBe(there.pid)
+  })
+
+  test.runIf(process.platform === 'linux')('are started with our flags of Node, the primary process without', async () => {
+    const flagsOf = async (pid: number) => (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')
+    for (const { pid } of [here, there]) expect(await flagsOf(pid)).toEqual(expect.arrayContaining(startFlags))
+    expect(await flagsOf(server.pid)).not.toEqual(expect.arrayContaining(startFlags))
   })
 
   test.each<Record<string, string>>([{ cancel_id: 'c' }, { session_id: 's' }])(
