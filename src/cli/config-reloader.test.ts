@@ -87,6 +87,22 @@ test('a change while the file is read is not missed', async () => {
   await expect.poll(() => ports, { timeout: 5000 }).toEqual([2])
 })
 
+test('a read that ends after a later one was reloaded changes nothing', async () => {
+  await writeFile(join(folder, 'dragoman.yaml'), withPort(1))
+  const { path, ports } = await watching()
+  let hasEnded = false
+  afterRead = async () => {
+    afterRead = undefined
+    await writeFile(path, withPort(2))
+    await expect.poll(() => ports, { timeout: 5000 }).toEqual([2])
+    hasEnded = true
+  }
+  await writeFile(join(folder, 'other.yaml'), '')
+  await expect.poll(() => hasEnded, { timeout: 5000 }).toBe(true)
+  await pause(300)
+  expect(ports).toEqual([2])
+})
+
 test('a file whose text is the same, and other files, change nothing; a reload that is asked for does', async () => {
   await writeFile(join(folder, 'dragoman.yaml'), withPort(1))
   const { path, ports } = await watching()

@@ -75,9 +75,8 @@ export class ConfigReloader {
       const text = await readText(this.#options.path)
       // Between two steps of an editor there may be no file; without one, the configuration stays.
       if (text === undefined || text === this.#text) return
-      if (text !== seen) this.#lookSoon(text)
-      // Two looks may find the same text before it is reloaded.
-      else await this.#afterOthers(async () => (text === this.#text ? undefined : this.#reload()))
+      if (text === seen) await this.#afterOthers(() => this.#reloadIfNew())
+      else this.#lookSoon(text)
     }
     this.#timer = setTimeout(() => void look(), settleMs).unref()
   }
@@ -85,6 +84,12 @@ export class ConfigReloader {
   #afterOthers(reload: () => Promise<void>): Promise<void> {
     this.#reloading = this.#reloading.then(reload)
     return this.#reloading
+  }
+
+  /** What a look has found may be old: one that began later may have reloaded meanwhile. */
+  async #reloadIfNew(): Promise<void> {
+    const text = await readText(this.#options.path)
+    if (text !== undefined && text !== this.#text) await this.#reload()
   }
 
   async #reload(): Promise<void> {
