@@ -58,7 +58,7 @@ export class ConfigReloader {
 
   /** Reloads now, changed or not. Never rejects. */
   reload(): Promise<void> {
-    return this.#afterOthers(() => this.#reload())
+    return this.#afterOthers(async () => this.#reload(await readText(this.#options.path)))
   }
 
   close(): void {
@@ -89,13 +89,14 @@ export class ConfigReloader {
   /** What a look has found may be old: one that began later may have reloaded meanwhile. */
   async #reloadIfNew(): Promise<void> {
     const text = await readText(this.#options.path)
-    if (text !== undefined && text !== this.#text) await this.#reload()
+    if (text !== undefined && text !== this.#text) await this.#reload(text)
   }
 
-  async #reload(): Promise<void> {
+  /** `text`: what the file has now, undefined without a file. */
+  async #reload(text: string | undefined): Promise<void> {
     const { path, log, load, apply } = this.#options
+    this.#text = text
     try {
-      this.#text = await readText(path)
       await apply(await load())
       log.info(`${basename(path)} was reloaded`)
     } catch (error) {
