@@ -19,7 +19,7 @@ import type { Section } from './section.ts'
  * Dragoman, what it is compared with, and how it grows, in one run with one table: gateways, engines, prompts and growth. Each part has a
  * limit of time. Writes bench/results/DATE-MACHINE.json and a plot beside it; a run of some parts has their names in its own.
  *
- *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--minutes N] [--name MACHINE]
+ *   npm run bench -- [--quick] [--only PART,PART] [--model SOURCE] [--gpu] [--workers N,N] [--minutes N] [--rounds N] [--name MACHINE]
  */
 
 const partNames = ['gateways', 'decoding', 'prompts', 'growth'] as const
@@ -30,24 +30,31 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string', default: partNames.join(',') },
     model: { type: 'string' },
+    gpu: { type: 'boolean', default: false },
+    workers: { type: 'string', default: '2' },
     minutes: { type: 'string' },
+    rounds: { type: 'string' },
     name: { type: 'string', default: hostname() },
   },
 })
-const { quick, name: machine } = values
+const { quick, gpu, name: machine } = values
 const only = values.only.split(',').map(toPartName)
-const rounds = quick ? 3 : 5
+const rounds = values.rounds === undefined ? (quick ? 3 : 5) : toCount('--rounds', values.rounds)
 const roundMs = quick ? 800 : 2000
 /** V8 compiles for seconds what a server runs for days. */
 const warmUpMs = quick ? 6000 : 15_000
 /** About what a part on a model may take; the others' times follow from their rounds. */
 const limitMs = values.minutes === undefined ? (quick ? 60_000 : 180_000) : toMinutes(values.minutes) * 60_000
 
+const workers = values.workers.split(',').map((count) => toCount('--workers', count))
+/** On two cores, one process of load and one upstream. */
+const loadProcesses = Math.max(1, Math.floor(cpus().length / 4))
+
 const lengths = [1, 2, 4, 8, 16, 32, 64, 128].map((thousands) => thousands * 1000)
 const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
-  gateways: () => compareGateways({ rounds, roundMs, warmUpMs }),
-  decoding: async () => compareDecoding({ modelPath: await modelPath(), rounds, limitMs }),
-  prompts: async () => comparePrompts({ modelPath: await modelPath(), rounds, limitMs }),
+  gateways: () => compareGateways({ rounds, roundMs, warmUpMs, workers, loadProcesses }),
+  decoding: async () => compareDecoding({ modelPath: await modelPath(), gpu, rounds, limitMs }),
+  prompts: async () => comparePrompts({ modelPath: await modelPath(), gpu, rounds, limitMs }),
   growth: async () => [
     await memoryOfStreams(quick ? [1, 1000, 10_000] : [1, 10, 100, 1000, 10_000]),
     await ratesOfModels(quick ? [1, 50] : [1, 10, 50], { warmUpMs, durationMs: roundMs }),
@@ -56,7 +63,7 @@ const parts: Readonly<Record<PartName, () => Promise<Section[]>>> = {
       roundMs: roundMs / 2,
       warmUpMs: roundMs,
     })),
-    await computedPrompts(lengths, { modelPath: await modelPath(), limitMs: limitMs / 3 }),
+    await computedPrompts(lengths, { modelPath: await modelPath(), gpu, limitMs: limitMs / 3 }),
   ],
 }
 
@@ -81,6 +88,22 @@ function toMinutes(text: string): number {
   return minutes
 }
 
+function toCount(option: string, text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1) throw new Error(`${option}: '${text}' is not a whole number above 0`)
+  return count
+}
+
+/** Absent in a copy without its history. */
+function commit(): string | undefined {
+  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  try {
+    return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src') === '' ? '' : ' with changes')
+  } catch {
+    return undefined
+  }
+}
+
 const [loadBefore] = loadavg()
 const measured: { readonly part: PartName; readonly seconds: number; readonly sections: Section[] }[] = []
 for (const part of partNames.filter((name) => only.includes(name))) {
@@ -96,7 +119,6 @@ const sections = measured.flatMap((part) => part.sections)
 for (const line of sectionLines(sections)) console.log(line)
 console.log(`\nload average: ${loadBefore?.toFixed(1)} before, ${loadAfter?.toFixed(1)} after`)
 
-const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim()
 const date = new Date().toISOString().slice(0, 10)
 const isWhole = measured.length === partNames.length
 const result = new URL(
@@ -112,7 +134,7 @@ const facts = {
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     node: process.version,
   },
-  commit: git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src') === '' ? '' : ' with changes'),
+  commit: commit(),
   command: ['npm run bench', ...(process.argv.length > 2 ? ['--'] : []), ...process.argv.slice(2)].join(' '),
   ...(file !== undefined && { model: basename(await file) }),
   load: { before: loadBefore, after: loadAfter },

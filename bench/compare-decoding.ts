@@ -3,7 +3,7 @@ import { inTurns, startAll } from './rounds.ts'
 import { better, comparedRows, ratioRows, type Section } from './section.ts'
 import { seaText } from './sizes.ts'
 
-type Options = { readonly modelPath: string; readonly rounds: number; readonly limitMs: number }
+type Options = { readonly modelPath: string; readonly gpu: boolean; readonly rounds: number; readonly limitMs: number }
 
 const person = {
   type: 'object',
@@ -20,6 +20,7 @@ const schema = {
 
 type Running = RunningEngine & { readonly name: string }
 type Load = { readonly streams: number; readonly isConstrained: boolean }
+type Limits = { readonly rounds: number; readonly limitMs: number; readonly gpu: boolean }
 
 /** Each with its share of the time, by the length of a round. */
 const loads: readonly (Load & { readonly share: number })[] = [
@@ -33,15 +34,15 @@ const loads: readonly (Load & { readonly share: number })[] = [
 ]
 
 /** Tokens per second with 1 to 16 streams, the few tokens of their prompts included; and with a JSON Schema against without. */
-export async function compareDecoding({ modelPath, rounds, limitMs }: Options): Promise<Section[]> {
-  const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, slots: 16, contextLength: 512 }))
+export async function compareDecoding({ modelPath, gpu, rounds, limitMs }: Options): Promise<Section[]> {
+  const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, gpu, slots: 16, contextLength: 512 }))
   for (const engine of running) await engine.run({ prompts: unseen(16, seaText(4)), tokens: 4 })
   const untilMs = performance.now() + limitMs
   const sections: Section[] = []
   for (const [index, { share, ...load }] of loads.entries()) {
     // What earlier loads have left is shared by the others.
     const shares = loads.slice(index).reduce((sum, one) => sum + one.share, 0)
-    const limits = { rounds, limitMs: ((untilMs - performance.now()) * share) / shares }
+    const limits = { gpu, rounds, limitMs: ((untilMs - performance.now()) * share) / shares }
     const section = await (load.isConstrained ? constrained : compared)(running, load, limits)
     sections.push({ ...section, missing: [...missing, ...section.missing] })
   }
@@ -49,10 +50,8 @@ export async function compareDecoding({ modelPath, rounds, limitMs }: Options): 
   return sections
 }
 
-type Limits = { readonly rounds: number; readonly limitMs: number }
-
 async function compared(running: readonly Running[], load: Load, limits: Limits): Promise<Section> {
-  const { samples, missing } = await inTurns(running, (engine) => tokensPerSecond(engine, load), limits)
+  const { samples, missing } = await inTurns(running, (engine) => tokensPerSecond(engine, load, limits), limits)
   const label = labelOf(load)
   const rows = comparedRows(samples, { isTime: false })
   const series = { title: 'decoding', label }
@@ -62,8 +61,8 @@ async function compared(running: readonly Running[], load: Load, limits: Limits)
 async function constrained(running: readonly Running[], load: Load, limits: Limits): Promise<Section> {
   const free = new Map<string, number[]>(running.map(({ name }) => [name, []]))
   const measure = async (engine: Running) => {
-    free.get(engine.name)?.push(await tokensPerSecond(engine, { ...load, isConstrained: false }))
-    return tokensPerSecond(engine, load)
+    free.get(engine.name)?.push(await tokensPerSecond(engine, { ...load, isConstrained: false }, limits))
+    return tokensPerSecond(engine, load, limits)
   }
   const { samples, missing } = await inTurns(running, measure, limits)
   const title = `with a JSON Schema, ${labelOf(load)}`
@@ -71,10 +70,10 @@ async function constrained(running: readonly Running[], load: Load, limits: Limi
 }
 
 /** Both prompts are about as long. */
-async function tokensPerSecond(engine: Running, { streams, isConstrained }: Load): Promise<number> {
+async function tokensPerSecond(engine: Running, { streams, isConstrained }: Load, { gpu }: Limits): Promise<number> {
   const prompts = unseen(streams, isConstrained ? 'People as JSON: ' : seaText(4))
-  // The rounds of many streams are longer.
-  const wanted = streams < 8 ? 64 : 32
+  // On a CPU, the rounds of many streams are longer.
+  const wanted = gpu ? 256 : streams < 8 ? 64 : 32
   const { tokens, ms } = await engine.run({ prompts, tokens: wanted, ...(isConstrained && { schema }) })
   return (tokens / ms) * 1000
 }

@@ -1,58 +1,47 @@
-import { gateways } from './gateways.ts'
-import { type BenchProcess, portOf, startServer } from './processes.ts'
-import { openConnections } from './raw-load.ts'
+import { gatewaysOf } from './gateways.ts'
+import { startLoads } from './loads.ts'
+import { portOf, startServer } from './processes.ts'
 import { inTurns, startAll } from './rounds.ts'
 import { better, comparedRows, type Section } from './section.ts'
 
-type Measure = {
-  readonly title: string
-  readonly unit: string
-  readonly isTime: boolean
-  of(server: BenchProcess, durationMs: number): Promise<number>
+type Options = {
+  readonly rounds: number
+  readonly roundMs: number
+  readonly warmUpMs: number
+  /** For each of these numbers of workers, Dragoman is measured too. */
+  readonly workers: readonly number[]
+  /** As many make load, and as many are the server behind the gateways. */
+  readonly loadProcesses: number
 }
 
-const bodyOf = (stream: boolean) => JSON.stringify({ model: 'up', stream, messages: [{ role: 'user', content: 'hello' }] })
-
-const measures: readonly Measure[] = [
-  ...[false, true].map((stream) => ({
-    title: `${stream ? 'streamed' : 'whole'} replies, 16 connections`,
-    unit: 'requests/s',
-    isTime: false,
-    of: async (server: BenchProcess, durationMs: number) => (await repeat(server, { stream, count: 16, durationMs })) * 1000,
-  })),
-  {
-    title: 'a whole reply, one connection',
-    unit: 'ms, mean',
-    isTime: true,
-    of: async (server, durationMs) => 1 / (await repeat(server, { stream: false, count: 1, durationMs: durationMs / 2 })),
-  },
-]
-
-type Options = { readonly rounds: number; readonly roundMs: number; readonly warmUpMs: number }
+const connectionsPerProcess = 16
 
 /** Gateways in front of one server that answers at once: requests per second and the time of a request alone. */
-export async function compareGateways({ rounds, roundMs, warmUpMs }: Options): Promise<Section[]> {
-  const upstream = await startServer('upstream.ts', ['1'])
-  const { running, missing } = await startAll(gateways, ({ start }) => start(upstream.url))
+export async function compareGateways({ rounds, roundMs, warmUpMs, workers, loadProcesses }: Options): Promise<Section[]> {
+  const upstream = await startServer('upstream.ts', ['1', '0', String(loadProcesses)])
+  const [all, alone] = [await startLoads(loadProcesses), await startLoads(1)]
+  const connections = `${connectionsPerProcess * loadProcesses} connections`
+  const many = { loads: all, count: connectionsPerProcess, unit: 'requests/s', isTime: false }
+  const one = { loads: alone, count: 1, unit: 'ms, mean', isTime: true }
+  const measures = [
+    { ...many, title: `whole replies, ${connections}`, stream: false },
+    { ...many, title: `streamed replies, ${connections}`, stream: true },
+    { ...one, title: 'a whole reply, one connection', stream: false },
+  ]
+
+  const { running, missing } = await startAll(gatewaysOf(workers), ({ start }) => start(upstream.url))
   const sections: Section[] = []
-  for (const { title, unit, isTime, of } of measures) {
-    for (const server of running) await of(server, sections.length === 0 ? warmUpMs : warmUpMs / 5)
-    const result = await inTurns(running, (server) => of(server, roundMs), { rounds, limitMs: Number.POSITIVE_INFINITY })
+  for (const { title, unit, isTime, loads, count, stream } of measures) {
+    const body = JSON.stringify({ model: 'up', stream, messages: [{ role: 'user', content: 'hello' }] })
+    const repliesPerMs = (server: (typeof running)[number], durationMs: number) =>
+      loads.run({ port: portOf(server), path: '/v1/chat/completions', body, count, durationMs })
+    for (const server of running) await repliesPerMs(server, sections.length === 0 ? warmUpMs : warmUpMs / 5)
+    const measure = async (server: (typeof running)[number]) =>
+      isTime ? 1 / (await repliesPerMs(server, roundMs / 2)) : 1000 * (await repliesPerMs(server, roundMs))
+    const result = await inTurns(running, measure, { rounds, limitMs: Number.POSITIVE_INFINITY })
     const rows = comparedRows(result.samples, { isTime })
     sections.push({ title, ratio: better, unit, isTime, rows, missing: [...missing, ...result.missing] })
   }
-  for (const server of running) server.stop()
-  upstream.stop()
+  for (const server of [...running, upstream, all, alone]) server.stop()
   return sections
-}
-
-/** Replies per millisecond. */
-async function repeat(server: BenchProcess, load: { stream: boolean; count: number; durationMs: number }): Promise<number> {
-  const { stream, count, durationMs } = load
-  const clients = await openConnections({ port: portOf(server), path: '/v1/chat/completions', body: bodyOf(stream), count })
-  const startedMs = performance.now()
-  const requests = await clients.run(durationMs)
-  const elapsedMs = performance.now() - startedMs
-  clients.close()
-  return requests / elapsedMs
 }

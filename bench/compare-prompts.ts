@@ -4,13 +4,13 @@ import { inTurns, startAll } from './rounds.ts'
 import { better, comparedRows, type Section } from './section.ts'
 import { predictMs, seaText } from './sizes.ts'
 
-type Options = { readonly modelPath: string; readonly rounds: number; readonly limitMs: number }
+type Options = { readonly modelPath: string; readonly gpu: boolean; readonly rounds: number; readonly limitMs: number }
 
 /** The time to the first token of prompts that no cache has. */
-export async function comparePrompts({ modelPath, rounds, limitMs }: Options): Promise<Section[]> {
+export async function comparePrompts({ modelPath, gpu, rounds, limitMs }: Options): Promise<Section[]> {
   const trainedLength = await trainedContext(modelPath)
   const contextLength = Math.min(8192, trainedLength)
-  const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, slots: 1, contextLength }))
+  const { running, missing } = await startAll(engines, ({ start }) => start({ modelPath, gpu, slots: 1, contextLength }))
   // Warms up, and calibrates.
   const calibrationWords = 100
   let tokensPerWord = 1

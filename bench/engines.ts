@@ -1,9 +1,16 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { ask } from './ask.ts'
 import { findLlamaServer, startLlamaServer } from './llama-server.ts'
 import { startDragoman } from './processes.ts'
 
-export type EngineOptions = { readonly modelPath: string; readonly slots: number; readonly contextLength: number }
+export type EngineOptions = {
+  readonly modelPath: string
+  readonly slots: number
+  readonly contextLength: number
+  /** The whole model is on the GPU. */
+  readonly gpu: boolean
+}
 
 /** Greedy continuations of raw prompts, all at once: no chat template is involved, which would differ. */
 export type Work = {
@@ -19,7 +26,7 @@ export type Done = { readonly promptTokens: number; readonly tokens: number; rea
 export type RunningEngine = { run(work: Work): Promise<Done>; stop(): void }
 export type BenchEngine = { readonly name: string; start(options: EngineOptions): Promise<RunningEngine> }
 
-/** What runs a GGUF file here, on the CPU with one thread each; the first is ours, and the baseline of the ratios. */
+/** What runs a GGUF file here, on the GPU or on the CPU with one thread each; the first is ours, and the baseline of the ratios. */
 export const engines: readonly BenchEngine[] = [
   { name: 'dragoman', start: startOurs },
   {
@@ -29,8 +36,8 @@ export const engines: readonly BenchEngine[] = [
   { name: 'node-llama-cpp', start: startBareLlama },
 ]
 
-async function startOurs({ modelPath, slots, contextLength }: EngineOptions): Promise<RunningEngine> {
-  const model = { id: 'bench', engine: 'llama', source: modelPath, threads: 1, gpuLayers: 0, slots, contextLength }
+async function startOurs({ modelPath, slots, contextLength, gpu }: EngineOptions): Promise<RunningEngine> {
+  const model = { id: 'bench', engine: 'llama', source: modelPath, threads: 1, gpuLayers: gpu ? 'max' : 0, slots, contextLength }
   return overHttp(await startDragoman([model], { storage: 'off' }))
 }
 
@@ -94,18 +101,4 @@ async function startBareLlama(options: EngineOptions): Promise<RunningEngine> {
     run: async (work) => (await ask(child, { type: 'run', ...work })) as Done,
     stop: () => void child.kill('SIGKILL'),
   }
-}
-
-/** Rejects with the error that the child sends, or when it ends. */
-function ask(child: ChildProcess, message: object): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) => reject(new Error(`the process ended with code ${code}`))
-    child.once('exit', onExit)
-    child.once('message', (answer: { readonly error?: string }) => {
-      child.off('exit', onExit)
-      if (answer.error === undefined) resolve(answer)
-      else reject(new Error(answer.error))
-    })
-    child.send(message)
-  })
 }

@@ -7,12 +7,13 @@ import { pythonPrograms } from './python.ts'
 /** A gateway in front of one server that has the model `up`. */
 export type Gateway = { readonly name: string; start(upstream: string): Promise<BenchProcess> }
 
-const workers = 2
-
-/** What `npm run bench` compares; the first is ours, and the baseline of the ratios. */
-export const gateways: readonly Gateway[] = [
+/** What `npm run bench` compares; the first is ours, and the baseline of the ratios. Then ours with each of these numbers of workers. */
+export const gatewaysOf = (workerCounts: readonly number[]): readonly Gateway[] => [
   { name: 'dragoman', start: (upstream) => startDragoman([modelOn(upstream)]) },
-  { name: `dragoman, ${workers} workers`, start: (upstream) => startDragoman([modelOn(upstream)], { workers }) },
+  ...workerCounts.map((workers) => ({
+    name: `dragoman, ${workers} workers`,
+    start: (upstream: string) => startDragoman([modelOn(upstream)], { workers }),
+  })),
   { name: 'bare proxy', start: (upstream) => startServer('proxy.ts', [upstream]) },
   {
     name: 'SMG 1.13.0',

@@ -72,14 +72,14 @@ async function requestMs(server: BenchProcess, body: string, durationMs: number)
   return elapsedMs / requests
 }
 
-type ModelOptions = { readonly modelPath: string; readonly limitMs: number }
+type ModelOptions = { readonly modelPath: string; readonly gpu: boolean; readonly limitMs: number }
 
 /** The time to the first token on our engine for a model, as far as its context and the time go; each prompt once. */
-export async function computedPrompts(sizes: readonly number[], { modelPath, limitMs }: ModelOptions): Promise<Section> {
+export async function computedPrompts(sizes: readonly number[], { modelPath, gpu, limitMs }: ModelOptions): Promise<Section> {
   const [engine] = engines
   if (engine === undefined) throw new Error('there is no engine')
   const contextLength = Math.min(await trainedContext(modelPath), (sizes.at(-1) ?? 0) + 1000)
-  const { run, stop } = await engine.start({ modelPath, slots: 1, contextLength })
+  const { run, stop } = await engine.start({ modelPath, gpu, slots: 1, contextLength })
   const { promptTokens } = await run({ prompts: [seaText(100)], tokens: 1 })
   const times = new Map<string, readonly number[]>()
   const missing: Missing[] = []

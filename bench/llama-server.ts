@@ -26,10 +26,18 @@ type Options = {
   readonly slots: number
   /** Of each slot. */
   readonly contextLength: number
+  /** The whole model is on the GPU, otherwise on the CPU with one thread. */
+  readonly gpu?: boolean
 }
 
-/** llama-server on the CPU, with one thread. Rejects when it does not run here. */
-export async function startLlamaServer({ program, modelPath, slots, contextLength }: Options): Promise<BenchProcess> {
+/** Rejects when it does not run here. */
+export async function startLlamaServer({
+  program,
+  modelPath,
+  slots,
+  contextLength,
+  gpu = false,
+}: Options): Promise<BenchProcess> {
   const port = await freePort()
   const context = ['-np', slots, '-c', slots * contextLength]
   const args = [
@@ -38,10 +46,7 @@ export async function startLlamaServer({ program, modelPath, slots, contextLengt
     ...context,
     '-t',
     1,
-    '-ngl',
-    0,
-    '-dev',
-    'none',
+    ...(gpu ? ['-ngl', 'all'] : ['-ngl', 0, '-dev', 'none']),
     '--host',
     '127.0.0.1',
     '--port',

@@ -6,42 +6,55 @@ import { startDragoman } from './processes.ts'
 import { median, printTable } from './report.ts'
 
 /**
- * One model with many streams and long prompts: this checkout, another one and, if its program is named, llama.cpp's own server, in
- * turns in one run, with one thread each. Both checkouts must be built.
+ * One model with many streams and long prompts: this checkout and, where they are named, another one and llama.cpp's own server, in
+ * turns in one run, with one thread each or on the GPU. Checkouts must be built.
  *
- *   npm run bench:streams -- MODEL.gguf ../other-checkout [path/to/llama-server] [--settings JSON]
+ *   npm run bench:streams -- MODEL.gguf [--other CHECKOUT] [--llama-server PROGRAM] [--settings JSON] [--gpu]
  *
  * `--settings`: of the models of this checkout; the other one may be the same folder.
  */
 
 const rounds = 5
 const slots = 16
-const contextLength = 2048
-const tokensPerStream = 64
-/** Some 200 and 1,300 tokens. */
-const [shortWords, longWords] = [170, 1120]
 const words = 'and the old man rowed on over the calm sea, past islands without a name, '
 
 type Target = { readonly name: string; readonly url: string; stop(): void }
 
-const { values, positionals } = parseArgs({ options: { settings: { type: 'string', default: '{}' } }, allowPositionals: true })
-const [file, otherCheckout, llamaServer] = positionals
-if (file === undefined || otherCheckout === undefined) {
-  throw new Error('usage: npm run bench:streams -- MODEL.gguf OTHER_CHECKOUT [LLAMA_SERVER] [--settings JSON]')
-}
-const model = { engine: 'llama', source: resolve(file), threads: 1, contextLength }
+const { values, positionals } = parseArgs({
+  options: {
+    other: { type: 'string' },
+    'llama-server': { type: 'string' },
+    settings: { type: 'string', default: '{}' },
+    gpu: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+})
+const { gpu, other, 'llama-server': llamaServer } = values
+const [file] = positionals
+if (file === undefined)
+  throw new Error('usage: npm run bench:streams -- MODEL.gguf [--other CHECKOUT] [--llama-server PROGRAM] …')
+
+/** A GPU computes much more in the same time. */
+const { contextLength, tokensPerStream, longWords, untilHangUpMs } = gpu
+  ? { contextLength: 8192, tokensPerStream: 256, longWords: 5200, untilHangUpMs: 100 }
+  : // Some 1,300 tokens.
+    { contextLength: 2048, tokensPerStream: 64, longWords: 1120, untilHangUpMs: 400 }
+/** Some 200 tokens. */
+const shortWords = 170
+
+const model = { engine: 'llama', source: resolve(file), threads: 1, contextLength, gpuLayers: gpu ? 'max' : 0 }
 const models = [
   { ...model, id: 'bench', slots },
   { ...model, id: 'single', slots: 1 },
 ]
 const targets: Target[] = [
   { name: 'this', ...(await startDragoman(models.map((one) => ({ ...one, ...JSON.parse(values.settings) })))) },
-  { name: 'other', ...(await startDragoman(models, { checkout: resolve(otherCheckout) })) },
+  ...(other === undefined ? [] : [{ name: 'other', ...(await startDragoman(models, { checkout: resolve(other) })) }]),
   ...(llamaServer === undefined ? [] : [{ name: 'llama-server', ...(await startLlamaServer(llamaServerOptions(llamaServer))) }]),
 ]
 
 function llamaServerOptions(program: string) {
-  return { program, modelPath: resolve(file as string), slots, contextLength }
+  return { program, modelPath: resolve(file as string), slots, contextLength, gpu }
 }
 
 let asked = 0
@@ -76,7 +89,7 @@ async function tokensPerSecond(target: Target, streams: number): Promise<number>
   return (streams * tokensPerStream * 1000) / (performance.now() - startedMs)
 }
 
-/** A prompt of 1,300 tokens behind seven streams: its time, and the longest gap in the others meanwhile. */
+/** A long prompt behind seven streams: its time, and the longest gap in the others meanwhile. */
 async function behindStreams(target: Target): Promise<{ totalMs: number; gapMs: number }> {
   const leave = new AbortController()
   let begun = 0
@@ -87,7 +100,7 @@ async function behindStreams(target: Target): Promise<{ totalMs: number; gapMs: 
   const gaps: number[] = []
   const streams = Array.from({ length: 7 }, () => {
     let lastMs: number | undefined
-    return complete(target, { words: 10, maxTokens: 400, signal: leave.signal }, () => {
+    return complete(target, { words: 10, maxTokens: gpu ? 2000 : 400, signal: leave.signal }, () => {
       const nowMs = performance.now()
       if (lastMs === undefined && ++begun === 7) allBegun()
       if (lastMs !== undefined && begun === 7) gaps.push(nowMs - lastMs)
@@ -107,7 +120,7 @@ async function behindStreams(target: Target): Promise<{ totalMs: number; gapMs: 
 async function afterHangUpMs(target: Target): Promise<number> {
   const leave = new AbortController()
   const left = complete(target, { words: longWords, maxTokens: 1, model: 'single', signal: leave.signal }).catch(() => undefined)
-  await new Promise((done) => setTimeout(done, 400))
+  await new Promise((done) => setTimeout(done, untilHangUpMs))
   leave.abort()
   await left
   return complete(target, { words: 1, maxTokens: 1, model: 'single' })

@@ -1,5 +1,6 @@
 import {
   getLlama,
+  type Llama,
   type LlamaContextSequence,
   type LlamaGrammar,
   LlamaGrammarEvaluationState,
@@ -12,13 +13,14 @@ import type { Done, EngineOptions, Work } from '../engines.ts'
 type Load = EngineOptions & { readonly type: 'load' }
 type Run = Work & { readonly type: 'run' }
 
-const llama = await getLlama({ gpu: false, build: 'never', progressLogs: false, maxThreads: 0 })
+let llama: Llama
 let model: LlamaModel
 let sequences: LlamaContextSequence[] = []
 const grammars = new Map<string, Promise<LlamaGrammar>>()
 
-async function load({ modelPath, slots, contextLength }: Load): Promise<void> {
-  model = await llama.loadModel({ modelPath })
+async function load({ modelPath, slots, contextLength, gpu }: Load): Promise<void> {
+  llama = await getLlama({ gpu: gpu ? 'auto' : false, build: 'never', progressLogs: false, maxThreads: 0 })
+  model = await llama.loadModel({ modelPath, gpuLayers: gpu ? 'max' : 0 })
   const context = await model.createContext({ contextSize: contextLength, sequences: slots, flashAttention: true, threads: 1 })
   sequences = Array.from({ length: slots }, () => context.getSequence())
 }

@@ -1,11 +1,12 @@
+import cluster from 'node:cluster'
 import { createServer } from 'node:http'
 import { listen } from './listen.ts'
 
 /**
  * A stand-in for a model server: sends the given number of chunks, with a delay between them or all at once, or a whole reply at once to
- * a request that asks for no stream. Each chunk contains its send time by the machine's monotonic clock.
+ * a request that asks for no stream. Each chunk contains its send time by the machine's monotonic clock. Several processes can answer at one port.
  */
-const [events = '200', delayMs = '0'] = process.argv.slice(2)
+const [events = '200', delayMs = '0', processes = '1'] = process.argv.slice(2)
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'chatcmpl-up', object: 'chat.completion.chunk', created: 1, model: 'up', choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })}\n\n`
@@ -64,4 +65,8 @@ const server = createServer((request, response) => {
   })
 })
 
-listen(server)
+if (cluster.isPrimary && Number(processes) > 1) {
+  for (let started = 0; started < Number(processes); started++) cluster.fork()
+  // All listen at the same port.
+  cluster.once('message', (_, message) => process.send?.(message))
+} else listen(server)
