@@ -1,12 +1,9 @@
+import { causeOf } from '../supervise/cause.ts'
+
 /** Why a server ended before it was ready: a message, or a taken port, so that another one is worth a try. */
 type StartFailure = { readonly type: 'port-taken' } | { readonly type: 'failed'; readonly message: string }
 
 type StartEnd = { readonly binary: string; readonly description: string; readonly lastLines: readonly string[] }
-
-const quotedLines = 3
-/** Output of the server's own memory estimate, before the actual load. */
-const memoryEstimate = /common_fit_params/
-const informativeLine = /error|fail|invalid|unsupported|unknown|not found|cannot|couldn't|out of memory/i
 
 /** Explains why a server did not start, from its exit and its last lines. */
 export function explainExit({ binary, description, lastLines }: StartEnd): StartFailure {
@@ -20,21 +17,8 @@ export function explainExit({ binary, description, lastLines }: StartEnd): Start
     const why = 'it is older than the tested versions, it is not a llama-server, or the entry in `args` is wrong'
     return failed(`${binary} does not know the argument ${unknown}: ${why}`)
   }
-  const quoted = informative(lastLines)
+  const quoted = causeOf(lastLines)
   return failed(`${binary} ${description}${quoted === '' ? ' and wrote nothing' : `: ${quoted}`}`)
-}
-
-/** The lines that name the cause. */
-function informative(lines: readonly string[]): string {
-  const errors = lines.filter((line) => /^[\d.]+ E /.test(line) && !memoryEstimate.test(line))
-  const candidates = errors.length > 0 ? errors : lines.filter((line) => informativeLine.test(line) && !memoryEstimate.test(line))
-  const chosen = candidates.length > 0 ? candidates.slice(0, quotedLines) : lines.slice(-quotedLines)
-  return chosen.map(withoutPrefix).join(' | ')
-}
-
-/** Without the time, the level and the source's name in front. */
-function withoutPrefix(line: string): string {
-  return line.replace(/^[\d.]+ [DIWE] (?:srv|cmn|slot)?\s*/, '').trim()
 }
 
 function failed(message: string): StartFailure {

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { OutputTail } from '../supervise/output-tail.ts'
 import type { ProcessExit } from '../supervise/supervise.ts'
 import { guardianReportSchema } from './guardian-report.ts'
-import { OutputTail } from './output-tail.ts'
 
 export type SpawnOptions = {
   readonly binary: string
@@ -43,9 +43,7 @@ export function spawnServer({ binary, args, apiKey, onLine, graceMs = 5000 }: Sp
     detached: true,
   })
   const tail = new OutputTail(onLine)
-  for (const stream of [guardian.stdout, guardian.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => tail.push(text))
-  }
+  tail.read(guardian.stdout, guardian.stderr)
   let serverPid: number | undefined
   const exited = watchEnd(guardian, { onStarted: (pid) => (serverPid = pid) }).then((end) => ({ ...end, lastLines: tail.lines }))
   return {

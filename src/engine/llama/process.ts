@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { OutputTail } from '../supervise/output-tail.ts'
 import type { ProcessExit } from '../supervise/supervise.ts'
 import { type Command, type Report, reportsSchema } from './channel/ipc.ts'
 import { importLlamaFrom } from './import-from.ts'
@@ -30,7 +29,6 @@ export type WorkerHandlers = {
 /** `enginePath`: the folder to import node-llama-cpp from. */
 export type SpawnWorker = (handlers: WorkerHandlers, enginePath?: string) => WorkerProcess
 
-const keptLines = 20
 /** Signals that do not indicate a crash of ours; native code that crashes ends with SIGSEGV, SIGABRT, SIGBUS, SIGILL or SIGFPE. */
 const outsideSignals = new Set<NodeJS.Signals>(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'])
 /** Environment variables that the worker does not get. */
@@ -62,31 +60,25 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
     ],
     env: workerEnvironment(process.env, availableParallelism()),
   })
-  const lastLines: string[] = []
-  const onOutput = (line: string) => {
-    lastLines.push(line)
-    if (lastLines.length > keptLines) lastLines.shift()
-    onLine(line)
-  }
-  readLines(child.stdout, onOutput)
-  readLines(child.stderr, onOutput)
+  const tail = new OutputTail(onLine)
+  tail.read(child.stdout, child.stderr)
   child.on('message', (message) => {
     const reports = reportsSchema.safeParse(message)
     if (reports.success) return reports.data.forEach(onReport)
-    onOutput(`the worker sent a message that is not valid: ${reports.error.message}`)
+    tail.push(`the worker sent a message that is not valid: ${reports.error.message}\n`)
     child.kill('SIGKILL')
   })
 
   const exited = new Promise<WorkerExit>((resolve) => {
     child.on('error', (error) => {
       // Also emitted when a message or a signal could not be sent; only `exit` means that the process has ended.
-      onOutput(error.message)
+      tail.push(`${error.message}\n`)
       if (child.pid === undefined)
-        resolve({ description: `could not be started: ${error.message}`, lastLines, fromOutside: false })
+        resolve({ description: `could not be started: ${error.message}`, lastLines: tail.lines, fromOutside: false })
     })
     child.once('exit', (code, signal) => {
       const description = signal === null ? `exited with code ${code}` : `killed by ${signal}`
-      resolve({ description, lastLines, fromOutside: signal !== null && outsideSignals.has(signal) })
+      resolve({ description, lastLines: tail.lines, fromOutside: signal !== null && outsideSignals.has(signal) })
     })
   })
   return {
@@ -103,9 +95,4 @@ export const spawnWorker: SpawnWorker = ({ onReport, onLine }, enginePath) => {
 function send(child: ChildProcess, command: Command): void {
   // A message to a process that is ending is lost; its requests fail when it exits.
   if (child.connected) child.send(command, () => undefined)
-}
-
-function readLines(stream: Readable | null, onLine: (line: string) => void): void {
-  if (stream === null) return
-  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine)
 }

@@ -1,7 +1,11 @@
+import type { Readable } from 'node:stream'
+
 const keptLines = 40
 const longestLine = 500
+/** As llama.cpp writes them when it aborts: more than are kept, and they tell users nothing. */
+const stackFrame = /\[0x[0-9a-f]+\]$|^#\d+ /
 
-/** The last lines that a process wrote; long lines are truncated. */
+/** The last lines that a process wrote, without those of a stack; long lines are truncated. */
 export class OutputTail {
   readonly #onLine: (line: string) => void
   readonly #lines: string[] = []
@@ -13,6 +17,11 @@ export class OutputTail {
 
   get lines(): readonly string[] {
     return this.#open.trim() === '' ? this.#lines : [...this.#lines, this.#open]
+  }
+
+  /** All that comes from these streams. */
+  read(...streams: readonly (Readable | null)[]): void {
+    for (const stream of streams) stream?.setEncoding('utf8').on('data', (text: string) => this.push(text))
   }
 
   push(text: string): void {
@@ -32,8 +41,9 @@ export class OutputTail {
     const line = this.#open
     this.#open = ''
     if (line.trim() === '') return
+    this.#onLine(line)
+    if (stackFrame.test(line)) return
     this.#lines.push(line)
     if (this.#lines.length > keptLines) this.#lines.shift()
-    this.#onLine(line)
   }
 }

@@ -1,6 +1,7 @@
 import type { EngineState } from '../../contract/engine.ts'
 import { AppError, messageOf } from '../../contract/errors.ts'
 import { ObservedState } from '../observed-state.ts'
+import { causeOf } from './cause.ts'
 import { Waiters } from './waiters.ts'
 
 /** The part of a logger that a supervisor needs. */
@@ -248,10 +249,8 @@ export class ProcessSupervisor<Plan, Loaded, Process extends SupervisedProcess> 
     onExit(new AppError('engine-failed', message), isStopping ? { ...exit, fromOutside: false } : exit)
     if (isStopping) return
     if (!wasReady) {
-      const lastLine = exit.lastLines.at(-1)
-      this.#onLoadFailed(
-        `the process that loads the model ended (${exit.description})${lastLine === undefined ? '' : `: ${lastLine}`}`,
-      )
+      const cause = causeOf(exit.lastLines)
+      this.#onLoadFailed(`the process that loads the model ended (${exit.description})${cause === '' ? '' : `: ${cause}`}`)
       return
     }
     if (Date.now() - this.#readySinceMs >= stableAfterMs) this.#failures = 0
