@@ -6,6 +6,7 @@ import { installedLlamaPackage } from '../app/llama-package.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { messageOf } from '../contract/errors.ts'
 import { findBackend } from '../engine/llama/find-backend.ts'
+import { builtinModel } from '../registry/builtin-model.ts'
 import { formatBytes } from '../registry/format-bytes.ts'
 import { huggingFaceAddress } from '../registry/hugging-face.ts'
 import { isServing, listModels, type ServerAddress } from './client.ts'
@@ -68,13 +69,16 @@ async function checkBackend(home: string): Promise<Finding> {
   const enginePath = await installedLlamaPackage(home)
   if (enginePath === 'missing')
     return { name: 'llama.cpp', result: 'ok', detail: 'is installed with the first model that needs it' }
-  const backend = await findBackend(enginePath === 'beside' ? undefined : enginePath)
+  const backend = await findBackend({
+    modelPath: builtinModel.path,
+    enginePath: enginePath === 'beside' ? undefined : enginePath,
+  })
   if ('failure' in backend) {
-    const advice = 'reinstall with `npm ci`; on a platform without a prebuilt llama.cpp, use a remote engine'
+    const advice = 'reinstall with `npm ci`; with a GPU build, see docs/gpu.md; without a prebuilt llama.cpp, use a remote engine'
     return { name: 'llama.cpp', result: 'fail', detail: backend.failure, advice }
   }
   const gpu = backend.gpu === 'none' ? 'no GPU build or no GPU' : `${backend.gpu}: ${backend.devices.join(', ')}`
-  return { name: 'llama.cpp', result: 'ok', detail: `loads; ${backend.mathCores} CPU cores; ${gpu}` }
+  return { name: 'llama.cpp', result: 'ok', detail: `computes; ${backend.mathCores} CPU cores; ${gpu}` }
 }
 
 async function checkHome(home: string): Promise<Finding> {

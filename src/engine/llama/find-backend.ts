@@ -2,6 +2,8 @@ import { fork } from 'node:child_process'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { causeOf } from '../supervise/cause.ts'
+import { OutputTail } from '../supervise/output-tail.ts'
 import { importLlamaFrom } from './import-from.ts'
 
 const answerSchema = z.union([
@@ -12,19 +14,31 @@ const answerSchema = z.union([
 /** The hardware that llama.cpp runs on, or why it does not run. */
 type Backend = z.infer<typeof answerSchema>
 
-/** Loads llama.cpp in a child process, so that a driver that aborts ends only that process. Never rejects. */
-export function findBackend(enginePath?: string): Promise<Backend> {
+/** `modelPath`: of a small model to compute with. `enginePath`: the folder to import node-llama-cpp from. */
+type Options = { readonly modelPath: string; readonly enginePath?: string | undefined }
+
+/**
+ * Loads llama.cpp and computes with a model, on the GPU if there is one: a build may load and still be none for this GPU or its driver.
+ * In a child process, so that a driver that aborts ends only that process. Never rejects.
+ */
+export function findBackend({ modelPath, enginePath }: Options): Promise<Backend> {
   const extension = extname(fileURLToPath(import.meta.url))
-  const child = fork(fileURLToPath(new URL(`./worker/probe${extension}`, import.meta.url)), [], {
-    stdio: 'ignore',
+  const child = fork(fileURLToPath(new URL(`./worker/probe${extension}`, import.meta.url)), [modelPath], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [
       ...(extension === '.ts' ? ['--import', 'tsx'] : []),
       ...(enginePath === undefined ? [] : importLlamaFrom(enginePath)),
     ],
   })
+  const tail = new OutputTail(() => undefined)
+  tail.read(child.stdout, child.stderr)
   return new Promise((resolve) => {
     child.once('message', (message) => resolve(answerSchema.parse(message)))
     child.once('error', (error) => resolve({ failure: error.message }))
-    child.once('exit', (code, signal) => resolve({ failure: `the process that loads it ended (${signal ?? `code ${code}`})` }))
+    // `close` comes after the last output, which names the reason.
+    child.once('close', (code, signal) => {
+      const cause = causeOf(tail.lines)
+      resolve({ failure: `the process that tries it ended (${signal ?? `code ${code}`})${cause === '' ? '' : `: ${cause}`}` })
+    })
   })
 }

@@ -1,10 +1,15 @@
-import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
+import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { messageOf } from '../../../contract/errors.ts'
+import { computeAndForget } from './context.ts'
 import { endWithParent } from './parent-watch.ts'
 
-/** A child process that reports to its parent whether llama.cpp loads and what it runs on, then ends. */
+/** Enough tokens that llama.cpp computes them as it does a prompt, on the GPU also where layers are not. */
+const promptTokens = 64
+
+/** A child process that reports to its parent whether llama.cpp loads and computes, and on what, then ends. */
 // A driver may hang while it is loaded.
 endWithParent(process.ppid)
+const [, , modelPath = ''] = process.argv
 try {
   const llama = await getLlama({
     gpu: 'auto',
@@ -13,9 +18,20 @@ try {
     progressLogs: false,
     logLevel: LlamaLogLevel.disabled,
   })
+  await computeWith(llama)
   const devices = llama.gpu === false ? [] : await llama.getGpuDeviceNames()
   process.send?.({ gpu: llama.gpu === false ? 'none' : llama.gpu, devices, mathCores: llama.cpuMathCores })
 } catch (error) {
   process.send?.({ failure: messageOf(error) })
 }
 process.disconnect?.()
+
+async function computeWith(llama: Llama): Promise<void> {
+  const model = await llama.loadModel({ modelPath, gpuLayers: llama.gpu === false ? 0 : 'max' })
+  const context = await model.createContext({ contextSize: 4 * promptTokens })
+  const sequence = context.getSequence()
+  await computeAndForget(sequence, promptTokens)
+  // A single token is computed in another way.
+  await computeAndForget(sequence, 1)
+  await model.dispose()
+}
