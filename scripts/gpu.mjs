@@ -25,7 +25,11 @@ for (const name of known) {
   if (wanted.includes(name)) put(`${name}@${versions[name]}`, name)
   else if (installedName(name) === name) put(manifest.overrides[name].replace(/^npm:/, ''), name)
 }
-say(choice === 'none' ? 'the GPU builds are removed' : `${choice} is installed; a model uses it with gpuLayers: max`)
+say(
+  choice === 'none'
+    ? 'the GPU builds are removed'
+    : `${choice} is installed; a model uses it with gpuLayers: max, and \`dragoman doctor\` tries it`,
+)
 
 /** The name in the manifest of an installed package: that of the empty package, or the real one. */
 function installedName(name) {
