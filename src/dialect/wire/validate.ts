@@ -11,9 +11,12 @@ type Fault = { readonly path: Path; readonly expected: string; readonly isKey: b
  * value. In a schema, a custom `error` text says what is expected, such as 'a number from 0 to 2'.
  */
 export function validate<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  const parsed = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
+  const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
-  const fault = findFault(parsed.error.issues)
+  // Only here, since zod adds to a copy of these options: V8 makes a hidden class for each copy, among its old objects, which keep all that they
+  // refer to until the next full collection.
+  const described = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
+  const fault = findFault(described.error?.issues ?? parsed.error.issues)
   throw new AppError(
     'invalid-request',
     describeFault(fault, body),
