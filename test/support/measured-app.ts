@@ -12,10 +12,14 @@ import { isFullCollection } from './collect-garbage.ts'
  */
 const [url = '', named] = process.argv.slice(2)
 const protocol = protocolNames.find((name) => name === named) ?? 'chat'
-const app = await startApp({
-  media: { allowedAddresses: ['127.0.0.1'] },
-  models: [{ id: 'm', engine: 'remote', endpoints: [{ url }], protocol, probe: false, load: 'demand' }],
-})
+const app = await startApp(
+  {
+    media: { allowedAddresses: ['127.0.0.1'] },
+    models: [{ id: 'm', engine: 'remote', endpoints: [{ url }], protocol, probe: false, load: 'demand' }],
+  },
+  // Kept lines would be memory that requests leave behind.
+  { keepsLog: () => false },
+)
 let peakBytes = 0
 let stallMs = 0
 const warnings: string[] = []
