@@ -5,7 +5,7 @@ export const startFlags = [
   // The size of the young generation in MB, twice the default. What lives when it is full is copied; a larger one is full less often.
   '--max-semi-space-size=32',
   // In a quiet moment V8 would give memory back, and with it forget what it knows of objects of which there are none then: the machine code of
-  // 280 functions with them. The next 4,000 requests would take up to six times as long to compute.
+  // 280 functions with them. Thousands of requests would then take up to six times as long to compute.
   '--no-memory-reducer',
 ]
 
