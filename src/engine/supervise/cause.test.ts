@@ -19,7 +19,7 @@ test('of a process that aborted is its message, not the stack behind it, and a h
   expect(lines).toHaveLength(62)
 })
 
-test('is the frames of a debugger neither', () => {
+test('is not the stack that a debugger writes', () => {
   expect(causeOf(tailOf('GGML_ASSERT(x) failed\n#0  0x00007f in wait4 ()\n#1  0x00007f in main ()\n'))).toBe(
     'GGML_ASSERT(x) failed',
   )
