@@ -25,7 +25,7 @@ export async function countTokens(
     const inputTokens = await withTokenizerFor(deps, { request, context }, (tokenizer) =>
       withMedia(deps, { request, caller: context }, async (complete) => {
         read = complete
-        return tokenizer.count({ ...withoutCustomTools(complete), addBos: true, parseSpecial: true }, context.signal)
+        return tokenizer.count({ addBos: true, parseSpecial: true, ...withoutCustomTools(complete) }, context.signal)
       }),
     )
     return { inputTokens, isEstimate: false }

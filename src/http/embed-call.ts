@@ -24,7 +24,7 @@ export function createEmbedHandler(deps: ServerDeps, decode: (body: unknown) => 
       nameOf: nameWithKeys(nameOf),
       run: async (caller) => {
         const model = deps.resolveModel(request.model, principal)
-        return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { ...caller, model }))
+        return encode(await embed({ ...request, ...(callerKeys !== undefined && { callerKeys }) }, { model, ...caller }))
       },
     }
   })

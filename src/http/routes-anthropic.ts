@@ -20,7 +20,7 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
     createCallHandler(deps, (body, { exactBody }) => {
       const { model, ignored, nameOf, ...request } = decodeCount(body, { sealer: deps.sealer, exactBody })
       const run = async (caller: CallerContext) => {
-        const context = { ...caller, model: deps.resolveModel(model, caller.principal) }
+        const context = { model: deps.resolveModel(model, caller.principal), ...caller }
         const { inputTokens, isEstimate } = await countTokens(deps, request, context)
         // An extension: Anthropic always counts.
         return { input_tokens: inputTokens, ...(isEstimate && { estimated: true }) }

@@ -40,7 +40,7 @@ export async function runService(
     handle.servedBy(model.id)
     request.generation = { generationId: id, model: model.id, ...(name !== undefined && { requestedModel: name }) }
     const call = { kind, body, ...(callerKeys !== undefined && { callerKeys }) }
-    await callService({ now: deps.now, services }, call, { ...caller, model }, sink)
+    await callService({ now: deps.now, services }, call, { model, ...caller }, sink)
     return model.id
   } catch (error) {
     throw AppError.from(error).inWordsOf(nameWithKeys(formatPath))

@@ -12,15 +12,22 @@ export type ServeProcess = {
   kill(): Promise<void>
 }
 
-/** A data folder whose server can be started again and again, on the scripted engine. `server` are its settings. Remove it. */
-export async function createServeHome(storage: string, server: object = {}) {
+type Options = {
+  readonly models?: readonly object[]
+  /** Of Node. */
+  readonly flags?: readonly string[]
+}
+
+const scripted = { id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] }
+
+/** A data folder whose server can be started again and again, on the scripted engine unless told. `server` are its settings. Remove it. */
+export async function createServeHome(storage: string, server: object = {}, { models = [scripted], flags = [] }: Options = {}) {
   const home = await mkdtemp(join(tmpdir(), 'dragoman-serve-'))
   const file = join(home, 'dragoman.yaml')
-  const models = [{ id: 'scripted', engine: 'fake', script: 'from-request', aliases: ['default'] }]
   await writeFile(file, JSON.stringify({ server: { port: 0, ...server }, log: { level: 'error' }, storage, models }))
   const children = new Set<ChildProcess>()
   const start = async (): Promise<ServeProcess> => {
-    const args = [builtProgram, 'serve', '--config', file]
+    const args = [...flags, builtProgram, 'serve', '--config', file]
     const env = { ...process.env, DRAGOMAN_HOME: home }
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
     children.add(child)

@@ -48,8 +48,8 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
   const { parallelToolCalls, ignored: ignoredInside, nameOf, ...asked } = decodePrompt(wire, sources)
   return {
     request: {
-      ...plainRequest,
       id,
+      ...plainRequest,
       ...asked,
       parallelToolCalls,
       sampling: decodeSampling(wire),
@@ -70,7 +70,7 @@ export function decodeCount(body: unknown, sources: DecodeSources): DecodedCount
   const wire = validate(countSchema, body)
   const ignored = checkFields(countIndex, wire)
   const { parallelToolCalls: _, ignored: ignoredInside, ...asked } = decodePrompt(wire, sources)
-  return { ...asked, ignored: [...ignored, ...ignoredInside] }
+  return { ignored: [...ignored, ...ignoredInside], ...asked }
 }
 
 function decodePrompt(wire: CountWire, { sealer, exactBody }: DecodeSources) {

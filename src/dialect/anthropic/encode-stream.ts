@@ -1,16 +1,7 @@
 import type { StreamEncoder } from '../../contract/dialect.ts'
 import type { GenerationEvent, StartEvent } from '../../contract/event.ts'
 import { toFrameJson } from '../wire/frame-json.ts'
-import {
-  encodeCallHead,
-  encodeCitation,
-  encodeHead,
-  encodeStop,
-  encodeUsage,
-  type ReplyStyle,
-  sign,
-  unreadable,
-} from './encode.ts'
+import { encodeCall, encodeCitation, encodeHead, encodeStop, encodeUsage, type ReplyStyle, sign, unreadable } from './encode.ts'
 import { encodeAnthropicError } from './errors.ts'
 
 type Finish = Extract<GenerationEvent, { type: 'finish' }>
@@ -94,7 +85,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
         return toBlock('text') + delta(blocks - 1, { type: 'citations_delta', citation: encodeCitation(event.annotation) })
       case 'tool-call-start':
         called = event.name
-        return openBlock('tool_use', { ...encodeCallHead(event), input: {} })
+        return openBlock('tool_use', encodeCall(event, {}))
       case 'tool-call-delta':
         // Calls never interleave, so the open block is this call's.
         return event.delta === '' ? '' : delta(blocks - 1, { type: 'input_json_delta', partial_json: event.delta })

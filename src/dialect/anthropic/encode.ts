@@ -65,11 +65,11 @@ export function encodeHead(id: string, model: string, usage: Usage) {
     stop_reason: null,
     stop_sequence: null,
     usage: {
-      ...encodeUsage(usage),
       cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
       inference_geo: null,
       service_tier: 'standard',
       speed: null,
+      ...encodeUsage(usage),
     },
   }
 }
@@ -95,7 +95,7 @@ function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonl
       return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sign(sealer, part) }]
     }
     case 'tool-call':
-      return [{ ...encodeCallHead(part), input: readInput(part) }]
+      return [encodeCall(part, readInput(part))]
     // Nothing makes these yet: no tool is run here, and no model draws.
     case 'tool-result':
     case 'media':
@@ -126,9 +126,8 @@ export function unreadable(name: string): AppError {
   return new AppError('invalid-output', `the model called '${name}' with arguments that are no JSON object; try again`)
 }
 
-/** A call without its input. */
-export function encodeCallHead({ id, name }: { readonly id: string; readonly name: string }) {
-  return { type: 'tool_use', id, name, caller: { type: 'direct' }, toolset_name: null }
+export function encodeCall({ id, name }: { readonly id: string; readonly name: string }, input: unknown) {
+  return { type: 'tool_use', id, name, input, caller: { type: 'direct' }, toolset_name: null }
 }
 
 /** Anthropic's forms of sources that the canonical form knows. */

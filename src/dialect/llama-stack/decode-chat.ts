@@ -65,14 +65,14 @@ type Conversations = {
 
 function decodeConversations(wire: CommonWire & ToolWire, decoding: Conversations): DecodedRequests {
   const { id, model, conversations, input, stream } = decoding
-  const nested = checkNested({ ...wire, conversations })
+  const nested = checkNested({ conversations, ...wire })
   const tools = decodeTools(wire)
   const common = decodeCommon(wire)
   const decoded = conversations.map(({ path, messages }) => writeToolPrompt(decodeMessages(messages, path), tools))
   const requests = requestPerItem(decoded, id, ({ messages, toolFormat }, requestId) => ({
-    ...common,
     id: requestId,
     model,
+    ...common,
     prompt: {
       type: 'chat' as const,
       ...plainChat,

@@ -37,10 +37,10 @@ export const stackDialects = {
 function createDialect({ decode, encodeResult, createStreamEncoder }: Parts): Dialect {
   return withProviderData({
     decode: ({ body }, { id }) => ({
-      ...decode(body, id),
       policy: { onHangUp: 'cancel' },
       encodeResult,
       createStreamEncoder,
+      ...decode(body, id),
     }),
     createId: () => `stack-${randomHex()}`,
     encodeError: encodeStackError,

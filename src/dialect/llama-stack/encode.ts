@@ -26,7 +26,7 @@ export function encodeStopReason(reason: FinishReason): string {
 export function encodeChat({ choices, usage }: GenerationResult): unknown {
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
-  return { ...encodeMessage(choice), metrics: encodeMetrics(usage) }
+  return Object.assign(encodeMessage(choice), { metrics: encodeMetrics(usage) })
 }
 
 /** A reply to a batch of conversations. The engine counts tokens for all of them only. */
@@ -38,7 +38,7 @@ export function encodeBatchChat({ choices }: GenerationResult): unknown {
 export function encodeCompletion({ choices, usage }: GenerationResult): unknown {
   const [choice] = choices
   if (choice === undefined) throw new Error('a reply needs one choice')
-  return { ...encodeText(choice), metrics: encodeMetrics(usage) }
+  return Object.assign(encodeText(choice), { metrics: encodeMetrics(usage) })
 }
 
 /** A reply to a batch of texts. */

@@ -51,6 +51,7 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   const echoesTokens = needsPromptTokens(wire, [first, ...rest])
   const output = decodeOutput(wire)
   const shared = {
+    prompt: first,
     ...plainRequest,
     ...decodeCommon(wire, defaultMaxTokens),
     ...decodeForwarded({ user: wire.user }),
@@ -61,8 +62,8 @@ export function decodeCompletion(body: unknown, requestId: string): DecodedCompl
   }
   return {
     requests: [
-      { ...shared, id: requestId, prompt: first },
-      ...rest.map((prompt, index) => ({ ...shared, id: `${requestId}-${index + 1}`, prompt })),
+      { id: requestId, ...shared },
+      ...rest.map((prompt, index) => ({ id: `${requestId}-${index + 1}`, ...shared, prompt })),
     ],
     echoes: [first, ...rest].map((prompt) => (wire.echo === true && !echoesTokens ? textOf(prompt) : '')),
     stream: wire.stream ?? false,

@@ -98,10 +98,11 @@ type Named = {
 function decodeTool(tool: MemberTool, { path, isFound, named }: Named): Tool {
   switch (tool.type) {
     case 'function': {
+      const { name, description } = named
       const { parameters, strict } = tool
       refuseLargeJson(parameters, `${path}.parameters`)
       const options = { ...(typeof strict === 'boolean' && { strict }), ...(isFound && ({ isDeferred: true } as const)) }
-      return { ...(parameters && { parameters }), ...options, ...named }
+      return { name, ...(description !== undefined && { description }), ...(parameters && { parameters }), ...options }
     }
     case 'custom': {
       const { format } = tool

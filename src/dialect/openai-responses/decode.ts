@@ -86,7 +86,6 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
     const conversation = decodeItems(kept, { instructions, sealer: context.sealer, tools })
     const { request, outputField } = decodeRequest(wire, { id: context.id, tools, conversation })
     return {
-      ...common,
       request,
       ignored: [...unknown, ...nested, ...conversation.ignored, ...tools.ignored],
       nameOf: (path) => nameResponseField(wire, { path, outputField, paths: conversation.paths, toolPaths: tools.paths }),
@@ -99,6 +98,7 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
         const shorter = replaceOldest(kept, compaction)
         return shorter === undefined ? undefined : decodeWith(shorter)
       },
+      ...common,
     }
   }
   const common = {
@@ -109,7 +109,7 @@ export function decodeResponse(body: unknown, context: ResponseContext): Decoded
     truncation: wire.truncation ?? 'disabled',
     ...thresholdOf(wire),
     isCompactionTriggered: entries.some(({ item }) => item.type === 'compaction_trigger'),
-    head: encodeHead(wire, { ...context, references }),
+    head: encodeHead(wire, { id: context.id, createdAtMs: context.createdAtMs, references }),
     style: {
       thoughts: summaryOf(wire) === undefined ? 'content' : 'summary',
       encrypts: (wire.include ?? []).includes('reasoning.encrypted_content'),
@@ -127,9 +127,9 @@ function decodeRequest(wire: ResponseWire, { id, tools, conversation }: Decoded)
   const logprobs = decodeLogprobs(wire)
   const { constraint, param: outputField } = decodeFormat(wire)
   const request: GenerationRequest = {
-    ...plainRequest,
     id,
     model: wire.model,
+    ...plainRequest,
     prompt: {
       type: 'chat',
       ...plainChat,

@@ -39,7 +39,7 @@ export class ToolNames {
 
   /** The flat name of a declared tool. A tool by itself is also found in the namespace of such tools, and the other way round. */
   find(tool: ToolName): string | undefined {
-    const other = tool.namespace === undefined ? { ...tool, namespace: plainNamespace } : { name: tool.name }
+    const other = tool.namespace === undefined ? { name: tool.name, namespace: plainNamespace } : { name: tool.name }
     const isPlain = tool.namespace === undefined || tool.namespace === plainNamespace
     return this.#byMember.get(keyOf(tool)) ?? (isPlain ? this.#byMember.get(keyOf(other)) : undefined)
   }

@@ -14,31 +14,32 @@ export function normalizeInput(input: ResponseWire['input']): readonly (StoredIt
 function withId(item: WireItem): StoredItem {
   const type = item.type ?? 'message'
   const id = typeof item.id === 'string' ? item.id : createIdFor(type)
-  return { id, json: { ...(isKnownItem(item) ? complete(item) : item), type, id } }
+  // Not `{ ...item, type }`: see `hidden-classes.test.ts`.
+  return { id, json: Object.assign({}, item, isKnownItem(item) ? completionOf(item) : {}, { type, id }) }
 }
 
-/** An item with all fields that its type in a reply has. */
-function complete(item: KnownItem): JsonObject {
+/** Those fields that an item of its type has in each reply, and that this one may lack. */
+function completionOf(item: KnownItem): JsonObject {
   switch (item.type) {
     case 'message':
     case undefined:
-      return { ...item, status: item.status ?? 'completed', content: completeContent(item.content, item.role) }
+      return { status: item.status ?? 'completed', content: completeContent(item.content, item.role) }
     case 'function_call_output':
     case 'custom_tool_call_output':
     case 'function_call':
-      return { ...item, status: item.status ?? 'completed' }
+      return { status: item.status ?? 'completed' }
     case 'reasoning':
-      return { ...item, summary: item.summary ?? [] }
+      return { summary: item.summary ?? [] }
     case 'tool_search_call':
     case 'tool_search_output':
-      return { ...item, call_id: item.call_id ?? null, execution: item.execution ?? 'client', status: item.status ?? 'completed' }
+      return { call_id: item.call_id ?? null, execution: item.execution ?? 'client', status: item.status ?? 'completed' }
     case 'additional_tools':
-      return { ...item, role: item.role ?? 'developer' }
+      return { role: item.role ?? 'developer' }
     case 'custom_tool_call':
     case 'compaction':
     case 'item_reference':
     case 'compaction_trigger':
-      return item
+      return {}
   }
 }
 

@@ -5,7 +5,7 @@ import type { References } from './references.ts'
 import type { ResponseWire } from './schema.ts'
 import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
 
-/** The fields of a response that only its request decides, on the wire. */
+/** A response before anything of it is known but its request, on the wire. */
 export type ResponseHead = JsonObject & { readonly id: string; readonly model: string }
 
 type HeadOptions = { readonly id: string; readonly createdAtMs: number; readonly references: References }
@@ -41,6 +41,13 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     presence_penalty: wire.presence_penalty ?? 0,
     frequency_penalty: wire.frequency_penalty ?? 0,
     truncation: wire.truncation ?? 'disabled',
+    // What the generation decides. They are here so that an encoder adds no fields to the head: see `hidden-classes.test.ts`.
+    status: 'in_progress',
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
     ...(typeof wire.user === 'string' && { user: wire.user }),
   }
 }

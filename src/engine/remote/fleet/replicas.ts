@@ -116,7 +116,7 @@ export class Replicas {
   describe(): readonly ReplicaReport[] {
     return this.#pool
       .describe(this.#options.now())
-      .map((report) => ({ ...report, discovery: this.#discoveries.get(report.id)?.discovery }))
+      .map((report) => ({ discovery: this.#discoveries.get(report.id)?.discovery, ...report }))
   }
 
   /** Throws `model-unavailable` after `close`. */

@@ -245,7 +245,7 @@ function withoutLogprobs(): AppError {
 
 /** Matches the finish reason of a server with the calls that it made. */
 function matchCalls(finish: Finish, calls: number): Finish {
-  if (finish.reason === 'tool-calls' && calls === 0) return { ...finish, reason: 'stop', rawReason: 'tool_calls' }
+  if (finish.reason === 'tool-calls' && calls === 0) return { rawReason: 'tool_calls', ...finish, reason: 'stop' }
   return finish.reason === 'stop' && calls > 0 ? { ...finish, reason: 'tool-calls' } : finish
 }
 
