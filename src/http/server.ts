@@ -41,7 +41,7 @@ import { withoutSecondPrefix } from './second-prefix.ts'
 import { createDialectHandler } from './serve-dialect.ts'
 import { disconnectStalledReader } from './stalled-reader.ts'
 import { createUnknownRoute } from './unknown-route.ts'
-import { Upgrades } from './upgrades.ts'
+import { Upgrades, upgradeOptions } from './upgrades.ts'
 import { createRequestWatch } from './watch-requests.ts'
 
 declare module 'fastify' {
@@ -123,6 +123,7 @@ export function createServer(deps: ServerDeps): Server {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: {
+      ...upgradeOptions,
       noDelay: true,
       // Node ignores the request timeout when the headers timeout is longer.
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
