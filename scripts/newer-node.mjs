@@ -1,5 +1,5 @@
-// npm run node-24: installs Node.js 24 for the tests of what only newer versions have, unless it is installed; prints its path. It goes
-// into a folder outside the repository: it is 120 MB, and not a dependency.
+// npm run newer-node: installs the newest Node.js that is tested, for the tests of what newer versions have or do differently, unless it
+// is installed; prints its path. It goes into a folder outside the repository: it is 120 MB, and not a dependency.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { checkNode, fail, npm, say } from './bootstrap.mjs'
 
 checkNode()
 
-const version = '24.21.0'
+const version = '26.10.0'
 const builds = new Set(['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'])
 const platform = `${process.platform}-${process.arch}`
 const tools = process.env.DRAGOMAN_TEST_TOOLS ?? join(tmpdir(), 'dragoman-test-tools')
