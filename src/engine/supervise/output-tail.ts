@@ -5,45 +5,57 @@ const longestLine = 500
 /** As llama.cpp writes them when it aborts: more than are kept, and they tell users nothing. */
 const stackFrame = /\[0x[0-9a-f]+\]$|^#\d+ /
 
+/** What a stream has written of its newest line. */
+type OpenLine = { text: string }
+
 /** The last lines that a process wrote, without those of a stack; long lines are truncated. */
 export class OutputTail {
   readonly #onLine: (line: string) => void
   readonly #lines: string[] = []
-  #open = ''
+  readonly #pushed: OpenLine = { text: '' }
+  readonly #open: OpenLine[] = [this.#pushed]
 
   constructor(onLine: (line: string) => void) {
     this.#onLine = onLine
   }
 
   get lines(): readonly string[] {
-    return this.#open.trim() === '' ? this.#lines : [...this.#lines, this.#open]
+    return [...this.#lines, ...this.#open.map(({ text }) => text).filter((text) => text.trim() !== '')]
   }
 
-  /** All that comes from these streams. */
+  /** All that comes from these streams; a line of one is whole, whatever another writes meanwhile. */
   read(...streams: readonly (Readable | null)[]): void {
-    for (const stream of streams) stream?.setEncoding('utf8').on('data', (text: string) => this.push(text))
-  }
-
-  push(text: string): void {
-    const [first = '', ...others] = text.split(/\r?\n/)
-    this.#extend(first)
-    for (const piece of others) {
-      this.#close()
-      this.#extend(piece)
+    for (const stream of streams) {
+      const open = { text: '' }
+      this.#open.push(open)
+      stream?.setEncoding('utf8').on('data', (text: string) => this.#add(text, open))
     }
   }
 
-  #extend(piece: string): void {
-    this.#open = (this.#open + piece).slice(0, longestLine)
+  push(text: string): void {
+    this.#add(text, this.#pushed)
   }
 
-  #close(): void {
-    const line = this.#open
-    this.#open = ''
+  #add(text: string, open: OpenLine): void {
+    const [first = '', ...others] = text.split(/\r?\n/)
+    extend(open, first)
+    for (const piece of others) {
+      this.#close(open)
+      extend(open, piece)
+    }
+  }
+
+  #close(open: OpenLine): void {
+    const line = open.text
+    open.text = ''
     if (line.trim() === '') return
     this.#onLine(line)
     if (stackFrame.test(line)) return
     this.#lines.push(line)
     if (this.#lines.length > keptLines) this.#lines.shift()
   }
+}
+
+function extend(open: OpenLine, piece: string): void {
+  open.text = (open.text + piece).slice(0, longestLine)
 }
