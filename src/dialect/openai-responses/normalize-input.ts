@@ -14,8 +14,9 @@ export function normalizeInput(input: ResponseWire['input']): readonly (StoredIt
 function withId(item: WireItem): StoredItem {
   const type = item.type ?? 'message'
   const id = typeof item.id === 'string' ? item.id : createIdFor(type)
-  // Not `{ ...item, type }`: see `hidden-classes.test.ts`.
-  return { id, json: Object.assign({}, item, isKnownItem(item) ? completionOf(item) : {}, { type, id }) }
+  // It does not begin with the item: see `hidden-classes.test.ts`.
+  const complete = { type, ...item, ...(isKnownItem(item) && completionOf(item)) }
+  return { id, json: Object.assign(complete, { type, id }) }
 }
 
 /** Those fields that an item of its type has in each reply, and that this one may lack. */
