@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contract/request.ts'
 import type { ResponseEvent } from './encoder.ts'
 import { isJsonObject, replayItem } from './replay-item.ts'
+import { begun } from './response-head.ts'
 
 /** The event in a stored text. Throws for a text that this server did not store. */
 export function readStoredEvent(json: string): ResponseEvent {
@@ -29,17 +30,9 @@ export function encodeEnd(response: JsonObject, sequenceNumber: number): Respons
 export function replayResponse(response: JsonObject): readonly ResponseEvent[] {
   const events: ResponseEvent[] = []
   const send = (type: string, fields: JsonObject) => void events.push({ type, sequence_number: events.length, ...fields })
-  const begun = {
-    ...response,
-    status: 'in_progress',
-    completed_at: null,
-    error: null,
-    incomplete_details: null,
-    output: [],
-    usage: null,
-  }
-  send('response.created', { response: begun })
-  send('response.in_progress', { response: begun })
+  const first = { ...response, ...begun }
+  send('response.created', { response: first })
+  send('response.in_progress', { response: first })
   const output: readonly unknown[] = Array.isArray(response.output) ? response.output : []
   for (const [outputIndex, item] of output.entries()) if (isJsonObject(item)) replayItem(item, { send, outputIndex })
   events.push(encodeEnd(response, events.length))

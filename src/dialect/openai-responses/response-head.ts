@@ -8,6 +8,16 @@ import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
 /** A response before anything of it is known but its request, on the wire. */
 export type ResponseHead = JsonObject & { readonly id: string; readonly model: string }
 
+/** The fields that the generation decides, when it begins. */
+export const begun = {
+  status: 'in_progress',
+  completed_at: null,
+  error: null,
+  incomplete_details: null,
+  output: [],
+  usage: null,
+} as const
+
 type HeadOptions = { readonly id: string; readonly createdAtMs: number; readonly references: References }
 
 /** What a response repeats of its request. Fields that OpenAI's types require have OpenAI's default where the request has none. */
@@ -41,13 +51,8 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     presence_penalty: wire.presence_penalty ?? 0,
     frequency_penalty: wire.frequency_penalty ?? 0,
     truncation: wire.truncation ?? 'disabled',
-    // What the generation decides. They are here so that an encoder adds no fields to the head: see `hidden-classes.test.ts`.
-    status: 'in_progress',
-    completed_at: null,
-    error: null,
-    incomplete_details: null,
-    output: [],
-    usage: null,
+    // So that an encoder adds no fields to the head: see `hidden-classes.test.ts`.
+    ...begun,
     ...(typeof wire.user === 'string' && { user: wire.user }),
   }
 }
