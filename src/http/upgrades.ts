@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { readAsPlainRequest } from './plain-request.ts'
 import { upgradedStatus } from './watch-requests.ts'
 
-/** For Node's HTTP server, of Node 24 and later: requests to upgrade to something else are plain ones. */
+/** For Node's HTTP server, which asks since some version of Node 24: requests to upgrade to something else are plain ones. */
 export const upgradeOptions = { shouldUpgradeCallback: isWebSocket }
 
 type Pending = { readonly socket: Duplex; readonly head: Buffer }
@@ -22,7 +22,7 @@ export class Upgrades {
     // Compression would cost memory for each socket, and a small message could become a large one.
     this.#server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, perMessageDeflate: false })
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      // Only of Node before 24, which does not ask.
+      // Only in older versions of Node, which do not ask.
       if (!isWebSocket(request)) {
         readAsPlainRequest(app.server, request, { socket, head })
         return
