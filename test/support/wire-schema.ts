@@ -78,8 +78,11 @@ const extensions: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>
   } as Record<string, JsonSchema>,
 }
 
-/** OpenAI's types have it, its replies do not: the SDKs compute it. */
-const computed: Readonly<Record<string, string>> = { Response: 'output_text' }
+/**
+ * Keys that the types require and real replies lack: the SDKs compute the first one; Anthropic's texts without sources have no
+ * `citations`, and `@ai-sdk/anthropic` refuses null.
+ */
+const missing: Readonly<Record<string, string>> = { Response: 'output_text', TextBlock: 'citations' }
 
 /** A schema of `test/fixtures/wire-schemas`, as it was generated. */
 export function readWireSchema(name: string): JsonSchema {
@@ -124,7 +127,7 @@ function close(name: string, definition: JsonSchema): JsonSchema {
   return {
     ...definition,
     properties: { ...definition.properties, ...extensions[name] },
-    required: definition.required?.filter((key) => key !== computed[name]) ?? [],
+    required: definition.required?.filter((key) => key !== missing[name]) ?? [],
     additionalProperties: false,
   }
 }

@@ -46,7 +46,7 @@ export function createMessageEncoder(style: ReplyStyle & { readonly requestId?: 
   /** The frames that lead to a block of this type; a text, or a thought, goes on in the open one. */
   function toBlock(type: 'text' | 'thinking'): string {
     if (block?.type === type) return ''
-    return openBlock(type, type === 'text' ? { type, text: '', citations: null } : { type, thinking: '', signature: '' })
+    return openBlock(type, type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' })
   }
 
   function addText(text: string): string {

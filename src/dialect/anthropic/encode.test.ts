@@ -34,7 +34,7 @@ describe('a whole reply', () => {
     })
     expect(reply.content).toEqual([
       { type: 'thinking', thinking: 'Hm.', signature: sealed('Hm.') },
-      { type: 'text', text: 'I look.', citations: null },
+      { type: 'text', text: 'I look.' },
       { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 }, caller: { type: 'direct' }, toolset_name: null },
       { type: 'tool_use', id: 't2', name: 'g', input: {}, caller: { type: 'direct' }, toolset_name: null },
     ])
@@ -71,6 +71,11 @@ describe('a whole reply', () => {
   test('sources are citations', () => {
     const parts = [{ ...text('x'), annotations: [{ type: 'url-citation' as const, url: 'http://a', title: 'A' }] }]
     expect(encode(parts).content).toMatchObject([{ citations: [{ type: 'web_search_result_location', url: 'http://a' }] }])
+  })
+
+  test('a source without a title has an empty one: clients refuse null', () => {
+    const parts = [{ ...text('x'), annotations: [{ type: 'url-citation' as const, url: 'http://a' }] }]
+    expect(encode(parts).content).toMatchObject([{ citations: [{ title: '' }] }])
   })
 })
 

@@ -85,11 +85,12 @@ export function encodeMessage({ start, choices, usage }: GenerationResult, style
 function encodePart(part: OutputPart, { thinking, sealer }: ReplyStyle): readonly unknown[] {
   switch (part.type) {
     case 'text': {
+      // Absent where there are none, as in Anthropic's own replies: clients refuse null.
       const citations = (part.annotations ?? []).map(encodeCitation)
-      return [{ type: 'text', text: part.text, citations: citations.length === 0 ? null : citations }]
+      return [{ type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }]
     }
     case 'refusal':
-      return [{ type: 'text', text: part.text, citations: null }]
+      return [{ type: 'text', text: part.text }]
     case 'reasoning': {
       if (thinking === 'none') return []
       return [{ type: 'thinking', thinking: thinking === 'shown' ? part.text : '', signature: sign(sealer, part) }]
@@ -130,12 +131,12 @@ export function encodeCall({ id, name }: { readonly id: string; readonly name: s
   return { type: 'tool_use', id, name, input, caller: { type: 'direct' }, toolset_name: null }
 }
 
-/** Anthropic's forms of sources that the canonical form knows. */
+/** Anthropic's forms of sources that the canonical form knows. Its types let a page have no title; clients refuse null. */
 export function encodeCitation(annotation: Annotation): unknown {
   switch (annotation.type) {
     case 'url-citation': {
       const { url, title } = annotation
-      return { type: 'web_search_result_location', url, title: title ?? null, cited_text: '', encrypted_index: '' }
+      return { type: 'web_search_result_location', url, title: title ?? '', cited_text: '', encrypted_index: '' }
     }
     case 'file-citation': {
       const { fileId, filename, index } = annotation
