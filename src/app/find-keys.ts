@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { LoadedConfig } from '../config/load.ts'
+import { AppError } from '../contract/errors.ts'
 import { type ApiKey, allScopes } from '../contract/principal.ts'
 import type { KeyLimits } from '../contract/quota.ts'
 import type { FindKey } from '../http/auth.ts'
@@ -37,15 +38,32 @@ export async function findKeys({ server, home }: Pick<LoadedConfig, 'server' | '
   return { apiKeys: [], findKey, writeUses: () => file.writeUses(), ...(createdKey !== undefined && { createdKey }) }
 }
 
+/**
+ * A file that was emptied, or is cut short, must not open a server. Throws `invalid-request` when a running server has configured keys
+ * and its next configuration has none.
+ */
+export function checkKeysRemain(before: ServerSettings, next: ServerSettings): void {
+  if (!hasKeys(before) || hasKeys(next)) return
+  const message =
+    'the configuration has no key any more (server.apiKeys, server.adminKey), and a reload cannot take the last one away: ' +
+    'restart the server to serve without these keys'
+  throw new AppError('invalid-request', message)
+}
+
+function hasKeys({ apiKeys, adminKey }: ServerSettings): boolean {
+  return apiKeys !== undefined || adminKey !== undefined
+}
+
 /** The keys that Dragoman made, which servers with this data folder accept when none are configured. */
 export function openKeyFile(home: string): ApiKeyFile {
   return new ApiKeyFile(join(home, 'api-keys.json'))
 }
 
-type ConfiguredKey = NonNullable<LoadedConfig['server']['apiKeys']>[number]
+type ServerSettings = LoadedConfig['server']
+type ConfiguredKey = NonNullable<ServerSettings['apiKeys']>[number]
 
 /** A configured key that may use models, for this process's own requests. */
-export function clientKey({ apiKeys = [], adminKey }: LoadedConfig['server']): string | undefined {
+export function clientKey({ apiKeys = [], adminKey }: ServerSettings): string | undefined {
   for (const configured of apiKeys) {
     if (typeof configured === 'string') return configured
     if (configured.scopes.some((scope) => scope !== 'metrics')) return configured.key

@@ -7,6 +7,7 @@ import { readPreset } from '../dialect/presets/read-preset.ts'
 import type { AccessRules } from '../http/access.ts'
 import type { ServerDeps } from '../http/deps.ts'
 import { TemplateFolder } from '../registry/template-folder.ts'
+import { checkKeysRemain } from './find-keys.ts'
 import { ServerKeys } from './server-keys.ts'
 
 type LiveConfigOptions = {
@@ -66,10 +67,11 @@ export class LiveConfig {
 
   /**
    * Takes another configuration, whose models `replaceModels` takes. Warns of settings that need a restart. Throws, without a change, when
-   * a preset is invalid or `replaceModels` throws.
+   * a preset is invalid, the last configured key is gone, or `replaceModels` throws.
    */
   async change(next: LoadedConfig, replaceModels: (before: LoadedConfig) => void): Promise<void> {
     const before = this.#current
+    checkKeysRemain(before.server, next.server)
     const presets = createPresets(next)
     // The server still listens where it did, which decides whether it needs keys.
     const useKeys = await this.#keys.find({ ...next, server: { ...next.server, host: this.#started.server.host } })

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { LoadedConfig } from '../config/load.ts'
-import { messageOf } from '../contract/errors.ts'
+import { AppError, messageOf } from '../contract/errors.ts'
 
 /** Editors write a file in several steps. */
 const settleMs = 50
@@ -35,6 +35,8 @@ export class ConfigReloader {
   #timer: NodeJS.Timeout | undefined
   /** The text that was last applied or refused. */
   #text: string | undefined
+  /** The text of the configuration in use. */
+  #applied: string | undefined
   #reloading = Promise.resolve()
 
   constructor(options: ReloaderOptions) {
@@ -45,6 +47,7 @@ export class ConfigReloader {
   async watch(): Promise<void> {
     const { path, log } = this.#options
     this.#text = await readText(path)
+    this.#applied = this.#text
     const giveUp = (error: unknown) =>
       log.warn({ reason: messageOf(error) }, `${path} cannot be watched: send SIGHUP after changing it`)
     try {
@@ -97,12 +100,19 @@ export class ConfigReloader {
     const { path, log, load, apply } = this.#options
     this.#text = text
     try {
+      if (isCut(text, this.#applied)) throw new AppError('invalid-request', `${path} is cut off in the middle of a line`)
       await apply(await load())
+      this.#applied = text
       log.info(`${basename(path)} was reloaded`)
     } catch (error) {
       log.error({ reason: messageOf(error) }, `${basename(path)} was not reloaded: the previous configuration stays in use`)
     }
   }
+}
+
+/** Such a file may be valid, and mean something else: half a key is a key. */
+function isCut(text = '', applied = ''): boolean {
+  return applied.endsWith('\n') && applied.startsWith(text) && !text.endsWith('\n') && applied.trimEnd() !== text
 }
 
 async function readText(path: string): Promise<string | undefined> {

@@ -1,7 +1,8 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findKeys } from '../app/find-keys.ts'
+import { checkKeysRemain, findKeys } from '../app/find-keys.ts'
 import { checkPresets } from '../app/live-config.ts'
+import { withoutRestart } from '../config/changed-settings.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import { findUnshared } from '../config/workers.ts'
 import { AppError } from '../contract/errors.ts'
@@ -31,12 +32,16 @@ export async function serveWorkers(config: LoadedConfig, source: ConfigSource): 
     hub,
     log,
   })
+  let current = config
   const reloader = openReloader(source, {
     log,
     apply: async (next) => {
+      checkKeysRemain(current.server, next.server)
       checkWorkers(next, config.server.workers)
       checkPresets(next)
-      crew.reconfigure(next)
+      current = next
+      // Where they listen decides whether they need keys: a worker that is started again is like the others.
+      crew.reconfigure(next, withoutRestart(config, next))
     },
   })
   const stopped = stopSignal(reloader)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { settingsForRestart } from './changed-settings.ts'
+import { settingsForRestart, withoutRestart } from './changed-settings.ts'
 import { configSchema } from './schema.ts'
 
 const fake = { engine: 'fake', id: 'm', script: 'from-request' } as const
@@ -15,6 +15,13 @@ test.each<[change: Parameters<typeof configSchema.parse>[0], restart: readonly s
   [{ storage: { ttlDays: 3, database: 'off' }, modelsFolder: '/m' }, ['modelsFolder', 'storage.database', 'storage.ttlDays']],
 ])('%j needs a restart for %j', (change, restart) => {
   expect(settingsForRestart(configSchema.parse({}), configSchema.parse(change))).toEqual(restart)
+})
+
+test('what needs a restart stays as it was, and the rest changes', () => {
+  const before = configSchema.parse({ server: { host: '0.0.0.0', apiKeys: ['a'] }, modelsFolder: '/m' })
+  const after = configSchema.parse({ server: { port: 1, adminKey: 'b' }, models: [fake], modelsFolder: '/n' })
+  const { modelsFolder, models, server } = withoutRestart(before, after)
+  expect([modelsFolder, models, server]).toEqual(['/m', after.models, { ...after.server, host: '0.0.0.0', port: 7411 }])
 })
 
 /** The settings of a section, or the setting itself. */

@@ -24,6 +24,17 @@ export function settingsForRestart(before: object, after: object): readonly stri
   return changedPaths(before, after).filter((path) => !live.has(path) && !live.has(path.split('.', 1)[0] ?? path))
 }
 
+/** A changed configuration as a server has it that started with `before`: what needs a restart is as it was. */
+export function withoutRestart<Settings extends object>(before: Settings, after: Settings): Settings {
+  const kept = { ...after } as Record<string, unknown>
+  for (const path of settingsForRestart(before, after)) {
+    const [section = '', name] = path.split('.')
+    const old = memberOf(before, section)
+    kept[section] = name === undefined ? old : { ...(kept[section] as object), [name]: memberOf(old as object, name) }
+  }
+  return kept as Settings
+}
+
 /** Sections are compared by their settings. */
 function changedPaths(before: object, after: object, section = ''): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])

@@ -56,6 +56,10 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   const { flags, env, cwd, userHome } = inputs
   const document = parseConfigDocument(file?.text ?? '')
   if (document.problems.length > 0) throw configError(document.problems.map((problem) => `${file?.path}: ${problem}`))
+  // A file that was emptied must not mean the defaults, which need no key.
+  if (file !== undefined && isEmpty(document.value)) {
+    throw configError([`${file.path}: it has no settings: write some, or serve the defaults without a configuration file`])
+  }
 
   const overrides = collectOverrides(
     { host: flags.host, port: flags.port, workers: flags.workers, 'log-level': flags.logLevel },
@@ -82,6 +86,11 @@ function buildConfig(inputs: ConfigInputs, file?: ConfigFile): LoadedConfig {
   if (parsed.data === undefined || problems.length > 0) throw configError(problems)
 
   return resolveConfig(parsed.data, { flagModels, base: file === undefined ? cwd : dirname(file.path), env, cwd, userHome })
+}
+
+/** What a file without anything, with comments alone, or with `{}` has. */
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }
 
 /** A configuration as an application writes it. */

@@ -26,7 +26,7 @@ export class Crew {
   readonly #options: CrewOptions
   readonly #places: readonly Place[]
   readonly #ended = new Map<Place, Promise<void>>()
-  #config: object
+  #startConfig: object
   #isDraining = false
   #hasStarted = false
   #onFailure: (error: Error) => void = () => undefined
@@ -35,7 +35,7 @@ export class Crew {
 
   constructor(options: CrewOptions) {
     this.#options = options
-    this.#config = options.config
+    this.#startConfig = options.config
     this.#places = Array.from({ length: options.count }, (_, index) => {
       return { index, worker: undefined, failures: 0, restart: undefined }
     })
@@ -55,9 +55,9 @@ export class Crew {
     return url
   }
 
-  /** Gives all of them another configuration, and those that start later. */
-  reconfigure(config: object): void {
-    this.#config = config
+  /** Gives all of them another configuration. `startConfig`: what those that start later begin with. */
+  reconfigure(config: object, startConfig: object): void {
+    this.#startConfig = startConfig
     for (const { worker } of this.#places) if (worker !== undefined) post(worker, { type: 'reconfigure', config })
   }
 
@@ -116,7 +116,7 @@ export class Crew {
   #begin(worker: Worker, { index }: Place): void {
     const { hub, count } = this.#options
     if (this.#isDraining) post(worker, { type: 'drain' })
-    else post(worker, { type: 'start', config: this.#config, index, count, preset: hub.preset })
+    else post(worker, { type: 'start', config: this.#startConfig, index, count, preset: hub.preset })
   }
 
   #onStartFailure({ index }: Place, error: AppError): void {

@@ -102,6 +102,19 @@ describe('a configuration that changes while the server runs', () => {
     }
   })
 
+  test('stays closed when its file is emptied, and says so; a server does not start with such a file', async () => {
+    await replaceFile({ models: [fake('one')], server: { adminKey: 'root' } })
+    const server = await cli.serve()
+    await writeFile(cli.config, '')
+    await until(() => server.err().includes('it has no settings'))
+    await replaceFile({ models: [fake('one')] })
+    await until(() => server.err().includes('a reload cannot take the last one away'))
+    expect([(await ask(server, 'one')).status, (await ask(server, 'one', 'root')).status]).toEqual([401, 200])
+    await writeFile(cli.config, '# nothing\n')
+    const { code, err } = await cli.run(['serve', '--config', cli.config, '--port', '0'])
+    expect([code, err]).toEqual([1, expect.stringContaining('serve the defaults without a configuration file')])
+  })
+
   test('takes other presets, origins and templates', async () => {
     const server = await cli.serve()
     const origin = 'https://chat.example.com'
@@ -211,7 +224,7 @@ test('all processes of a server follow its file, and those that start later', as
   expect(await answers('one', 'k')).toEqual(Array(6).fill(404))
   expect(await answers('two', 'other')).toEqual(Array(6).fill(401))
   const llama = { engine: 'llama', id: 'local', source: './m.gguf' }
-  await replaceFile({ models: [llama], server: { workers: 1 } })
+  await replaceFile({ models: [llama], server: { workers: 1, apiKeys: ['k'] } })
   await until(() => server.err().includes("'local' runs on llama"))
   expect(await answers('two', 'k')).toEqual(Array(6).fill(200))
   await stream.ended

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFlags } from '../../src/cli/v8-flags.ts'
@@ -214,6 +214,49 @@ describe('what two processes share', () => {
       await kill(server, here)
       expect(await failed).toBeInstanceOf(Error)
       expect((await there.post('/v1/responses', { model: 'm', input: 'now', conversation })).status).toBe(200)
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('a server of several processes needs a key', () => {
+  const statusWithout = async ({ url }: WorkersServer) =>
+    (await fetch(`${url}/v1/models`, { headers: { connection: 'close' } })).status
+  /** Kills a process, and waits for the one that takes its place. */
+  const replaceOne = async (server: WorkersServer, apiKey: string) => {
+    const [seat] = await seatsOf(server, apiKey)
+    process.kill(seat.pid, 'SIGKILL')
+    await until(() => server.log.some(({ msg }) => msg.includes('is started again')))
+    const pids = (await seatsOf(server, apiKey)).map(({ pid }) => pid)
+    expect(pids).not.toContain(seat.pid)
+  }
+
+  test('also when its file was emptied, and a process was started again since', async () => {
+    const server = await startWorkers({ models, server: { adminKey: 'root' } })
+    try {
+      await writeFile(server.file, '{}')
+      server.signal('SIGHUP')
+      await until(() => server.log.some(({ msg }) => msg.includes('was not reloaded')))
+      await writeFile(server.file, JSON.stringify({ models, storage: 'off' }))
+      server.signal('SIGHUP')
+      await until(() => server.log.filter(({ msg }) => msg.includes('was not reloaded')).length >= 2)
+      await replaceOne(server, 'root')
+      for (let at = 0; at < 4; at += 1) expect(await statusWithout(server)).toBe(401)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('also when its file no longer says that others can reach it', async () => {
+    const server = await startWorkers({ models, server: { host: '0.0.0.0' } })
+    try {
+      const key = server.log.map(({ msg }) => /sk-dragoman-\w+/.exec(msg)?.[0]).find((found) => found !== undefined) ?? ''
+      await writeFile(server.file, JSON.stringify({ models, storage: 'off', server: { workers: 2 } }))
+      server.signal('SIGHUP')
+      await until(() => server.log.some(({ msg }) => msg.includes('server.host')))
+      await replaceOne(server, key)
+      for (let at = 0; at < 4; at += 1) expect(await statusWithout(server)).toBe(401)
     } finally {
       await server.stop()
     }

@@ -17,6 +17,8 @@ type LogLine = { readonly pid: number; readonly msg: string; readonly requestId?
 export type WorkersServer = {
   readonly url: string
   readonly pid: number
+  /** Its configuration file. */
+  readonly file: string
   /** What all of its processes logged so far. */
   readonly log: readonly LogLine[]
   /** Resolves with the exit code. */
@@ -47,7 +49,7 @@ export async function startWorkers(settings: Settings, env: NodeJS.ProcessEnv = 
     await ended
     await rm(home, { recursive: true, force: true })
   }
-  return { url, pid: child.pid ?? 0, log, ended, signal: (name) => void child.kill(name), stop }
+  return { url, pid: child.pid ?? 0, file, log, ended, signal: (name) => void child.kill(name), stop }
 }
 
 async function urlOf(child: ChildProcess, log: readonly LogLine[]): Promise<string> {
