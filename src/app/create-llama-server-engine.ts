@@ -47,6 +47,7 @@ export function createLlamaServer(
         id,
         endpoints: [{ url, apiKey, weight: 1 }],
         profile: 'llama-server',
+        isOwnServer: true,
         upstreamModel: model,
         connections: slots,
         adapters: adapters.map(({ name, scale }) => ({ name, scale })),

@@ -27,6 +27,8 @@ export type PreparedGeneration = {
    * validating the output. Absent without a constraint.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
+  /** Another program enforces `output`, and what lies on the way to it may drop the constraint: the output is validated in any case. */
+  readonly constraintIsSent?: true
   /** The engine guarantees that calls to strict tools satisfy their parameters; otherwise core validates them. */
   readonly callsAreCertain?: boolean
   /** A request whose `toolChoice.isRepeated` is set gets its call from a grammar: text instead of a call is then worth another try. */

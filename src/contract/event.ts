@@ -66,7 +66,7 @@ export type StartEvent = {
   readonly inputTokens?: number
   /**
    * How the output constraint is enforced: `full`, by an exact grammar; `partial`, by a grammar that allows more; `validated`, by
-   * validating the output. Absent without a constraint.
+   * validating the output when it has ended. Absent without a constraint.
    */
   readonly structured?: 'full' | 'partial' | 'validated'
   /** The sampling preset in use; `unnamed` for one sent in a switch request. */

@@ -1,4 +1,6 @@
-import type { FinishReason, GenerationEvent } from './event.ts'
+import type { FinishReason, GenerationEvent, StartEvent } from './event.ts'
+
+type Finish = Omit<Extract<GenerationEvent, { type: 'finish' }>, 'type' | 'choice'>
 
 /** Whether an answer with this finish reason may end in the middle of something. */
 const truncates: Readonly<Record<FinishReason, boolean>> = {
@@ -14,9 +16,11 @@ const truncates: Readonly<Record<FinishReason, boolean>> = {
 }
 
 /** Whether an answer may be truncated: open blocks stay open, and partial JSON cannot be validated. */
-export function isTruncated({
-  reason,
-  stopSequence,
-}: Omit<Extract<GenerationEvent, { type: 'finish' }>, 'type' | 'choice'>): boolean {
+export function isTruncated({ reason, stopSequence }: Finish): boolean {
   return truncates[reason] || stopSequence !== undefined
+}
+
+/** What holds of a generation when its choices have ended: truncated output was not validated. */
+export function settledStart(start: StartEvent, finishes: readonly Finish[]): StartEvent {
+  return start.structured === 'validated' && finishes.some(isTruncated) ? { ...start, structured: 'partial' } : start
 }

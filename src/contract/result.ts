@@ -1,5 +1,6 @@
 import type { Emit } from './emit.ts'
 import type { FinishReason, GeneratedToken, GenerationEvent, PromptToken, StartEvent, Timings, Usage } from './event.ts'
+import { settledStart } from './is-truncated.ts'
 import type { OutputPart } from './request.ts'
 
 /** One choice of a finished generation. */
@@ -46,7 +47,16 @@ export async function foldEvents({ run }: { run(emit: Emit<GenerationEvent>): Pr
   if (end === undefined) throw new Error('foldEvents needs a sealed generation: this one ended without usage or error')
   if (end.type === 'error') throw end.error
   if (start === undefined) throw new Error('foldEvents needs a generation that begins with a start event')
-  return { start, choices: drafts.map(closeDraft), usage: end.usage, timings: end.timings }
+  const choices = drafts.map(closeDraft)
+  return {
+    start: settledStart(
+      start,
+      choices.map(({ finish }) => finish),
+    ),
+    choices,
+    usage: end.usage,
+    timings: end.timings,
+  }
 }
 
 function addToDraft(draft: Draft, event: ChoiceEvent): void {

@@ -1,6 +1,9 @@
 import type { CanonicalPath } from './field.ts'
 import type { CustomTool, JsonObject } from './request.ts'
 
+/** A grammar of texts: of a custom tool's input, or of a whole output. */
+export type TextGrammar = NonNullable<CustomTool['grammar']> | { readonly syntax: 'gbnf'; readonly definition: string }
+
 /** Validates output against JSON Schemas, within its own time limit. */
 export interface Validator {
   /** Whether the schema is supported; undefined after the time limit. Does not throw. */
@@ -8,11 +11,8 @@ export interface Validator {
   /** What is wrong with a text, in words; undefined for valid JSON of the schema. Does not throw. */
   check(schema: JsonObject | boolean, text: string): Promise<string | undefined>
   /**
-   * The JSON Schema of the strings that the grammar of a custom tool's input allows, with keywords that only our grammars know. Rejects
-   * with `invalid-request` or `unsupported-field`, at `place`, for a grammar that cannot be used, and with the signal's reason.
+   * The JSON Schema of the strings that a grammar allows, with keywords that only our grammars know. Rejects with `invalid-request` or
+   * `unsupported-field`, at `place`, for a grammar that cannot be used, and with the signal's reason.
    */
-  inputSchema(
-    grammar: NonNullable<CustomTool['grammar']>,
-    options: { readonly place: CanonicalPath; readonly signal: AbortSignal },
-  ): Promise<JsonObject>
+  inputSchema(grammar: TextGrammar, options: { readonly place: CanonicalPath; readonly signal: AbortSignal }): Promise<JsonObject>
 }

@@ -27,7 +27,7 @@ const refusal = (delta: string): readonly EngineEvent[] => [
 function createValidator(canCheck = true) {
   const asked: unknown[] = []
   const validator: Validator = {
-    inputSchema: () => Promise.reject(new Error('there are no custom tools')),
+    inputSchema: async ({ syntax }) => ({ syntax }),
     canCheck: async () => canCheck,
     check: async (asSchema, text) => {
       asked.push(asSchema === true ? [true, text] : text)
@@ -40,6 +40,7 @@ function createValidator(canCheck = true) {
 type Play = {
   readonly steps: readonly EngineEvent[]
   readonly structured?: PreparedGeneration['structured']
+  readonly isSent?: true
   readonly output?: OutputConstraint
   readonly validator?: Validator
   readonly stop?: readonly string[]
@@ -48,11 +49,16 @@ type Play = {
 async function play({
   steps,
   structured = 'partial',
+  isSent,
   output = schema,
   validator = createValidator().validator,
   stop = [],
 }: Play) {
-  const engine = playingEngine(steps, { structured, outputFormat: { toolFormat: 'hermes', startsInReasoning: false } })
+  const engine = playingEngine(steps, {
+    structured,
+    ...(isSent && { constraintIsSent: isSent }),
+    outputFormat: { toolFormat: 'hermes', startsInReasoning: false },
+  })
   const prompt = { type: 'chat', ...plainChat, messages: [], tools: [{ name: 'f' }] } as const
   const request = { ...plainRequest, id: 'r', model: 'm', prompt, output, stop }
   const generation = generate({ now: () => 0, validator }, [request], contextOf(engine))
@@ -99,6 +105,7 @@ describe('validating output of a partial grammar', () => {
     ['is a call', { steps: [raw(0, '<tool_call>{"name": "f", "arguments": {}}</tool_call>'), finish(0), usage] }],
     ['is a refusal', { steps: [...refusal('I cannot.'), finish(0), usage] }],
     ['is certain by its grammar', { steps: [raw(0, 'x'), finish(0), usage], structured: 'full' }],
+    ['was cut off in a grammar', { steps: [raw(0, 'x'), finish(0, 'length'), usage], output: { type: 'gbnf', grammar: 'g' } }],
     ['is of no schema', { steps: [raw(0, 'x'), finish(0), usage], output: { type: 'text' } }],
     [
       'could be a required call',
@@ -112,6 +119,37 @@ describe('validating output of a partial grammar', () => {
     const { events } = await play({ ...parts, validator })
     expect(asked).toEqual([])
     expect(events.at(-1)?.type).toBe('usage')
+  })
+
+  test.each<[OutputConstraint, string]>([
+    [{ type: 'regex', pattern: 'a' }, 'does not match the regular expression: it is not good'],
+    [{ type: 'gbnf', grammar: 'root ::= "a"' }, 'breaks the grammar: it is not good'],
+  ])('the text of %j is checked as a string', async (output, message) => {
+    const { validator, asked } = createValidator()
+    const good = await play({ steps: [raw(0, 'good'), finish(0), usage], output, validator })
+    expect(good.structured).toBe('validated')
+    const bad = await play({ steps: [raw(0, 'bad'), finish(0), usage], output, validator })
+    expect(bad.events.at(-1)).toMatchObject({ type: 'error', error: { message: expect.stringContaining(message) } })
+    expect(asked).toEqual(['"good"', '"bad"'])
+  })
+
+  test.each<OutputConstraint>([
+    { type: 'regex', pattern: 'a' },
+    { type: 'gbnf', grammar: 'root ::= "a"' },
+  ])('what cannot be checked of %j passes, and is not marked validated', async (output) => {
+    const { validator, asked } = createValidator(false)
+    const { structured, events } = await play({ steps: [raw(0, 'x'), finish(0), usage], output, validator })
+    expect(structured).toBe('partial')
+    expect(events.at(-1)?.type).toBe('usage')
+    expect(asked).toEqual([])
+  })
+
+  test('an exact grammar that another program was sent is reported as full, and its output is checked all the same', async () => {
+    const parts = { structured: 'full', isSent: true } as const
+    const good = await play({ steps: [raw(0, '"good"'), finish(0), usage], ...parts })
+    expect(good.structured).toBe('full')
+    const bad = await play({ steps: [raw(0, 'prose'), finish(0), usage], ...parts })
+    expect(bad.events.at(-1)).toMatchObject({ type: 'error', error: { code: 'invalid-output' } })
   })
 
   test('with an unsupported schema, the text is only checked to be JSON, and reported as partial', async () => {

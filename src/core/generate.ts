@@ -165,7 +165,7 @@ async function runStep(
   const prepared = await prepareFitting(model.engine, request, signal)
   refuseUnhonoured(request, prepared)
   const isTextChecked = request.toolChoice.type !== 'required' && needsOutputCheck(request.output, prepared)
-  const check = isTextChecked ? await createOutputCheck(validator, request.output) : undefined
+  const check = isTextChecked ? await createOutputCheck(validator, request.output, signal) : undefined
   const declared = request.prompt.type === 'chat' ? request.prompt.tools : []
   const tools = toolsToCheck(request, prepared)
   const callCheck = tools.length === 0 ? undefined : await createCallCheck(validator, { tools, declared, signal })
@@ -174,8 +174,8 @@ async function runStep(
   if (waiting !== undefined) await waiting
   try {
     const queueMs = elapsed(queuedMs, now())
-    // A stop sequence may truncate the JSON, which is then not validated.
-    const isValidated = check?.coversSchema === true && request.stop.length === 0
+    // A stop sequence may truncate the output, which is then not validated.
+    const isValidated = check?.isComplete === true && request.stop.length === 0
     const starting = emit(
       startEvent(model.id, {
         prepared,
@@ -249,7 +249,7 @@ function findDivergence(
 
 function startEvent(model: string, { prepared, isValidated, preset, divergedAt, ignored }: Beginning): StartEvent {
   const { inputTokens } = prepared
-  const structured = isValidated ? 'validated' : prepared.structured
+  const structured = isValidated && prepared.structured === 'partial' ? 'validated' : prepared.structured
   return {
     type: 'start',
     model,

@@ -99,6 +99,12 @@ message, a content part, a tool, a tool call or another object: its path is name
 \`messages[].content[].cache_control\`. An explicit \`null\` means the same as leaving the field out. Two spellings of one field
 with different values are refused. The header also names \`messages[].name\` and \`reasoning_effort\` where the model's chat template does
 not use them.
+
+Of a constrained output, the header \`x-dragoman-structured\` says how the constraint is enforced: \`full\`, by a grammar while it is generated;
+\`validated\`, by a check of the finished text; \`partial\`, as far as the engine does. A text that fails the check is HTTP 502
+\`invalid_output\`. In a stream the header is sent before the text: \`validated\` means that an error event, instead of a finish reason,
+ends a text that breaks the constraint. Truncated text is not checked: a whole reply with one says \`partial\`, a stream has its finish
+reason (\`length\`).
 `
 
 /** The content of `docs/protocols.md`. */

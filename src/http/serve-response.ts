@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 import type { GenerationEvent, StartEvent } from '../contract/event.ts'
+import { settledStart } from '../contract/is-truncated.ts'
 import { acceptResponse, createResponseId } from '../responses/accept.ts'
 import type { ResponseRun } from '../responses/response-run.ts'
 import type { ResponsesService } from '../responses/service.ts'
@@ -73,6 +74,7 @@ async function answerWhole(run: ResponseRun, { reply, facts }: Exchange): Promis
   const observe = (event: GenerationEvent) => {
     noteEvent(facts, event)
     if (event.type === 'start') start = event
+    if (event.type === 'finish' && start !== undefined) start = settledStart(start, [event])
     if (event.type === 'error') failure = event.error
   }
   await run.run({ observe, emit: () => undefined })

@@ -1,6 +1,6 @@
 import { AppError } from '../contract/errors.ts'
-import type { CustomTool, JsonObject } from '../contract/request.ts'
-import type { Validator } from '../contract/validator.ts'
+import type { JsonObject } from '../contract/request.ts'
+import type { TextGrammar, Validator } from '../contract/validator.ts'
 import type { InputGrammarRequest } from './input-grammar.ts'
 import { threadModule } from './thread-module.ts'
 import { ThreadPool } from './thread-pool.ts'
@@ -43,10 +43,7 @@ export class OutputValidator implements Validator {
     return reply.isSupported ? reply.problem : 'it cannot be checked'
   }
 
-  async inputSchema(
-    grammar: NonNullable<CustomTool['grammar']>,
-    { place, signal }: Parameters<Validator['inputSchema']>[1],
-  ): Promise<JsonObject> {
+  async inputSchema(grammar: TextGrammar, { place, signal }: Parameters<Validator['inputSchema']>[1]): Promise<JsonObject> {
     const key = `${grammar.syntax} ${grammar.definition}`
     const schema = this.#grammars.get(key) ?? (await this.#readGrammar({ grammar, place }, signal))
     this.#grammars.delete(key)

@@ -20,7 +20,7 @@ import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
 import { adaptMedia } from './adapt-media.ts'
 import { atEdge, failAtEdge } from './at-edge.ts'
-import { checkRequest } from './check-request.ts'
+import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
 import { factsOf } from './facts.ts'
 import { callerAccess } from './fleet/caller-access.ts'
@@ -169,7 +169,7 @@ class RemoteEngine implements Engine {
       ...(inputTokens !== undefined && { inputTokens }),
       ...ignoredFields(given, { upstreams: session.replicas.upstreams, converter: this.#options.converter }),
       ...(outputFormat !== undefined && { outputFormat }),
-      ...(checked.structured !== undefined && { structured: checked.structured }),
+      ...enforcementOf(checked.body, this.#options),
       ...(session.replicas.upstreams.some(({ profile }) => profile.takesOurGrammars) && { repeatsByGrammar: true }),
       ...(this.#usesKeys(session, request) && { usesCallerKeys: true }),
       run: (signal, emit, late) =>

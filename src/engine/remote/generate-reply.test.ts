@@ -54,24 +54,17 @@ describe('replicas of several kinds', () => {
   })
 
   test.each([
-    [['llamacpp'], 'full'],
-    [['llamacpp', 'llamacpp'], 'full'],
-    [['llamacpp', 'vllm'], 'partial'],
-    [['vllm', 'llamacpp'], 'partial'],
-  ] as const)('the weakest of %j decides how far a constraint is kept: %s', async (kinds, structured) => {
-    const servers = await Promise.all(kinds.map((ownedBy) => upstream(fine, { ownedBy })))
-    const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
-    const request = ask('hi', { output: { type: 'json-schema', schema, strict: true } })
-    expect(await (await knownEngine(servers)).prepare(request, never)).toMatchObject({ structured })
-  })
-
-  test('of an unknown replica, the least is expected', async () => {
-    const silent = await upstream(fine)
-    silent.get = () => true
-    const engine = engineOver([await upstream(fine, { ownedBy: 'llamacpp' }), silent])
-    const prepared = await engine.prepare(ask('hi', { output: { type: 'json-object' } }), never)
-    expect(prepared).toMatchObject({ structured: 'partial' })
-  })
+    ["others' servers", {}, 'partial'],
+    ['our own server', { isOwnServer: true }, 'full'],
+  ] as const)(
+    'a grammar that is sent to %s enforces a schema as %s says, and the output is checked',
+    async (_, options, structured) => {
+      const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
+      const request = ask('hi', { output: { type: 'json-schema', schema, strict: true } })
+      const engine = await knownEngine([await upstream(fine, { ownedBy: 'llamacpp' })], options)
+      expect(await engine.prepare(request, never)).toMatchObject({ structured, constraintIsSent: true })
+    },
+  )
 })
 
 describe('several replicas', () => {

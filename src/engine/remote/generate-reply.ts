@@ -142,8 +142,7 @@ class ReplyTask implements ReplicaTask<ReplyEnd> {
     const refusal = checked?.refusals.get(upstream)
     if (refusal !== undefined) throw refusal
     if (!reader.hasBegun) {
-      const body = checked?.bodies.get(upstream)
-      if (body !== undefined) return body
+      if (checked?.upstream === upstream) return checked.body
       checkUpstream(plan, upstream)
       return requestBody(plan.request, upstream, this.#deps.grammars)
     }

@@ -38,6 +38,8 @@ export type RemoteEngineOptions = {
   readonly connections: number
   /** Whether servers of unknown kind are probed with small requests; false by default. */
   readonly probesAbilities?: boolean
+  /** The server is a child of this process: it is known to enforce the grammars that it gets, and nothing lies on the way to it. */
+  readonly isOwnServer?: true
   readonly log: Logger
   now?(): number
   random?(): number

@@ -3,9 +3,10 @@ import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
 import { field } from '../../../contract/field.ts'
 import { isTruncated } from '../../../contract/is-truncated.ts'
 import { randomHex } from '../../../contract/random-hex.ts'
-import type { FunctionTool, GenerationRequest } from '../../../contract/request.ts'
+import type { FunctionTool } from '../../../contract/request.ts'
 import { StopSequences } from '../../../model-text/parse/stop-sequences.ts'
 import { TokenTally } from '../../token-tally.ts'
+import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireChoice } from '../transport/wire-chunk.ts'
@@ -21,7 +22,7 @@ const maxAnnotations = 10_000
 type ChoiceContext = {
   /** Its number in the reply to the client. */
   readonly choice: number
-  readonly request: GenerationRequest
+  readonly request: SentRequest
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
   /** Told of each piece of output; `text`, where it is text that another server could continue. */
@@ -56,10 +57,10 @@ export class ChoiceReader {
   constructor(context: ChoiceContext) {
     this.#context = context
     this.#choice = context.choice
-    const { stop, logprobs, maxOutputTokens } = context.request
-    // Also where the server looks for them: a reply that is continued elsewhere may have one across the break.
-    const stopsHere = stop.length > 0
-    this.#stops = stopsHere ? new StopSequences(stop) : undefined
+    const { stop, turnEnds = [], logprobs, maxOutputTokens } = context.request
+    // Also where the server looks for them: it may drop the field, and a reply that is continued elsewhere may have one across the break.
+    const stopsHere = stop.length > 0 || turnEnds.length > 0
+    this.#stops = stopsHere ? new StopSequences([...stop, ...turnEnds]) : undefined
     this.#tally = stopsHere && logprobs !== undefined ? new TokenTally<GeneratedToken>() : undefined
     this.#limit = maxOutputTokens === undefined ? undefined : new OutputLimit(maxOutputTokens)
   }
@@ -190,7 +191,8 @@ export class ChoiceReader {
     if (pushed.stopSequence === undefined)
       return pushed.text === '' && sent.length === 0 ? [] : [this.#rawText(pushed.text, sent)]
     this.#isStopped = true
-    this.#finish = { reason: 'stop', stopSequence: pushed.stopSequence }
+    const isOwn = this.#context.request.stop.includes(pushed.stopSequence)
+    this.#finish = { reason: 'stop', ...(isOwn && { stopSequence: pushed.stopSequence }) }
     const all = [...sent, ...(tally?.cut() ?? [])]
     return pushed.text === '' && all.length === 0 ? [] : [this.#rawText(pushed.text, all)]
   }

@@ -1,6 +1,6 @@
 import { callableTools } from '../../../contract/callable-tools.ts'
 import type { EngineEvent, Usage } from '../../../contract/event.ts'
-import type { GenerationRequest } from '../../../contract/request.ts'
+import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
 import type { WireChoice, WireChunk } from '../transport/wire-chunk.ts'
 import { ChoiceReader } from './choice-reader.ts'
@@ -11,7 +11,7 @@ const none: readonly number[] = []
 const maxContinuable = 1024 * 1024
 
 export type ReplyContext = {
-  readonly request: GenerationRequest
+  readonly request: SentRequest
   readonly profile: Profile
   /** How many choices this reply has, and the number of its first. */
   readonly choices: number
