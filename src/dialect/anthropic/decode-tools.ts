@@ -1,5 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { FunctionTool, ToolChoice } from '../../contract/request.ts'
+import { leftOut, notRunHere } from '../wire/hosted-tools.ts'
 import { preview } from '../wire/preview.ts'
 import { clientTool } from './client-tools.ts'
 import type { CountWire, WireTool } from './schema.ts'
@@ -17,17 +18,37 @@ export type DecodedTools = {
   readonly indices: readonly number[]
 }
 
-/** Throws for a tool without a schema, a name that is declared twice, and a choice of a tool that is not declared. */
+/**
+ * Tools of Anthropic's servers that a caller declares to rely on them. Others, such as `web_search_20250305`, are what agents declare beside
+ * their own.
+ */
+const refusedTools = ['code_execution_', 'mcp_toolset']
+/** Where Anthropic's servers would search for deferred tools, the model is shown them all: nothing here finds them later. */
+const searchTools = 'tool_search_tool_'
+
+/**
+ * Throws for a tool without a schema, a name that is declared twice, one that is not run here, unless it stands beside others by habit, and
+ * a choice of a tool that is not declared.
+ */
 export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): DecodedTools {
-  const referenced = referencedTools({ messages })
+  const isSearchedElsewhere = (wire ?? []).some(({ type }) => type?.startsWith(searchTools))
+  const referenced = isSearchedElsewhere ? undefined : referencedTools({ messages })
   const tools: FunctionTool[] = []
   const ignored: string[] = []
   const indices: number[] = []
   const names = new Set<string>()
+  let hosted: AppError | undefined
   for (const [index, tool] of (wire ?? []).entries()) {
     const made = decodeTool(tool, `tools[${index}]`, referenced)
     if (made === undefined) {
-      ignored.push(`tools[${index}]`)
+      const { type } = tool
+      const path = `tools[${index}]`
+      if (!isHosted(type)) ignored.push(path)
+      else {
+        hosted ??= notRunHere(type, path)
+        if (refusedTools.some((prefix) => type.startsWith(prefix))) throw notRunHere(type, path)
+        ignored.push(leftOut(type, path))
+      }
       continue
     }
     if (names.has(made.name)) {
@@ -38,6 +59,7 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
     tools.push(made)
     indices.push(index)
   }
+  if (hosted !== undefined && tools.length === 0) throw hosted
   return {
     tools,
     toolChoice: decodeChoice(tool_choice, names),
@@ -47,12 +69,17 @@ export function decodeTools({ tools: wire, tool_choice, messages }: ToolsWire): 
   }
 }
 
-/** Undefined for a tool that is ignored. */
-function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string>): FunctionTool | undefined {
+/** Whether a type is one of Anthropic's; not all of them run there. */
+function isHosted(type: WireTool['type']): type is string {
+  return typeof type === 'string' && type !== 'custom'
+}
+
+/** Undefined for a tool that is ignored: one that is not known, or a deferred one that is not `referenced`. */
+function decodeTool(tool: WireTool, path: string, referenced: ReadonlySet<string> | undefined): FunctionTool | undefined {
   const { type, name, description, input_schema: schema, strict } = tool
-  const isDeferred = tool.defer_loading === true && ({ isDeferred: true } as const)
-  if (isDeferred !== false && !referenced.has(name ?? '')) return undefined
-  if (typeof type === 'string' && type !== 'custom') {
+  const isDeferred = tool.defer_loading === true && referenced !== undefined && ({ isDeferred: true } as const)
+  if (isDeferred !== false && !referenced?.has(name ?? '')) return undefined
+  if (isHosted(type)) {
     const known = clientTool(type, name ?? undefined)
     return known === undefined ? undefined : { ...known, ...isDeferred }
   }
@@ -78,7 +105,8 @@ function decodeChoice(choice: CountWire['tool_choice'], declared: ReadonlySet<st
       return { type: 'required' }
     case 'tool': {
       const { name } = choice
-      if (typeof name === 'string' && declared.has(name)) return { type: 'required', names: [name] }
+      if (typeof name !== 'string') throw invalid('tool_choice.name', 'tool_choice.name is missing: expected the name of a tool')
+      if (declared.has(name)) return { type: 'required', names: [name] }
       const known = preview([...declared])
       throw invalid('tool_choice.name', `tool_choice.name ${preview(name)} is not declared; the declared tools are ${known}`)
     }

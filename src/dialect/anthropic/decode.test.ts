@@ -269,7 +269,7 @@ describe('tools', () => {
       { name: 'f', description: 'Does.', parameters: { type: 'object' } },
       { name: 'bash', parameters: { properties: { command: { type: 'string' } } } },
     ])
-    expect(decoded.ignored).toEqual(['tools[2]', 'tools[3]'])
+    expect(decoded.ignored).toEqual(['tools[2].web_search_20250305', 'tools[3]'])
     // An error about the second tool that is shown names its place in the request.
     expect(decode({ tools: [tools[2], f] }).nameOf(['prompt', 'tools', 0, 'parameters', 'type'])).toBe(
       'tools[1].input_schema.type',
@@ -295,6 +295,18 @@ test.each<[string, object, string, string]>([
     { messages: [{ role: 'user', content: [{ type: 'video' }] }] },
     'messages[0].content[0].type',
     'expected one of',
+  ],
+  [
+    'a choice without a name',
+    { tools: [{ name: 'f', input_schema: {} }], tool_choice: { type: 'tool' } },
+    'tool_choice.name',
+    'is missing',
+  ],
+  [
+    'a tool of Anthropic’s servers alone',
+    { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    'tools[0].type',
+    'tools[0].type "web_search_20250305" is a tool that is not run here',
   ],
   ['a tool without a schema', { tools: [{ name: 'f' }] }, 'tools[0].input_schema', 'expected a JSON Schema'],
   ['a choice without tools', { tool_choice: { type: 'any' } }, 'tool_choice', 'needs a tool'],

@@ -12,7 +12,7 @@ const promptFields: readonly Field[] = [
   {
     name: 'tools',
     treatment: 'used',
-    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; tools that Anthropic runs, and deferred ones before that, are ignored and listed",
+    note: "the client's, also `bash_*`, `text_editor_*`, `memory_*`, `computer_*`; a deferred one is described where a `tool_reference` finds it; deferred ones before that are ignored and listed; tools that Anthropic runs are refused, or left out and listed where agents declare them by habit: [strictness](strictness.md)",
   },
   { name: 'tool_choice', treatment: 'used', note: '`auto`, `any`, `tool`, `none`; `disable_parallel_tool_use`' },
   {

@@ -92,14 +92,45 @@ const toolsAndOptions: readonly StrictnessRow[] = [
     ignored: ['tools[0]'],
     note: 'not shown yet',
   },
+  ...['web_search_20250305', 'web_fetch_20250910', 'advisor_20260301', 'a_later_tool'].map(
+    (type): StrictnessRow => ({
+      what: `${type === 'a_later_tool' ? 'a tool of an unknown type' : `\`${type}\``} beside another`,
+      sample: { tools: [tool, { type, name: 'x' }] },
+      outcome: 'tolerated',
+      becomes: { prompt: { tools: [{ name: 'f' }] } },
+      ignored: [`tools[1].${type}`],
+      note: 'the model does not have it; agents declare some by habit',
+    }),
+  ),
   {
-    what: 'a tool that Anthropic runs',
+    what: '… without a tool that the model can call',
     sample: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-    outcome: 'tolerated',
-    becomes: { prompt: { tools: [] } },
-    ignored: ['tools[0]'],
-    note: 'the model does not have it',
+    outcome: 'refused',
+    param: 'tools[0].type',
+    note: "the caller relies on it, as Claude Code's search of the web does",
   },
+  {
+    what: '`tool_search_tool_regex_20251119`, and a deferred tool',
+    sample: {
+      tools: [
+        { type: 'tool_search_tool_regex_20251119', name: 'x' },
+        { ...tool, defer_loading: true },
+      ],
+    },
+    outcome: 'healed',
+    becomes: { prompt: { tools: [{ name: 'f' }] } },
+    ignored: ['tools[0].tool_search_tool_regex_20251119'],
+    note: 'no search runs here, so deferred tools are shown',
+  },
+  ...['code_execution_20250825', 'mcp_toolset'].map(
+    (type): StrictnessRow => ({
+      what: `\`${type}\``,
+      sample: { tools: [tool, { type, name: 'x' }] },
+      outcome: 'refused',
+      param: 'tools[1].type',
+      note: 'not run here; a tool of the caller can do it',
+    }),
+  ),
   {
     what: "a tool of the client's that a dated type declares",
     sample: { tools: [{ type: 'bash_20250124', name: 'bash' }] },

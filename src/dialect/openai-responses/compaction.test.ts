@@ -37,7 +37,7 @@ describe('a compaction', () => {
 
   test('does not pass for a thought', () => {
     const input = [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: summary.json.encrypted_content }]
-    expect(decode({ input }).ignored).toEqual(['input[0]'])
+    expect(decode({ input: [...input, { role: 'user', content: 'hi' }] }).ignored).toEqual(['input[0]'])
   })
 
   test('is the output of its own reply, which follows the schema of Open Responses', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { assistant, byUrl, call, reasoning, refusal, text } from '../../../test/support/parts.ts'
 import type { Message } from '../../contract/request.ts'
 import { decode, failureOf, messagesOf, said, stored } from './__fixtures__/decode.ts'
+import { decodeNewItems } from './items.ts'
 
 const hi = { role: 'user', content: 'hi' }
 const functionCall = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }
@@ -169,6 +170,22 @@ describe('the input', () => {
     const decoded = decode({ input: [hi, item] })
     expect(decoded.ignored).toEqual(['input[1]'])
     expect(decoded.input[1]?.json).toMatchObject(item)
+  })
+
+  test.each([
+    { type: 'input_text', role: 'user', content: 'hi' },
+    { type: 'a_later_type', content: [{ type: 'input_text', text: 'hi' }] },
+    { type: 'computer_call_output', call_id: 'c1', output: { type: 'computer_screenshot' } },
+    { type: 'mcp_approval_response', approval_request_id: 'a', approve: true },
+  ])('%j, of a type that is not known, says something that the model would not see: it is refused', (item) => {
+    expect(failureOf({ input: [hi, item] }).param).toBe('input[1].type')
+    expect(() => decodeNewItems({ items: [item] })).toThrow(expect.objectContaining({ param: 'items[0].type' }))
+  })
+
+  test('of which nothing is left is refused, also after a history', () => {
+    const input = [{ type: 'web_search_call', id: 'ws_1' }]
+    const history = [stored({ id: 'msg_1', type: 'message', ...hi })]
+    for (const known of [{}, { history }]) expect(failureOf({ input }, known)).toMatchObject({ param: 'input' })
   })
 
   test.each<[string, object, string]>([

@@ -23,13 +23,19 @@ type Options = { readonly instructions: string; readonly sealer: Sealer; readonl
 
 /**
  * Decodes instructions and items. The assistant's items up to the next item of another kind are one turn, in their order. Throws for a
- * result without a call, and for a compaction that another server made.
+ * result without a call, for a compaction that another server made, and for an input of which nothing is left.
  */
 export function decodeItems(entries: readonly Entry[], options: Options): Conversation {
   const decoder = new Decoder(options)
   decoder.addInstructions(options.instructions)
   for (const entry of entries) decoder.add(entry)
-  return decoder.end()
+  const conversation = decoder.end()
+  const { ignored } = conversation
+  if (ignored.length > 0 && ignored.length === entries.filter(({ isOwn }) => isOwn).length) {
+    const message = `nothing of the input reaches the model, since ${preview(ignored[0])} has no meaning here: send a message`
+    throw new AppError('invalid-request', message, { param: 'input' })
+  }
+  return conversation
 }
 
 type Turn = { readonly path: string; readonly parts: OutputPart[]; readonly partPaths: string[] }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { assistant, call } from '../../../test/support/parts.ts'
 import type { ToolChoice } from '../../contract/request.ts'
 import { decode, failureOf, messagesOf, promptOf } from './__fixtures__/decode.ts'
+import { refusedTools } from './tool-schema.ts'
 
 const f = { type: 'function', name: 'f' }
 const docs = {
@@ -60,14 +61,28 @@ describe('tools', () => {
     expect(toolsOf({ ...f, name: 'mcp__docs__search' }, docs, long).map(({ name }) => name)).toEqual(names)
   })
 
-  test.each(['web_search', 'web_search_preview', 'file_search', 'mcp', 'code_interpreter', 'image_generation', 'a_later_tool'])(
-    '%s, which runs elsewhere, is ignored and listed',
+  test.each(['web_search', 'web_search_preview_2025_03_11', 'image_generation', 'tool_search', 'a_later_tool'])(
+    '%s, which agents declare by habit, is left out beside a function, which is listed, and refused alone',
     (type) => {
       const decoded = decode({ tools: [{ type, some: 'option' }, f] })
-      expect(decoded.ignored).toEqual(['tools[0]'])
+      expect(decoded.ignored).toEqual([`tools[0].${type}`])
       expect(promptOf(decoded).tools).toEqual([{ name: 'f' }])
+      expect(failureOf({ tools: [{ type, some: 'option' }] })).toMatchObject({
+        code: 'unsupported-field',
+        param: 'tools[0].type',
+      })
     },
   )
+
+  test.each([...refusedTools])('%s, on which callers rely, is refused by name, also in the input', (type) => {
+    const { message, param } = failureOf({ tools: [f, { type }] })
+    expect([param, message]).toEqual(['tools[1].type', expect.stringContaining(`"${type}" is a tool that is not run here`)])
+    const input = [
+      { type: 'additional_tools', tools: [{ type }] },
+      { role: 'user', content: 'hi' },
+    ]
+    expect(failureOf({ tools: [f], input }).param).toBe('input[0].tools[0].type')
+  })
 
   test.each<[readonly object[], string]>([
     [[f, f], 'tools[1].name'],
@@ -156,7 +171,7 @@ describe('the choice of a tool', () => {
   })
 
   test('requires a tool that can be called', () => {
-    expect(failureOf({ tools: [{ type: 'web_search' }], tool_choice: 'required' }).param).toBe('tool_choice')
+    expect(failureOf({ tools: [], tool_choice: 'required' }).param).toBe('tool_choice')
     expect(choose('none')).toEqual({ type: 'none' })
   })
 })

@@ -1,13 +1,14 @@
 import { AppError } from '../../contract/errors.ts'
 import type { Tool, ToolChoice } from '../../contract/request.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
+import { leftOut, notRunHere } from '../wire/hosted-tools.ts'
 import { preview } from '../wire/preview.ts'
 import { ToolChoiceDecoder } from './decode-tool-choice.ts'
 import type { Entry } from './entries.ts'
 import { isKnownItem } from './item-schema.ts'
 import { ToolNames } from './namespaces.ts'
 import type { ResponseWire } from './schema.ts'
-import { isKnownTool, isSearchTool, type MemberTool, type WireTool } from './tool-schema.ts'
+import { isKnownTool, isSearchTool, type MemberTool, refusedTools, type WireTool } from './tool-schema.ts'
 
 export type DecodedTools = {
   readonly tools: readonly Tool[]
@@ -15,7 +16,7 @@ export type DecodedTools = {
   readonly paths: readonly string[]
   readonly names: ToolNames
   readonly toolChoice: ToolChoice
-  /** Tools that OpenAI's servers run, and choices of them. */
+  /** Tools that OpenAI's servers run and that agents declare by habit, and choices of them. */
   readonly ignored: readonly string[]
 }
 
@@ -23,7 +24,8 @@ type ToolsWire = Pick<ResponseWire, 'tools' | 'tool_choice'>
 
 /**
  * Decodes the tools of a request, and those that its conversation declares. What a search found is described where it was found, so that
- * the prompt's beginning stays. Throws for a tool that is declared twice, and for a choice of a tool that is not declared.
+ * the prompt's beginning stays. Throws for a tool that is declared twice, for one that is not run here, unless it stands beside others by
+ * habit, and for a choice of a tool that is not declared.
  */
 export function decodeTools({ tools: wire, tool_choice }: ToolsWire, entries: readonly Entry[]): DecodedTools {
   const declared = new Declared()
@@ -33,6 +35,8 @@ export function decodeTools({ tools: wire, tool_choice }: ToolsWire, entries: re
     const options = { isLater: true, isFound: item.type === 'tool_search_output', isListed: isOwn }
     for (const [index, tool] of item.tools.entries()) declared.add(tool, `${path}.tools[${index}]`, options)
   }
+  const hosted = (wire ?? []).findIndex((tool) => !isKnownTool(tool) && !isSearchTool(tool))
+  if (hosted !== -1 && declared.tools.length === 0) throw notRunHere(wire?.[hosted]?.type ?? '', `tools[${hosted}]`)
   const choice = new ToolChoiceDecoder(declared.names)
   const toolChoice = choice.decode(tool_choice, declared.tools)
   const { tools, paths, names, ignored } = declared
@@ -62,7 +66,8 @@ class Declared {
       const asFunction = { type: 'function' as const, name: 'tool_search', description, parameters }
       this.#declare(asFunction, path, { ...options, isSearch: true })
     } else if (!isKnownTool(tool)) {
-      if (options.isListed) this.ignored.push(path)
+      if (refusedTools.has(tool.type)) throw notRunHere(tool.type, path)
+      if (options.isListed) this.ignored.push(leftOut(tool.type, path))
     } else if (tool.type !== 'namespace') this.#declare(tool, path, options)
     else {
       // The model reads about a namespace where its first member is described.

@@ -89,7 +89,7 @@ const openaiFields: readonly Field[] = [
   {
     name: 'tools',
     treatment: 'used',
-    note: 'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; tools that OpenAI runs are ignored and listed',
+    note: 'functions, `custom` tools, namespaces of both, and a `tool_search` that the client runs; of the tools that OpenAI runs or defines, those that agents declare by habit are left out and listed, others are refused: [strictness](strictness.md)',
   },
   { name: 'top_logprobs', treatment: 'used', note: '0 to 20; above 0, output texts have log-probabilities' },
   sharedOpenaiFields.topP,

@@ -143,8 +143,14 @@ const knownTypes = new Set([
   'compaction',
   'compaction_trigger',
 ])
-/** Items of tools that OpenAI's servers run, and items that come later than this code. */
-const otherItem = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)), id })
+/**
+ * Items of tools that OpenAI's servers run, and items that come later than this code. They are left out, so one in which the caller says
+ * something, or tells what a tool of the caller's returned, is an error: the model would not see it.
+ */
+const otherItem = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)), id }).refine(
+  (item) => !('role' in item || 'content' in item || item.type.endsWith('_output') || item.type === 'mcp_approval_response'),
+  { path: ['type'] },
+)
 
 export const wireItem = z.union([knownItem, otherItem])
 

@@ -14,7 +14,7 @@ describe('tools in the input', () => {
     const decoded = decode({ input: [more, hi] })
     expect(promptOf(decoded).tools).toMatchObject([{ name: 'f' }, { name: 'mcp__docs__read', description: 'Documents.' }])
     expect(promptOf(decoded).messages).toEqual([{ role: 'user', content: [text('hi')] }])
-    expect(decoded.ignored).toEqual(['input[0].tools[2]'])
+    expect(decoded.ignored).toEqual(['input[0].tools[2].web_search'])
     expect(decoded.input[0]?.json).toMatchObject(more)
   })
 
@@ -88,6 +88,6 @@ describe('a search for tools that the client runs', () => {
 
   test.each([[searched], [found]])('%j of a search on OpenAI’s servers is listed', (item) => {
     expect(decode({ input: [hi, { ...item, call_id: null, execution: 'server' }] }).ignored).toContain('input[1]')
-    expect(decode({ tools: [{ type: 'tool_search' }] }).ignored).toEqual(['tools[0]'])
+    expect(decode({ tools: [{ type: 'tool_search' }, f] }).ignored).toEqual(['tools[0].tool_search'])
   })
 })

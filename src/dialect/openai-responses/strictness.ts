@@ -1,4 +1,5 @@
 import type { StrictnessRow, StrictnessTable } from '../wire/strictness.ts'
+import { refusedTools } from './tool-schema.ts'
 
 const user = { role: 'user', content: 'hi' }
 const text = { type: 'text', text: 'hi' }
@@ -42,12 +43,26 @@ const items: readonly StrictnessRow[] = [
     note: 'no effect on the prompt',
   },
   {
-    what: 'an item of an unknown type',
+    what: "an item of a tool on OpenAI's servers, or of an unknown type",
     sample: input(user, { type: 'web_search_call', id: 'ws_1' }),
     outcome: 'tolerated',
     becomes: becomes(asked),
     ignored: ['input[1]'],
     note: 'left out',
+  },
+  {
+    what: '… with `role` or `content`, or a result of the client',
+    sample: input(user, { type: 'computer_call_output', call_id: 'c1', output: {} }),
+    outcome: 'refused',
+    param: 'input[1].type',
+    note: 'the model would not see it',
+  },
+  {
+    what: 'an input of which nothing is left',
+    sample: input({ type: 'web_search_call', id: 'ws_1' }),
+    outcome: 'refused',
+    param: 'input',
+    note: '',
   },
   {
     what: 'tools in the input: `additional_tools`',
@@ -168,14 +183,32 @@ const callsAndResults: readonly StrictnessRow[] = [
 ]
 
 const toolsAndOptions: readonly StrictnessRow[] = [
+  ...['web_search', 'image_generation', 'a_later_tool'].map(
+    (type): StrictnessRow => ({
+      what: type === 'a_later_tool' ? 'a tool of an unknown type beside a function' : `\`${type}\` beside a function`,
+      sample: { tools: [tool, { type }] },
+      outcome: 'tolerated',
+      becomes: { prompt: { tools: [{ name: 'f' }] } },
+      ignored: [`tools[1].${type}`],
+      note: 'the model does not have it; Codex and others always declare some',
+    }),
+  ),
   {
-    what: 'a tool of an unknown type, such as `web_search`',
-    sample: { tools: [tool, { type: 'web_search' }] },
-    outcome: 'tolerated',
-    becomes: { prompt: { tools: [{ name: 'f' }] } },
-    ignored: ['tools[1]'],
-    note: 'the model does not have it',
+    what: '… without a tool that the model can call',
+    sample: { tools: [{ type: 'web_search' }] },
+    outcome: 'refused',
+    param: 'tools[0].type',
+    note: 'the caller relies on it',
   },
+  ...[...refusedTools].map(
+    (type): StrictnessRow => ({
+      what: `\`${type}\``,
+      sample: { tools: [tool, { type }] },
+      outcome: 'refused',
+      param: 'tools[1].type',
+      note: 'not run here; a function of the caller can do it',
+    }),
+  ),
   {
     what: 'a function without a name',
     sample: { tools: [{ type: 'function', parameters: {} }] },

@@ -43,9 +43,26 @@ export const searchTool = looseObject({
 })
 const knownTool = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool])
 const knownTypes = new Set(['function', 'custom', 'namespace'])
-/** Tools that OpenAI's servers run, such as `web_search`, and tools that come later than this code. */
+/** Tools that OpenAI's servers run or define, such as `web_search`, and tools that come later than this code. */
 const otherTool = looseObject({ type: typeOtherThan((type) => knownTypes.has(type)) })
 export const tool = z.union([knownTool, searchTool, otherTool])
+
+/**
+ * Tools that a caller declares to rely on them. Others, such as `web_search` and `image_generation`, are what agents declare by habit beside
+ * their own.
+ */
+export const refusedTools: ReadonlySet<string> = new Set([
+  'apply_patch',
+  'code_interpreter',
+  'computer',
+  'computer_use',
+  'computer_use_preview',
+  'file_search',
+  'local_shell',
+  'mcp',
+  'programmatic_tool_calling',
+  'shell',
+])
 
 export type MemberTool = z.output<typeof memberTool>
 type KnownTool = z.output<typeof knownTool>
