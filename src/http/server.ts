@@ -17,6 +17,7 @@ import type { GenerationFacts } from './generation-facts.ts'
 import { refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { addLimitHeaders, type EncodeLimits } from './limit-headers.ts'
+import { createPipelines } from './pipelined.ts'
 import { createBodyReader, orNoBody } from './read-body.ts'
 import { ResponsesSockets } from './responses-socket.ts'
 import { watchRoutes } from './route-guard.ts'
@@ -110,6 +111,7 @@ export function createServer(deps: ServerDeps): Server {
   const { log, cancellations } = deps
   const inFlight = new InFlightRequests()
   const { watch, refuse } = createRequestWatch(deps, inFlight)
+  const inTurn = createPipelines()
   const requestTimeoutMs = deps.requestTimeoutMs ?? defaultRequestTimeoutMs
   const bodyLimitBytes = deps.bodyLimitBytes ?? defaultBodyLimitBytes
   let phase: 'serving' | 'leaving' | 'draining' = 'serving'
@@ -137,9 +139,11 @@ export function createServer(deps: ServerDeps): Server {
     clientErrorHandler: refuse,
     frameworkErrors: (error, request, reply) => {
       // Such as a bad escape in the URL; no hook has run.
-      watch(request, reply)
-      reply.header('x-request-id', request.id)
-      sendError(error, request, reply)
+      inTurn(request.raw, reply.raw, () => {
+        watch(request, reply)
+        reply.header('x-request-id', request.id)
+        sendError(error, request, reply)
+      })
     },
   })
 
@@ -185,6 +189,7 @@ export function createServer(deps: ServerDeps): Server {
     isOneOfSeveral: deps.siblings !== undefined,
     paths: () => routes().map(({ path }) => path),
   })
+  app.addHook('onRequest', ({ raw }, reply, done) => inTurn(raw, reply.raw, done))
   // The checks of all requests, before the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     watch(request, reply)

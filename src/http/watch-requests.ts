@@ -25,23 +25,12 @@ export function createRequestWatch(
     const { raw } = reply
     inFlight.enter(raw)
     const { socket } = request.raw
-    /**
-     * A pipelined reply has no socket until the one before it has ended. When the connection closes in the meantime, Node emits no
-     * `close` on it, and its request would run forever.
-     */
-    const onConnectionClose = () => {
-      if (raw.socket !== null || raw.writableFinished) return
-      raw.destroy()
-      raw.emit('close')
-    }
-    socket.once('close', onConnectionClose)
     let status = clientClosedStatus
     raw.once('finish', () => {
       // Node emits `finish` even when the last bytes could not be written.
       if (!socket.destroyed && !socket.errored) status = raw.statusCode
     })
     raw.once('close', () => {
-      socket.off('close', onConnectionClose)
       // A WebSocket lasts as long as its request.
       status = raw.statusCode === upgradedStatus ? upgradedStatus : (refused.get(socket) ?? status)
       metrics.requestEnded(route, status)

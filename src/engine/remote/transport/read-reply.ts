@@ -4,7 +4,7 @@ import type { JsonBounds } from './json-reader.ts'
 import { chunkBounds, LongChunk } from './long-chunk.ts'
 import { outputWithoutSecrets } from './secrets.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
-import { unlessLong } from './turn.ts'
+import { unlessLong } from '../../../contract/turn.ts'
 import { parseJson, WholeJson } from './whole-json.ts'
 
 /** How a reply ended that did not break off: with the server's word that it is complete, or without. */

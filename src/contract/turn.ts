@@ -1,4 +1,4 @@
-/** What one turn of the event loop may take: other streams wait meanwhile. */
+/** What one turn of the event loop may take: everybody else waits meanwhile. */
 const maxTurnMs = 10
 let startedMs: number | undefined
 
@@ -6,7 +6,10 @@ const endTurn = () => {
   startedMs = undefined
 }
 
-/** Undefined while this turn of the event loop is short; otherwise a promise of the next. Shared by all requests. */
+/**
+ * The rule for whatever a peer can send many of in one piece: messages, requests, events. Ask before each of them. Undefined while this
+ * turn of the event loop is short; otherwise a promise of the next. All peers share the turn.
+ */
 export function unlessLong(): Promise<void> | undefined {
   const now = performance.now()
   if (startedMs === undefined) {
