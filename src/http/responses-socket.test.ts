@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { until } from '../../test/support/app.ts'
 import { eventsOf, openResponsesServer, openStream } from '../../test/support/responses-server.ts'
 import { openSocket, type SocketEvent } from '../../test/support/responses-socket.ts'
 import { openTestServer, openWatchedServer, readAll } from '../../test/support/test-server.ts'
@@ -132,6 +134,24 @@ describe('a message that cannot be served', () => {
     expect(await client.turn({ input: 'hi' })).toMatchObject({ type: 'response.completed' })
   })
 
+  test('ends the connection where it comes in thousands, with one line in the log', async () => {
+    const { client, logLines } = await open()
+    for (let count = 0; count < 20_000; count++) client.socket.send('x')
+    expect(await client.closed).toBe(1008)
+    expect(client.received).toHaveLength(5)
+    expect(logLines.filter((line) => line.includes('response failed'))).toHaveLength(1)
+  })
+
+  test('counts anew after a response', async () => {
+    const { client } = await open()
+    for (let round = 0; round < 3; round++) {
+      for (let count = 0; count < 4; count++) client.socket.send('x')
+      const from = client.received.length
+      client.send({ input: 'hi' })
+      await client.event(({ type }) => type === 'response.completed', from)
+    }
+  })
+
   test('is answered with the status that HTTP has, before the first token', async () => {
     const { client } = await open()
     const failing = JSON.stringify({ raw: 'a', failAfter: 0 })
@@ -205,6 +225,14 @@ describe('a shutdown', () => {
     await drained
   })
 
+  test('ends idle sockets whose clients do not answer', async () => {
+    const { client, drain } = await open()
+    client.socket.pause()
+    const startedMs = performance.now()
+    await drain(hourMs)
+    expect(performance.now() - startedMs).toBeLessThan(10_000)
+  })
+
   test('lets a response end, and refuses others', async () => {
     const { client, drain, watched } = await open()
     client.send({ input: JSON.stringify({ chunks: ['a', 'b', 'c'], delayMs: 100 }) })
@@ -252,6 +280,35 @@ describe('a client', () => {
     client.socket.resume()
     await client.event(({ type }) => type === 'response.completed')
     expect(textOf(client.received)).toHaveLength(pieces * 100_000)
+  })
+
+  test('that reads no errors is not read either', async () => {
+    const { app, port, watched } = await openWatchedServer()
+    const served: Socket[] = []
+    app.server.on('connection', (socket) => served.push(socket))
+    const client = await openSocket(port)
+    client.send({ input: late })
+    await watched.started()
+    client.socket.pause()
+    const message = JSON.stringify({ type: 'response.create', model: 'default', input: 'x'.repeat(100) })
+    for (let count = 0; count < 200_000; count++) client.socket.send(message)
+    let before = -1
+    while (served[0]?.bytesRead !== before) {
+      before = served[0]?.bytesRead ?? 0
+      for (let turn = 0; turn < 20; turn++) await fetch(`http://127.0.0.1:${port}/health`)
+    }
+    expect(before).toBeLessThan(0.9 * 200_000 * message.length)
+    client.socket.terminate()
+    expect(await watched.ended()).toEqual({ aborted: true })
+  })
+
+  test('that sends many pings gets an answer to the last', async () => {
+    const client = await openSocket(await openTestServer().listen())
+    const pongs: string[] = []
+    client.socket.on('pong', (data) => pongs.push(String(data)))
+    for (let count = 0; count <= 10_000; count++) client.socket.ping(String(count))
+    await until(() => pongs.at(-1) === '10000')
+    expect(pongs.length).toBeLessThan(1000)
   })
 
   test('is sent pings, and disconnected when it reads nothing', async () => {

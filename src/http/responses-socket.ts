@@ -10,6 +10,7 @@ import type { ServerDeps } from './deps.ts'
 import { shownTo } from './error-reply.ts'
 import { defaultHeartbeatMs } from './event-stream.ts'
 import { readMessage } from './read-message.ts'
+import { takeMessages } from './socket-inbox.ts'
 import { createTurns } from './socket-turns.ts'
 import { SocketWriter } from './socket-writer.ts'
 import { defaultStalledReaderMs } from './stalled-reader.ts'
@@ -18,6 +19,10 @@ import { logResponseFailure } from './stream-response.ts'
 /** As with OpenAI, so that clients renew their connections. */
 const maxSessionMs = 3_600_000
 const goingAway = 1001
+const policyViolation = 1008
+/** So many messages in a row that cannot be understood end the connection. */
+const mostInvalid = 5
+const invalidCodes: ReadonlySet<string> = new Set(['invalid-json', 'invalid-request', 'unsupported-field', 'body-too-large'])
 
 export type SocketDeps = ServerDeps & {
   readonly service: ResponsesService
@@ -43,44 +48,52 @@ export class ResponsesSockets {
       now,
     })
     const turns = createTurns(this.#deps, request)
-    const send = (event: object, lane: string | undefined) =>
+    /** Refusals since something else was sent, and how many of them blame the message itself. */
+    let refused = 0
+    let invalid = 0
+    const send = (event: object, lane: string | undefined) => {
+      refused = 0
+      invalid = 0
+      return write(event, lane)
+    }
+    const write = (event: object, lane: string | undefined) =>
       writer.send(JSON.stringify(lane === undefined ? event : { ...event, stream_id: lane }))
     const sendError = (error: AppError, lane: string | undefined) => {
-      logResponseFailure(request, error)
-      void send(encodeErrorEvent(shownTo(request.principal, error), 0), lane)
+      // One line for all of them.
+      if (refused++ === 0) logResponseFailure(request, error)
+      const pending = write(encodeErrorEvent(shownTo(request.principal, error), 0), lane)
+      if (invalidCodes.has(error.code) && ++invalid === mostInvalid) {
+        socket.close(policyViolation, `${mostInvalid} messages in a row were not valid`)
+      }
+      return pending
     }
     /** Why no further response is begun. */
     let stopped: AppError | undefined
     const onIdle = () => {
-      if (stopped !== undefined) socket.close(goingAway)
+      if (stopped !== undefined) writer.close(goingAway)
     }
     const session = new ResponsesSession({ service, memoryBytes, sentKeys, openTurn: turns.open, send, sendError, onIdle })
-    const receive = async (data: Buffer, isBinary: boolean): Promise<void> => {
+    takeMessages(socket, async (data, isBinary) => {
       try {
         if (stopped !== undefined) throw stopped
         if (isBinary) throw new AppError('invalid-request', 'the message is binary; send JSON as text')
         const { value, share } = await readMessage(data, room)
-        session.receive({ content: value, release: () => share.close() })
+        await session.receive({ content: value, release: () => share.close() })
       } catch (error) {
-        sendError(AppError.from(error), undefined)
+        await sendError(AppError.from(error), undefined)
       }
-    }
-    // Large messages take several turns of the event loop; those after them wait.
-    let reading = Promise.resolve()
-    socket.on('message', (data, isBinary) => {
-      reading = reading.then(() => receive(toBuffer(data), isBinary))
     })
     socket.on('error', (error) => request.log.info({ requestId: request.id, reason: error.message }, 'socket failed'))
     const entry: OpenSocket = {
       stop: (reason) => {
         stopped = reason
-        if (session.isIdle) socket.close(goingAway)
+        if (session.isIdle) writer.close(goingAway)
       },
       terminate: () => socket.terminate(),
     }
     const limit = setTimeout(() => {
       const reason = new AppError('connection-limit-reached', 'this connection has lasted 60 minutes; open another one to go on')
-      sendError(reason, undefined)
+      void sendError(reason, undefined)
       entry.stop(reason)
     }, maxSessionMs)
     this.#open.add(entry)
@@ -108,9 +121,4 @@ type OpenSocket = {
   /** Closes the socket when nothing runs on it; further responses are refused with the reason. */
   stop(reason: AppError): void
   terminate(): void
-}
-
-function toBuffer(data: Buffer | ArrayBuffer | Buffer[]): Buffer {
-  if (Array.isArray(data)) return Buffer.concat(data)
-  return data instanceof ArrayBuffer ? Buffer.from(data) : data
 }

@@ -17,6 +17,9 @@ export class SocketWriter {
   readonly #timer: NodeJS.Timeout
   /** When the client was last seen to read or to say something. */
   #aliveMs: number
+  /** The client's latest ping; the ones before it need no answer (RFC 6455, 5.5.3). */
+  #ping: Buffer | undefined
+  #closing: { readonly code: number; readonly reason: string } | undefined
 
   constructor(socket: WebSocket, options: SocketWriterOptions) {
     this.#socket = socket
@@ -27,6 +30,10 @@ export class SocketWriter {
     }
     socket.on('pong', isAlive)
     socket.on('message', isAlive)
+    socket.on('ping', (data) => {
+      if (this.#ping === undefined) setImmediate(this.#answerPing)
+      this.#ping = data
+    })
     this.#timer = setInterval(this.#check, options.heartbeatMs)
     socket.once('close', () => clearInterval(this.#timer))
   }
@@ -47,9 +54,27 @@ export class SocketWriter {
     })
   }
 
+  /** Closes the socket when all is written: the client's time to answer begins then. */
+  close(code: number, reason = ''): void {
+    this.#closing ??= { code, reason }
+    this.#closeWhenWritten()
+  }
+
+  #closeWhenWritten(): void {
+    if (this.#closing === undefined || this.#socket.bufferedAmount > 0) return
+    this.#socket.close(this.#closing.code, this.#closing.reason)
+  }
+
   /** A connection that broke is closed, and says so itself. */
   readonly #sent = (error?: Error | null): void => {
     if (error === undefined || error === null) this.#aliveMs = this.#options.now()
+    this.#closeWhenWritten()
+  }
+
+  readonly #answerPing = (): void => {
+    const { readyState, OPEN, bufferedAmount } = this.#socket
+    if (readyState === OPEN && bufferedAmount < highWaterBytes) this.#socket.pong(this.#ping)
+    this.#ping = undefined
   }
 
   readonly #check = (): void => {

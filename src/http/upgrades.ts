@@ -29,6 +29,8 @@ export class Upgrades {
       maxPayload: maxMessageBytes,
       // Compression would cost memory for each socket, and a small message could become a large one.
       perMessageDeflate: false,
+      // One for each ping, as it would send them, would be without a bound.
+      autoPong: false,
       ...closing,
     })
     app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {

@@ -1,4 +1,5 @@
 import { AppError } from '../contract/errors.ts'
+import { unlessLong } from '../contract/turn.ts'
 import { type ClientEvent, decodeClientEvent } from '../dialect/openai-responses/client-event.ts'
 import type { ResponseEvent } from '../dialect/openai-responses/encoder.ts'
 import { acceptResponse, type Caller } from './accept.ts'
@@ -30,8 +31,8 @@ type SessionOptions = {
   openTurn(body: unknown): Turn
   /** Sends an event; a promise is back-pressure. `lane` is repeated in it. */
   send(event: ResponseEvent, lane: string | undefined): Promise<void> | undefined
-  /** Sends an error that belongs to no response. */
-  sendError(error: AppError, lane: string | undefined): void
+  /** Sends an error that belongs to no response; a promise is back-pressure. */
+  sendError(error: AppError, lane: string | undefined): Promise<void> | undefined
   /** Called whenever no response runs or waits any more. */
   onIdle(): void
 }
@@ -59,21 +60,20 @@ export class ResponsesSession {
     return this.#pending === 0
   }
 
-  receive(message: SessionMessage): void {
+  /** Begins a response, or waits for its turn. A promise, where it is refused, is back-pressure. */
+  receive(message: SessionMessage): Promise<void> | undefined {
     let event: ClientEvent
     try {
       event = decodeClientEvent(message.content)
     } catch (error) {
       message.release()
-      this.#options.sendError(AppError.from(error), undefined)
-      return
+      return this.#options.sendError(AppError.from(error), undefined)
     }
     const { streamId } = event
     if (this.#pending === maxPending) {
       message.release()
       const text = `${maxPending} responses run or wait on this connection; wait for one of them, or open another connection`
-      this.#options.sendError(new AppError('queue-full', text), streamId)
-      return
+      return this.#options.sendError(new AppError('queue-full', text), streamId)
     }
     this.#pending += 1
     const turn = (this.#lanes.get(streamId) ?? Promise.resolve()).then(() => this.#take(event, message))
@@ -83,6 +83,7 @@ export class ResponsesSession {
       this.#pending -= 1
       if (this.isIdle) this.#options.onIdle()
     })
+    return undefined
   }
 
   /** Runs nothing that still waits. */
@@ -91,6 +92,7 @@ export class ResponsesSession {
   }
 
   async #take(event: ClientEvent, message: SessionMessage): Promise<void> {
+    await unlessLong()
     if (this.#isClosed) return message.release()
     const turn = this.#options.openTurn(event.body)
     const { streamId } = event
@@ -99,7 +101,7 @@ export class ResponsesSession {
     } catch (thrown) {
       this.#forgetPrevious(event)
       turn.failed()
-      this.#options.sendError(AppError.from(thrown), streamId)
+      await this.#options.sendError(AppError.from(thrown), streamId)
     } finally {
       turn.close()
       message.release()
