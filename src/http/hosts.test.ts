@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { createHostCheck } from './hosts.ts'
+import { openTestServer } from '../../test/support/test-server.ts'
+import { createHostCheck, readTargetHost } from './hosts.ts'
 
 const check = createHostCheck({ hostname: 'Workshop', allowedHosts: ['models.example.com:8443'] })
 
@@ -56,5 +59,35 @@ describe('the host check', () => {
   test('a star allows all names', () => {
     const open = createHostCheck({ hostname: 'workshop', allowedHosts: ['*'] })
     expect(() => open('anything.example')).not.toThrow()
+  })
+})
+
+describe('the host of a request target', () => {
+  test.each([
+    ['/v1/models', undefined],
+    ['//evil.example/v1/models', undefined],
+    ['/?to=http://evil.example/', undefined],
+    ['*', undefined],
+    ['http://evil.example:80/v1/models', 'evil.example:80'],
+    ['HTTP://evil.example', 'evil.example'],
+    ['http://localhost?x', 'localhost'],
+    ['http://localhost@evil.example/', 'localhost@evil.example'],
+    ['http:///v1/models', ''],
+  ])('%s: %s', (target, host) => {
+    expect(readTargetHost(target)).toBe(host)
+  })
+
+  test('is checked as the header is', async () => {
+    const port = await openTestServer().listen()
+    const statusOf = async (target: string, host: string) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+      const [reply] = await once(socket, 'data')
+      socket.destroy()
+      return String(reply).slice(9, 12)
+    }
+    expect(await statusOf('http://evil.example/v1/models', 'localhost')).toBe('403')
+    expect(await statusOf('http://localhost/v1/models', 'evil.example')).toBe('403')
+    expect(await statusOf('http://localhost/v1/models', 'localhost')).toBe('200')
   })
 })

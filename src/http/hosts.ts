@@ -48,6 +48,11 @@ export function refuseHosts({ rawHeaders, httpVersion }: Pick<IncomingMessage, '
   throw new AppError('invalid-request', `the request ${problem}`)
 }
 
+/** The host in a request target that is a whole URL, which HTTP prefers to the header's; else undefined. */
+export function readTargetHost(target: string): string | undefined {
+  return target.startsWith('/') ? undefined : /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1]
+}
+
 /** The name in a `Host` header, without port, brackets and final dot, in lower case. */
 function readHostName(host: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(host)?.[1]

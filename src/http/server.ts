@@ -14,7 +14,7 @@ import { preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
-import { refuseHosts } from './hosts.ts'
+import { readTargetHost, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { addLimitHeaders, type EncodeLimits } from './limit-headers.ts'
 import { createPipelines } from './pipelined.ts'
@@ -205,6 +205,7 @@ export function createServer(deps: ServerDeps): Server {
     const { host } = request.headers
     refuseHosts(request.raw)
     checkHost(host)
+    checkHost(readTargetHost(request.originalUrl))
     if (crossOrigin.isPreflight(request.method, request.headers)) {
       reply.code(204).headers(preflightHeaders).send()
       return
