@@ -1,10 +1,10 @@
 import { type Emit, inTurn } from '../../../contract/emit.ts'
+import { unlessLong } from '../../../contract/turn.ts'
 import type { ReplyBody } from './http-exchange.ts'
 import type { JsonBounds } from './json-reader.ts'
 import { chunkBounds, LongChunk } from './long-chunk.ts'
 import { outputWithoutSecrets } from './secrets.ts'
 import { SseDecoder, type SseEvent } from './sse-decoder.ts'
-import { unlessLong } from '../../../contract/turn.ts'
 import { parseJson, WholeJson } from './whole-json.ts'
 
 /** How a reply ended that did not break off: with the server's word that it is complete, or without. */

@@ -1,8 +1,8 @@
 import type { Embeddings, EmbedInput, Ranking, RankRequest } from '../../../contract/engine.ts'
 import { AppError } from '../../../contract/errors.ts'
+import { unlessLong } from '../../../contract/turn.ts'
 import type { UpstreamAccess } from '../servers/upstream.ts'
 import { asArray, asCount, asObject } from '../transport/loose-json.ts'
-import { unlessLong } from '../../../contract/turn.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 
 /** The vectors of the inputs, in their order. */
