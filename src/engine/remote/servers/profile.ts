@@ -51,6 +51,8 @@ export type Profile = {
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
   /** Its own default of the output limit is low, and it shortens what exceeds the context: the context is sent as the limit. */
   readonly contextAsLimit?: true
+  /** Knows the role `developer`; others get `system`. */
+  readonly developerRole?: true
   /** Refuses names of speakers. */
   readonly refusesNames?: true
   /** Takes token ids. */

@@ -34,6 +34,7 @@ const rows: readonly [string, (profile: Profile) => boolean | string][] = [
   ],
   ['running usage', ({ runningUsage, stopsHere }) => runningUsage || stopsHere],
   ["OpenAI's fields about the caller", ({ forwards }) => forwards === true],
+  ['role `developer`', ({ developerRole }) => (developerRole === true ? true : 'as `system`')],
   ['documents', ({ reads }) => reads.file],
   ['tokenizer', ({ tokenizer }) => (tokenizer === 'messages' ? 'counts' : tokenizer !== undefined)],
   ['health check', ({ health }) => `\`${health.fromRoot ? '' : '…/v1'}${health.path}\``],

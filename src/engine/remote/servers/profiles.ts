@@ -38,7 +38,7 @@ const plain: Profile = {
 
 /** All kinds. docs/engines names the versions that were tested, and the kinds that were not. */
 export const profiles: Readonly<Record<ProfileName, Profile>> = {
-  openai: { ...plain, forwards: true, verbosity: true },
+  openai: { ...plain, developerRole: true, forwards: true, verbosity: true },
   vllm: {
     ...plain,
     name: 'vllm',

@@ -2,7 +2,7 @@ import type { MessagesTraits, Profile, ProfileName, Protocol } from './profile.t
 import { profiles } from './profiles.ts'
 
 /** What is the same for a server in all its protocols. */
-type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits'>
+type Identity = Pick<Profile, 'name' | 'health' | 'ranksByLogits' | 'developerRole'>
 
 /** The version of the API that clients of Messages must name. */
 const anthropicVersion = { 'anthropic-version': '2023-06-01' }
@@ -127,6 +127,6 @@ export function profileIn(kind: ProfileName, protocol: Protocol): Profile {
   }
 }
 
-function identityOf({ name, health, ranksByLogits }: Profile): Identity {
-  return { name, health, ...(ranksByLogits && { ranksByLogits }) }
+function identityOf({ name, health, ranksByLogits, developerRole }: Profile): Identity {
+  return { name, health, ...(ranksByLogits && { ranksByLogits }), ...(developerRole && { developerRole }) }
 }

@@ -37,7 +37,7 @@ export function chatBody(
     path: '/chat/completions',
     body: {
       model,
-      messages: toWireMessages(messagesWithPrefix(prompt, profile)),
+      messages: toWireMessages(messagesWithPrefix(prompt, profile), profile),
       stream: true,
       stream_options: streamOptions(profile),
       ...defaultLimit(upstream),

@@ -5,9 +5,9 @@ import type { ContentPart, MediaPart, Message, OutputPart, ToolCallPart } from '
 import { decodeChat } from '../../../dialect/openai-chat/decode.ts'
 import { toWireMessages } from './chat-messages.ts'
 
-/** Messages as a server is sent them. */
+/** Messages as a server that knows all roles is sent them. */
 function send(messages: readonly Message[]): readonly unknown[] {
-  return JSON.parse(JSON.stringify(toWireMessages(messages)))
+  return JSON.parse(JSON.stringify(toWireMessages(messages, { developerRole: true })))
 }
 
 /** Messages as Dragoman reads them. */

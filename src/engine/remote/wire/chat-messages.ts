@@ -1,21 +1,25 @@
 import { bytesOf } from '../../../contract/media.ts'
 import type { ContentPart, MediaPart, Message } from '../../../contract/request.ts'
 import { type Turn, toTurns } from '../../../model-text/template/turn.ts'
+import type { Profile } from '../servers/profile.ts'
+import { speakerRole } from './speaker-role.ts'
 
 /** A conversation in OpenAI's words. A result inside an assistant's turn becomes a message of its own, which all servers know. */
-export function toWireMessages(messages: readonly Message[]): Record<string, unknown>[] {
-  return toTurns(messages).map(toWireMessage)
+export function toWireMessages(messages: readonly Message[], profile: Pick<Profile, 'developerRole'>): Record<string, unknown>[] {
+  return toTurns(messages).map((turn) => toWireMessage(turn, profile))
 }
 
-function toWireMessage(message: Turn): Record<string, unknown> {
+function toWireMessage(message: Turn, profile: Pick<Profile, 'developerRole'>): Record<string, unknown> {
   const named = message.name === undefined ? {} : { name: message.name }
   switch (message.role) {
     case 'system':
     case 'developer':
-    case 'user':
+    case 'user': {
+      const role = speakerRole(message.role, profile)
       // As most: a spread of nothing takes as long as the rest.
-      if (message.name === undefined) return { role: message.role, content: toContent(message.content) }
-      return { role: message.role, content: toContent(message.content), ...named }
+      if (message.name === undefined) return { role, content: toContent(message.content) }
+      return { role, content: toContent(message.content), ...named }
+    }
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, content: toContent(message.content), ...named }
     case 'assistant': {

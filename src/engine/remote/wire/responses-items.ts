@@ -5,6 +5,7 @@ import type { Profile } from '../servers/profile.ts'
 import { generatedMedia } from './generated-media.ts'
 import { readOpaque } from './opaque.ts'
 import { refuseNames } from './speaker-names.ts'
+import { speakerRole } from './speaker-role.ts'
 import { readThought } from './thought.ts'
 
 type Item = Readonly<Record<string, unknown>>
@@ -23,7 +24,7 @@ function itemsOf(message: Message, at: CanonicalPath, profile: Profile): readonl
     case 'system':
     case 'developer':
     case 'user':
-      return [{ type: 'message', role: message.role, content: toContent(message.content) }]
+      return [{ type: 'message', role: speakerRole(message.role, profile), content: toContent(message.content) }]
     case 'tool':
       return [{ type: 'function_call_output', call_id: message.toolCallId, output: toContent(message.content) }]
     case 'assistant':
