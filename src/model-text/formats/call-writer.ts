@@ -2,10 +2,15 @@ import type { FunctionTool } from '../../contract/request.ts'
 import type { CallOutcome, ChoiceSink } from '../scan/choice-sink.ts'
 import type { Declared } from '../scan/schema-types.ts'
 import { maxHeldChars, type Reading, type TextFeed } from '../scan/text-feed.ts'
+import { findTool } from './find-tool.ts'
 
 type WriterOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
+  /** Those that are declared. */
+  readonly declared: readonly FunctionTool[]
+  /** Calls of the others are read and dropped; otherwise they are text. */
+  readonly dropsOthers: boolean
   /** False: calls after the first are read and dropped. */
   readonly parallel: boolean
   makeCallId(): string
@@ -17,7 +22,7 @@ type CallState = NonNullable<CallOutcome['state']>
 type OpenCall = {
   readonly tool: FunctionTool
   id: string | undefined
-  /** Not to be emitted: one call is allowed, and this is another. */
+  /** Not to be emitted: one call is allowed and this is another, or its tool may not be called. */
   muted: boolean
   /** Arguments of a call that is emitted when its id is known. */
   deferred: string | undefined
@@ -33,7 +38,6 @@ export class CallWriter {
   readonly feed: TextFeed
   readonly #sink: ChoiceSink
   readonly #options: WriterOptions
-  readonly #tools: ReadonlyMap<string, FunctionTool>
   readonly #ids = new Set<string>()
   #call: OpenCall | undefined
   /** Where the arguments are read from, and up to where they were written. */
@@ -53,13 +57,14 @@ export class CallWriter {
     this.#source = feed
     this.#sink = sink
     this.#options = options
-    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]))
   }
 
-  /** The tool of this name, if it may be called. In an attempt, calls of other tools are read as well. */
+  /** The tool that this name means, if its calls are read. In an attempt, calls of all other tools are read as well. */
   tool(name: string): FunctionTool | undefined {
-    const tool = this.#tools.get(name)
-    if (tool !== undefined || this.#attempt === undefined || !/^[\w.:/-]+$/.test(name)) return tool
+    const { declared, dropsOthers } = this.#options
+    const tool = findTool(declared, name)
+    if (tool !== undefined && (dropsOthers || this.#isCallable(tool))) return tool
+    if (this.#attempt === undefined || !/^[\w.:/-]+$/.test(name)) return undefined
     this.allAreCallable = false
     this.feed.limitAttempt()
     return { name }
@@ -185,6 +190,10 @@ export class CallWriter {
     return this.feed.giveUp()
   }
 
+  #isCallable(tool: FunctionTool): boolean {
+    return this.#options.tools.includes(tool)
+  }
+
   #begin(tool: FunctionTool, id: string | undefined, deferred: string | undefined): void {
     this.feed.release()
     this.#call = { tool, id, muted: false, deferred, state: undefined, raw: undefined }
@@ -195,7 +204,8 @@ export class CallWriter {
   #start(): void {
     const call = this.#call
     if (call === undefined) return
-    call.muted = this.calls > 0 && !this.#options.parallel
+    const { parallel, dropsOthers } = this.#options
+    call.muted = (this.calls > 0 && !parallel) || (dropsOthers && !this.#isCallable(call.tool))
     if (call.muted) return
     this.calls += 1
     const { id } = call

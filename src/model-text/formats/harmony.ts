@@ -24,7 +24,7 @@ const readJsonBody = (toolName: string): CallReader =>
     return true
   }
 
-/** gpt-oss: messages on channels; a call is a message to `functions.NAME`. */
+/** gpt-oss: messages on channels; a call is a message to `functions.NAME`, and models may leave out `functions.`. */
 export const harmony: ToolFormat = {
   triggers: () => [],
   messages: {
@@ -48,9 +48,7 @@ export const harmony: ToolFormat = {
 function readHarmonyHeader(header: string): MessageKind {
   const recipients = [...header.matchAll(/to=([^\s<]+)/g)].map((match) => match[1] as string)
   const recipient = recipients.findLast((name) => name !== 'assistant' && name !== 'user')
-  if (recipient !== undefined) {
-    return recipient.startsWith('functions.') ? { type: 'call', name: recipient.slice('functions.'.length) } : { type: 'dropped' }
-  }
+  if (recipient !== undefined) return { type: 'call', name: recipient, isBuiltIn: !recipient.startsWith('functions.') }
   const channel = [...header.matchAll(/<\|channel\|>\s*(\w+)/g)].at(-1)?.[1]
   return { type: channel === 'analysis' ? 'reasoning' : 'text' }
 }
@@ -66,7 +64,7 @@ export const glimmer: ToolFormat = {
     readHeader(header) {
       const recipient = /to=([^\s<]+)/.exec(header)?.[1]
       if (recipient === undefined || recipient === 'user') return { type: 'text' }
-      return recipient === 'self' ? { type: 'reasoning' } : { type: 'call', name: recipient.replace(/^functions\./, '') }
+      return recipient === 'self' ? { type: 'reasoning' } : { type: 'call', name: recipient }
     },
     readCall: (toolName) =>
       function* (writer) {

@@ -1,6 +1,7 @@
 import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space, until } from '../scan/text-feed.ts'
 import type { CallReader, CallWriter } from './call-writer.ts'
+import { spellingsOf } from './find-tool.ts'
 import { type HeadedStyle, readHeadedCalls } from './headed-calls.ts'
 import { argumentsSchema, jsonCalls, text } from './json-calls.ts'
 import { readArguments } from './read-arguments.ts'
@@ -85,7 +86,7 @@ const kimiStyle: HeadedStyle = {
     // Some answers only count their calls.
     if (/^(?:call_?)?\d+$/.test(head)) return { name: undefined }
     const name = /^(?:functions\.)?(.+?)(?::\d+)?$/s.exec(head)?.[1]
-    return name === undefined ? undefined : { name, ...(head.startsWith('functions.') && { id: head }) }
+    return name === undefined ? undefined : { name, ...(/^functions\..+:\d+$/s.test(head) && { id: head }) }
   },
   end: ['<|tool_call_end|>'],
   blockEnd: ['<|tool_calls_section_end|>', '<|tool_call_section_end|>'],
@@ -193,9 +194,15 @@ export const solar: ToolFormat = {
 export const functionaryV32: ToolFormat = {
   triggers: (tools) => [
     ...tools.map(
-      (tool): Trigger => ({ tag: `>>>${tool.name}\n`, position: 'anywhere', endsReasoning: 'parsed', read: readRecipient(tool) }),
+      ({ name }): Trigger => ({
+        tag: `>>>${name}\n`,
+        position: 'anywhere',
+        endsReasoning: 'parsed',
+        read: readRecipient(name),
+      }),
     ),
-    ...tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'start', read: readRecipient(tool) })),
+    { tag: '>>>', position: 'anywhere', endsReasoning: 'parsed', read: readNameLine },
+    ...nameTriggers(tools, { position: 'start' }),
   ],
   droppedTags: [
     { tag: '>>>all\n', position: 'anywhere' },
@@ -206,19 +213,31 @@ export const functionaryV32: ToolFormat = {
     jsonCalls(tools, { prefix: '', separator: '>>>', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
 }
 
+function* readNameLine(writer: CallWriter): Reading<boolean> {
+  const name = yield* until(writer.feed, ['\n'], 512)
+  return name !== undefined && (yield* readRecipient(name)(writer))
+}
+
 /** GLM 4 before 4.5: the name on a line of its own, and JSON. */
 export const glm4: ToolFormat = {
-  triggers: (tools) => tools.map((tool): Trigger => ({ tag: `${tool.name}\n`, position: 'line', read: readRecipient(tool) })),
+  triggers: (tools) => nameTriggers(tools, { position: 'line' }),
   visibleTokens: [],
   describeCalls: (tools, { parallel }) =>
     jsonCalls(tools, { prefix: '', separator: '\n', suffix: '', parallel }, { before: (name) => `${name}\n`, after: '' }),
 }
 
+/** The names of tools, each on a line of its own. */
+function nameTriggers(tools: readonly FunctionTool[], { position }: Pick<Trigger, 'position'>): readonly Trigger[] {
+  const names = tools.flatMap(({ name }) => spellingsOf(name))
+  return names.map((name) => ({ tag: `${name}\n`, position, read: readRecipient(name) }))
+}
+
 /** A reader for JSON after the name of a tool. */
-function readRecipient(tool: FunctionTool): CallReader {
+function readRecipient(name: string): CallReader {
   return function* (writer) {
+    const tool = writer.tool(name)
     yield* space(writer.feed)
-    if ((yield* peek(writer.feed)) !== '{' || writer.tool(tool.name) === undefined) return false
+    if (tool === undefined || (yield* peek(writer.feed)) !== '{') return false
     writer.open(tool)
     yield* readArguments(writer, tool)
     writer.close()
@@ -241,7 +260,7 @@ export const react: ToolFormat = {
 function* readAction(writer: CallWriter): Reading<boolean> {
   const { feed } = writer
   const name = yield* until(feed, ['\n'], 512)
-  const tool = name === undefined ? undefined : writer.tool(name.trim().replace(/^[`"']+|[`"']+$/g, ''))
+  const tool = name === undefined ? undefined : writer.tool(name)
   if (tool === undefined || (yield* acceptAfterSpace(feed, ['Action Input:'])) === undefined) return false
   const fence = yield* acceptAfterSpace(feed, ['```json', '```', '`'])
   yield* space(feed)

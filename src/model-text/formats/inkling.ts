@@ -1,6 +1,7 @@
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallObject } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
+import { spellingsOf } from './find-tool.ts'
 import { jsonCalls } from './json-calls.ts'
 import type { ToolFormat, Trigger } from './tool-format.ts'
 import { endMarks } from './turn-marks.ts'
@@ -15,9 +16,9 @@ const invoke = '<|content_invoke_tool_json|>'
 export const inkling: ToolFormat = {
   triggers: (tools) => [
     { tag: invoke, position: 'anywhere', endsReasoning: 'parsed', read: readInvocation },
-    ...tools.map(
-      ({ name }): Trigger => ({ tag: name + invoke, position: 'anywhere', endsReasoning: 'parsed', read: readInvocation }),
-    ),
+    ...tools
+      .flatMap(({ name }) => spellingsOf(name))
+      .map((name): Trigger => ({ tag: name + invoke, position: 'anywhere', endsReasoning: 'parsed', read: readInvocation })),
   ],
   droppedTags: [start, '<|content_text|>', end, '<|content_model_end_sampling|>'].map((tag) => ({ tag, position: 'anywhere' })),
   betweenMessages: start,

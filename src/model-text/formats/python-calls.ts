@@ -60,8 +60,7 @@ export function* readCallExpression(
 ): Reading<boolean> {
   const { feed = writer.feed, ends = turnEndMarks } = options
   const name = yield* readName(feed)
-  // Llama 3 writes `NAME.call(…)` for its built-in tools.
-  const tool = name === '' ? undefined : (writer.tool(name) ?? writer.tool(name.replace(/\.call$/, '')))
+  const tool = name === '' ? undefined : writer.tool(name)
   if (tool === undefined || !(yield* accept(feed, '('))) return false
   yield* space(feed)
   if (!/[\w)"'[{(*-]/.test(yield* peek(feed))) return false
@@ -130,7 +129,7 @@ function* readName(feed: TextFeed): Reading<string> {
   let name = ''
   while (true) {
     const next = yield* peek(feed)
-    if (next === '' || !/[\w.-]/.test(next)) return name
+    if (next === '' || !/[\w.:/-]/.test(next)) return name
     name += next
     feed.at += 1
   }

@@ -2,6 +2,7 @@ import type { FunctionTool } from '../../contract/request.ts'
 import { acceptAfterSpace, peek, type Reading, space } from '../scan/text-feed.ts'
 import { readCallList } from './call-object.ts'
 import type { CallWriter } from './call-writer.ts'
+import { spellingsOf } from './find-tool.ts'
 import { argumentsSchema, text } from './json-calls.ts'
 import { bareJson } from './json-formats.ts'
 import { readCallExpression, readPythonCalls } from './python-calls.ts'
@@ -14,7 +15,8 @@ const readList = readPythonCalls({ bracket: 'needed' })
 /** Calls like `f(a=1)` at the beginning of an answer. */
 function namedCalls(tools: readonly FunctionTool[]): readonly Trigger[] {
   const read = readPythonCalls()
-  return tools.map(({ name }) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
+  const names = tools.flatMap(({ name }) => spellingsOf(name))
+  return names.map((name) => ({ tag: `${name}(`, position: 'start', keep: true, read }))
 }
 
 /** Calls in Python, in a list or alone, without tags: MLC, Gorilla, Llama 3.2. */

@@ -42,7 +42,7 @@ export class MessageParser {
 
   *#readMessage(header: string): Reading<void> {
     const feed = this.#feed
-    const { syntax, splitReasoning, callRequired } = this.#rules
+    const { syntax, splitReasoning, callRequired, hasTools } = this.#rules
     const { body, ends, readHeader, readCall } = syntax
     const kind = readHeader(header)
     if (kind.type === 'call') {
@@ -55,6 +55,7 @@ export class MessageParser {
       }
     }
     feed.at += header.length + body.length
+    if (kind.type === 'call' && kind.isBuiltIn === true && !hasTools) return yield* this.#readBody('dropped')
     const isText = kind.type === 'call' || (kind.type === 'reasoning' && !splitReasoning)
     if (isText) this.#sink.text(header + body)
     yield* this.#readBody(isText ? 'text' : kind.type, { keepEnd: isText && kind.type === 'reasoning' })

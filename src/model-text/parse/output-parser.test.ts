@@ -153,6 +153,21 @@ describe('calls', () => {
     expect(parse(raw, { tools: [] })).toMatchObject({ text: raw, calls: [] })
   })
 
+  test.each(['required', 'auto'] as const)('where one tool is %s, calls of the others are dropped or text', (type) => {
+    const raw = inTags('{"name": "f", "arguments": {}}') + inTags('{"name": "g", "arguments": {}}')
+    const { text, calls } = parse(raw, { toolChoice: { type, names: ['g'] } })
+    expect(calls.map(({ name }) => name)).toEqual(['g'])
+    expect(text).toBe(type === 'required' ? '' : inTags('{"name": "f", "arguments": {}}'))
+  })
+
+  test('a call of a declared tool is never one of another tool with a similar name', () => {
+    const similar = [{ name: 'Read' }, { name: 'read' }]
+    const raw = inTags('{"name": "read", "arguments": {}}')
+    expect(parse(raw, { tools: similar, toolChoice: { type: 'auto', names: ['Read'] } })).toMatchObject({ text: raw, calls: [] })
+    expect(parse(raw, { tools: similar }).calls).toMatchObject([{ name: 'read' }])
+    expect(parse(inTags('{"name": "READ", "arguments": {}}'), { tools: similar }).calls).toEqual([])
+  })
+
   test('a list is read up to the first bad call, and is text from there on', () => {
     const { calls, text } = parse('<tool_call>[{"name": "f", "arguments": {}}, {"name": "h", "arguments": {}}]</tool_call>')
     expect(calls.map(({ name }) => name)).toEqual(['f'])

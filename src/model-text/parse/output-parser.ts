@@ -103,8 +103,13 @@ class FormatParser implements OutputParser {
     const feed = new TextFeed()
     const sink = new ChoiceSink(choice, asksForJson(this.#options) ? new JsonFence() : undefined)
     const { tools = [], toolChoice = { type: 'auto' }, parallelToolCalls = true, makeCallId = randomCallId } = this.#options
-    const callable = callableTools(tools, toolChoice)
-    const writer = new CallWriter(feed, sink, { tools: callable, parallel: parallelToolCalls, makeCallId })
+    const writer = new CallWriter(feed, sink, {
+      tools: callableTools(tools, toolChoice),
+      declared: tools,
+      dropsOthers: toolChoice.type === 'required',
+      parallel: parallelToolCalls,
+      makeCallId,
+    })
     const rules = this.#rules
     const parser = rules.type === 'messages' ? new MessageParser(writer, sink, rules) : new TaggedParser(writer, sink, rules)
     const state = { feed, sink, writer, parser, reading: parser.read() }

@@ -1,5 +1,6 @@
 import type { EngineEvent, GeneratedToken } from '../../../contract/event.ts'
 import type { FunctionTool } from '../../../contract/request.ts'
+import { findTool } from '../../../model-text/formats/find-tool.ts'
 import { CallArguments } from '../../../model-text/parse/call-arguments.ts'
 import { UpstreamError } from '../transport/upstream-error.ts'
 import type { WireCall } from '../transport/wire-chunk.ts'
@@ -12,6 +13,10 @@ const maxLength = 8 * 1024 * 1024
 type CallOptions = {
   /** The tools that may be called. */
   readonly tools: readonly FunctionTool[]
+  /** Those that are declared. */
+  readonly declared: readonly FunctionTool[]
+  /** Calls of the others are dropped; otherwise they are text. */
+  readonly dropsOthers: boolean
   /** False: calls after the first are dropped. */
   readonly parallel: boolean
   makeCallId(): string
@@ -21,6 +26,8 @@ type OpenCall = {
   readonly index: number
   id: string | undefined
   name: string
+  /** The tool that this name means, found once for each name. */
+  found: { readonly name: string; readonly tool: FunctionTool | undefined } | undefined
   /** Arguments that arrived before the name was certain; all of them when no such tool may be called. */
   held: string
   /** The call as it was emitted. */
@@ -60,7 +67,8 @@ export class CallStream {
     this.#begun += 1
     if (this.#begun > maxCalls || this.#open.length >= maxOpen)
       throw excess(`more than ${maxOpen} open calls, or ${maxCalls} in all`)
-    const open: OpenCall = { index: piece.index, id: piece.id, name: '', held: '', made: undefined, tokens: [], muted: false }
+    const { index, id } = piece
+    const open: OpenCall = { index, id, name: '', found: undefined, held: '', made: undefined, tokens: [], muted: false }
     const ended = this.#open.filter(({ made }) => made === undefined || made.arguments.isComplete)
     const events = ended.flatMap((call) => this.#endCall(call, false))
     this.#open = [...this.#open.filter((call) => !ended.includes(call)), open]
@@ -99,14 +107,23 @@ export class CallStream {
 
   /** A declared name that is not the prefix of another. */
   #isCertain(name: string): boolean {
-    const { tools } = this.#options
-    return tools.some((tool) => tool.name === name) && !tools.some((tool) => tool.name !== name && tool.name.startsWith(name))
+    const { declared } = this.#options
+    return (
+      declared.some((tool) => tool.name === name) && !declared.some((tool) => tool.name !== name && tool.name.startsWith(name))
+    )
+  }
+
+  #toolOf(open: OpenCall): FunctionTool | undefined {
+    if (open.found?.name !== open.name) open.found = { name: open.name, tool: findTool(this.#options.declared, open.name) }
+    return open.found?.tool
   }
 
   #start(open: OpenCall): readonly EngineEvent[] {
-    const tool = this.#options.tools.find(({ name }) => name === open.name)
-    if (tool === undefined) return []
-    if (this.calls > 0 && !this.#options.parallel) {
+    const { tools, parallel, dropsOthers } = this.#options
+    const tool = this.#toolOf(open)
+    const isCallable = tool !== undefined && tools.includes(tool)
+    if (tool === undefined || (!isCallable && !dropsOthers)) return []
+    if (!isCallable || (this.calls > 0 && !parallel)) {
       open.muted = true
       return []
     }

@@ -23,7 +23,8 @@ type ChoiceContext = {
   /** Its number in the reply to the client. */
   readonly choice: number
   readonly request: SentRequest
-  /** The tools that may be called. */
+  /** The declared tools, and those that may be called. */
+  readonly declared: readonly FunctionTool[]
   readonly tools: readonly FunctionTool[]
   /** Told of each piece of output; `text`, where it is text that another server could continue. */
   onPiece(text: string | undefined): void
@@ -198,9 +199,12 @@ export class ChoiceReader {
   }
 
   #callStream(): CallStream {
+    const { request, declared, tools } = this.#context
     this.#calls ??= new CallStream(this.#choice, {
-      tools: this.#context.tools,
-      parallel: this.#context.request.parallelToolCalls,
+      tools,
+      declared,
+      dropsOthers: request.toolChoice.type === 'required',
+      parallel: request.parallelToolCalls,
       makeCallId: () => `call_${randomHex().slice(0, 24)}`,
     })
     return this.#calls

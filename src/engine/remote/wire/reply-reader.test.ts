@@ -84,6 +84,43 @@ describe('lenient reading', () => {
   })
 
   test.each([
+    [['read'], 'Read'],
+    [['Re', 'ad'], 'Read'],
+    [['functions.', 'Read'], 'Read'],
+    [['functions.write:0'], 'write'],
+    [['write<|channel|>', 'commentary'], 'write'],
+    [['mcp__files__write'], 'write'],
+  ])('a call of %j is one of the only tool that fits: %s', async (names, wanted) => {
+    const pieces = [...names.map((name) => ({ name })), { arguments: '{"p":' }, { arguments: '"x"}' }]
+    const chunks = pieces.map((piece, at) =>
+      chatChunk({ delta: { tool_calls: [{ index: 0, ...(at === 0 && { id: 'c1' }), function: piece }] } }),
+    )
+    const server = await upstream(streamOf(...chunks, chatChunk({ delta: {}, finish_reason: 'tool_calls' }), doneLine))
+    const tools = [{ name: 'Read' }, { name: 'write' }]
+    expect((await answer(engineOver([server]), ask('hi', {}, tools))).choices).toMatchObject([
+      { parts: [{ type: 'tool-call', id: 'c1', name: wanted, input: '{"p":"x"}' }], finish: { reason: 'tool-calls' } },
+    ])
+  })
+
+  test('a call of a name that fits two tools is text', async () => {
+    const piece = chatChunk({ delta: { tool_calls: [{ index: 0, function: { name: 'READ', arguments: '{}' } }] } })
+    const server = await upstream(streamOf(piece, chatChunk({ delta: {}, finish_reason: 'tool_calls' }), doneLine))
+    const { choices } = await answer(engineOver([server]), ask('hi', {}, [{ name: 'Read' }, { name: 'read' }]))
+    expect(choices).toMatchObject([{ parts: [text('{"name": "READ", "arguments": {}}')], finish: { reason: 'stop' } }])
+  })
+
+  test('where one tool is required, calls of the others are dropped', async () => {
+    const piece = (index: number, name: string) =>
+      chatChunk({ delta: { tool_calls: [{ index, function: { name, arguments: '{}' } }] } })
+    const server = await upstream(
+      streamOf(piece(0, 'go'), piece(1, 'stay'), chatChunk({ delta: {}, finish_reason: 'tool_calls' }), doneLine),
+    )
+    const toolChoice = { type: 'required', names: ['stay'] } as const
+    const result = await answer(engineOver([server]), ask('hi', { toolChoice }, [{ name: 'go' }, { name: 'stay' }]))
+    expect(result.choices).toMatchObject([{ parts: [{ type: 'tool-call', name: 'stay' }] }])
+  })
+
+  test.each([
     'The list [1, 2, 3] and the call [get_time()].',
     '{"name": "Bob", "age": 3}',
     'Write `<tool_call>` before and `</tool_call>` behind it.',

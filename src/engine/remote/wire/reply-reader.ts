@@ -1,4 +1,4 @@
-import { callableTools } from '../../../contract/callable-tools.ts'
+import { callableTools, functionTools } from '../../../contract/callable-tools.ts'
 import type { EngineEvent, Usage } from '../../../contract/event.ts'
 import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Profile } from '../servers/profile.ts'
@@ -40,10 +40,11 @@ export class ReplyReader {
     this.#readChunk = createChunkReader(context.profile, choices)
     this.#canContinue =
       choices === 1 && request.output.type === 'text' && (request.prompt.type === 'chat' || request.prompt.type === 'text')
-    const tools = request.prompt.type === 'chat' ? callableTools(request.prompt.tools, request.toolChoice) : []
+    const declared = request.prompt.type === 'chat' ? functionTools(request.prompt.tools) : []
+    const tools = callableTools(declared, request.toolChoice)
     const onPiece = (text: string | undefined) => this.#onPiece(text)
     for (let index = 0; index < choices; index++) {
-      this.#choices.push(new ChoiceReader({ choice: context.firstChoice + index, request, tools, onPiece }))
+      this.#choices.push(new ChoiceReader({ choice: context.firstChoice + index, request, declared, tools, onPiece }))
     }
   }
 

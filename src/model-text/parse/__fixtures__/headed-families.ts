@@ -201,6 +201,7 @@ export const headedFamilies: readonly Family[] = [
   },
   {
     format: 'functionary-v3.2',
+    namesFirst: true,
     write: (calls) => calls.map((call) => `${call.name}\n${json(call.arguments)}`).join('>>>'),
     answer: ({ thought, text = '', calls, after = '' }) =>
       (thought === undefined ? '' : `<think>\n${thought}\n</think>\n\n`) +
@@ -219,6 +220,7 @@ export const headedFamilies: readonly Family[] = [
   },
   {
     format: 'glm4',
+    namesFirst: true,
     write: (calls) => calls.map((call) => `${call.name}\n${json(call.arguments)}`).join('\n'),
     ownLine: true,
     marks: ['<|observation|>', 'now\n{}'],

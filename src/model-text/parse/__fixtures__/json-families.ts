@@ -248,6 +248,7 @@ export const jsonFamilies: readonly Family[] = [
   },
   {
     format: 'inkling',
+    namesFirst: true,
     reasoning: { open: '<|content_thinking|>', close: '<|end_message|>' },
     write: (calls) =>
       calls

@@ -57,7 +57,21 @@ export const messageFamilies: readonly Family[] = [
         raw: ` to=functions.get_weather<|channel|>commentary json<|message|>${weather}<|call|>`,
         calls: oslo,
       },
-      { name: 'a built-in tool', raw: '<|channel|>commentary to=browser.open code<|message|>{"id": 1}<|call|>', text: '' },
+      {
+        name: 'a tool that the model was trained with',
+        raw: '<|channel|>commentary to=browser.open code<|message|>{"id": 1}<|call|>',
+        text: '<|channel|>commentary to=browser.open code<|message|>{"id": 1}',
+      },
+      {
+        name: 'a recipient without its namespace',
+        raw: `<|channel|>commentary to=get_weather <|constrain|>json<|message|>${weather}<|call|>`,
+        calls: oslo,
+      },
+      {
+        name: 'such a recipient before the channel',
+        raw: ` to=get_weather<|channel|>commentary json<|message|>${weather}<|call|>`,
+        calls: oslo,
+      },
       { name: 'final only', raw: '<|channel|>final<|message|>Hi there.<|return|>', text: 'Hi there.' },
       {
         name: 'analysis, then final',

@@ -43,6 +43,8 @@ export type Family = {
   readonly reasoning?: NonNullable<OutputFormat['reasoning']>
   /** The text of these calls, with whatever is around them. */
   write(calls: readonly Call[]): string
+  /** Only a name says that a call begins, so that it must be spelled as expected. */
+  readonly namesFirst?: boolean
   /** A line break stands between text and calls, and is text. */
   readonly ownLine?: boolean
   /** The whole answer, where its parts are not simply joined. */

@@ -87,10 +87,24 @@ export function casesOf(family: Family): readonly OutputCase[] {
     reasoning: 'I need the weather.',
     calls: [callOf(oslo)],
   }
+  const misspelled = [...writtenNames, ...(family.namesFirst === true ? [] : longerNames)].map(
+    (name): OutputCase => ({
+      name: `the name ${name}`,
+      raw: family.write([
+        { ...oslo, name },
+        { ...now, name: 'NOW' },
+      ]),
+      calls: [callOf(oslo), callOf(now)],
+    }),
+  )
   const broken = hasJsonArguments(family) ? brokenArguments.map((each) => brokenCase(family, each)) : []
-  const all = [...spelled, ...quoted, open, ...broken].filter(({ name }) => except[name] === undefined)
+  const all = [...spelled, ...quoted, open, ...misspelled, ...broken].filter(({ name }) => except[name] === undefined)
   return [...all, ...cases].map((each) => ({ ...each, name: `${format}: ${each.name}` }))
 }
+
+/** What models write for `get_weather`. */
+const writtenNames = ['Get_Weather', 'get-weather', 'getWeather', 'functions.get_weather']
+const longerNames = ['functions_get_weather_3', 'weather:mcp:get_weather', 'mcp__weather__get_weather']
 
 /** Arguments as models get them wrong, and what they are then: repaired, where only one thing can be meant, or left as they are. */
 const brokenArguments = [
