@@ -7,6 +7,8 @@ type AnswerWriter = {
   reasoning(piece: string): void
   /** Ends the current line, if any. */
   end(): void
+  /** A dimmed line for the user of a terminal; nothing without a text. */
+  note(text: string | undefined): void
 }
 
 /**
@@ -34,6 +36,9 @@ export function createAnswerWriter({ out, err }: { readonly out: Output; readonl
     end() {
       line?.write('\n')
       line = undefined
+    },
+    note(text) {
+      if (err.isTTY === true && text !== undefined) err.write(`${dim(text)}\n`)
     },
   }
 }

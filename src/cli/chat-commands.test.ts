@@ -18,6 +18,13 @@ test.each<[string, ChatLine]>([
   ['/etc/hosts is what?', { type: 'message', text: '/etc/hosts is what?' }],
   ['/', { type: 'message', text: '/' }],
   ['1 / 2', { type: 'message', text: '1 / 2' }],
-])('%j is %j', (line, expected) => {
-  expect(readChatLine(line)).toEqual(expected)
+  ['/etc/hosts\nis what?', { type: 'message', text: '/etc/hosts\nis what?' }],
+  ['/clear\n/bye', { type: 'message', text: '/clear\n/bye' }],
+  ['a paste\n\n', { type: 'message', text: 'a paste' }],
+])('%j is %j', (text, expected) => {
+  expect(readChatLine({ text, isQuoted: false })).toEqual(expected)
+})
+
+test('what stands in triple quotes is a message, whatever it begins with', () => {
+  expect(readChatLine({ text: '/bye', isQuoted: true })).toEqual({ type: 'message', text: '/bye' })
 })

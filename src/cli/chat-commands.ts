@@ -1,3 +1,5 @@
+import type { TypedText } from './message-lines.ts'
+
 /** A line of a conversation: a message for the model, or a command for this program. */
 export type ChatLine =
   | { readonly type: 'message'; readonly text: string }
@@ -20,15 +22,19 @@ export const chatHelp = [
   '/system TEXT   sets the system prompt; without TEXT, removes it',
   '/clear         forgets the conversation',
   '/bye           ends it, as Ctrl-D does (also /exit, /quit)',
-  '"""            begins and ends a message of several lines',
+  '"""            begins and ends a message of several lines; a paste needs none',
   'Ctrl-C         stops an answer',
 ].join('\n')
 
-/** Reads a line. Only one word behind the slash is a command: `/etc/hosts` is a message, and so is all that begins with a space. */
-export function readChatLine(line: string): ChatLine {
-  const [, name = '', rest = ''] = /^(\/[\w?-]+)(?:\s+([\s\S]*))?$/.exec(line.trimEnd()) ?? []
-  if (name === '') return { type: 'message', text: line }
+/**
+ * Reads what the user sent. Only one word behind the slash is a command: `/etc/hosts` is a message, and so is all that begins with a space.
+ * Of several lines, which were pasted, only `/system` is one.
+ */
+export function readChatLine({ text, isQuoted }: TypedText): ChatLine {
+  const [, name = '', rest = ''] = /^(\/[\w?-]+)(?:\s+([\s\S]*))?$/.exec(text.trimEnd()) ?? []
   const type = Object.hasOwn(names, name) ? names[name] : undefined
+  const isPasted = text.includes('\n') && type !== 'system'
+  if (name === '' || isQuoted || isPasted) return { type: 'message', text: text.replace(/\n+$/, '') }
   if (type === undefined) return { type: 'unknown', name }
   return type === 'system' ? { type, text: rest.trim() } : { type }
 }

@@ -16,10 +16,11 @@ export type ModelCard = {
 
 export type ServerAddress = { readonly url: string; readonly apiKey?: string | undefined }
 
-/** A part of a streamed answer; `finish` has the reason for its end, such as `stop` or `length`. */
+/** A part of a streamed answer; `finish` has the reason for its end, such as `stop` or `length`; `usage` may follow it. */
 type ChatEvent =
   | { readonly type: 'text' | 'reasoning'; readonly text: string }
   | { readonly type: 'finish'; readonly reason: string }
+  | { readonly type: 'usage'; readonly outputTokens: number }
 
 const probeTimeoutMs = 1000
 
@@ -73,7 +74,7 @@ export async function* chat(
 ): AsyncGenerator<ChatEvent, void, void> {
   const response = await request(server, '/v1/chat/completions', {
     method: 'POST',
-    body: JSON.stringify({ model, messages, stream: true }),
+    body: JSON.stringify({ model, messages, stream: true, stream_options: { include_usage: true } }),
     signal,
   })
   for await (const data of readEvents(response)) {
@@ -87,12 +88,15 @@ export async function* chat(
     if (content) yield { type: 'text', text: content }
     const reason = choice?.finish_reason ?? undefined
     if (reason !== undefined) yield { type: 'finish', reason }
+    const outputTokens = chunk.usage?.completion_tokens
+    if (outputTokens !== undefined) yield { type: 'usage', outputTokens }
   }
 }
 
 type ChatChunk = {
   readonly error?: { readonly message: string }
   readonly choices?: readonly { readonly delta: ChatDelta; readonly finish_reason: string | null }[]
+  readonly usage?: { readonly completion_tokens: number } | null
 }
 
 /** Reasoning has two names; a server may use either, or both for the same text. */

@@ -1,5 +1,3 @@
-import { createInterface, type Interface } from 'node:readline/promises'
-import { text as readAll } from 'node:stream/consumers'
 import { type App, createApp } from '../app/create-app.ts'
 import { clientKey } from '../app/find-keys.ts'
 import type { LoadedConfig } from '../config/load.ts'
@@ -10,10 +8,13 @@ import { createAnswerWriter } from './answer-writer.ts'
 import { chatHelp, readChatLine } from './chat-commands.ts'
 import { type ChatMessage, chat, hasModel, isServing, listModels, type ServerAddress } from './client.ts'
 import { createConsole } from './console.ts'
+import { readPiped } from './read-piped.ts'
+import { ReplySpeed } from './reply-speed.ts'
+import { openTerminalInput } from './terminal-input.ts'
 
 type RunOptions = {
   readonly model: string
-  /** Empty: read it from a pipe, or hold a conversation on a terminal. */
+  /** What is piped stands before it. Both empty: a conversation on a terminal. */
   readonly prompt: string
   readonly server: ServerAddress
   /** The user named this server: no other is used. */
@@ -35,8 +36,8 @@ const interruptedExitCode = 130
 export async function run(options: RunOptions): Promise<number> {
   const connection = await connect(options)
   try {
-    if (options.prompt !== '') return await answer(connection, options.prompt)
-    if (process.stdin.isTTY !== true) return await answer(connection, (await readAll(process.stdin)).trim())
+    const prompt = [await readPiped(process.stdin), options.prompt].filter((text) => text !== '').join('\n\n')
+    if (prompt !== '' || process.stdin.isTTY !== true) return await answer(connection, prompt)
     await converse(connection)
     return 0
   } finally {
@@ -59,23 +60,21 @@ async function answer({ server, model }: Connection, prompt: string): Promise<nu
 }
 
 async function converse({ server, model }: Connection): Promise<void> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const terminal = openTerminalInput(process.stdin, process.stderr)
   let messages: ChatMessage[] = []
   let system: ChatMessage[] = []
-  const closed = new AbortController()
   let answering: AbortController | undefined
   const interrupt = () => (answering === undefined ? terminal.close() : answering.abort())
   // In raw mode Ctrl-C is a key that only readline sees; without a terminal it is a signal.
-  terminal.on('SIGINT', interrupt)
+  terminal.onInterrupt(interrupt)
   process.on('SIGINT', interrupt)
-  terminal.once('close', () => closed.abort())
   try {
     console.error(`${model}: Ctrl-C stops an answer, Ctrl-D ends the conversation, /help lists commands`)
     for (;;) {
-      const question = await ask(terminal, closed.signal)
-      if (question === undefined) return
-      if (question.trim() === '') continue
-      const line = readChatLine(question)
+      const typed = await terminal.next()
+      if (typed === undefined) return
+      if (typed.text.trim() === '') continue
+      const line = readChatLine(typed)
       switch (line.type) {
         case 'help':
           console.error(chatHelp)
@@ -109,30 +108,18 @@ async function converse({ server, model }: Connection): Promise<void> {
   }
 }
 
-/** The next line of input, or the lines between two of triple quotes; `undefined` when the terminal is closed. */
-async function ask(terminal: Interface, closed: AbortSignal): Promise<string | undefined> {
-  try {
-    const first = await terminal.question('> ', { signal: closed })
-    if (!first.trimStart().startsWith('"""')) return first
-    let text = first.trimStart().slice(3)
-    while (!text.trimEnd().endsWith('"""')) text += `\n${await terminal.question('. ', { signal: closed })}`
-    // A message, whatever it begins with.
-    return ` ${text.trimEnd().slice(0, -3).trim()}`.replace(/^ (?!\/)/, '')
-  } catch (error) {
-    if (closed.aborted) return undefined
-    throw error
-  }
-}
-
 type ChatRequest = { readonly server: ServerAddress; readonly model: string; readonly messages: readonly ChatMessage[] }
 
 /** Prints an answer while it is streamed, and resolves with it. An abort stops it and keeps the text so far. */
 async function stream(request: ChatRequest, signal: AbortSignal): Promise<string> {
   const writer = createAnswerWriter({ out: process.stdout, err: process.stderr })
+  const speed = new ReplySpeed()
   let text = ''
   let finishReason: string | undefined
+  let outputTokens: number | undefined
   try {
     for await (const event of chat(request.server, request, signal)) {
+      if (event.type !== 'usage') speed.mark()
       switch (event.type) {
         case 'text':
           text += event.text
@@ -143,6 +130,9 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
           break
         case 'finish':
           finishReason = event.reason
+          break
+        case 'usage':
+          outputTokens = event.outputTokens
       }
     }
   } catch (error) {
@@ -150,6 +140,7 @@ async function stream(request: ChatRequest, signal: AbortSignal): Promise<string
   } finally {
     writer.end()
   }
+  writer.note(speed.describe(outputTokens))
   if (finishReason === 'length') console.error('(truncated: the token limit or the context length was reached)')
   return text
 }

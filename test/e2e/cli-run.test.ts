@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { until } from '../support/app.ts'
+import { builtProgram } from '../support/built-program.ts'
 import { useCommandLine } from '../support/command-line.ts'
 import { hasTerminal } from '../support/terminal.ts'
 
@@ -75,7 +76,12 @@ describe('dragoman run', () => {
     await writeFile(thinking, `models: [{ id: scripted, engine: fake, script: from-request, chatTemplate: ${template} }]\n`)
     const running = cli.startOnTerminal(['run', 'scripted', '{"raw":"<think>Hm</think>42"}', '--config', thinking])
     expect(await running.ended).toBe(0)
-    expect(running.out().replaceAll('\r', '')).toBe('\u001B[2mHm\u001B[22m\n42\n')
+    expect(
+      running
+        .out()
+        .replaceAll('\r', '')
+        .replace(/\d+ tokens?.*\)/, 'speed)'),
+    ).toBe('\u001B[2mHm\u001B[22m\n42\n\u001B[2m(speed)\u001B[22m\n')
   })
 
   test.skipIf(!hasTerminal)('an unknown model is named before a prompt is shown', async () => {
@@ -96,6 +102,46 @@ describe('dragoman run', () => {
     await until(() => running.out().includes('Hello there'))
     running.type('/bye\r')
     expect(await running.ended).toBe(0)
+  })
+
+  test.skipIf(!hasTerminal).each([
+    ['a paste that the terminal marks', '\u001B[200~one\r\ttwo\r\rthree\r\u001B[201~\r', 'one\n\ttwo\n\nthree'],
+    ['a paste that the terminal does not mark', 'one\rtwo\rthree\r', 'one\ntwo\nthree'],
+    ['a paste in triple quotes', '"""\rone\r/two\r"""\r', 'one\n/two'],
+  ])('%s is one message', async (_, keys, text) => {
+    const server = await cli.serve()
+    const running = cli.startOnTerminal(['run', 'default', '--server', server.url])
+    await until(() => running.out().includes('> '), 30_000)
+    running.type(keys)
+    // The scripted model repeats what it is sent, behind the echo of the keys.
+    await until(() => running.out().replaceAll('\r', '').includes(`\n${text}\n\u001B[2m(`))
+    running.type('\u0004')
+    expect(await running.ended).toBe(0)
+  })
+
+  test.skipIf(!hasTerminal)('what is typed while an answer is shown is asked after it', async () => {
+    const running = cli.startOnTerminal(['run', 'scripted', '--config', cli.config])
+    await until(() => running.out().includes('> '), 30_000)
+    running.type('{"chunks":["be","gun"," end","ed"],"delayMs":200}\r')
+    await until(() => running.out().includes('\nbegun'))
+    running.type('second\r')
+    await until(() => running.out().includes('ended'))
+    await until(() => running.out().split('ended')[1]?.replaceAll('\r', '').includes('\nsecond\n') === true)
+    running.type('\u0004')
+    expect(await running.ended).toBe(0)
+  })
+
+  test('what is piped stands before the prompt', async () => {
+    const command = `printf 'piped text' | '${process.execPath}' '${builtProgram}' run scripted 'the prompt' --config '${cli.config}'`
+    const running = cli.launch(['sh', '-c', command], {})
+    expect(await running.ended).toBe(0)
+    expect(running.out()).toBe('piped text\n\nthe prompt\n')
+  })
+
+  test('an input that its owner leaves open and silent is not waited for', async () => {
+    const running = cli.launch([process.execPath, builtProgram, 'run', 'scripted', 'the prompt', '--config', cli.config], {})
+    expect(await running.ended).toBe(0)
+    expect(running.out()).toBe('the prompt\n')
   })
 
   test.skipIf(!hasTerminal)('Ctrl-D ends a conversation', async () => {

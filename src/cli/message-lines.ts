@@ -1,0 +1,35 @@
+/** What a user sent: one message, or one command. */
+export type TypedText = {
+  readonly text: string
+  /** It stood in triple quotes: a message, whatever it begins with. */
+  readonly isQuoted: boolean
+}
+
+const quotes = '"""'
+
+/** Puts the lines that a terminal sends together to what the user meant to send: pure, so that no test needs a terminal. */
+export class MessageLines {
+  readonly #lines: string[] = []
+
+  add(line: string): void {
+    this.#lines.push(line)
+  }
+
+  /** The lines so far as one text; undefined while there is none, or triple quotes are open, which may end in a later line. */
+  take(): TypedText | undefined {
+    if (this.#lines.length === 0) return undefined
+    const text = this.#lines.join('\n')
+    const begun = text.trimStart()
+    if (!begun.startsWith(quotes)) return this.#ended({ text, isQuoted: false })
+    const end = begun.indexOf(quotes, quotes.length)
+    if (end === -1) return undefined
+    // Code that begins with a docstring has something behind it: it is a message as it stands.
+    const isWhole = begun.slice(end + quotes.length).trim() === ''
+    return this.#ended(isWhole ? { text: begun.slice(quotes.length, end).trim(), isQuoted: true } : { text, isQuoted: false })
+  }
+
+  #ended(typed: TypedText): TypedText {
+    this.#lines.length = 0
+    return typed
+  }
+}

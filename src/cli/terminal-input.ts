@@ -1,0 +1,73 @@
+import { createInterface, type Key } from 'node:readline'
+import { MessageLines, type TypedText } from './message-lines.ts'
+
+/** Terminals put a paste between two marks when they are asked to. */
+const markPastes = '\u001B[?2004h'
+const leavePastes = '\u001B[?2004l'
+/** Lines closer together than this were not typed: a terminal without such marks pastes, or they waited while the program started. */
+const togetherMs = 20
+
+export type TerminalInput = {
+  /** What the user sends next, also what was typed since the last call; undefined when the terminal is closed. */
+  next(): Promise<TypedText | undefined>
+  /** Ctrl-C, which a terminal in raw mode sends as a key. */
+  onInterrupt(listener: () => void): void
+  close(): void
+}
+
+/** Reads a conversation from a terminal. A paste is one message, however many lines it has, and Enter sends it. */
+export function openTerminalInput(input: NodeJS.ReadStream, output: NodeJS.WriteStream): TerminalInput {
+  const terminal = createInterface({ input, output })
+  const lines = new MessageLines()
+  const typed: TypedText[] = []
+  let wake: (() => void) | undefined
+  let isPasting = false
+  let isClosed = false
+  let pause: NodeJS.Timeout | undefined
+
+  const settle = () => {
+    const text = lines.take()
+    if (text !== undefined) typed.push(text)
+    if (text === undefined && wake !== undefined && !isClosed) ask('. ')
+    else wake?.()
+  }
+  const ask = (prompt: string) => {
+    terminal.setPrompt(prompt)
+    // What is typed already stays in the line.
+    terminal.prompt(true)
+  }
+  const onKey = (_: unknown, key: Key | undefined) => {
+    if (key?.name === 'paste-start') isPasting = true
+    if (key?.name === 'paste-end') isPasting = false
+  }
+  terminal.on('line', (line) => {
+    lines.add(line)
+    clearTimeout(pause)
+    // The lines of a paste wait for the Enter behind it.
+    if (!isPasting) pause = setTimeout(settle, togetherMs)
+  })
+  terminal.once('close', () => {
+    isClosed = true
+    clearTimeout(pause)
+    input.off('keypress', onKey)
+    if (terminal.terminal) output.write(leavePastes)
+    settle()
+  })
+  input.on('keypress', onKey)
+  if (terminal.terminal) output.write(markPastes)
+
+  return {
+    async next() {
+      if (typed.length === 0 && !isClosed) {
+        ask('> ')
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        wake = undefined
+      }
+      return typed.shift()
+    },
+    onInterrupt: (listener) => void terminal.on('SIGINT', listener),
+    close: () => terminal.close(),
+  }
+}
