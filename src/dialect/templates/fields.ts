@@ -1,6 +1,10 @@
 import type { Field } from '../wire/field-table.ts'
 
-const model: Field = { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' }
+const model: Field = {
+  name: 'model',
+  treatment: 'used',
+  note: 'an id or an alias; absent: the model that was loaded last, else the default one',
+}
 
 /** The request fields of `POST /v1/template/switch`, as tabbyAPI has them. */
 export const templateSwitchFields: readonly Field[] = [
