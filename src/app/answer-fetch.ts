@@ -1,14 +1,20 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
 import inject, { type InjectOptions } from 'light-my-request'
+import { pathBelow, replyElsewhere } from '../http/base-path.ts'
+import type { Server } from '../http/server.ts'
 
 /** A reply that is not read waits at this size; the generation then waits for its reader. */
 const mostWaitingBytes = 256 * 1024
 
-/** Answers a request without a socket. Aborting the request's signal, or cancelling the body, is the client leaving. */
-export async function answerFetch(app: FastifyInstance, request: Request): Promise<Response> {
+/**
+ * Answers a request without a socket, whose path is below `basePath` (`''`: any). Aborting the request's signal, or cancelling the body,
+ * is the client leaving.
+ */
+export async function answerFetch({ app, answer }: Server, request: Request, basePath: string): Promise<Response> {
   const { pathname, search, host } = new URL(request.url)
+  const path = pathBelow(basePath, pathname)
+  if (path === undefined) return replyElsewhere(basePath, { method: request.method, path: pathname })
   const payload = Buffer.from(await request.arrayBuffer())
   request.signal.throwIfAborted()
   await app.ready()
@@ -18,11 +24,11 @@ export async function answerFetch(app: FastifyInstance, request: Request): Promi
   const reply = await inject(
     (incoming, response) => {
       raw = response
-      app.routing(incoming, response)
+      answer(incoming, response)
     },
     {
       method: request.method as NonNullable<InjectOptions['method']>,
-      url: pathname + search,
+      url: path + search,
       headers: { host, ...Object.fromEntries(request.headers) },
       ...(payload.length > 0 && { payload }),
       payloadAsStream: true,

@@ -37,8 +37,8 @@ export type App = {
   listen(): Promise<string>
   /** Begins to load the models that load at start, without a listener. Idempotent. */
   load(): void
-  /** Answers a request without a socket; aborting its signal is the client leaving. */
-  fetch(request: Request): Promise<Response>
+  /** Answers a request without a socket, below `basePath`, such as `/api`; aborting its signal is the client leaving. */
+  fetch(request: Request, basePath?: string): Promise<Response>
   /** Generates in process, the same way as over HTTP. Throws `model-not-found`. */
   generate(requests: Parameters<typeof generate>[1], signal?: AbortSignal): Generation
   /** Resolves when all models that load at start are ready; rejects with the first failure. */
@@ -205,7 +205,7 @@ export async function createApp(
       return url
     },
     load: () => models.load(),
-    fetch: (request) => answerFetch(server.app, request),
+    fetch: (request, basePath = '') => answerFetch(server, request, basePath),
     generate: createInProcess({ cancellations, generating, resolveModel }),
     whenReady: () => models.whenReady(),
     whenSettled: () => models.whenSettled(),

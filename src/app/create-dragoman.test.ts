@@ -155,6 +155,42 @@ describe('as a fetch handler', () => {
   })
 })
 
+describe('inside another program', () => {
+  const models = (url: string, headers = {}) => new Request(url, { headers })
+
+  test('every host is served, with and without keys, and keys are still required', async () => {
+    const dragoman = await open()
+    for (const host of ['my.app', 'my.app:8443', 'x']) {
+      expect((await dragoman.fetch(models(`https://${host}/v1/models`))).status).toBe(200)
+    }
+    const locked = await open({ config: { builtinModel: false, models: [echo], server: { apiKeys: ['k'] } } })
+    expect((await locked.fetch(models('https://my.app/v1/models'))).status).toBe(401)
+    expect((await locked.fetch(models('https://my.app/v1/models', { authorization: 'Bearer k' }))).status).toBe(200)
+  })
+
+  test.each(['/api', '/api/', '/a/b c'.replace(' ', '%20')])(
+    'below %s the routes are found, and nowhere else',
+    async (basePath) => {
+      const dragoman = await open({ basePath })
+      const root = `https://my.app${basePath.replace(/\/$/, '')}`
+      expect((await dragoman.fetch(models(`${root}/v1/models?x=1`))).status).toBe(200)
+      for (const path of ['', '/']) expect((await dragoman.fetch(models(`${root}${path}`))).status).toBe(200)
+      for (const url of ['https://my.app/v1/models', `${root}s/v1/models`, 'https://my.app/']) {
+        const refused = await dragoman.fetch(models(url))
+        expect(refused.status).toBe(404)
+        const { error } = (await refused.json()) as { error: { message: string } }
+        expect(error.message).toMatch(/^there is no route GET \/.*: all of them are below \/a/)
+      }
+      expect((await dragoman.fetch(models(`${root}/nothing`))).status).toBe(404)
+    },
+  )
+
+  test('a base path that is not a path is refused', async () => {
+    for (const basePath of ['api', 'https://my.app/api', '/api?x', ' '])
+      await expect(createDragoman({ basePath })).rejects.toMatchObject({ code: 'invalid-request' })
+  })
+})
+
 describe('parts of the caller', () => {
   test('a dialect of its own answers at its path', async () => {
     const shout: Dialect = {

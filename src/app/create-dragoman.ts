@@ -25,6 +25,8 @@ export type DragomanOptions = {
    * Resolves with the path of the local file.
    */
   readonly sources?: Readonly<Record<string, (source: string) => Promise<string>>>
+  /** The path of your program below which `fetch` finds the routes: with `/api`, the first is `/api/v1/chat/completions`. Default: none. */
+  readonly basePath?: string
   /** The level of the log, one JSON object per line on standard error; default `silent`. */
   readonly logLevel?: LogOptions['level']
 }
@@ -45,7 +47,10 @@ export interface Dragoman {
   ready(): Promise<void>
   /** Accepts connections at the configured address. Resolves with the URL. */
   listen(): Promise<string>
-  /** Answers a request without a socket, including streams; aborting the request's signal disconnects the client. */
+  /**
+   * Answers a request without a socket, including streams; aborting the request's signal disconnects the client. Any host name will do:
+   * your program has accepted the request.
+   */
   fetch(request: Request): Promise<Response>
   /** Generates in process. Fails with an `AppError`. */
   generate(input: GenerateInput, options?: { readonly signal?: AbortSignal }): InProcessGeneration
@@ -53,9 +58,10 @@ export interface Dragoman {
   close(): Promise<void>
 }
 
-/** A server for language models, in this process. Nothing is loaded and nothing listens yet. Throws `invalid-request` for a wrong configuration. */
+/** A server for language models, in this process. Nothing is loaded and nothing listens yet. Throws `invalid-request` for a wrong configuration or `basePath`. */
 export async function createDragoman(options: DragomanOptions = {}): Promise<Dragoman> {
-  const { models = [], dialects = [], sources = {}, logLevel = 'silent' } = options
+  const { models = [], dialects = [], sources = {}, basePath = '', logLevel = 'silent' } = options
+  checkBasePath(basePath)
   const raw = await fetchOwnSources(options.config ?? {}, sources)
   const config = configFromObject(raw, {
     env: process.env,
@@ -74,7 +80,8 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
       await app.whenReady()
     },
     listen: app.listen,
-    fetch: app.fetch,
+    // With or without a final slash.
+    fetch: (request) => app.fetch(request, basePath.replace(/\/$/, '')),
     generate: (input, { signal } = {}) => {
       const generation = app.generate([toRequest(input)], signal)
       return {
@@ -84,6 +91,11 @@ export async function createDragoman(options: DragomanOptions = {}): Promise<Dra
     },
     close: app.close,
   }
+}
+
+function checkBasePath(basePath: string): void {
+  if (basePath === '' || /^\/[^?#]*$/.test(basePath)) return
+  throw new AppError('invalid-request', `the basePath '${basePath}' is not the beginning of a path: write it as '/api'`)
 }
 
 function toRequest({ prompt, ...rest }: GenerateInput): GenerationRequest {

@@ -65,6 +65,13 @@ describe('precedence', () => {
     expect(config).toMatchObject({ server: { host: 'flag', port: 3 }, log: { level: 'debug' } })
   })
 
+  test('host names are a list', async () => {
+    const { server } = await fromFile('server: { allowedHosts: [file] }', {
+      env: { DRAGOMAN_ALLOWED_HOSTS: 'dragoman, llm.example.com ,' },
+    })
+    expect(server.allowedHosts).toEqual(['dragoman', 'llm.example.com'])
+  })
+
   test('an empty variable counts as unset', async () => {
     expect(await loadConfig({ ...bare, env: { DRAGOMAN_PORT: '', DRAGOMAN_HOME: '' } })).toMatchObject({
       server: { port: 7411 },

@@ -22,6 +22,9 @@ const asText = (text: string) => text
 /** Other texts stay texts, which the schema rejects as it does in the file. */
 const asNumber = (text: string) => (/^\d+$/.test(text) ? Number(text) : text)
 
+/** `a.example, b.example` */
+const asList = (text: string) => text.split(',').flatMap((part) => part.trim() || [])
+
 /** Every setting that can be given outside the file. */
 const settings: readonly Setting[] = [
   { path: ['server', 'host'], flag: 'host', variable: 'DRAGOMAN_HOST', read: asText },
@@ -29,6 +32,7 @@ const settings: readonly Setting[] = [
   { path: ['server', 'workers'], flag: 'workers', variable: 'DRAGOMAN_WORKERS', read: asNumber },
   { path: ['server', 'apiKeys'], variable: 'DRAGOMAN_API_KEY', read: (text) => [text] },
   { path: ['server', 'adminKey'], variable: 'DRAGOMAN_ADMIN_KEY', read: asText },
+  { path: ['server', 'allowedHosts'], variable: 'DRAGOMAN_ALLOWED_HOSTS', read: asList },
   { path: ['storage', 'database'], variable: 'DRAGOMAN_STORAGE', read: asText },
   { path: ['log', 'level'], flag: 'log-level', variable: 'DRAGOMAN_LOG_LEVEL', read: asText },
 ]

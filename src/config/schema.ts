@@ -147,7 +147,10 @@ const server = z
     allowedHosts: z
       .array(z.string().min(1))
       .default([])
-      .describe('Host names that requests may be sent to, besides the loopback names and the listening address.'),
+      .describe(
+        'Host names that requests may be sent to while no key is required, besides the loopback names and the listening address; * ' +
+          'allows all. Also DRAGOMAN_ALLOWED_HOSTS=a.example,b.example.',
+      ),
     allowedOrigins: z
       .array(origin)
       .default([])

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { chatBody, openTestServer } from '../../test/support/test-server.ts'
@@ -6,6 +8,12 @@ import type { Scope } from '../contract/principal.ts'
 import { allScopes } from '../contract/principal.ts'
 
 const key = 'sk-dragoman-test'
+const webSocket = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+}
 const chat = { method: 'POST', url: '/v1/chat/completions', headers: { 'content-type': 'application/json' } } as const
 
 function logged(lines: readonly string[]): Record<string, unknown>[] {
@@ -60,16 +68,43 @@ describe('authentication', () => {
     expect((await locked().app.inject(url)).statusCode).not.toBe(401)
   })
 
-  test('an unknown host name is refused on every route, by name', async () => {
+  test('an unknown host name is refused without keys, by name, except for probes', async () => {
     const { app } = openTestServer()
-    for (const url of ['/health', '/v1/models', '/nothing']) {
+    for (const url of ['/', '/v1/models', '/metrics', '/nothing']) {
       const response = await app.inject({ url, headers: { host: 'evil.example:7411' } })
       expect(response.statusCode).toBe(403)
       expect(response.json()).toMatchObject({
         error: { code: 'host_not_allowed', message: expect.stringMatching(/evil\.example.*server\.allowedHosts/) },
       })
     }
-    expect((await app.inject({ url: '/health', headers: { host: '[::1]:7411' } })).statusCode).toBe(200)
+    for (const url of ['/health', '/api/health', '/ready'])
+      for (const host of ['dragoman:7411', 'evil.example', '[::1]:7411', ''])
+        expect([url, host, (await app.inject({ url, headers: { host } })).statusCode]).not.toEqual([url, host, 403])
+  })
+
+  test('where a key is required, every host name will do', async () => {
+    const { app, setAccess, deps } = locked()
+    const statusOf = async (url: string, more = {}) =>
+      (await app.inject({ url, headers: { host: 'dragoman:7411', ...more } })).statusCode
+    expect([await statusOf('/v1/models'), await statusOf('/v1/models', { 'x-api-key': key })]).toEqual([401, 200])
+    setAccess({ ...deps, auth: { apiKeys: [], findKey: () => undefined } })
+    expect(await statusOf('/v1/models')).toBe(401)
+    setAccess({ ...deps, auth: { apiKeys: [] } })
+    expect(await statusOf('/v1/models')).toBe(403)
+  })
+
+  test('a WebSocket is checked like any other request', async () => {
+    const upgrade = async (server: ReturnType<typeof openTestServer>, headers: Record<string, string>) => {
+      const port = await server.listen()
+      const request = get({ port, host: '127.0.0.1', path: '/v1/responses', headers: { ...webSocket, ...headers } })
+      const [{ statusCode, socket }] = await Promise.race([once(request, 'response'), once(request, 'upgrade')])
+      socket.destroy()
+      return statusCode
+    }
+    expect(await upgrade(openTestServer(), { host: 'evil.example' })).toBe(403)
+    expect(await upgrade(openTestServer(), { host: 'localhost' })).toBe(101)
+    expect(await upgrade(locked(), { host: 'dragoman' })).toBe(401)
+    expect(await upgrade(locked(), { host: 'dragoman', 'x-api-key': key })).toBe(101)
   })
 
   test('two host headers are refused, even if both are allowed', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { openTestServer } from '../../test/support/test-server.ts'
-import { createHostCheck, readTargetHost } from './hosts.ts'
+import { createHostCheck, readHosts } from './hosts.ts'
 
 const check = createHostCheck({ hostname: 'Workshop', allowedHosts: ['models.example.com:8443'] })
 
@@ -74,7 +74,7 @@ describe('the host of a request target', () => {
     ['http://localhost@evil.example/', 'localhost@evil.example'],
     ['http:///v1/models', ''],
   ])('%s: %s', (target, host) => {
-    expect(readTargetHost(target)).toBe(host)
+    expect(readHosts({ headers: { host: 'h' }, originalUrl: target })).toEqual(['h', host])
   })
 
   test('is checked as the header is', async () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import type { FastifyRequest } from 'fastify'
 import { AppError } from '../contract/errors.ts'
 
 /** Real clients use few names. The limit bounds memory, since IP addresses are all allowed and can be made up. */
@@ -31,7 +32,7 @@ export function createHostCheck({ hostname, allowedHosts }: HostPolicy): (host: 
     }
     throw new AppError(
       'host-not-allowed',
-      `the host '${name}' is not allowed; if it is a name of this server, add it to the setting server.allowedHosts`,
+      `the host '${name}' is not allowed while no API key is required; if it is a name of this server, add it to the setting server.allowedHosts`,
     )
   }
 }
@@ -48,8 +49,13 @@ export function refuseHosts({ rawHeaders, httpVersion }: Pick<IncomingMessage, '
   throw new AppError('invalid-request', `the request ${problem}`)
 }
 
+/** The hosts that a request names: in its header, and in its target. */
+export function readHosts({ headers, originalUrl }: Pick<FastifyRequest, 'headers' | 'originalUrl'>) {
+  return [headers.host, readTargetHost(originalUrl)]
+}
+
 /** The host in a request target that is a whole URL, which HTTP prefers to the header's; else undefined. */
-export function readTargetHost(target: string): string | undefined {
+function readTargetHost(target: string): string | undefined {
   return target.startsWith('/') ? undefined : /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1]
 }
 

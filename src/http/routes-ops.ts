@@ -8,10 +8,10 @@ type OpsDeps = Pick<ServerDeps, 'models' | 'metrics' | 'version' | 'siblings'> &
 export function addOpsRoutes(app: FastifyInstance, { models, metrics, version, siblings, isDraining }: OpsDeps): void {
   // The second is Unsloth's.
   for (const path of ['/health', '/api/health']) {
-    app.get(path, { config: { scope: 'public' } }, () => ({ status: 'ok', version }))
+    app.get(path, { config: { scope: 'public', servesAnyHost: true } }, () => ({ status: 'ok', version }))
   }
 
-  app.get('/ready', { config: { scope: 'public' } }, async (_request, reply) => {
+  app.get('/ready', { config: { scope: 'public', servesAnyHost: true } }, async (_request, reply) => {
     const all = models.list({})
     const isAllReady = isReady(all) && (await siblings?.areReady()) !== false
     const status = isDraining() ? 'draining' : isAllReady ? 'ready' : 'not-ready'

@@ -1,10 +1,10 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server as Listener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Dialect, ErrorReply } from '../contract/dialect.ts'
 import { AppError } from '../contract/errors.ts'
 import type { Principal, Scope } from '../contract/principal.ts'
-import { randomHex } from '../contract/random-hex.ts'
 import { createAnthropicMessages } from '../dialect/anthropic/dialect.ts'
 import { createResponsesService } from '../responses/service.ts'
 import { type AccessRules, createAccess } from './access.ts'
@@ -14,11 +14,12 @@ import { preflightHeaders } from './cross-origin.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
-import { readTargetHost, refuseHosts } from './hosts.ts'
+import { readHosts, refuseHosts } from './hosts.ts'
 import { InFlightRequests } from './in-flight-requests.ts'
 import { addLimitHeaders, type EncodeLimits } from './limit-headers.ts'
 import { createPipelines } from './pipelined.ts'
 import { createBodyReader, orNoBody } from './read-body.ts'
+import { pickRequestId } from './request-id.ts'
 import { ResponsesSockets } from './responses-socket.ts'
 import { watchRoutes } from './route-guard.ts'
 import { addAnthropicRoutes } from './routes-anthropic.ts'
@@ -57,6 +58,8 @@ declare module 'fastify' {
     servesWhileDraining?: boolean
     /** The body may be `multipart/form-data`, which the handler reads while it arrives. */
     takesUploads?: boolean
+    /** The route is served under any host name: probes of containers send that of a service. */
+    servesAnyHost?: boolean
     /** A body that cannot be read counts as none. */
     isBodyLenient?: boolean
     /** The form of the headers about limits; default OpenAI's. */
@@ -97,6 +100,8 @@ const cancelledGraceMs = 5000
 export type Server = {
   /** Not listening yet. */
   readonly app: FastifyInstance
+  /** Answers a request that the program around this server has accepted, which decides about host names. */
+  answer(request: IncomingMessage, response: ServerResponse): void
   /** Decides about requests that come from now on; those that run are not affected. */
   setAccess(rules: AccessRules): void
   /**
@@ -148,6 +153,7 @@ export function createServer(deps: ServerDeps): Server {
   })
 
   let access = createAccess(deps)
+  const accepted = new WeakSet<IncomingMessage>()
   app.decorateRequest('generation', undefined)
   app.decorateRequest('principal', undefined)
   app.decorateRequest('absentReply', undefined)
@@ -198,14 +204,12 @@ export function createServer(deps: ServerDeps): Server {
     reply.headers(crossOrigin.replyHeaders(request.headers))
     if (phase === 'draining') reply.header('connection', 'close')
     // Health, readiness and cancels are answered to the end.
-    const { scope, servesWhileDraining } = request.routeOptions.config
+    const { scope, servesWhileDraining, servesAnyHost } = request.routeOptions.config
     if (phase === 'draining' && scope !== 'public' && servesWhileDraining !== true) {
       throw new AppError('shutting-down', 'the server is shutting down; try again elsewhere or later')
     }
-    const { host } = request.headers
     refuseHosts(request.raw)
-    checkHost(host)
-    checkHost(readTargetHost(request.originalUrl))
+    if (servesAnyHost !== true && !accepted.has(request.raw)) for (const host of readHosts(request)) checkHost(host)
     if (crossOrigin.isPreflight(request.method, request.headers)) {
       reply.code(204).headers(preflightHeaders).send()
       return
@@ -291,10 +295,9 @@ export function createServer(deps: ServerDeps): Server {
   const setAccess = (rules: AccessRules) => {
     access = createAccess(rules)
   }
-  return { app, setAccess, drain }
-}
-
-/** The caller's `x-request-id`, if it is safe to log and to send back; it never names a generation. */
-function pickRequestId(sent: string | string[] | undefined): string {
-  return typeof sent === 'string' && /^[\x20-\x7e]{1,128}$/.test(sent) ? sent : `req_${randomHex()}`
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    accepted.add(request)
+    app.routing(request, response)
+  }
+  return { app, answer, setAccess, drain }
 }

@@ -1,0 +1,15 @@
+import { AppError } from '../contract/errors.ts'
+import { encodeOpenaiError } from '../dialect/openai/errors.ts'
+
+/** The path below `basePath` (`/api`, or `''`); undefined for one elsewhere. */
+export function pathBelow(basePath: string, path: string): string | undefined {
+  if (path === basePath) return '/'
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : undefined
+}
+
+/** The reply to a request for a path elsewhere, which no route of ours answers. */
+export function replyElsewhere(basePath: string, sent: { readonly method: string; readonly path: string }): Response {
+  const message = `there is no route ${sent.method} ${sent.path}: all of them are below ${basePath}`
+  const { status, body } = encodeOpenaiError(new AppError('route-not-found', message))
+  return Response.json(body, { status })
+}
