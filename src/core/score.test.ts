@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { contextOf } from '../../test/support/context.ts'
 import { stubEngine } from '../../test/support/stub-engine.ts'
 import { emitAll } from '../contract/emit.ts'
-import type { Engine, PreparedGeneration } from '../contract/engine.ts'
+import type { DetokenizeRequest, Engine, PreparedGeneration, TokenizeRequest, Tokenizer } from '../contract/engine.ts'
 import { AppError } from '../contract/errors.ts'
 import type { EngineEvent, PromptToken } from '../contract/event.ts'
 import type { GenerationRequest } from '../contract/request.ts'
@@ -48,6 +48,7 @@ test('without a ranking head, the score is the sum of the log-probabilities, and
     scoredTokens: [2, 1],
     inputTokens: 6,
     model: 'm',
+    truncated: [false, false],
   })
   expect(asked.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([0, 0])
   expect(load()).toMatchObject({ busy: 0, queued: 0 })
@@ -57,8 +58,19 @@ test('a ranking head is used where there is one', async () => {
   const rank = async () => ({ scores: [7], areProbabilities: false, inputTokens: 2 })
   const { context, asked } = open({ facts: { ranks: true }, capabilities: { ranker: { rank } } })
   const scored = await score(deps, { texts: ['a'] }, context)
-  expect(scored).toEqual({ scores: [7], method: 'ranking-head', inputTokens: 2, model: 'm' })
+  expect(scored).toEqual({ scores: [7], method: 'ranking-head', inputTokens: 2, model: 'm', truncated: [false] })
   expect(asked).toEqual([])
+})
+
+test('of a text that is longer than the limit, only its first tokens are read', async () => {
+  const words = {
+    tokenize: async ({ prompt }: TokenizeRequest) => (prompt.type === 'text' ? prompt.text.split(' ').map(Number) : []),
+    detokenize: async ({ tokens }: DetokenizeRequest) => tokens.join(' '),
+  }
+  const { context, asked } = open({ capabilities: { tokenizer: words as unknown as Tokenizer } })
+  const scored = await score(deps, { texts: ['-1 -2 -4', '-8'], maxTokens: 2 }, context)
+  expect(scored).toMatchObject({ scores: [-3, -8], scoredTokens: [2, 1], truncated: [true, false] })
+  expect(asked).toHaveLength(2)
 })
 
 test('a text that does not fit is named, with both numbers', async () => {

@@ -8,7 +8,11 @@ import { type Choice, foldEvents } from '../contract/result.ts'
 import type { Scores } from '../contract/scores.ts'
 import { type GenerateDeps, generate } from './generate.ts'
 import { rank } from './rank.ts'
+import { withTokenizer } from './use-tokenizer.ts'
 import { type TicketedModel, withTicket } from './with-ticket.ts'
+
+/** `maxTokens`: of each text, what comes after so many tokens is not read. */
+type ScoreRequest = Pick<RankRequest, 'texts'> & { readonly maxTokens?: number }
 
 /**
  * Scores texts with the model's ranking head or, without one, by the log-likelihood of their tokens. `model` is the id of the model
@@ -16,21 +20,24 @@ import { type TicketedModel, withTicket } from './with-ticket.ts'
  */
 export async function score(
   deps: GenerateDeps,
-  { texts }: Pick<RankRequest, 'texts'>,
+  { texts: whole, maxTokens }: ScoreRequest,
   context: RequestContext,
-): Promise<Scores & { readonly model: string }> {
+): Promise<Scores & { readonly model: string; readonly truncated: readonly boolean[] }> {
   const { model, signal } = context
   const findOut = async ({ engine, ticket }: TicketedModel) => {
     await ticket.ready(signal)
     return engine.facts.ranks === true
   }
   const ranks = await withTicket(context, findOut, 'free')
+  const texts = maxTokens === undefined ? whole : await shorten(whole, maxTokens, context)
+  const truncated = texts.map((text, index) => text !== whole[index])
   if (ranks) {
     const { scores, inputTokens, model: id } = await rank({ texts }, context)
-    return { scores, method: 'ranking-head', inputTokens, model: id }
+    return { scores, method: 'ranking-head', inputTokens, model: id, truncated }
   }
   const [first, ...rest] = texts.map((text) => scoreRequest(text, model.id))
-  if (first === undefined) return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id }
+  if (first === undefined)
+    return { scores: [], method: 'log-likelihood', scoredTokens: [], inputTokens: 0, model: model.id, truncated }
   /** The text being scored. */
   let index = 0
   const generation = generate(deps, [first, ...rest], context)
@@ -49,10 +56,26 @@ export async function score(
       scoredTokens: logprobs.map(({ length }) => length),
       inputTokens: usage.inputTokens,
       model: model.id,
+      truncated,
     }
   } catch (error) {
     throw nameText(error, index)
   }
+}
+
+/** The first tokens of each text. */
+function shorten(texts: readonly string[], maxTokens: number, context: RequestContext): Promise<readonly string[]> {
+  const { signal } = context
+  return withTokenizer(context, async (tokenizer) => {
+    const shorter: string[] = []
+    for (const text of texts) {
+      const request = { prompt: { type: 'text', text }, reasoning: {}, addBos: false, parseSpecial: false } as const
+      const tokens = await tokenizer.tokenize(request, signal)
+      const isShort = tokens.length <= maxTokens
+      shorter.push(isShort ? text : await tokenizer.detokenize({ tokens: tokens.slice(0, maxTokens), special: true }, signal))
+    }
+    return shorter
+  })
 }
 
 /** A request that reads the prompt and generates nothing. */

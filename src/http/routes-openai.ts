@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { RequestContext } from '../contract/context.ts'
 import type { Dialect } from '../contract/dialect.ts'
-import type { RankRequest } from '../contract/engine.ts'
 import { rank } from '../core/rank.ts'
 import { score } from '../core/score.ts'
 import { withProviderData } from '../dialect/llama-stack/provider-data.ts'
@@ -10,6 +9,7 @@ import { createOpenaiCompletions } from '../dialect/openai-completions/dialect.t
 import { decodeEmbeddings } from '../dialect/openai-embeddings/decode.ts'
 import { encodeEmbeddings } from '../dialect/openai-embeddings/encode.ts'
 import { decodeRerank, decodeScoreEvaluation, type ScoringCall } from '../dialect/scoring/scoring.ts'
+import { withModel } from './default-model.ts'
 import { type ServerDeps, systemFingerprint } from './deps.ts'
 import { createEmbedHandler } from './embed-call.ts'
 import type { CallerContext } from './open-run.ts'
@@ -29,8 +29,8 @@ export function createOpenaiDialects(deps: ServerDeps): OpenaiDialects {
 /** OpenAI's routes under `/v1`. */
 export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, completions }: OpenaiDialects): void {
   const config = { scope: 'inference', encodeError: chat.encodeError } as const
-  app.post('/v1/chat/completions', { config }, createDialectHandler(deps, chat, { fillsModel: true }))
-  app.post('/v1/completions', { config }, createDialectHandler(deps, completions, { fillsModel: true }))
+  app.post('/v1/chat/completions', { config }, createDialectHandler(deps, chat))
+  app.post('/v1/completions', { config }, createDialectHandler(deps, completions))
   app.post(
     '/v1/embeddings',
     { config },
@@ -51,11 +51,15 @@ export function addOpenaiRoutes(app: FastifyInstance, deps: ServerDeps, { chat, 
   )
 }
 
-type Scorer<Result> = (request: RankRequest, context: RequestContext) => Promise<Result & { readonly model: string }>
+type Scorer<Result, Request> = (request: Request, context: RequestContext) => Promise<Result & { readonly model: string }>
 
-function createScoring<Result>(deps: ServerDeps, decode: (body: unknown) => ScoringCall<Result>, score: Scorer<Result>) {
-  return createCallHandler(deps, (body) => {
-    const { model, request, nameOf, ignored, encode } = decode(body)
+function createScoring<Result, Request>(
+  deps: ServerDeps,
+  decode: (body: unknown) => ScoringCall<Result, Request>,
+  score: Scorer<Result, Request>,
+) {
+  return createCallHandler(deps, (body, { principal }) => {
+    const { model, request, nameOf, ignored, encode } = decode(withModel(body, deps, principal))
     const run = async (caller: CallerContext) =>
       encode(await score(request, { ...caller, model: deps.resolveModel(model, caller.principal) }))
     return { ignored, nameOf, run }

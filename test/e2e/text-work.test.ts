@@ -256,6 +256,12 @@ describe('models that only read', () => {
     expect(json.scores[1]).not.toBe(json.scores[0])
   })
 
+  test('of a text, no more is scored than `max_length` tokens, which may be more than it has', async () => {
+    const whole = await post('/v1/score/evaluation', { model: 'rank', messages: ['good'] })
+    const { json } = await post('/v1/score/evaluation', { model: 'rank', messages: ['good', 'c'.repeat(99)], max_length: 9 })
+    expect([json.scores[0], json.truncated]).toEqual([whole.json.scores[0], [false, true]])
+  })
+
   test.each<[string, object, string]>([
     ['/v1/rerank', { model: 'mean', query: 'a', documents: ['b'] }, 'model'],
     ['/v1/embeddings', { model: 'rank', input: 'a' }, 'model'],
@@ -266,7 +272,7 @@ describe('models that only read', () => {
     ['/v1/score/evaluation', { model: 'mean', messages: ['a'] }, 'model'],
     ['/v1/score/evaluation', { model: 'rank', messages: ['a', 'c'.repeat(99)] }, 'messages[1]'],
     ['/v1/score/evaluation', { model: 'rank', messages: [] }, 'messages'],
-    ['/v1/score/evaluation', { model: 'rank', messages: ['a'], max_length: 3 }, 'max_length'],
+    ['/v1/score/evaluation', { model: 'rank', messages: ['a'], max_length: 0 }, 'max_length'],
   ])('POST %s refuses %j', async (path, body, param) => {
     const { status, json } = await post(path, body)
     expect([status, json.error.param]).toEqual([400, param])
@@ -278,5 +284,6 @@ type Reply = {
   usage: { prompt_tokens: number }
   results: { index: number; relevance_score: number; document?: { text: string } }[]
   scores: number[]
+  truncated: boolean[]
   error: { code: string; param: string }
 }

@@ -48,16 +48,24 @@ test.each([
 ] as const)(
   'an evaluation by %s has the raw values in the order of the texts, and says what they are',
   (method, counts, said) => {
-    const { request, encode } = decodeScoreEvaluation({ model: 'm', messages: ['x', 'y', 'z'] })
-    expect(request).toEqual({ texts: ['x', 'y', 'z'] })
-    const result = { scores: [0, 2, -2], method, inputTokens: 9, model: 'served', ...(counts && { scoredTokens: counts }) }
+    const { request, encode } = decodeScoreEvaluation({ model: 'm', messages: ['x', 'y', 'z'], max_length: 5 })
+    expect(request).toEqual({ texts: ['x', 'y', 'z'], maxTokens: 5 })
+    const truncated = [false, true, false]
+    const result = {
+      truncated,
+      scores: [0, 2, -2],
+      method,
+      inputTokens: 9,
+      model: 'served',
+      ...(counts && { scoredTokens: counts }),
+    }
     expect(encode(result)).toEqual({
       id: expect.stringMatching(/^scoreval-[\da-f]{32}$/),
       object: 'score.evaluation',
       model: 'served',
       scores: [0, 2, -2],
       ...said,
-      truncated: [false, false, false],
+      truncated,
       usage: { prompt_tokens: 9, total_tokens: 9 },
     })
   },

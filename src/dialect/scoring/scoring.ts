@@ -12,14 +12,17 @@ import { flag, integerFrom, nonEmptyText } from '../wire/wire-types.ts'
 import { rerankFields, scoreFields } from './fields.ts'
 
 /** A request for scores of one kind, and the encoder of its reply. */
-export type ScoringCall<Result> = {
+export type ScoringCall<Result, Request = RankRequest> = {
   readonly model: string
-  readonly request: RankRequest
+  readonly request: Request
   /** The client's name for a path of `request`. */
   readonly nameOf: NameOf
   readonly ignored: readonly string[]
   encode(scored: Result & { readonly model: string }): unknown
 }
+
+type ScoreRequest = { readonly texts: readonly string[]; readonly maxTokens?: number }
+type EvaluatedScores = Scores & { readonly truncated: readonly boolean[] }
 
 const methods: Readonly<Record<Scores['method'], string>> = {
   'ranking-head': 'ranking_head',
@@ -42,6 +45,7 @@ const rerankSchema = looseObject({
 const scoreSchema = looseObject({
   model: nonEmptyText,
   messages: list(nonEmptyText, { error: 'an array of texts', max: tooMany }).min(1, none),
+  max_length: integerFrom(1),
 })
 const rerankIndex = indexFields(rerankFields)
 const scoreIndex = indexFields(scoreFields)
@@ -77,23 +81,22 @@ export function decodeRerank(body: unknown): ScoringCall<Ranking> {
 }
 
 /** Decodes a request to score texts by a reward model's head (its raw values), or by log-likelihood: the reply says which. */
-export function decodeScoreEvaluation(body: unknown): ScoringCall<Scores> {
+export function decodeScoreEvaluation(body: unknown): ScoringCall<EvaluatedScores, ScoreRequest> {
   const wire = validate(scoreSchema, body)
   const ignored = checkFields(scoreIndex, wire)
   return {
     model: wire.model,
-    request: { texts: wire.messages },
+    request: { texts: wire.messages, ...(typeof wire.max_length === 'number' && { maxTokens: wire.max_length }) },
     nameOf: nameTexts('messages'),
     ignored,
-    encode: ({ model, scores, method, scoredTokens, inputTokens }) => ({
+    encode: ({ model, scores, method, scoredTokens, truncated, inputTokens }) => ({
       id: `scoreval-${randomHex()}`,
       object: 'score.evaluation',
       model,
       scores,
       method: methods[method],
       ...(scoredTokens !== undefined && { scored_tokens: scoredTokens }),
-      // Texts that are too long are refused.
-      truncated: scores.map(() => false),
+      truncated,
       usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
     }),
   }
