@@ -13,9 +13,15 @@ export function defaultModelName({ models, lifecycle }: Pick<ServerDeps, 'models
   return named ? 'default' : (all[0]?.id ?? 'default')
 }
 
+type Wanted = Pick<ServerDeps, 'models' | 'lifecycle'> & {
+  /** The field that names the model. */
+  readonly field?: string
+}
+
 /** A body with the default model, if it names none. What is no object stays as it is: its decoder refuses it. */
-export function withModel(body: unknown, deps: Pick<ServerDeps, 'models' | 'lifecycle'>, viewer: ModelViewer): unknown {
+export function withModel(body: unknown, { field = 'model', ...deps }: Wanted, viewer: ModelViewer): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  const { model } = body as { readonly model?: unknown }
-  return model === undefined || model === null ? { ...body, model: defaultModelName(deps, viewer) } : body
+  // Old clients of llama-stack write `model`.
+  const model: unknown = Reflect.get(body, field) ?? Reflect.get(body, 'model')
+  return model === undefined || model === null ? { ...body, [field]: defaultModelName(deps, viewer) } : body
 }

@@ -2,6 +2,7 @@ import type { EmbedRequest, EmbedResult } from '../contract/embed.ts'
 import type { NameOf } from '../contract/field.ts'
 import { embed } from '../core/embed.ts'
 import { nameWithKeys, providerDataHeader, readProviderData } from '../dialect/llama-stack/provider-data.ts'
+import { withModel } from './default-model.ts'
 import type { ModelSummary, ServerDeps } from './deps.ts'
 import { createCallHandler } from './serve-call.ts'
 
@@ -14,9 +15,13 @@ type EmbedCall = {
 }
 
 /** The handler of calls for embeddings, in any protocol, with keys that the caller brings for the servers behind a model. */
-export function createEmbedHandler(deps: ServerDeps, decode: (body: unknown) => EmbedCall) {
+export function createEmbedHandler(
+  deps: ServerDeps,
+  decode: (body: unknown) => EmbedCall,
+  { modelField = 'model' }: { readonly modelField?: string } = {},
+) {
   return createCallHandler(deps, (body, { headers, principal }) => {
-    const { request, ignored, nameOf, encode } = decode(body)
+    const { request, ignored, nameOf, encode } = decode(withModel(body, { ...deps, field: modelField }, principal))
     const { callerKeys, ignored: ignoredData } = readProviderData(headers)
     const unused = callerKeys !== undefined && !hasServers(deps.models.list(principal), request.model) ? [providerDataHeader] : []
     return {

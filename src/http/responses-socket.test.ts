@@ -125,7 +125,6 @@ describe('a message that cannot be served', () => {
     ['another type', '{"type":"response.cancel"}', 400, 'invalid_request'],
     ['a wrong lane', '{"type":"response.create","stream_id":"ä"}', 400, 'invalid_request'],
     ['background', '{"type":"response.create","background":true}', 400, 'unsupported_field'],
-    ['no model', '{"type":"response.create","input":"hi"}', 400, 'invalid_request'],
     ['another model', '{"type":"response.create","model":"x","input":"hi"}', 404, 'model_not_found'],
   ])('is answered with an error, and the socket stays open: %s', async (_, message, status, code) => {
     const { client } = await open()

@@ -4,6 +4,7 @@ import { countTokens } from '../core/count-tokens.ts'
 import { decodeCount } from '../dialect/anthropic/decode.ts'
 import { requestIdHeader } from '../dialect/anthropic/errors.ts'
 import { encodeAnthropicLimits } from '../dialect/anthropic/limit-headers.ts'
+import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import type { CallerContext } from './open-run.ts'
 import { createCallHandler } from './serve-call.ts'
@@ -17,8 +18,11 @@ export function addAnthropicRoutes(app: FastifyInstance, deps: ServerDeps, messa
   app.post(
     '/v1/messages/count_tokens',
     route,
-    createCallHandler(deps, (body, { exactBody }) => {
-      const { model, ignored, nameOf, ...request } = decodeCount(body, { sealer: deps.sealer, exactBody })
+    createCallHandler(deps, (body, { exactBody, principal }) => {
+      const { model, ignored, nameOf, ...request } = decodeCount(withModel(body, deps, principal), {
+        sealer: deps.sealer,
+        exactBody,
+      })
       const run = async (caller: CallerContext) => {
         const context = { model: deps.resolveModel(model, caller.principal), ...caller }
         const { inputTokens, isEstimate } = await countTokens(deps, request, context)

@@ -34,12 +34,12 @@ export function addLlamaStackRoutes(app: FastifyInstance, deps: StackDeps): void
   const open = { scope: 'public', encodeError: encodeStackError } as const
 
   for (const { dialect, paths } of stackRoutes) {
-    for (const path of paths) app.post(path, { config }, createDialectHandler(deps, dialect))
+    for (const path of paths) app.post(path, { config }, createDialectHandler(deps, dialect, { modelField: 'model_id' }))
   }
   app.post(
     '/v1/inference/embeddings',
     { config },
-    createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings })),
+    createEmbedHandler(deps, (body) => ({ ...decodeEmbeddings(body), encode: encodeEmbeddings }), { modelField: 'model_id' }),
   )
   app.get('/v1/providers', { config }, (request) => ({ data: models.list(callerOf(request)).map(describeProvider) }))
   // A wildcard, because ids may have slashes.

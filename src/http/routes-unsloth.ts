@@ -28,7 +28,7 @@ import { takeRequiredBody } from './take-body.ts'
 export function addUnslothRoutes(app: FastifyInstance, deps: ServerDeps): void {
   const { lifecycle, models, cancellations } = deps
   const reading = { config: { scope: 'inference', encodeError: encodeUnslothError } } as const
-  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, unslothGenerate, { fillsModel: true }))
+  app.post('/api/inference/generate/stream', reading, createDialectHandler(deps, unslothGenerate))
   app.post(
     '/v1/chat/count_tokens',
     reading,

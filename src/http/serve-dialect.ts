@@ -20,12 +20,12 @@ import { addStartHeaders } from './start-headers.ts'
 import { hasLargeBody, takeRequiredBody } from './take-body.ts'
 
 type HandlerOptions = {
-  /** A body without a model is for the default model. */
-  readonly fillsModel?: boolean
+  /** The field of a body that names the model; without it, a request is for the default model. */
+  readonly modelField?: string
 }
 
 /** The handler of generation requests, for all dialects and engines. */
-export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { fillsModel = false }: HandlerOptions = {}) {
+export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { modelField = 'model' }: HandlerOptions = {}) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const repeated = deps.retries?.find(request)
     if (repeated !== undefined) return replay(deps, repeated, { request, reply })
@@ -72,7 +72,7 @@ export function createDialectHandler(deps: ServerDeps, dialect: Dialect, { fills
   /** Not in the handler, which would keep the body. */
   function takeInput(request: FastifyRequest): ReturnType<typeof takeRequiredBody> {
     const input = takeRequiredBody(request)
-    return fillsModel ? { ...input, body: withModel(input.body, deps, callerOf(request)) } : input
+    return { ...input, body: withModel(input.body, { ...deps, field: modelField }, callerOf(request)) }
   }
 
   /** Throws only before anything is sent; a later failure is the stream's last event. */

@@ -11,6 +11,7 @@ import { type AccessRules, createAccess } from './access.ts'
 import { authorize } from './auth.ts'
 import { BodyRoom } from './body-room.ts'
 import { preflightHeaders } from './cross-origin.ts'
+import { withModel } from './default-model.ts'
 import type { ServerDeps } from './deps.ts'
 import { type EncodeError, sendError, shownTo } from './error-reply.ts'
 import type { GenerationFacts } from './generation-facts.ts'
@@ -170,6 +171,7 @@ export function createServer(deps: ServerDeps): Server {
   const responses = createResponsesService({
     ...deps,
     shownTo,
+    withModel: (body, viewer) => withModel(body, deps, viewer),
     wallClock: Date.now,
     onFailure: (error, what, id) => log.error({ err: error, ...(id !== undefined && { generationId: id }) }, what),
   })

@@ -31,10 +31,11 @@ export function createResponseId(): string {
  */
 export async function acceptResponse(
   service: ResponsesService,
-  body: unknown,
+  given: unknown,
   { caller, recall, sentKeys, generates = true }: AcceptOptions & { readonly caller: Caller },
 ): Promise<ResponseRun> {
   const { store, sealer, wallClock } = service
+  const body = service.withModel(given, caller.principal)
   const refs = readReferences(body)
   if (store === undefined) refuseWithoutStore(body, refs)
   const owner = caller.principal.id

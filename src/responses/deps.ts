@@ -11,6 +11,8 @@ import type { GenerateDeps } from '../core/generate.ts'
 export type ResponsesDeps = GenerateDeps & {
   /** Throws `model-not-found`, also for a model that the caller may not use. */
   resolveModel(name: string, viewer: ModelViewer): ServedModel
+  /** A body with the caller's default model, if it names none. */
+  withModel(body: unknown, viewer: ModelViewer): unknown
   readonly cancellations: Cancellations
   readonly sealer: Sealer
   /** The other processes of this server; absent: there is one. */

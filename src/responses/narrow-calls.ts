@@ -13,7 +13,8 @@ import type { ResponsesService } from './service.ts'
 export type NarrowCall = { readonly decoded: DecodedResponse; run(): Promise<JsonObject> }
 
 /** `POST /v1/responses/input_tokens`. Rejects as `acceptResponse`. */
-export async function acceptCount(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
+export async function acceptCount(service: ResponsesService, given: unknown, caller: Caller): Promise<NarrowCall> {
+  const body = service.withModel(given, caller.principal)
   const decoded = decodeInputTokens(body, await findContext(service, body, caller))
   const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }
   return {
@@ -29,7 +30,8 @@ export async function acceptCount(service: ResponsesService, body: unknown, call
 }
 
 /** `POST /v1/responses/compact`. Rejects as `acceptResponse`. */
-export async function acceptCompact(service: ResponsesService, body: unknown, caller: Caller): Promise<NarrowCall> {
+export async function acceptCompact(service: ResponsesService, given: unknown, caller: Caller): Promise<NarrowCall> {
+  const body = service.withModel(given, caller.principal)
   const decodeContext = await findContext(service, body, caller)
   const decoded = decodeCompact(body, decodeContext)
   const context = { ...caller, model: service.resolveModel(decoded.request.model, caller.principal) }

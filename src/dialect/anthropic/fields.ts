@@ -2,7 +2,7 @@ import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
 const promptFields: readonly Field[] = [
-  { name: 'model', treatment: 'used', note: 'an id or an alias' },
+  { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' },
   {
     name: 'messages',
     treatment: 'used',
@@ -37,7 +37,11 @@ export const countFields: readonly Field[] = promptFields
 /** The fields of `POST /v1/messages`. */
 export const messageFields: readonly Field[] = [
   ...promptFields,
-  { name: 'max_tokens', treatment: 'used', note: 'required, at least 1; what exceeds the context gives way to it' },
+  {
+    name: 'max_tokens',
+    treatment: 'used',
+    note: 'required, at least 1, or -1 for no limit; what exceeds the context gives way to it',
+  },
   { name: 'stop_sequences', treatment: 'used', note: 'the one that ended the reply is its `stop_sequence`' },
   { name: 'stream', treatment: 'used', note: 'server-sent events' },
   { name: 'temperature', treatment: 'used', note: '0 to 2; above 1 is an extension' },

@@ -1,7 +1,7 @@
 import { cancelFields } from '../wire/cancel-keys.ts'
 import type { Field } from '../wire/field-table.ts'
 
-const model: Field = { name: 'model_id', treatment: 'used', note: 'an id or an alias' }
+const model: Field = { name: 'model_id', treatment: 'used', note: 'an id or an alias; absent: the default model' }
 
 /** Fields of other protocols that would change the output, and where this protocol has them. */
 const elsewhere: readonly Field[] = [
@@ -21,7 +21,7 @@ const commonFields: readonly Field[] = [
   {
     name: 'sampling_params',
     treatment: 'used',
-    note: "`strategy` (`greedy`, which is its default, `top_p`, `top_k`), `max_tokens` (0: no limit), `repetition_penalty` (above 0; 1 is off), `stop` (up to 16); absent: the model's own defaults",
+    note: "`strategy` (`greedy`, which is its default, `top_p`, `top_k`), `max_tokens` (0 or -1: no limit), `repetition_penalty` (above 0; 1 is off), `stop` (up to 1,024); absent: the model's own defaults",
   },
   {
     name: 'response_format',
@@ -70,7 +70,10 @@ export const completionFields: readonly Field[] = [
 ]
 
 const batchCommonFields: readonly Field[] = [
-  { ...model, note: 'an id or an alias; `model` where it is absent, as old clients of `/v1/batch-inference` send it' },
+  {
+    ...model,
+    note: 'an id or an alias; `model` where it is absent, then the default model, as old clients of `/v1/batch-inference` send it',
+  },
   ...commonFields.filter((field) => field !== model),
 ]
 

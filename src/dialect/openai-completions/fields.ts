@@ -15,7 +15,7 @@ export const defaultMaxTokens = 16
 
 /** OpenAI's own fields, in the order of their reference. */
 const openaiFields: readonly Field[] = [
-  sharedOpenaiFields.optionalModel,
+  sharedOpenaiFields.model,
   {
     name: 'prompt',
     treatment: 'used',
@@ -33,7 +33,7 @@ const openaiFields: readonly Field[] = [
     name: 'max_tokens',
     aliases: ['max_completion_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
     treatment: 'used',
-    note: `at least 1, with \`echo\` at least 0; absent: ${defaultMaxTokens}, as in OpenAI's API`,
+    note: `at least 1, with \`echo\` at least 0; -1: none; absent: ${defaultMaxTokens}, as in OpenAI's API`,
   },
   sharedOpenaiFields.n,
   sharedOpenaiFields.presencePenalty,

@@ -2,7 +2,7 @@ import type { Field } from '../wire/field-table.ts'
 
 /** Every request field of `POST /v1/embeddings` that Dragoman knows, and what it does with it. */
 export const embeddingFields: readonly Field[] = [
-  { name: 'model', treatment: 'used', note: 'an id or an alias' },
+  { name: 'model', treatment: 'used', note: 'an id or an alias; absent: the default model' },
   { name: 'input', treatment: 'used', note: 'a string, token ids, or an array of at most 2048 of either; none may be empty' },
   {
     name: 'dimensions',

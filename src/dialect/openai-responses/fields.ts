@@ -41,7 +41,7 @@ const openaiFields: readonly Field[] = [
     name: 'max_output_tokens',
     aliases: ['max_completion_tokens', 'max_tokens', 'max_length', 'max_new_tokens', 'n_predict'],
     treatment: 'used',
-    note: 'at least 1; absent: until the model stops or the context is full',
+    note: 'at least 1; absent, or -1: until the model stops or the context is full',
   },
   {
     name: 'max_tool_calls',

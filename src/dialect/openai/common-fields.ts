@@ -2,8 +2,7 @@ import type { Field } from '../wire/field-table.ts'
 
 /** Rows of OpenAI's reference that its generating protocols share. */
 export const sharedOpenaiFields = {
-  model: { name: 'model', treatment: 'used', note: 'an id or an alias' },
-  optionalModel: {
+  model: {
     name: 'model',
     treatment: 'used',
     note: 'an id or an alias; absent: the model that an operator loaded last, while it is loaded, else the one called `default`, else the first',
@@ -17,7 +16,7 @@ export const sharedOpenaiFields = {
     name: 'stop',
     aliases: ['stop_sequence'],
     treatment: 'used',
-    note: 'a string or up to 16 strings; the output ends before the first stop sequence',
+    note: 'a string or up to 1,024 strings; the output ends before the first stop sequence',
   },
   stream: { name: 'stream', treatment: 'used', note: 'server-sent events' },
   streamOptions: {
