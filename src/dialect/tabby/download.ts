@@ -2,7 +2,8 @@ import { AppError } from '../../contract/errors.ts'
 import type { NameOf } from '../../contract/field.ts'
 import type { FileFilter, ModelWanted } from '../../contract/lifecycle.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { list, looseObject } from '../wire/first-fault.ts'
+import { list } from '../wire/first-fault.ts'
+import { form } from '../wire/form.ts'
 import { preview } from '../wire/preview.ts'
 import { validate } from '../wire/validate.ts'
 import { between, nonEmptyText, text } from '../wire/wire-types.ts'
@@ -15,7 +16,7 @@ const patterns = () =>
     max: { count: 100, error: 'an array of at most 100 patterns' },
   }).nullish()
 const weekSeconds = 7 * 24 * 60 * 60
-const schema = looseObject({
+const schema = form({
   repo_id: nonEmptyText,
   revision: nonEmptyText.nullish(),
   token: text,

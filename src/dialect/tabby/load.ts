@@ -4,7 +4,7 @@ import type { NameOf } from '../../contract/field.ts'
 import type { CacheType, LoadPhase, LoadProgress, LoadRequest, LoadSettings } from '../../contract/lifecycle.ts'
 import { pickSpelling } from '../openai/spelling.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { looseObject } from '../wire/first-fault.ts'
+import { form } from '../wire/form.ts'
 import { preview } from '../wire/preview.ts'
 import { validate } from '../wire/validate.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
@@ -13,7 +13,7 @@ import { embeddingLoadFields, modelLoadFields } from './fields.ts'
 /** The longest context of any model. */
 const maxChunk = 1_048_576
 
-const schema = looseObject({
+const schema = form({
   model_name: nonEmptyText.nullish(),
   name: nonEmptyText.nullish(),
   max_seq_len: integerFrom(-1),
@@ -21,10 +21,10 @@ const schema = looseObject({
   chunk_size: integerBetween(1, maxChunk).nullish(),
   cache_mode: text,
   prompt_template: nonEmptyText.nullish(),
-  draft_model: looseObject({ draft_model_name: nonEmptyText.nullish() }).nullish(),
+  draft_model: form({ draft_model_name: nonEmptyText.nullish() }).nullish(),
   skip_queue: flag,
 })
-const embeddingSchema = looseObject({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
+const embeddingSchema = form({ embedding_model_name: nonEmptyText.nullish(), name: nonEmptyText.nullish() })
 const index = indexFields(modelLoadFields)
 const embeddingIndex = indexFields(embeddingLoadFields)
 

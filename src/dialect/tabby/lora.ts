@@ -1,20 +1,21 @@
 import type { Adapter } from '../../contract/engine.ts'
 import type { NameOf } from '../../contract/field.ts'
 import { checkFields, indexFields } from '../wire/field-table.ts'
-import { list, looseObject } from '../wire/first-fault.ts'
+import { list } from '../wire/first-fault.ts'
+import { form } from '../wire/form.ts'
 import { validate } from '../wire/validate.ts'
 import { anyNumber, flag, nonEmptyText } from '../wire/wire-types.ts'
 import { loraLoadFields, loraUnloadFields } from './fields.ts'
 
 const maxAdapters = 64
-const schema = looseObject({
-  loras: list(looseObject({ name: nonEmptyText, scaling: anyNumber }), {
+const schema = form({
+  loras: list(form({ name: nonEmptyText, scaling: anyNumber }), {
     error: 'an array of objects with a name',
     max: { count: maxAdapters, error: `an array of at most ${maxAdapters} objects` },
   }).min(1, { error: 'at least one adapter' }),
   skip_queue: flag,
 })
-const unloadSchema = looseObject({ skip_queue: flag })
+const unloadSchema = form({ skip_queue: flag })
 const index = indexFields(loraLoadFields)
 const unloadIndex = indexFields(loraUnloadFields)
 

@@ -21,7 +21,14 @@ export const tabbyLoadStrictness: StrictnessTable = {
       becomes: { settings: {} },
       note: 'as configured',
     },
-    { what: '`max_seq_len` as text', sample: { max_seq_len: '512' }, outcome: 'refused', param: 'max_seq_len', note: '' },
+    {
+      what: 'an empty text in an optional field, or a number as text',
+      sample: { max_seq_len: '512', cache_mode: '', prompt_template: '', draft_model: { draft_model_name: '' } },
+      outcome: 'healed',
+      becomes: { settings: { contextLength: 512 } },
+      note: 'as forms send what is not filled in',
+    },
+    { what: 'a text that is no number', sample: { max_seq_len: '5k' }, outcome: 'refused', param: 'max_seq_len', note: '' },
     {
       what: '`cache_mode` in small letters, or as bits',
       sample: { cache_mode: 'q8, 4' },
@@ -85,8 +92,8 @@ export const tabbyLoraStrictness: StrictnessTable = {
     {
       what: '`scaling` as text',
       sample: { loras: [{ name: 'a', scaling: '0.5' }] },
-      outcome: 'refused',
-      param: 'loras[0].scaling',
+      outcome: 'healed',
+      becomes: { adapters: [{ name: 'a', scale: 0.5 }] },
       note: '',
     },
     {

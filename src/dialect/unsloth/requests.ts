@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { NameOf } from '../../contract/field.ts'
 import { cacheTypes, type LoadRequest, type LoadSettings, type ModelWanted } from '../../contract/lifecycle.ts'
 import { checkFields, type Field, indexFields } from '../wire/field-table.ts'
-import { looseObject } from '../wire/first-fault.ts'
+import { form } from '../wire/form.ts'
 import { validate } from '../wire/validate.ts'
 import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
 import { loadFields, unloadFields, validateFields } from './fields.ts'
@@ -13,7 +13,7 @@ const id = 'a string of 1 to 128 characters'
 const loadRequestId = z.string({ error: id }).min(1, { error: id }).max(128, { error: id }).nullish()
 const wanted = { model_path: nonEmptyText, hf_token: text, gguf_variant: nonEmptyText.nullish() }
 
-const loadSchema = looseObject({
+const loadSchema = form({
   ...wanted,
   load_request_id: loadRequestId,
   max_seq_length: integerBetween(0, maxContext).nullish(),
@@ -28,8 +28,8 @@ const loadSchema = looseObject({
   is_lora: flag,
   load_in_4bit: flag,
 })
-const validateSchema = looseObject(wanted)
-const unloadSchema = looseObject({ model_path: nonEmptyText, load_request_id: loadRequestId, force_cancel_active: flag })
+const validateSchema = form(wanted)
+const unloadSchema = form({ model_path: nonEmptyText, load_request_id: loadRequestId, force_cancel_active: flag })
 
 type Decoded<T> = { readonly request: T; readonly ignored: readonly string[] }
 type WireWanted = Pick<z.output<typeof validateSchema>, keyof typeof wanted>

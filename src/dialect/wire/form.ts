@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { looseObject } from './first-fault.ts'
+
+/**
+ * The body of a loader's form, whose clients send what a user typed: an empty text is the same as none, and a number may be written as
+ * text.
+ */
+export function form<Shape extends z.ZodRawShape>(shape: Shape) {
+  const fields = Object.entries(shape).map(([name, field]) => [name, numberFrom(field as z.ZodType)])
+  return z.preprocess(withoutEmpty, looseObject(Object.fromEntries(fields) as Shape))
+}
+
+function withoutEmpty(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== ''))
+}
+
+/** The number that a text says, where only that is allowed. */
+function numberFrom(field: z.ZodType) {
+  return z.preprocess((value) => {
+    const isNumber = typeof value === 'string' && /^\s*-?\d{1,15}(\.\d{1,15})?\s*$/.test(value)
+    return isNumber && !field.safeParse(value).success ? Number(value) : value
+  }, field)
+}
