@@ -54,7 +54,7 @@ export function decodeMessage(body: unknown, { id, ...sources }: DecodeSources &
       parallelToolCalls,
       sampling: decodeSampling(wire),
       output: decodeOutput(wire),
-      maxOutputTokens: wire.max_tokens,
+      ...(wire.max_tokens > 0 && { maxOutputTokens: wire.max_tokens }),
       mayShortenOutput: true,
       stop: wire.stop_sequences ?? [],
     },

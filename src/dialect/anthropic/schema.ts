@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cancelShape } from '../wire/cancel-keys.ts'
 import { jsonObject, list, looseObject } from '../wire/first-fault.ts'
-import { above, between, flag, integerFrom, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
+import { above, between, flag, integerFrom, limitFrom, nonEmptyText, text, typeOtherThan } from '../wire/wire-types.ts'
 
 const base64Source = looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() })
 const urlSource = looseObject({ type: z.literal('url'), url: z.string() })
@@ -145,7 +145,7 @@ export const promptShape = {
 export const countSchema = looseObject(promptShape)
 export const messageSchema = looseObject({
   ...promptShape,
-  max_tokens: z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' }),
+  max_tokens: limitFrom(1),
   metadata: metadata.nullish(),
   stop_sequences: list(nonEmptyText, { error: 'an array of non-empty strings' }).nullish(),
   stream: flag,

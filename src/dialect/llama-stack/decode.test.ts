@@ -129,7 +129,7 @@ describe('sampling', () => {
     [{ strategy: { type: 'top_p', top_p: 1.5 } }, 'sampling_params.strategy.top_p'],
     [{ strategy: { type: 'top_k', top_k: 0 } }, 'sampling_params.strategy.top_k'],
     [{ strategy: { type: 'top_k' } }, 'sampling_params.strategy.top_k'],
-    [{ max_tokens: -1 }, 'sampling_params.max_tokens'],
+    [{ max_tokens: -3 }, 'sampling_params.max_tokens'],
     [{ repetition_penalty: 0 }, 'sampling_params.repetition_penalty'],
     [{ stop: [''] }, 'sampling_params.stop[0]'],
     [{ temperature: 0.5 }, 'sampling_params.temperature'],

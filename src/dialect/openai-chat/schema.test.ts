@@ -22,7 +22,7 @@ test.each<[object]>([
   [{ functions: manyFaults }],
   [{ tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: manyFaults } } }],
   [{ stop: manyFaults }],
-  [{ stop: manyFaults.map(() => '') }],
+  [{ stop: Array.from({ length: 2000 }, () => '') }],
   [{ stop_sequence: manyFaults }],
   [{ logit_bias: manyKeys }],
   [{ metadata: manyKeys }],

@@ -102,7 +102,7 @@ describe('decodeCompletion', () => {
     [{ prompt: [[1], [1.5]] }, 'prompt[1][0]'],
     [{ logprobs: 6 }, 'logprobs'],
     [{ logprobs: true }, 'logprobs'],
-    [{ max_tokens: -1, echo: true }, 'max_tokens'],
+    [{ max_tokens: -3, echo: true }, 'max_tokens'],
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ max_completion_tokens: 0, echo: false }, 'max_completion_tokens'],
     [{ suffix: 5 }, 'suffix'],

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { commonShape, unlimitedOr } from '../openai/common-schema.ts'
+import { commonShape } from '../openai/common-schema.ts'
 import { list, looseObject } from '../wire/first-fault.ts'
-import { flag, integerBetween, integerFrom, text, tokenIdList } from '../wire/wire-types.ts'
+import { flag, integerBetween, text, tokenIdList, unlimitedOr } from '../wire/wire-types.ts'
 
 const maxPrompts = 2048
 const maxLogprobs = 5
 /** 0: the reply echoes the prompt and generates nothing. */
-const maxTokens = integerFrom(0)
+const maxTokens = unlimitedOr(0)
 const tokenIds = tokenIdList().min(1, { error: 'at least one token' })
 const tooMany = { count: maxPrompts, error: `at most ${maxPrompts} prompts` }
 
@@ -27,7 +27,7 @@ export const completionRequestSchema = looseObject({
   max_completion_tokens: maxTokens,
   max_length: maxTokens,
   max_new_tokens: maxTokens,
-  n_predict: unlimitedOr(0),
+  n_predict: maxTokens,
   logprobs: integerBetween(0, maxLogprobs).nullish(),
 })
 

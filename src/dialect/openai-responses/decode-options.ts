@@ -1,6 +1,6 @@
 import { AppError } from '../../contract/errors.ts'
 import type { GenerationRequest, JsonObject, ReasoningOptions } from '../../contract/request.ts'
-import { decodeAdapter, outputLimits } from '../openai/decode-common.ts'
+import { decodeAdapter, decodeLimit, decodeStop, outputLimits } from '../openai/decode-common.ts'
 import { type DecodedOutput, decodeOutput } from '../openai/decode-output.ts'
 import { refuseLargeJson } from '../openai/large-json.ts'
 import { isSame, pickSpelled, pickSpelling } from '../openai/spelling.ts'
@@ -80,22 +80,26 @@ export function decodeLogprobs({ include, top_logprobs: top }: ResponseWire): { 
   return isIncluded || (top ?? 0) > 0 ? { top: top ?? 0 } : undefined
 }
 
+/** The limit on the output. */
+export function limitOf(wire: ResponseWire): number | undefined {
+  return decodeLimit(pickSpelling(wire, responseLimits))
+}
+
 /** Decodes the limits of the output and where it ends. */
 export function decodeLimits(
   wire: ResponseWire,
 ): Pick<GenerationRequest, 'maxOutputTokens' | 'minOutputTokens' | 'stop' | 'ignoreEos' | 'adapter'> {
-  const maximum = pickSpelling(wire, responseLimits)
+  const maximum = limitOf(wire)
   const minimum = pickSpelled(wire, ['min_tokens', 'min_length'])
   if (minimum !== undefined && maximum !== undefined && minimum.value > maximum) {
     const { name, value } = minimum
     const message = `${name} ${value} is more than the limit on the output, which is ${maximum}: lower it, or raise max_output_tokens`
     throw new AppError('invalid-request', message, { param: name })
   }
-  const stop = pickSpelling(wire, ['stop', 'stop_sequence']) ?? []
   return {
     ...(maximum !== undefined && { maxOutputTokens: maximum }),
     ...(minimum !== undefined && minimum.value > 0 && { minOutputTokens: minimum.value }),
-    stop: typeof stop === 'string' ? [stop] : stop,
+    stop: decodeStop(wire),
     ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
     ...decodeAdapter(wire),
   }

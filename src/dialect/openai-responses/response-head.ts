@@ -1,6 +1,5 @@
 import type { JsonObject, Sampling } from '../../contract/request.ts'
-import { pickSpelling } from '../openai/spelling.ts'
-import { responseLimits } from './decode-options.ts'
+import { limitOf } from './decode-options.ts'
 import type { References } from './references.ts'
 import type { ResponseWire } from './schema.ts'
 import { isKnownTool, type MemberTool, type WireTool } from './tool-schema.ts'
@@ -30,7 +29,7 @@ export function encodeHead(wire: ResponseWire, { id, createdAtMs, references }: 
     background,
     conversation: conversationId === undefined ? null : { id: conversationId },
     instructions: wire.instructions ?? null,
-    max_output_tokens: pickSpelling(wire, responseLimits) ?? null,
+    max_output_tokens: limitOf(wire) ?? null,
     max_tool_calls: wire.max_tool_calls ?? null,
     metadata: wire.metadata ?? {},
     model: wire.model,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { commonShape } from '../openai/common-schema.ts'
 import { dictionary, jsonObject, list, looseObject } from '../wire/first-fault.ts'
-import { flag, integerBetween, integerFrom, nonEmptyText, text } from '../wire/wire-types.ts'
+import { flag, integerBetween, integerFrom, nonEmptyText, text, unlimitedOr } from '../wire/wire-types.ts'
 import { wireItem } from './item-schema.ts'
 import { tool, toolChoice } from './tool-schema.ts'
 
@@ -76,7 +76,7 @@ export const responseSchema = looseObject({
   text: textObject.nullish(),
   reasoning: reasoningObject.nullish(),
   include: list(z.string()).nullish(),
-  max_output_tokens: integerFrom(1),
+  max_output_tokens: unlimitedOr(1),
   top_logprobs: integerBetween(0, maxTopLogprobs).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
   context_management: list(managementEntry, { error: 'an array of objects' }).nullish(),

@@ -12,24 +12,22 @@ import {
   nonEmptyText,
   numberBetween,
   text,
+  unlimitedOr,
 } from '../wire/wire-types.ts'
 
-const maxTokens = integerFrom(1)
-/** llama-server's limit, where -1 is none. */
-export const unlimitedOr = (min: number) =>
-  z
-    .int({ error: `an integer of at least ${min}, or -1` })
-    .refine((count) => count === -1 || count >= min, { error: `an integer of at least ${min}, or -1` })
-    .transform((count) => (count === -1 ? null : count))
-    .nullish()
+const maxTokens = unlimitedOr(1)
 /** OpenAI's limit. The engine decides how many it runs at once. */
 const maxChoices = 128
-const maxStops = 16
+/** Each is searched for in every piece of text. */
+const maxStops = 1024
 /** Empty ones are left out. */
 const stop = z
   .union([
     z.string(),
-    z.array(z.string(), { error: 'an array of strings' }).max(maxStops, { error: `an array of at most ${maxStops} strings` }),
+    list(z.string(), {
+      error: 'an array of strings',
+      max: { count: maxStops, error: `an array of at most ${maxStops} strings` },
+    }),
   ])
   .nullish()
 
@@ -50,9 +48,9 @@ const tokenList = z
   ])
   .nullish()
 
-/** Nothing, or numbers between commas. One regular expression for the whole text would overflow its stack. */
+/** Numbers between commas, which may have nothing between them. One regular expression for the whole text would overflow its stack. */
 function isTokenList(text: string): boolean {
-  return text.trim() === '' || text.split(',').every((item) => /^\s*\d{1,9}\s*$/.test(item))
+  return text.split(',').every((item) => /^\s*\d{0,9}\s*$/.test(item))
 }
 
 /** A regular expression, a grammar or a schema as text: far more than any engine compiles. */
@@ -146,7 +144,7 @@ export const commonShape = {
   max_completion_tokens: maxTokens,
   max_length: maxTokens,
   max_new_tokens: maxTokens,
-  n_predict: unlimitedOr(1),
+  n_predict: maxTokens,
   stop,
   stop_sequence: stop,
   ignore_eos: flag,

@@ -17,7 +17,7 @@ type Common = Pick<
  * it has one.
  */
 export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
-  const maxOutputTokens = pickSpelling(wire, outputLimits) ?? assumedLimit
+  const maxOutputTokens = decodeLimit(pickSpelling(wire, outputLimits) ?? assumedLimit)
   const minOutputTokens = decodeMinimum(wire, maxOutputTokens)
   return {
     model: wire.model,
@@ -25,7 +25,7 @@ export function decodeCommon(wire: CommonWire, assumedLimit?: number): Common {
     choices: wire.n ?? 1,
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(minOutputTokens > 0 && { minOutputTokens }),
-    stop: decodeStop(pickSpelling(wire, ['stop', 'stop_sequence'])),
+    stop: decodeStop(wire),
     ignoreEos: pickSpelling(wire, ['ignore_eos', 'ban_eos_token']) ?? false,
     ...decodeAdapter(wire),
   }
@@ -65,7 +65,13 @@ export function decodeIncludeUsage({ stream, stream_options: options }: CommonWi
   return options.include_usage ?? false
 }
 
-function decodeStop(stop: string | readonly string[] | undefined): readonly string[] {
+/** The limit on the output; below 0 it is none. */
+export function decodeLimit(limit: number | undefined): number | undefined {
+  return limit === undefined || limit < 0 ? undefined : limit
+}
+
+export function decodeStop(wire: Pick<CommonWire, 'stop' | 'stop_sequence'>): readonly string[] {
+  const stop = pickSpelling(wire, ['stop', 'stop_sequence'])
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? [])
   // An empty one would end the output before its first character.
   return sequences.filter((sequence) => sequence !== '')

@@ -44,6 +44,17 @@ export function typeOtherThan(isKnown: (type: string) => boolean) {
   return z.string().refine((type) => !isKnown(type), { abort: true })
 }
 
+/** A limit; clients of local servers write -1, and some -2, for none. */
+export function limitFrom(min: number) {
+  const error = `an integer of at least ${min}, or -1 for no limit`
+  const limit = z.int({ error }).min(-2, { error })
+  return limit.refine((count) => count < 0 || count >= min, { error })
+}
+
+export function unlimitedOr(min: number) {
+  return limitFrom(min).nullish()
+}
+
 export const anyNumber = z.number().nullish()
 export const flag = z.boolean().nullish()
 export const text = z.string().nullish()
