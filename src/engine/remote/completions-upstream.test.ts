@@ -95,6 +95,26 @@ describe('a conversation with a server that takes texts only', () => {
     expect(server.seen[1]?.body.prompt).toMatch(/assistant\n$/)
   })
 
+  test('ends a thought that the template began where the server constrains the output from its start', async () => {
+    const { server, engine } = await engineFor(completion('{"a"', ': 1}'), { profile: 'vllm' }, thinking)
+    const output = { type: 'json-object' } as const
+    expect(textsOf(await answer(engine, ask('hi', { output })))).toEqual(['{"a": 1}'])
+    expect(server.seen.at(-1)?.body.prompt).toMatch(/<think>\n<\/think>$/)
+  })
+
+  test('lets our grammar begin with the thought where the server takes one', async () => {
+    const { server, engine } = await engineFor(completion('hm</think>', 'yes'), { profile: 'llama-server' }, thinking)
+    const result = await answer(engine, ask('hi', { output: { type: 'gbnf', grammar: 'root ::= "yes"' } }))
+    expect(result.choices[0]?.parts).toMatchObject([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'yes' },
+    ])
+    expect(server.seen.find(({ path }) => path === '/v1/completions')?.body).toMatchObject({
+      prompt: expect.stringMatching(/<think>\n$/),
+      grammar: expect.stringContaining('-answer ::= "yes"'),
+    })
+  })
+
   test("a caller's stop sequence is found here, and is not the end of a turn", async () => {
     const { server, engine } = await engineFor(completion('one E', 'ND two'))
     const { choices } = await answer(engine, ask('hi', { stop: ['END'] }))

@@ -15,10 +15,10 @@ import type { ServiceKind, Services } from '../../contract/services.ts'
 import { GrammarCompiler } from '../../threads/grammar-compiler.ts'
 import { TemplateReader } from '../../threads/template-reader.ts'
 import { ActiveRuns } from '../active-runs.ts'
-import { refuseAdapterChoice, scalesFor } from '../adapters.ts'
 import { LateTokens } from '../late-tokens.ts'
 import { ObservedState } from '../observed-state.ts'
 import { adaptMedia } from './adapt-media.ts'
+import { findFront, needsFront } from './answer-front.ts'
 import { atEdge, failAtEdge } from './at-edge.ts'
 import { checkRequest, enforcementOf } from './check-request.ts'
 import { countInput, fitsSurely } from './count-tokens.ts'
@@ -32,7 +32,7 @@ import { generateChoices, type PreparedRequest } from './generate-choices.ts'
 import type { GenerationDeps, ReplySink } from './generate-reply.ts'
 import { ignoredFields } from './ignored-fields.ts'
 import type { RemoteEngineOptions } from './options.ts'
-import { type OwnPrompt, OwnPrompts, refuseAsText, sentAsText } from './own-prompts.ts'
+import { type OwnPrompt, OwnPrompts, type OwnRequest, refuseAsText, sentAsText } from './own-prompts.ts'
 import { refuseUnreadable, type SentRequest } from './servers/check-upstream.ts'
 import type { Discovery, UpstreamAccess } from './servers/upstream.ts'
 import { createServices } from './services.ts'
@@ -40,6 +40,7 @@ import { createTextCapabilities } from './text-capabilities.ts'
 import { UpstreamClient } from './transport/client.ts'
 import { toAppError } from './transport/upstream-error.ts'
 import { createReplyFormat } from './wire/reply-format.ts'
+import { withAdapters } from './with-adapters.ts'
 
 const retryLaterMs = 5000
 
@@ -150,14 +151,19 @@ class RemoteEngine implements Engine {
     const opening = this.#ensureOpen(signal)
     const open = opening instanceof Promise ? await opening : opening
     const adapting = this.#adapt(open, given, signal)
-    const asIs = this.#withAdapters(adapting instanceof Promise ? await adapting : adapting)
     const { session, discovery } = open
     const { id, sampling } = this.#options
+    const asIs = withAdapters(adapting instanceof Promise ? await adapting : adapting, this.#options)
     const asked = sampling === undefined ? asIs : { ...asIs, sampling: mergeSampling(sampling, asIs.sampling) }
     const { prompt } = asked
-    const writing = prompt.type === 'chat' ? this.#writeOwn(open, { ...asked, prompt }, signal) : undefined
+    const hasFront = needsFront(asked, session.replicas.upstreams)
+    const endsThought = asked.output.type !== 'text' && !hasFront
+    const writing = prompt.type === 'chat' ? this.#writeOwn(open, { endsThought, ...asked, prompt }, signal) : undefined
     const own = writing === undefined ? undefined : await writing
-    const request = own === undefined ? asked : sentAsText(asked, own)
+    const sent = own === undefined ? asked : sentAsText(asked, own)
+    const ask: Parameters<typeof findFront>[1]['ask'] = (call) => this.#ask(signal, call, asked.callerKeys)
+    const format = { chatTemplate: discovery.chatTemplate, toolFormat: this.#options.toolFormat }
+    const request = hasFront ? { ...sent, front: await findFront(asked, { own, ask, ...format }) } : sent
     const inputTokens = fitsSurely(request, session.replicas.upstreams)
       ? undefined
       : await countInput(request, (call) => this.#ask(signal, call, request.callerKeys), signal)
@@ -189,18 +195,6 @@ class RemoteEngine implements Engine {
     }
   }
 
-  /** With the scale of each adapter: where a request has none, the server would go on from prompts that it read with others. */
-  #withAdapters(given: GenerationRequest): SentRequest {
-    const { adapters, id } = this.#options
-    if (adapters === undefined) {
-      refuseAdapterChoice(given, id)
-      return given
-    }
-    const { adapter, ...request } = given
-    const scales = scalesFor(adapter, { model: id, adapters })
-    return { ...request, ...(adapters.length > 0 && { lora: scales.map((scale, index) => ({ id: index, scale })) }) }
-  }
-
   /** With media as the servers decode them; where conversations go as text, media are refused anyway. */
   #adapt<R extends { readonly prompt: Prompt }>(
     { session, discovery }: OpenSession,
@@ -213,7 +207,7 @@ class RemoteEngine implements Engine {
   }
 
   /** A conversation as text, where the servers take nothing else. */
-  #writeOwn({ session, discovery }: OpenSession, request: RenderRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
+  #writeOwn({ session, discovery }: OpenSession, request: OwnRequest, signal: AbortSignal): Promise<OwnPrompt> | undefined {
     return discovery.protocol === 'completions' ? session.prompts.write(request, discovery.chatTemplate, signal) : undefined
   }
 

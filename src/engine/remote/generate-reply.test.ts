@@ -54,14 +54,21 @@ describe('replicas of several kinds', () => {
   })
 
   test.each([
-    ["others' servers", {}, 'partial'],
-    ['our own server', { isOwnServer: true }, 'full'],
+    ["others' servers", {}, 200, 'partial'],
+    ['our own server', { isOwnServer: true }, 200, 'full'],
+    ['our own server that does not show how its prompt ends', { isOwnServer: true }, 404, 'partial'],
   ] as const)(
-    'a grammar that is sent to %s enforces a schema as %s says, and the output is checked',
-    async (_, options, structured) => {
+    'a grammar that is sent to %s (%j, rendering: %i) enforces a schema as %s says, and the output is checked',
+    async (_, options, status, structured) => {
       const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false }
       const request = ask('hi', { output: { type: 'json-schema', schema, strict: true } })
-      const engine = await knownEngine([await upstream(fine, { ownedBy: 'llamacpp' })], options)
+      const reply: Answer = (seen, response) => {
+        if (seen.path !== '/apply-template') return fine(seen, response)
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ prompt: 'user: hi, assistant:' }))
+        return undefined
+      }
+      const engine = await knownEngine([await upstream(reply, { ownedBy: 'llamacpp' })], options)
       expect(await engine.prepare(request, never)).toMatchObject({ structured, constraintIsSent: true })
     },
   )

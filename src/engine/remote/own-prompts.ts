@@ -4,8 +4,8 @@ import { AppError } from '../../contract/errors.ts'
 import type { OutputFormat } from '../../contract/output-format.ts'
 import type { GenerationRequest } from '../../contract/request.ts'
 import { turnEnds, turnHeaders } from '../../model-text/formats/turn-marks.ts'
-import { recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
-import { PromptRenderer } from '../../threads/prompt-renderer.ts'
+import { type ModelFormat, recogniseFormat, requestFormat } from '../../model-text/model-format.ts'
+import { PromptRenderer, type WrittenPrompt } from '../../threads/prompt-renderer.ts'
 import { refuseMedia } from '../refuse-media.ts'
 import { withOneBos } from './one-bos.ts'
 import type { SentRequest } from './servers/check-upstream.ts'
@@ -29,6 +29,9 @@ type Options = {
   readonly addsBos: boolean | undefined
   readonly toolFormat: string | undefined
 }
+
+/** A conversation to render; `endsThought`: the output must not begin inside a thought. */
+export type OwnRequest = RenderRequest & { readonly endsThought?: boolean }
 
 /** A conversation as text for `/completions`. */
 export type OwnPrompt = {
@@ -91,7 +94,7 @@ export class OwnPrompts {
   }
 
   /** `reported`: the server's own template. Rejects with `template-failed`, also without any template, and for media. */
-  async write(request: RenderRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
+  async write(request: OwnRequest, reported: string | undefined, signal: AbortSignal): Promise<OwnPrompt> {
     const { id, toolFormat, addsBos } = this.#options
     const template = (await this.ensureRead()) ?? (reported === undefined ? undefined : { source: reported })
     if (template === undefined) throw noTemplate(id)
@@ -100,7 +103,7 @@ export class OwnPrompts {
     const { reasoning, toolChoice } = request
     const prompt = withCallableTools(request)
     const format = recogniseFormat(source, toolFormat)
-    const { text, startsInReasoning } = await this.#renderer.render(
+    const written = await this.#renderer.render(
       {
         prompt,
         reasoning,
@@ -109,6 +112,7 @@ export class OwnPrompts {
       },
       signal,
     )
+    const { text, startsInReasoning } = request.endsThought === true ? withoutThought(written, format) : written
     const key = JSON.stringify([format, startsInReasoning, prompt.toolFormat])
     if (!this.#formats.has(key)) this.#formats.set(key, requestFormat(format, prompt, startsInReasoning))
     return {
@@ -121,6 +125,12 @@ export class OwnPrompts {
   async close(): Promise<void> {
     await this.#renderer.close()
   }
+}
+
+/** A server's constraint applies at once: a thought that the template has opened would hold the answer, so it ends here. */
+function withoutThought({ text, startsInReasoning }: WrittenPrompt, { reasoning }: ModelFormat): WrittenPrompt {
+  if (!startsInReasoning || reasoning === undefined) return { text, startsInReasoning }
+  return { text: text + reasoning.close, startsInReasoning: false }
 }
 
 /** Only the tools that may be called are shown, as to other servers. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { compileProgram } from '../../../grammar/program.ts'
 import { compileForRequest } from '../../../threads/grammar-failure.ts'
+import { afterReasoning, type ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
 import type { ConstraintContext } from './auto-calls.ts'
 import { compileConstraint, type Wanted } from './constraint.ts'
-import { afterReasoning, type ReasoningFront } from './reasoning-grammar.ts'
 
 /** A request's constraints, and what else their grammar depends on. */
 export type GrammarRequest = {

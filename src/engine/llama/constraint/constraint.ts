@@ -8,6 +8,7 @@ import { type CompiledGrammar, createGrammarBuilder, type GrammarBuilder } from 
 import { createGrammarCache } from '../../../grammar/grammar-cache.ts'
 import { findToolFormat } from '../../../model-text/formats/tool-formats.ts'
 import { compileForRequest, outputParam } from '../../../threads/grammar-failure.ts'
+import { textHeader } from '../../front/text-header.ts'
 import { type ConstraintContext, writeAutoCalls } from './auto-calls.ts'
 import { addCalls } from './calls-grammar.ts'
 
@@ -32,14 +33,6 @@ export type Constraint = {
   readonly isWhole?: true
 }
 
-/** The header of the message to the user, in formats whose output is a sequence of messages. */
-const textHeaders: ReadonlyMap<string, string> = new Map([
-  ['harmony', '<|channel|>final<|message|>'],
-  ['glimmer', ' to=user<|message|>'],
-  ['inkling', '<|content_text|>'],
-  ['solar', '<|content|>'],
-])
-
 const cache = createGrammarCache()
 
 /**
@@ -59,7 +52,7 @@ function compile(wanted: Wanted, context: ConstraintContext): Constraint | undef
       return autoCalls(wanted, context)
     case 'gbnf':
       checkGbnf(output.grammar, { param: field('output') })
-      return { gbnf: output.grammar, structured: 'full', header: textHeader(context) }
+      return { gbnf: output.grammar, structured: 'full', header: textHeader(context.format) }
     case 'json-object':
     case 'json-schema':
     case 'regex': {
@@ -99,15 +92,11 @@ function cacheKey({ output, tools, toolChoice, parallelToolCalls }: Wanted, { fo
 /** The output, or calls instead if the request has callable tools. */
 function compileOutputOrCalls(output: OutputStructure, wanted: Wanted, context: ConstraintContext): CompiledGrammar {
   const builder = createGrammarBuilder()
-  const root = `${builder.literal(textHeader(context))} ${addOutput(builder, output, outputParam(output))}`
+  const root = `${builder.literal(textHeader(context.format))} ${addOutput(builder, output, outputParam(output))}`
   // Built without the calls first: gaps in the tools' schemas do not affect the enforcement of the output.
   const { enforcement, unenforced } = builder.build(root)
   const calls = addAllowedCalls(builder, wanted, context)
   return { grammar: builder.build(calls === undefined ? root : `${root} | ${calls}`).grammar, enforcement, unenforced }
-}
-
-function textHeader({ format }: ConstraintContext): string {
-  return textHeaders.get(format?.toolFormat ?? '') ?? ''
 }
 
 function addAllowedCalls(builder: GrammarBuilder, wanted: Wanted, { format, endTexts }: ConstraintContext): string | undefined {

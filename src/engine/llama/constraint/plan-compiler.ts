@@ -7,10 +7,10 @@ import { tookTooLong } from '../../../threads/grammar-compiler.ts'
 import { threadModule } from '../../../threads/thread-module.ts'
 import { ThreadPool } from '../../../threads/thread-pool.ts'
 import { resultOf, type ThreadReply } from '../../../threads/thread-reply.ts'
+import type { ReasoningFront } from '../../front/reasoning-grammar.ts'
 import type { OutputPlan } from '../channel/ipc.ts'
 import type { CompiledGrammar, GrammarRequest } from './compile-grammar.ts'
 import type { Wanted } from './constraint.ts'
-import type { ReasoningFront } from './reasoning-grammar.ts'
 
 /** How to read and constrain an output; `structured`: how much of the wanted structure the grammar enforces. */
 export type CompiledPlan = { readonly plan: OutputPlan; readonly structured?: 'full' | 'partial' }

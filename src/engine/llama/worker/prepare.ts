@@ -1,4 +1,5 @@
-import { type ReasoningAtEnd, requestFormat } from '../../../model-text/model-format.ts'
+import { requestFormat } from '../../../model-text/model-format.ts'
+import { reasoningFront } from '../../front/reasoning-front.ts'
 import type { Command, Report } from '../channel/ipc.ts'
 import type { WorkerModel } from './model.ts'
 import { preparePrompt } from './prompt.ts'
@@ -15,22 +16,6 @@ export async function prepareGeneration(loaded: WorkerModel, command: PrepareCom
     tokens,
     templateMs,
     ...(format !== undefined && { format }),
-    reasoningFront: reasoningFront(command, reasoning, loaded.thinksByDefault),
-  }
-}
-
-/** If the prompt neither opened nor closed reasoning, the model may open it, unless the request or the template disables it. */
-function reasoningFront(
-  { reasoning }: PrepareCommand,
-  atEnd: ReasoningAtEnd,
-  thinksByDefault: () => boolean,
-): Prepared['reasoningFront'] {
-  switch (atEnd) {
-    case 'open':
-      return 'opened'
-    case 'closed':
-      return 'never'
-    case 'untouched':
-      return (reasoning.enabled ?? (reasoning.effort !== undefined || thinksByDefault())) ? 'optional' : 'never'
+    reasoningFront: reasoningFront(command.reasoning, reasoning, loaded.thinksByDefault),
   }
 }

@@ -2,6 +2,7 @@ import { AppError } from '../../../contract/errors.ts'
 import type { MediaKind } from '../../../contract/media.ts'
 import type { GenerationRequest } from '../../../contract/request.ts'
 import { checkContextFit } from '../../context-fit.ts'
+import type { AnswerFront } from '../../front/reasoning-grammar.ts'
 import { refuseMedia } from '../../refuse-media.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -11,6 +12,8 @@ export type SentRequest = GenerationRequest & {
   readonly turnEnds?: readonly string[]
   /** llama-server's field: the scale of each adapter. */
   readonly lora?: readonly { readonly id: number; readonly scale: number }[]
+  /** What the model may write before a constrained answer to a conversation; absent: unknown. */
+  readonly front?: AnswerFront | undefined
 }
 
 /** A request with the size of its prompt. */

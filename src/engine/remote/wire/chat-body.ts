@@ -52,14 +52,14 @@ export function chatBody(
   }
 }
 
-/** A request for one call, which our grammar makes; the reasoning that a template opens is left out. */
+/** A request for one call, which our grammar makes. */
 function callBody(request: GenerationRequest, prompt: ChatPrompt, upstream: Upstream, grammar?: CompiledGrammar): UpstreamBody {
   const { profile } = upstream
   const { path, body } = chatBody({ ...request, toolChoice: { type: 'none' }, output: { type: 'text' } }, prompt, upstream)
   const tools = callableTools(prompt.tools, request.toolChoice).map(toWireTool)
   const variables = body.chat_template_kwargs as Readonly<Record<string, unknown>> | undefined
   const constraint = grammar === undefined || profile.gbnf === undefined ? {} : constraintField(profile.gbnf, grammar.grammar)
-  return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, reasoning_format: 'none', ...constraint } }
+  return { path, body: { ...body, chat_template_kwargs: { ...variables, tools }, ...constraint } }
 }
 
 /** The conversation with the beginning of the answer. */

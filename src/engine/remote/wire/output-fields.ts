@@ -44,6 +44,7 @@ export function outputFields({ output }: Wanted, profile: Profile, compiled?: Co
     case 'text':
       return { fields: {} }
     case 'gbnf':
+      if (usesOurGrammar(profile)) return ourGrammar(profile.gbnf, compiled)
       if (gbnf === undefined) return refuse('grammars')
       return { fields: constraintField(gbnf, output.grammar), structured: 'full' }
     case 'regex': {
@@ -70,7 +71,8 @@ function ourGrammar(field: NonNullable<Profile['gbnf']>, compiled: CompiledGramm
   return { fields: constraintField(field, compiled.grammar), structured: compiled.enforcement }
 }
 
-function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
+/** Whether constraints are sent as our grammars. */
+export function usesOurGrammar(profile: Profile): profile is Profile & { readonly gbnf: NonNullable<Profile['gbnf']> } {
   return profile.takesOurGrammars === true && profile.gbnf !== undefined
 }
 

@@ -4,10 +4,8 @@ import { recogniseFormat } from '../../../model-text/model-format.ts'
 import { type Discovery, profileOf } from '../servers/upstream.ts'
 import { callsByGrammar } from './call-grammar.ts'
 
-/** Of the JSON that our grammar makes. */
-const callFormat: OutputFormat = { toolFormat: 'any', startsInReasoning: false }
-
-type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat }
+/** `byGrammar`: of the call as JSON that our grammar makes. */
+type Formats = { readonly withTools: OutputFormat; readonly withoutTools: OutputFormat; readonly byGrammar: OutputFormat }
 
 /**
  * The format in which a model's texts are parsed. `toolFormat`: the format of tool calls that a server left in its text; absent:
@@ -21,9 +19,9 @@ export function createReplyFormat(toolFormat: string | undefined) {
   ): OutputFormat | undefined => {
     if (prompt.type !== 'chat') return undefined
     if (discovery.protocol !== 'chat' && toolFormat === undefined && prompt.toolFormat === undefined) return undefined
-    if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return callFormat
     const formats = known.get(discovery) ?? formatsOf(discovery, toolFormat)
     known.set(discovery, formats)
+    if (toolChoice.type === 'required' && callsByGrammar({ prompt, toolChoice }, profileOf(discovery))) return formats.byGrammar
     if (prompt.toolFormat !== undefined) return { ...formats.withTools, toolFormat: prompt.toolFormat }
     return prompt.tools.length > 0 ? formats.withTools : formats.withoutTools
   }
@@ -35,8 +33,9 @@ function formatsOf({ chatTemplate }: Discovery, toolFormat: string | undefined):
   if (chatTemplate === undefined && toolFormat === undefined) {
     // The model is unknown: nearly all use these tags.
     const withoutTools = { reasoning: { open: '<think>', close: '</think>' }, startsInReasoning }
-    return { withoutTools, withTools: { ...withoutTools, toolFormat: 'any' } }
+    const withTools = { ...withoutTools, toolFormat: 'any' }
+    return { withoutTools, withTools, byGrammar: withTools }
   }
   const format = { ...recogniseFormat(chatTemplate, toolFormat), startsInReasoning }
-  return { withTools: format, withoutTools: format }
+  return { withTools: format, withoutTools: format, byGrammar: { ...format, toolFormat: 'any' } }
 }

@@ -3,12 +3,15 @@ import { textOf } from '../../../contract/parts.ts'
 import type { GenerationRequest, Prompt } from '../../../contract/request.ts'
 import type { CompiledGrammar } from '../../../grammar/grammar-builder.ts'
 import type { GrammarCompiler } from '../../../threads/grammar-compiler.ts'
+import { afterReasoning, fromRoot } from '../../front/reasoning-grammar.ts'
+import { textHeader } from '../../front/text-header.ts'
+import type { SentRequest } from '../servers/check-upstream.ts'
 import type { Upstream } from '../servers/upstream.ts'
 import { callGrammar, callsByGrammar } from './call-grammar.ts'
 import { chatBody, type UpstreamBody } from './chat-body.ts'
 import { completionBody } from './completion-body.ts'
 import { messagesBody } from './messages-body.ts'
-import { grammarRequest } from './output-fields.ts'
+import { grammarRequest, usesOurGrammar } from './output-fields.ts'
 import { responsesBody } from './responses-body.ts'
 
 /**
@@ -16,7 +19,7 @@ import { responsesBody } from './responses-body.ts'
  * `invalid-request` with the request's field.
  */
 export function requestBody(
-  request: GenerationRequest,
+  request: SentRequest,
   upstream: Upstream,
   grammars: Pick<GrammarCompiler, 'compile'>,
 ): UpstreamBody | Promise<UpstreamBody> {
@@ -24,14 +27,23 @@ export function requestBody(
     const compile = (anyArguments: boolean) => grammars.compile(callGrammar(request, { anyArguments }))
     return compile(false)
       .catch(() => compile(true))
-      .then((grammar) => bodyWith(request, upstream, grammar))
+      .then((grammar) => bodyWith(request, upstream, withFront(grammar, request)))
   }
   const wanted = grammarRequest(request, upstream.profile)
   if (wanted === undefined) return bodyWith(request, upstream, undefined)
-  return grammars.compile(wanted).then((grammar) => bodyWith(request, upstream, grammar))
+  const isOurs = usesOurGrammar(upstream.profile)
+  return grammars.compile(wanted).then((grammar) => bodyWith(request, upstream, isOurs ? withFront(grammar, request) : grammar))
 }
 
-function bodyWith(request: GenerationRequest, upstream: Upstream, grammar: CompiledGrammar | undefined): UpstreamBody {
+/** The grammar applies from the first token of the output, which may be one of a thought. */
+function withFront(compiled: CompiledGrammar, { prompt, front, turnEnds }: SentRequest): CompiledGrammar {
+  // Where a thought may be is unknown: the constraint may be in it.
+  if (front === undefined)
+    return prompt.type === 'chat' || turnEnds !== undefined ? { ...compiled, enforcement: 'partial' } : compiled
+  return { ...compiled, grammar: fromRoot(afterReasoning({ gbnf: compiled.grammar, header: textHeader(front.format) }, front)) }
+}
+
+function bodyWith(request: SentRequest, upstream: Upstream, grammar: CompiledGrammar | undefined): UpstreamBody {
   const { prompt } = request
   switch (upstream.profile.protocol) {
     case 'completions':

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createMatcher } from '../../../../test/support/gbnf-matcher.ts'
-import { afterReasoning, type ReasoningFront } from './reasoning-grammar.ts'
+import { createMatcher } from '../../../test/support/gbnf-matcher.ts'
+import { afterReasoning, fromRoot, type ReasoningFront } from './reasoning-grammar.ts'
 
 const tags = { open: '<think>\n', close: '\n</think>\n\n' }
 
@@ -9,9 +9,7 @@ type Front = Parameters<typeof afterReasoning>[1]
 
 function matches(text: string, constraint: Constraint, front: Front): boolean {
   const { text: gbnf, root } = afterReasoning(constraint, front)
-  const renamed =
-    root === 'root' ? gbnf : gbnf.replace(/(?<![\w-])root(?![\w-])/g, 'inner').replace(`\n${root} ::=`, '\nroot ::=')
-  return createMatcher(renamed).matches(text)
+  return createMatcher(fromRoot({ text: gbnf, root })).matches(text)
 }
 
 describe('afterReasoning', () => {
@@ -31,6 +29,22 @@ describe('afterReasoning', () => {
     expect(matches(text, { gbnf: 'root ::= "{" "}"' }, { format: { reasoning: tags, startsInReasoning: false }, front })).toBe(
       expected,
     )
+  })
+
+  test('where line breaks after the tag would be kept, the answer follows it at once', () => {
+    const front = { format: { reasoning: tags, startsInReasoning: true }, front: 'opened', isTight: true } as const
+    expect(matches('so</think>{}', { gbnf: 'root ::= "{" "}"' }, front)).toBe(true)
+    expect(matches('so</think>\n\n{}', { gbnf: 'root ::= "{" "}"' }, front)).toBe(false)
+  })
+
+  test.each([
+    ['root ::= "a" root | "b"', 'aab'],
+    ['root ::= "root" | "\\"root" root-2\nroot-2 ::= "c"', '"rootc'],
+    ['# root ::= "x"\nroot ::= [root"\\]#]+ # root\n', 'root#]"'],
+  ])('a grammar keeps its texts, its sets and the names of its other rules when it follows a thought: %s', (gbnf, text) => {
+    const front = { format: { reasoning: tags, startsInReasoning: true }, front: 'opened' } as const
+    expect(matches(`so</think>${text}`, { gbnf }, front)).toBe(true)
+    expect(matches(text, { gbnf }, front)).toBe(false)
   })
 
   test('a model without reasoning is constrained from the first token', () => {

@@ -1,0 +1,87 @@
+import { AppError } from '../../contract/errors.ts'
+import { textOf } from '../../contract/parts.ts'
+import type { ContentPart, GenerationRequest, Message, Prompt } from '../../contract/request.ts'
+import { type ModelFormat, reasoningAtEnd, recogniseFormat } from '../../model-text/model-format.ts'
+import { endsInside } from '../../model-text/template/continue-message.ts'
+import { reasoningFront } from '../front/reasoning-front.ts'
+import type { AnswerFront } from '../front/reasoning-grammar.ts'
+import type { OwnPrompt } from './own-prompts.ts'
+import type { Upstream, UpstreamAccess } from './servers/upstream.ts'
+import { UpstreamError } from './transport/upstream-error.ts'
+import { callsByGrammar } from './wire/call-grammar.ts'
+import { usesOurGrammar } from './wire/output-fields.ts'
+import { renderRemotely } from './wire/tokenizer.ts'
+
+type ChatPrompt = Extract<Prompt, { type: 'chat' }>
+
+type FrontDeps = {
+  /** The prompt, where it was rendered here. */
+  readonly own: OwnPrompt | undefined
+  readonly chatTemplate: string | undefined
+  readonly toolFormat: string | undefined
+  /** Asks one of the servers. */
+  ask(call: (access: UpstreamAccess) => Promise<string>): Promise<string>
+}
+
+/** Whether one of the upstreams gets this conversation with a grammar of ours. */
+export function needsFront(request: GenerationRequest, upstreams: readonly Upstream[]): boolean {
+  if (request.prompt.type !== 'chat') return false
+  const { output } = request
+  return upstreams.some(({ profile }) => callsByGrammar(request, profile) || (output.type !== 'text' && usesOurGrammar(profile)))
+}
+
+/**
+ * What the model may write before a constrained answer, by the end of the prompt; undefined where the servers render it and do not
+ * show it.
+ */
+export async function findFront(
+  { prompt, reasoning, toolChoice }: GenerationRequest,
+  { own, chatTemplate, toolFormat, ask }: FrontDeps,
+): Promise<AnswerFront | undefined> {
+  if (prompt.type !== 'chat') return undefined
+  const format = own?.outputFormat ?? recogniseFormat(chatTemplate, toolFormat)
+  const rendering = { prompt: withoutMedia(prompt), reasoning, toolChoice }
+  const text = own?.text ?? (await ask((access) => renderRemotely(rendering, access)).catch(unknown))
+  if (text === undefined) return undefined
+  const tags = format.reasoning
+  const startsInReasoning = isContinued(prompt)
+    ? continuesThought(prompt, tags)
+    : tags !== undefined && text.trimEnd().endsWith(tags.open.trim())
+  const atEnd = reasoningAtEnd({ text, traced: text, startsInReasoning }, prompt, tags)
+  // A server thinks unless it is told not to.
+  return {
+    format: { ...format, startsInReasoning },
+    front: reasoningFront(reasoning, atEnd, () => true),
+    isTight: own === undefined,
+  }
+}
+
+/** What is wrong with the request is said when it is written. */
+function unknown(error: unknown): undefined {
+  if (error instanceof AppError || error instanceof UpstreamError) return undefined
+  throw error
+}
+
+function isContinued({ start, responsePrefix }: ChatPrompt): boolean {
+  return start === 'last-message' || responsePrefix !== ''
+}
+
+function continuesThought({ messages, responsePrefix }: ChatPrompt, tags: ModelFormat['reasoning']): boolean {
+  const last = messages.at(-1)
+  const parts = last?.role === 'assistant' ? last.parts : []
+  const text = textOf(parts) + responsePrefix
+  return text === '' ? parts.some(({ type }) => type === 'reasoning') : endsInside(text, tags)
+}
+
+/** Media do not change how a prompt ends. */
+function withoutMedia(prompt: ChatPrompt): ChatPrompt {
+  return { ...prompt, messages: prompt.messages.map(asText) }
+}
+
+function asText(message: Message): Message {
+  return message.role === 'assistant' ? message : { ...message, content: message.content.map(withoutFile) }
+}
+
+function withoutFile(part: ContentPart): ContentPart {
+  return part.type === 'media' ? { type: 'text', text: part.kind } : part
+}
